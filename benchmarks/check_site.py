@@ -44,7 +44,7 @@ SEARCHES = {
     "torn queries": "html",
     "ColumnTransformer": "recipes/column_transformer.html",
     "time series split": "recipes/time_splits.html",
-    "LLM": "recipes/llm_grades.html",
+    "LLM": "judges.html",
     "MLflow": "recipes/mlflow.html",
     "PyTerrier": "coming_from.html",
     "got no qid": "troubleshooting/queries.html",

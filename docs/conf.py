@@ -135,11 +135,19 @@ def _set_formula(app, what, name, obj, options, lines):
         lines[1:1] = ["", ".. math::", "", *formula, ""]
 
 
+GLOSSARY = (Path(__file__).parent / "glossary.md").read_text("utf-8").partition("{glossary}")[2]
+TERMS = {term.replace(" ", "-"): term for term in re.findall(r"(?m)^(\w.*)\n  ", GLOSSARY)}
+
+
 def _link_to_pages(app, document, source):
-    """Links to files of the repository lead to their pages on the site."""
+    """Convert links to files of the repository and to terms of the glossary."""
     for file, page in PAGES.items():
         source[0] = source[0].replace(f"]({file}", f"]({page}")
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
+    source[0] = re.sub(
+        r"\[([^]]+)\]\(glossary\.md#([\w-]+)\)",
+        lambda link: f"{{term}}`{link[1]} <{TERMS[link[2]]}>`", source[0],
+    )
     # The blank line that ends a doctest in a document is none of the example.
     source[0] = re.sub(r"\n\n( *```\n)", r"\n\1", source[0])
 

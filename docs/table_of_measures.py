@@ -1,4 +1,4 @@
-"""Write the table of all measures into docs/measures.md, from what @measure has registered.
+"""Write the table of all measures into docs/measures.md, from what @registered has registered.
 
 python docs/table_of_measures.py
 """

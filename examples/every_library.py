@@ -4,9 +4,9 @@ r"""Tune LightGBM, XGBoost, CatBoost and a regressor, each with one call, and co
     python examples/every_library.py --train rank.train --group rank.train.query \
         --test rank.test --test-group rank.test.query
 
-A grid search maximises the cross-validated NDCNG@10 of each ranker, which is then evaluated on the
-test queries. The boosters also stop early on queries held out from each training part. Requires
-xgboost and catboost. Without --train, the data is generated.
+A grid search maximizes the cross-validated NDCNG@10 of each ranker, which is then evaluated on the
+test queries. The boosters also stop early on queries that are held out from each training set.
+Requires xgboost and catboost. Without --train, the data is generated.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def main():
     judgments = sg.Judgments(y, qid=qid)
     for name, (ranker, grid) in rankers().items():
         if name.startswith("Hist") and not isinstance(train[0], np.ndarray):
-            train, X = (train[0].toarray(), *train[1:]), X.toarray()  # it needs a dense X
+            train, X = (train[0].toarray(), *train[1:]), X.toarray()  # requires a dense X
         start = time.perf_counter()
         search = tuned(ranker, grid, *train)
         seconds = time.perf_counter() - start

@@ -49,7 +49,7 @@ def on_this_cluster(train, test, features):
     import skgraded.dask
 
     middle = train["query"].median()
-    halves = [train[train["query"] < middle], train[train["query"] >= middle]]  # share no query
+    halves = [train[train["query"] < middle], train[train["query"] >= middle]]  # no common query
 
     def array(get):
         parts = [get(half).to_numpy() for half in halves]
@@ -81,7 +81,7 @@ def on_spark(train, test, features):
 
     import skgraded.spark
 
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # for the workers
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # Python of the workers
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = spark.config("spark.sql.shuffle.partitions", "4").getOrCreate()
     assembler = VectorAssembler(inputCols=features, outputCol="features")
@@ -117,7 +117,7 @@ def main():
         print(name, summary)
         print("  equal to all rows in memory:", summary == sg.Summary.of(in_memory))
     if is_dask:
-        for sentence in sg.compare(evaluated, baseline="lightgbm", test="t").sentences():
+        for sentence in sg.compare(evaluated, baseline="lightgbm").sentences():
             print(sentence)
 
 

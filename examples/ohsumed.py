@@ -1,15 +1,16 @@
-"""Eight retrieval strategies on OHSUMED, judged by experts and by two of the strategies.
+"""Compare eight retrieval strategies on OHSUMED, judged by experts and by two of the strategies.
 
     python examples/ohsumed.py --data OHSUMED.txt.gz
     python examples/ohsumed.py --data OHSUMED.txt.gz --output ohsumed.png
 
 This script repeats figures 6, 7 and 8 of Scheel, Lommatzsch, Albayrak, "Performance Measures for
-Multi-Graded Relevance" (2011). The file is the whole OHSUMED collection of LETOR 2.0: 106 queries
-and 25 features, each of which is a strategy that ranks the documents. Figure 6 compares eight
-strategies with the grades 0, 1 and 2 from experts. In figure 7, the scores of strategy 1 are the
-grades, with 9 levels. In figure 8, they are the scores of strategy 9, with 1126 levels (158 in the
-paper), although the two strategies rank almost identically. Strategy 22 is the logarithm of
-strategy 21, so both have the same values. Each value is the mean over all orders of tied documents.
+Multi-Graded Relevance" (2011). The data file contains the entire OHSUMED collection of LETOR 2.0
+with 106 queries and 25 features. Each feature is a strategy that ranks the documents. Figure 6
+compares eight strategies with the grades 0, 1 and 2 from experts. In figure 7, the scores of
+strategy 1 serve as grades with 9 levels; in figure 8, the scores of strategy 9 serve as grades with
+1126 levels (158 in the paper), although both strategies rank almost identically. Strategy 22 is the
+logarithm of strategy 21, so both have the same values. Each value is the mean over all orders of
+tied documents.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import dataclasses
 
 import matplotlib
 
-matplotlib.use("Agg")  # a figure in a file needs no display
+matplotlib.use("Agg")  # writing a figure to a file requires no display
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -133,8 +134,8 @@ def print_ties(grades, scores, qid):
         if len(set(zip(qid, score, strict=True))) == judgments.n_queries
     ]
     print(
-        f"\nStrategies {' and '.join(map(str, constant))} give all documents of a query the same "
-        "score.\nTheir values depend on the rule for ties (grades from experts)\n"
+        f"\nStrategies {' and '.join(map(str, constant))} assign the same score to all "
+        "documents of a query.\nTheir values depend on the rule for ties (grades from experts)\n"
     )
     flat = scores[constant[0]]
     by_rows = np.arange(len(grades), dtype=float)

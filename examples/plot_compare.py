@@ -3,11 +3,11 @@ Is one ranker better than another?
 ==================================
 
 Three rankers are cross-validated and compared on the same queries. The comparison contains
-intervals, and tests with a correction for multiple testing.
+confidence intervals, and tests with a correction for multiple comparisons.
 """
 
 # %%
-# ``cross_evaluate`` stores the value of each query, from the fold in which the query is tested.
+# ``cross_evaluate`` stores the value of each query from the fold in which the query is tested.
 
 import matplotlib.pyplot as plt
 from lightgbm import LGBMRanker
@@ -38,20 +38,20 @@ comparison = sg.compare(evaluations, baseline="one feature", rng=0)
 print(comparison.leaderboard())
 
 # %%
-# The same result in sentences for a report.
+# The comparison can also be described in sentences, for example for a report.
 
 print("\n\n".join(comparison.sentences()))
 
 # %%
-# Mean differences and their intervals. Filled points mark significant differences.
+# The plot shows mean differences with intervals. Filled points mark significant differences.
 
 figure, ax = plt.subplots(figsize=(4.8, 2.6), layout="constrained")
 sg.IntervalDisplay.from_comparison(comparison, ax=ax)
 plt.show()
 
 # %%
-# The per-query differences of one pair. The trees have the better mean, but they are worse on 64
-# queries.
+# The next plot shows the per-query differences of one pair. The trees have a higher mean, but they
+# are worse on 64 queries.
 
 figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
 sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=ax)

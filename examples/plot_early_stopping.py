@@ -8,8 +8,8 @@ same way.
 """
 
 # %%
-# LightGBM requires the rows sorted by query, and the sizes of the queries. A quarter of the queries
-# is held out.
+# LightGBM requires rows sorted by query, and the sizes of the queries. A quarter of the queries is
+# held out.
 
 import lightgbm as lgb
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ for rows in (qid < 150, qid >= 150):
 train, valid = parts
 
 # %%
-# ``metric="None"`` turns LightGBM's built-in metrics off. With several metrics, LightGBM stops when
+# ``metric="None"`` disables LightGBM's built-in metrics. With several metrics, LightGBM stops when
 # any of them stops improving, unless ``first_metric_only`` is set.
 
 history = {}
@@ -43,8 +43,8 @@ held_out = history["held out"]["NDCNG@10"]
 print(f"stopped after round {len(held_out)} of 400; the best is round {booster.best_iteration}")
 
 # %%
-# On the training queries the ranker improves with every tree. On the held-out queries the
-# improvement ends early.
+# On the training queries, the ranker keeps improving. On the held-out queries, the improvement ends
+# early.
 
 
 def draw(name):
@@ -63,7 +63,7 @@ draw("NDCNG@10")
 plt.show()
 
 # %%
-# The second measure was recorded in the same training.
+# The second measure was recorded during the same training.
 
 draw("MuAP")
 plt.show()

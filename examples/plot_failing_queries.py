@@ -1,14 +1,14 @@
 """
-Which queries does a ranker fail at?
-====================================
+On which queries does a ranker perform poorly?
+==============================================
 
-A mean hides that a ranker serves some queries very well and others poorly. An ``Evaluation`` stores
-the value of each query, so that single queries and groups of queries can be examined.
+A good mean can hide queries with poor results. An ``Evaluation`` stores the value of each query, so
+individual queries and groups of queries can be examined.
 """
 
 # %%
-# Out-of-fold values of a linear ranker. Queries without a relevant document are undefined: they
-# count as 0 in the mean, are reported separately, and are never among the worst queries.
+# A linear ranker is cross-validated. Queries without a relevant document are undefined: they count
+# as 0 in the mean, are counted separately, and are never listed among the worst queries.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,8 +24,8 @@ print(ev.summary().round(3).to_string(index=False))
 print(ev.worst(5).round(3).to_string(index=False))
 
 # %%
-# Does the ranker fail at long lists, or at lists with few good documents? Segments are an array
-# with an element per query, or a mapping of queries to segments.
+# Segments show whether the ranker performs poorly on queries with few good documents. Pass an array
+# with one element per query, or a mapping from query ids to segments.
 
 n_documents = np.bincount(qid)
 n_good = np.bincount(qid, weights=y >= 3)
@@ -36,7 +36,7 @@ columns = ["segment", "mean", "ci_low", "ci_high", "n_queries"]
 print(table[table.measure == "NDCNG@10"][columns].round(3).to_string(index=False))
 
 # %%
-# The value of each query, the worst query first.
+# The plot shows the value of each query, the worst query first.
 
 values = ev.per_query["NDCNG@10"]
 figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
@@ -47,7 +47,8 @@ ax.legend()
 plt.show()
 
 # %%
-# The same values over the share of good documents. Queries with few good documents are the worst.
+# The next plot shows the same values against the share of good documents. The ranker performs worst
+# on queries with few good documents.
 
 figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
 ax.scatter(share, values, s=12, color="#0072B2", alpha=0.6)

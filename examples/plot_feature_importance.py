@@ -7,8 +7,8 @@ A feature is important if the measure decreases when the values of the feature a
 """
 
 # %%
-# Trees are trained on 150 queries and examined on 50 further queries. Importances on test queries
-# show which features help to rank new queries.
+# Trees are trained on 150 queries and evaluated on the other 50 queries. Importances on test
+# queries show which features help to rank new queries.
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -23,7 +23,7 @@ trees = LGBMRanker(n_estimators=60, num_leaves=7, n_jobs=1, verbose=-1, random_s
 ranker = sg.QueryRanker(trees).fit(X[train], y[train], qid=qid[train])
 
 # %%
-# The bars are means over ten permutations, the lines standard deviations.
+# Bars show means over ten permutations, and lines show standard deviations.
 
 _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
 display = sg.FeatureImportanceDisplay.from_estimator(
@@ -32,9 +32,9 @@ display = sg.FeatureImportanceDisplay.from_estimator(
 plt.show()
 
 # %%
-# The display also draws importances from elsewhere, such as the number of splits per feature that
-# LightGBM counts. This number is from the training queries, and includes splits that do not help on
-# new queries.
+# The display can also draw importances from other sources, such as LightGBM's number of splits per
+# feature. This number is computed from the training queries, and includes splits that do not help
+# on new queries.
 
 splits = dict(zip(X.columns, ranker.estimator_.feature_importances_, strict=True))
 _, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")

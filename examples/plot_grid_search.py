@@ -3,7 +3,7 @@ Tune a ranker with scikit-learn's grid search
 =============================================
 
 Two parameters of an ``LGBMRanker`` are tuned. Metadata routing passes the query of each row to the
-splitter, which never splits a query, to the ranker, and to the scorer, which averages per-query
+ranker, to the splitter, which never splits a query, and to the scorer, which averages per-query
 values.
 """
 
@@ -34,8 +34,8 @@ print(search.best_params_)
 print(f"NDCNG@10 of the best, mean of 5 folds: {search.best_score_:.3f}")
 
 # %%
-# Small trees win here: 150 queries are few, and large trees overfit. The bars are standard errors
-# over the folds.
+# Small trees perform best, because large trees overfit with only 150 queries. Error bars show
+# standard errors over the folds.
 
 
 def draw(name):
@@ -61,7 +61,7 @@ draw("NDCNG@10")
 plt.show()
 
 # %%
-# The second measure, from the same predictions.
+# The second measure is computed from the same predictions.
 
 draw("MuAP")
 plt.show()

@@ -31,7 +31,7 @@ for name, curve in curves.items():
     print(f"{name:8}", *(f"{mean:.3f}" for mean in means))
 
 # %%
-# The trees improve with every query, and the two lines are far apart: more queries would help.
+# More queries would help the trees: they improve at each step, and the two lines are far apart.
 
 
 def draw(name):
@@ -59,7 +59,7 @@ draw("trees")
 plt.show()
 
 # %%
-# The two lines of the linear ranker meet. More queries would not improve it; better features might.
+# For the linear ranker, the lines meet. More queries would not help, but better features might.
 
 draw("linear")
 plt.show()

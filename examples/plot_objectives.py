@@ -3,12 +3,12 @@ Train on the measure: where it matters, and where it does not
 =============================================================
 
 ``skgraded.lightgbm.objective`` turns a measure into an objective. On three generated data sets,
-rankers trained on NDCG are compared with rankers trained on a built-in objective, on out-of-fold
-per-query values. If nothing is gained, the built-in objective is the simpler choice.
+rankers trained on NDCNG are compared with rankers trained on a built-in objective, using
+out-of-fold per-query values. Without a gain, the built-in objective is the simpler choice.
 """
 
 # %%
-# - *plain*: integer grades from 0 to 4. There is nothing to gain.
+# - *plain*: integer grades from 0 to 4. No gain is expected.
 # - *conflict*: one feature predicts relevant documents, another predicts excellent documents.
 # - *real*: grades are positive numbers on a scale that differs between queries, like prices.
 #   LightGBM's ``lambdarank`` does not accept them, so the alternative is least squares.
@@ -24,12 +24,12 @@ N_QUERIES = 150
 
 
 def plain():
-    """Integer grades."""
+    """Return data with integer grades."""
     return sg.datasets.make_ranking(N_QUERIES, random_state=0)
 
 
 def conflict():
-    """Grades 0, 1 and 4: one feature predicts relevance, another predicts excellence."""
+    """Return grades 0, 1 and 4: one feature predicts relevance, another predicts excellence."""
     X, _, qid = sg.datasets.make_ranking(N_QUERIES, random_state=1)
     noise = np.random.default_rng(1).normal(size=(2, len(qid)))
     relevant = X[:, 0] + noise[0] > 0.3
@@ -38,7 +38,7 @@ def conflict():
 
 
 def real():
-    """Real grades on a scale that differs between queries."""
+    """Return real grades on a scale that differs between queries."""
     X, y, qid = sg.datasets.make_ranking(N_QUERIES, random_state=2)
     rng = np.random.default_rng(2)
     scale = np.exp(rng.normal(size=N_QUERIES))[qid]
@@ -46,8 +46,8 @@ def real():
 
 
 # %%
-# Each data set is cross-validated twice: with the built-in objective and with the objective of
-# NDCG.
+# Rankers are cross-validated on each data set with the built-in objective and with the NDCNG
+# objective.
 
 settings = {
     "n_estimators": 60, "learning_rate": 0.1, "num_leaves": 7, "n_jobs": 1, "verbose": -1,
@@ -73,7 +73,7 @@ for name, ((X, y, qid), other) in pairs.items():
           f"{row.difference:+.3f} [{row.ci_low:+.3f}, {row.ci_high:+.3f}]")
 
 # %%
-# An interval that contains 0 shows no gain.
+# If an interval contains 0, the gain is not significant.
 
 figure, ax = plt.subplots(figsize=(4.8, 2.6), layout="constrained")
 for at, row in enumerate(rows.values()):
@@ -82,5 +82,5 @@ for at, row in enumerate(rows.values()):
 ax.set_yticks([-at for at in range(len(rows))], [name.replace(", ", ",\n") for name in rows])
 ax.set_ylim(-len(rows) + 0.5, 0.5)
 ax.axvline(0, color="#888888", linewidth=1)
-ax.set_xlabel("gain in NDCG, 95 % intervals")
+ax.set_xlabel("gain in NDCNG, 95 % intervals")
 plt.show()

@@ -2,11 +2,11 @@
 The better system may depend on the grade scale
 ===============================================
 
-Judges assign each document one of five levels. Whether the levels are called 0, 1, 2, 3, 4 or 0,
-3, 6, 9, 12 is arbitrary: the order of the documents stays the same. NDCG changes nevertheless,
-because its gain is 2 to the power of the grade, and it may reverse the verdict on two systems.
-NDCNG first divides each grade by the highest grade of the query, and μAP depends only on the
-ratios of the grades. Both are invariant to the scale.
+Judges assign each document one of five levels. Whether the levels are called 0, 1, 2, 3, 4 or 0, 3,
+6, 9, 12 is arbitrary: the order of the documents stays the same. Nevertheless, NDCG changes,
+because its gain grows exponentially with the grade, and may reverse the verdict on two systems.
+NDCNG first divides each grade by the highest grade of the query, and μAP depends only on the ratios
+of the grades. Neither changes if all grades are multiplied.
 """
 
 # %%
@@ -43,8 +43,8 @@ for name, by_system in values.items():
         print(f"{name:8} {system:15}", *(f"{mean:.3f}" for mean in means))
 
 # %%
-# NDCG reverses the verdict: with the original grades the system that orders all documents is
-# better, and with doubled grades the other system.
+# NDCG reverses the verdict: the system that orders all documents is better with the original
+# grades, and the other system is better with doubled grades.
 
 
 LOOKS = {"finds the best": ("#D55E00", "s"), "orders all": ("#0072B2", "o")}

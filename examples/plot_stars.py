@@ -3,15 +3,15 @@ Ratings from 1 to 5 stars: subtract 1 first
 ===========================================
 
 The measures treat grade 0 as irrelevant. Ratings in stars have no 0: the lowest rating is 1 star.
-If the stars are passed as they are, every film counts as relevant, and even a random order gets a
+If the stars are passed unchanged, every film counts as relevant, and even a random order gets a
 high value. Section 3.2 of Scheel, Lommatzsch and Albayrak (2011) shifts such a scale so that the
 irrelevant level is 0: ``y - 1``.
 """
 
 # %%
 # A system ranks four films, to which a user gave 2, 3, 1 and 5 stars. μAP is the mean of the
-# average precisions at the thresholds 1, 2, 3, 4 and 5. At threshold 1 every film is relevant, so
-# that any order has the average precision 1. ``stars - 1`` leaves this threshold out.
+# average precisions at the thresholds 1, 2, 3, 4 and 5. At threshold 1, every film is relevant, so
+# the average precision of any order is 1. ``stars - 1`` excludes this threshold.
 
 import warnings
 
@@ -26,8 +26,8 @@ print(f"μAP of the stars:      {sg.MuAP()(stars, scores):.3f}")
 print(f"μAP of the stars - 1:  {sg.MuAP()(stars - 1, scores):.3f}")
 
 # %%
-# The same happens with many users. Here, 300 users rate 12 films each. One system predicts the
-# ratings with errors, and the other ranks at random. ``evaluate`` warns about the scale.
+# The effect is the same with many users. Here, 300 users rate 12 films each. One system predicts
+# the ratings with errors, and the other ranks at random. ``evaluate`` warns about the scale.
 
 rng = np.random.default_rng(0)
 n_users, n_films = 300, 12

@@ -2,13 +2,13 @@
 Average precision without a threshold
 =====================================
 
-Average precision distinguishes relevant and irrelevant documents. Grades therefore require a
-threshold for relevance, and each threshold gives a different value. μAP requires no threshold: it
-is the area under the curve of average precision over all thresholds.
+Average precision distinguishes only relevant and irrelevant documents. Grades therefore require a
+relevance threshold, and each threshold gives a different value. μAP requires no threshold: it is
+the area under the curve of average precision over all thresholds.
 """
 
 # %%
-# The list in the paper on μAP, from the first rank to the last: grades 1 0 3 3 2 0 1 4.
+# The paper on μAP evaluates a list with the grades 1 0 3 3 2 0 1 4, in ranked order.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,7 @@ print("AP with the threshold 1, 2, 3, 4:", *(f"{value:.3f}" for value in by_thre
 print(f"their mean {np.mean(by_threshold):.3f}, μAP {sg.MuAP()(y_true, y_score):.3f}")
 
 # %%
-# The curve and the area under it.
+# The plot shows the curve and the area under it.
 
 _, ax = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
 display = sg.ThresholdCurveDisplay.from_predictions(
@@ -33,8 +33,8 @@ display.ax_.fill_between(t, values, step="pre", color="#0072B2", alpha=0.15)
 plt.show()
 
 # %%
-# Many queries: a low threshold prefers one system, a high threshold the other. The area under each
-# curve is μMAP.
+# With many queries, one system is better at low thresholds, and the other is better at high
+# thresholds. The area under each curve is μMAP.
 
 rng = np.random.default_rng(0)
 qid = np.repeat(np.arange(300), 20)
@@ -48,7 +48,7 @@ of_systems = sg.ThresholdCurveDisplay.from_predictions(y, systems, qid=qid, ax=a
 plt.show()
 
 # %%
-# NDCNG of the same systems over the cut-off. A system has the same colour in both plots.
+# The last plot shows NDCNG of the same systems by cut-off, in the same colours.
 
 _, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
 sg.CutoffCurveDisplay.from_predictions(y, systems, qid=qid, ax=ax)

@@ -3,13 +3,13 @@ How much ties matter
 ====================
 
 Trees assign the same score to many documents. Most tools then rank tied documents in the order of
-the rows, so the values depend on the file. This example shows the size of the effect, and the exact
-mean over all orders of the tied documents.
+the rows, so the values depend on the file. This example shows how large the effect is, and compares
+it with the exact mean over all orders of the tied documents.
 """
 
 # %%
-# A model that assigns the same score to every document is useless. But the rows of many files are
-# sorted by grade, and then the order of the rows is ideal.
+# A model that assigns the same score to every document is useless. However, the rows of many files
+# are sorted by grade, so the order of the rows is ideal.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,9 +24,9 @@ for ties in ("average", "ordinal", "best", "worst"):
     print(f"{ties:8} {sg.NDCNG(k=10, ties=ties)(y, constant, qid=qid):.3f}")
 
 # %%
-# An intermediate case: good scores that are rounded more and more coarsely. "ordinal" keeps the
-# order of the rows, and no order exceeds the band from "worst" to "best". The more documents
-# share a score, the wider the band.
+# In an intermediate case, good scores are rounded more and more coarsely. "ordinal" keeps the order
+# of the rows. The values of all orders are within the band from "worst" to "best", which becomes
+# wider as more documents are tied.
 
 rng = np.random.default_rng(0)
 scores = y + rng.normal(scale=1.5, size=len(y))
@@ -53,6 +53,6 @@ ax.legend(loc="lower left")
 plt.show()
 
 # %%
-# The mean over all orders decreases as the scores become coarser. In the order of the rows the
-# model seems to improve. ``ties="ordinal"`` is for comparisons with tools that use the order of
-# the rows.
+# The mean over all orders decreases as the scores become coarser. In the order of the rows, the
+# model seems to improve. Use ``ties="ordinal"`` only for comparisons with tools that rank tied
+# documents in row order.

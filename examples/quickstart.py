@@ -1,4 +1,4 @@
-"""Tune an LGBMRanker with graded measures, stop it early, and find the queries that it fails at.
+"""Tune an LGBMRanker with graded measures, stop it early, and find its worst queries.
 
     python examples/quickstart.py
     python examples/quickstart.py --train OHSUMED.txt.gz
@@ -102,7 +102,7 @@ def main():
         f"{len(y):,} documents, {len(np.unique(qid)):,} queries, grades {y.min():g} to {y.max():g}"
     )
     n_queries = [len(np.unique(part[2])) for part in (rest, valid, test)]
-    print("{} queries to search on, {} of them to stop on, {} to test on".format(*n_queries))
+    print("{} queries for search, {} of them for stopping, {} for testing".format(*n_queries))
 
     start = time.perf_counter()
     tuned = search(*rest)
@@ -119,7 +119,7 @@ def main():
     searched = time.perf_counter()
     booster, n_rounds = train_until_it_stops(tuned.best_params_, train, valid)
     print_table(
-        "early stopping, on the queries to stop on",
+        "early stopping, on its validation queries",
         {f"best at round {booster.best_iteration}, stopped at {n_rounds}":
          booster.best_score["valid_0"]},
     )
@@ -143,7 +143,7 @@ def main():
 
     judgments = sg.Judgments(y, qid=qid)
     defined = ~MEASURES[0].undefined_queries(judgments)
-    print("\nthe five queries with relevant documents that early stopping serves worst")
+    print("\nthe five worst queries with relevant documents, with early stopping")
     print(reports["early stopping"].to_frame()[defined].nsmallest(5, name).to_string(index=False))
 
 

@@ -1,4 +1,4 @@
-"""How measures of graded rankings depend on the number of grade levels.
+"""Show how measures of graded rankings depend on the number of grade levels.
 
     python examples/swapped_rankings.py
     python examples/swapped_rankings.py --runs 20 --output quick.png
@@ -17,7 +17,7 @@ import warnings
 
 import matplotlib
 
-matplotlib.use("Agg")  # a figure in a file needs no display
+matplotlib.use("Agg")  # writing a figure to a file requires no display
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,7 +35,7 @@ PANELS = {
     "mean NDCG": sg.NDCG(k="mean"),
     "mean NDCNG": sg.NDCNG(k="mean"),
 }
-# The colours of Okabe and Ito are safe for colour-blind readers; line styles are for grey print.
+# The colours of Okabe and Ito suit colour-blind readers; line styles are for greyscale print.
 LINES = {
     2: {"color": "#000000", "linestyle": "-"},
     10: {"color": "#D55E00", "linestyle": "--"},
@@ -97,7 +97,7 @@ def curves(grades, runs):
     """Return, for each panel, the mean over the runs for each number of swaps."""
     scores = np.tile(-np.arange(N_DOCUMENTS), len(grades))
     with warnings.catch_warnings():
-        # an uneven distribution may contain no grade 0, which is no mistake here
+        # an uneven distribution may contain no grade 0, which is intended
         warnings.filterwarnings("ignore", "All grades are from")
         ev = sg.evaluate(
             grades.ravel(), scores, group=np.full(len(grades), N_DOCUMENTS),

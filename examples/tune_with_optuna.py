@@ -5,13 +5,13 @@
     python examples/tune_with_optuna.py --data rank.train --group rank.train.query
 
 Each trial first trains on three quarters of the queries. After each round, a metric from skgraded
-is computed on the other queries, and decides whether the trial is pruned. A trial that is not
+is computed on the other queries and determines whether the trial is pruned. A trial that is not
 pruned keeps its best number of rounds. Its value is the mean of cross_val_score over folds of whole
 queries.
 
-Set direction="maximize", because Optuna minimises by default. Do not pass measures from skgraded to
-Optuna's LightGBMTuner. It ignores that the metric reports "higher is better", and minimises every
-metric except auc, ndcg, map and average_precision. With μMAP, it returned the worst of its trials.
+Set direction="maximize", because Optuna minimizes by default. Do not pass measures from skgraded to
+Optuna's LightGBMTuner. It ignores that higher values are better, and minimizes every metric except
+auc, ndcg, map and average_precision. With μMAP, it returned the worst of its trials.
 
 Without --data, the data is generated. --data accepts a LETOR file (svmlight with qid). An svmlight
 file without qid also needs --group, a file with the sizes of the consecutive queries.

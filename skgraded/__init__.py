@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 from skgraded import datasets, reports
 from skgraded._input.versions import show_versions
 from skgraded.judgments import Judgments
-from skgraded.large import evaluate_batches
+from skgraded.large import Summaries, evaluate_batches
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure, rbo
 
-# Star imports let type checkers find the classes that @measure registers.
+# Star imports let type checkers find the classes that `registered` registers.
 from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *
 from skgraded.measures.user_models import *
 from skgraded.reports import *
-from skgraded.stats.power import required_queries
+from skgraded.stats.power import required_queries, sample_queries
 
 if TYPE_CHECKING:
     from skgraded import display, model_selection
@@ -33,14 +33,15 @@ __version__ = "0.1.0"
 LATER = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",
-        "IntervalDisplay", "QueryDifferenceDisplay", "ThresholdCurveDisplay",
+        "IntervalDisplay", "JudgeConfusionDisplay", "JudgeMeansDisplay", "PValueDisplay",
+        "QueryDifferenceDisplay", "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }
 
 __all__ = sorted([
-    "Judgments", "datasets", "edrc_per_query", "edrc_score", "evaluate_batches", "measure",
-    "rbo", "required_queries", "show_versions",
+    "Judgments", "Summaries", "datasets", "edrc_per_query", "edrc_score", "evaluate_batches",
+    "measure", "rbo", "required_queries", "sample_queries", "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),
     *reports.__all__,

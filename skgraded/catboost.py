@@ -1,4 +1,4 @@
-"""Measures as CatBoost's eval_metric, computed per query."""
+"""Use measures, computed per query, as the eval_metric of CatBoost."""
 
 from skgraded.boosting.catboost import eval_metric
 

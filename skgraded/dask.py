@@ -1,4 +1,4 @@
-"""Evaluation of Dask frames."""
+"""Evaluate Dask DataFrames."""
 
 from skgraded.large.dask import evaluate, evaluate_per_query
 

@@ -1,4 +1,4 @@
-"""Permutation importance of features, which measures how much a ranker relies on each one."""
+"""Permutation importance, which quantifies how much a ranker relies on each feature."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def permutation_importance(
 ) -> Bunch | dict[str, Bunch]:
     """Measure how much the score of a ranker drops when the values of a feature are permuted.
 
-    The importance of a feature is the mean of the measure over the queries, minus the mean after
+    The importance of a feature is the mean of the measure over the queries, minus the mean when
     the column of the feature is permuted [1]_. The grades are sorted by query only once.
 
     Parameters
@@ -62,9 +62,9 @@ def permutation_importance(
         queries, such as a BM25 score that is high only in queries with rare terms, and the ranker
         may never have seen such combinations.
         True permutes a column among the documents of each query. The importance then shows how
-        much the feature distinguishes the documents of a query. A feature of the query, with the
-        same value for all its documents, has the importance 0, even if the ranker needs it to
-        weight other features.
+        much the feature distinguishes the documents of a query. A query feature, which has the
+        same value for all documents of the query, has importance 0, even if the ranker uses it
+        to weight other features.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the scores of the documents, as for `make_ranking_scorer`.
     n_jobs : int, optional
@@ -77,7 +77,7 @@ def permutation_importance(
     Returns
     -------
     sklearn.utils.Bunch or dict of str to Bunch
-        A dict by measure name if `measure` is a list. A Bunch has the attributes:
+        A dict from measure names to Bunches if `measure` is a list. A Bunch has the attributes:
 
         importances_mean : ndarray of shape (n_features,)
             Mean over the repeats.
@@ -94,7 +94,7 @@ def permutation_importance(
     Raises
     ------
     ValueError, TypeError
-        On bad input, before any work.
+        If an argument is invalid; nothing is computed.
 
     Warns
     -----
@@ -104,8 +104,8 @@ def permutation_importance(
     See Also
     --------
     skgraded.FeatureImportanceDisplay : Draws the importances.
-    sklearn.inspection.permutation_importance : Accepts no metadata, so its scorer needs the
-        queries as a column of X, which is then permuted too.
+    sklearn.inspection.permutation_importance : Does not accept metadata, so its scorer needs
+        the queries as a column of X, which is then also permuted.
 
     References
     ----------
@@ -165,7 +165,7 @@ def permutation_importance(
 
 
 def _orders(judgments, n_repeats, rng):
-    """Return one permutation of all rows per repeat, identical to scikit-learn's."""
+    """For each repeat, return the permutation of all rows that scikit-learn would draw."""
     rng = np.random.RandomState(rng.randint(np.iinfo(np.int32).max + 1))
     order = shuffled = np.arange(judgments.n_rows)
     orders = []
@@ -177,7 +177,7 @@ def _orders(judgments, n_repeats, rng):
 
 
 def _orders_within(judgments, n_repeats, rng):
-    """Return one permutation within queries per repeat, shape (n_repeats, n)."""
+    """For each repeat, return a permutation of the rows within each query; shape (n_repeats, n)."""
     n, query_of_row = judgments.n_rows, judgments.query_of_row
     by_query = slice(None) if judgments.order is None else judgments.order
     orders = np.empty((n_repeats, n), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Judgments, which store validated grades per query for repeated evaluations."""
+"""The class Judgments, which stores validated grades per query for repeated evaluations."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one n
 class Judgments:
     """Grades of documents per query, validated once for many evaluations.
 
-    Use it to evaluate many sets of scores on the same grades, such as boosting rounds, systems or
-    resamples. Every measure accepts Judgments in place of ``y_true``.
+    Use this class to evaluate many sets of scores on the same grades, for example for boosting
+    rounds, systems or resamples. Every measure accepts Judgments in place of ``y_true``.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Judgments:
         Grades, any real numbers ≥ 0; 0 = irrelevant. NaN marks a document whose grade is unknown;
         measures that cannot use it raise an error.
     qid : array-like of shape (n,), optional
-        The query of each row: any hashable values, with rows in any order. Without `qid` and
-        `group`, all rows form one query.
+        Query ids of the rows: any hashable values, in any order. Without `qid` and `group`, all
+        rows form one query.
     group : array-like of shape (n_queries,), optional
         Sizes of consecutive queries, as in LightGBM, in place of `qid`.
     sample_weight : array-like of shape (n,), optional
@@ -126,7 +126,7 @@ class Judgments:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """Position of each row's query in `query_ids`, shape (n,)."""
+        """The position in `query_ids` of each row's query, shape (n,)."""
         return self._by_row(np.repeat(np.arange(self.n_queries), self.sizes))
 
     @property
@@ -136,7 +136,7 @@ class Judgments:
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
 
     def on_scale(self, number: float) -> float:
-        """Round a threshold or a top grade like the grades, so that equal numbers remain equal."""
+        """Round a threshold or top grade to the grades' dtype, so that it can equal a grade."""
         limits = np.finfo(self.grade_type)
         if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
             return number
@@ -148,19 +148,19 @@ class Judgments:
         return int(self.sizes.max())
 
     def by_level(self, per_query: np.ndarray) -> np.ndarray:
-        """Repeat the value of each query for each of its levels, shape (n_levels,)."""
+        """Repeat each per-query value once per level of the query; return shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
-        """Sum per-level values over the levels of each query, shape (n_queries,)."""
+        """Return the sum of per-level values over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
     def without_unjudged(self, rule: str) -> tuple[Judgments, np.ndarray | None]:
-        """Return Judgments without NaN grades, and the positions of their rows in `self`.
+        """Return Judgments without NaN grades, and the positions of the remaining rows in `self`.
 
         With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows).
-        With "drop", their rows are removed. A query without any judged document then keeps one row
-        that was not retrieved, with grade 0 and position -1.
+        With "drop", the rows of unjudged documents are removed. A query without judged documents
+        then keeps one row, which has grade 0 and position -1 and counts as not retrieved.
         """
         make = self._filled if rule == "irrelevant" else self._judged_only
         return self.remember(("without_unjudged", rule), make)
@@ -184,12 +184,12 @@ class Judgments:
         return kept, rows
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
-        """Return the cached result for `key`; if there is none, compute and cache it."""
+        """Return the cached result for `key`; if there is none, compute the result and cache it."""
         result = self._memory.pop(key, None)
         if result is None:
             result = compute()
         self._memory[key] = result
-        # Each of these steps is atomic, even without the GIL.
+        # Each step of this loop is atomic, even without the GIL.
         for oldest_key in list(self._memory)[:-MOST_REMEMBERED]:
             self._memory.pop(oldest_key, None)
         return result
@@ -201,7 +201,7 @@ def _joined(arrays):
 
 def _queries(qid, group, n):
     if qid is not None and group is not None:
-        raise ValueError("Pass the queries as qid or as group, not as both.")
+        raise ValueError("Pass the queries as either qid or group, not both.")
     if qid is not None:
         return queries_of(qid, n)
     sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
@@ -209,10 +209,10 @@ def _queries(qid, group, n):
 
 
 def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
-    """Return `y_true` if it is a Judgments object; otherwise create one from the arguments."""
+    """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments."""
     if not isinstance(y_true, Judgments):
         return Judgments(y_true, **truth)
     for name, value in truth.items():
         if value is not None:
-            raise ValueError(f"The Judgments already contain {name}: do not pass it again.")
+            raise ValueError(f"Pass {name} to Judgments(...), not alongside a Judgments object.")
     return y_true

@@ -1,4 +1,4 @@
-"""Measures as metrics and objectives for LightGBM: lgb.train, lgb.cv and LGBMRanker."""
+"""Use measures as metrics and objectives in LightGBM: lgb.train, lgb.cv and LGBMRanker."""
 
 from skgraded.boosting.lightgbm import eval_metric, evaluate_rounds, objective
 

@@ -1,4 +1,4 @@
-"""Evaluation of Spark frames, and an Evaluator for pyspark.ml."""
+"""Evaluate Spark DataFrames directly, or with an Evaluator for pyspark.ml."""
 
 from skgraded.large.spark import RankingEvaluator, evaluate, evaluate_per_query, with_folds
 

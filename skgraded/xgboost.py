@@ -1,4 +1,4 @@
-"""Measures as metrics and objectives for XGBoost, and early stopping on them."""
+"""Use measures as metrics and objectives in XGBoost, and for early stopping."""
 
 from skgraded.boosting.xgboost import EarlyStopping, custom_metric, objective
 

@@ -35,6 +35,17 @@ def test_the_page_has_the_table_of_all_measures(page):
     assert len(script["table"]().splitlines()) == 2 + len(sg.measures.MEASURES)
 
 
+def test_the_tables_of_other_tools():
+    script = runpy.run_path(str(DOCS / "table_of_other_tools.py"))
+    page = script["PAGE"].read_text(encoding="utf-8")
+    assert script["with_table"](page) == page, "run python docs/table_of_other_tools.py"
+    for rows in script["TOOLS"].values():
+        for text in re.findall("`(.+?)`", " ".join(row.here for row in rows)):
+            if "unjudged_documents" not in text:
+                assert sg.measure(text).name == text
+        assert all(row.here or row.note for row in rows)
+
+
 def test_the_first_table_asks_a_question_for_every_measure(page):
     questions = page.split("| question |")[1].split("\n\n")[0]
     for name in sg.measures.MEASURES:
@@ -94,7 +105,18 @@ def test_what_the_undefined_query_changes(page, ohsumed):
     data, features = ohsumed
     found = [shown(sg.AP(undefined=u)(data.y, features[11], qid=data.qid)) for u in (0, np.nan, 1)]
     assert found == ["0.339", "0.343", "0.349"]
-    assert "from 0.339\n(`undefined=0.0`) to 0.343 (`nan`) or 0.349 (`1.0`)" in page
+    assert "from 0.339 (`undefined=0.0`) to 0.343\n(`nan`) or 0.349 (`1.0`)" in page
+
+
+def test_the_tables_of_unjudged_documents(page, ohsumed):
+    script = runpy.run_path(str(DOCS.parent / "benchmarks" / "unjudged.py"))
+    lines = script["tables"](ohsumed[0])
+    benchmarks = (DOCS.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(lines[:6]) in page and "\n".join(lines[7:]) in page
+    assert "\n".join(lines[:6]) in benchmarks and "\n".join(lines[7:]) in benchmarks
+    for value in ("0.527 to 0.429", "0.439 to 0.367", "0.526 is close to 0.527", "up to 0.255"):
+        assert value in page and all(f" {number} " in " ".join(lines)
+                                     for number in re.findall(r"[0-9.]+", value))
 
 
 def test_every_recipe_is_shorter_than_ten_lines():

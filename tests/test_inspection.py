@@ -286,19 +286,19 @@ def test_rows_of_queries_seen_in_part_warn():
     by_index = sg.QueryRanker(Ridge(), qid=pd.Series(qid)).fit(frame[qid <= 12], y[qid <= 12])
     permutation_importance(by_index, frame[qid > 12], y[qid > 12], n_repeats=1)
     some = np.flatnonzero(qid > 12)[1:]
-    with pytest.warns(sg.TornQueryWarning, match=r"1 of the 12 queries to score.*in part"):
+    with pytest.warns(sg.TornQueryWarning, match=r"1 of the 12 queries to score.*incomplete"):
         permutation_importance(by_index, frame.iloc[some], y[some], n_repeats=1)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (dict(qid=None), "permutation_importance needs the query of each row: give qid or group"),
+        (dict(qid=None), "pass qid or group to permutation_importance"),
         (dict(n_repeats=0), "n_repeats must be at least 1; got 0"),
-        (dict(n_repeats=1.5), "n_repeats must be a whole number ≥ 1; got 1.5"),
+        (dict(n_repeats=1.5), "n_repeats must be an integer ≥ 1; got 1.5"),
         (dict(measure="ndcng(max_grade=1)"), "max_grade is 1"),
         (dict(qid=[1, 2]), "qid has 2 rows, but y_true has 240"),
-        (dict(sample_weight=-np.ones(240)), "sample_weight must be finite and ≥ 0: row 0 is -1"),
+        (dict(sample_weight=-np.ones(240)), "sample_weight must be finite and ≥ 0; got -1"),
     ],
 )
 def test_bad_input_is_refused_before_any_prediction(given, message):

@@ -357,7 +357,7 @@ def test_a_bad_grade_in_any_query_is_an_error_whatever_the_threads(monkeypatch):
             for bad in (-1.0, np.inf, -np.inf):
                 grades = np.zeros(400_000)
                 grades[row] = bad
-                with pytest.raises(ValueError, match=f"y_true must .* row {row} is {bad:g}"):
+                with pytest.raises(ValueError, match=f"y_true must .*; got {bad:g} for row {row}"):
                     sg.Judgments(grades, group=[100] * 4000)
 
 

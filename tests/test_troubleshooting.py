@@ -53,7 +53,7 @@ def test_all_messages_are_read_from_the_code():
     texts = [text for _, _, text in MESSAGES]
     assert len(texts) > 300 and all(room for room, _, _ in MESSAGES)
     # one of each form: plain, with values, a constant that is filled in, one of two
-    for start in ("Pass the queries as qid or as group", "… must hold grades ≥ 0",
+    for start in ("Pass the queries as either qid", "… must contain only grades ≥ 0",
                   "QueryRanker.… got no qid.", "… of the … queries to score, such as …, are among"):
         assert any(text.startswith(start) for text in texts), start
     assert not [text for text in texts if re.search(r"\{\w*\}", text)]

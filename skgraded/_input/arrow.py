@@ -1,5 +1,6 @@
-"""Conversion of the parts of a large table to Arrow tables (requires pyarrow)."""
+"""Conversion of the chunks of a large table to Arrow tables; this module requires pyarrow."""
 
+from contextlib import suppress
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +14,7 @@ from skgraded._input.queries import refuse_missing
 from skgraded._input.tables import is_pandas_frame, refuse_unknown
 from skgraded._input.words import object_array
 
-DECIMAL = pa.decimal256(76, 38)  # fits every decimal128 with a scale ≥ 0
+DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
 
 
 def as_arrow(part, names):
@@ -43,13 +44,13 @@ def as_arrow(part, names):
 
 
 def _from_polars(series):
-    if str(series.dtype) == "Object":  # Arrow would receive memory addresses
+    if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
         raise TypeError("cast it to another polars type.")
     return series.to_arrow()
 
 
 def _from_pandas(series):
-    """Convert a column to Arrow; NaN in columns with a NumPy dtype is not converted to null."""
+    """Convert a pandas column to Arrow; NaN in numeric NumPy columns does not become null."""
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
@@ -59,12 +60,12 @@ def _from_pandas(series):
 
 
 def missing(column):
-    """Return a boolean mask of the values of a column that are null or NaN."""
+    """Return a boolean mask that is True where the column is null or NaN."""
     return compute.is_null(column, nan_is_null=True).to_numpy()
 
 
 def numbers(column):
-    """Convert a column to NumPy; missing numbers become NaN, decimals and text become objects."""
+    """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
     column = _plain(column)
     kind = column.type
     if pa.types.is_decimal(kind):
@@ -75,7 +76,7 @@ def numbers(column):
 
 
 def scores(column, name):
-    """Convert scores to float64, except 64-bit integers and decimals; reject NaN."""
+    """Convert scores to float64, except 64-bit integers and decimals; raise an error for NaN."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
     if values.dtype.kind == "O":
@@ -91,30 +92,21 @@ def ids(column, name="qid"):
     kind = column.type
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
-        raise TypeError(f"{name} must hold numbers, text or dates; its type is {kind}.")
+        raise TypeError(f"{name} must contain numbers, text or dates; its type is {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
-        missing = compute.is_null(column, nan_is_null=True)
-    else:
-        missing = compute.is_null(column)
     if pa.types.is_large_string(kind):
         _refuse_invalid_text(column, name)
-    if compute.any(missing).as_py():
-        refuse_missing(missing.to_numpy(), lambda row: column[row].as_py(), name)
+    is_missing = compute.is_null(column, nan_is_null=True)
+    if compute.any(is_missing).as_py():
+        refuse_missing(is_missing.to_numpy(), lambda row: column[row].as_py(), name)
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
-    return _in_one_type(column) if pa.types.is_decimal(kind) else column
-
-
-def _in_one_type(decimals):
-    """Cast decimals to a fixed type, unless the values do not fit.
-
-    Arrow infers precision and scale from the values, so both may differ between parts of a table.
-    """
-    try:
-        return decimals.cast(DECIMAL)
-    except pa.ArrowInvalid:
-        return decimals
+    if pa.types.is_decimal(kind):
+        # Arrow infers the precision and scale of each chunk from its values, so chunks may differ.
+        with suppress(pa.ArrowInvalid):  # raised if a value does not fit
+            return column.cast(DECIMAL)
+    return column
 
 
 def _refuse_invalid_text(column, name):
@@ -126,12 +118,12 @@ def _refuse_invalid_text(column, name):
             try:
                 (text or b"").decode()
             except UnicodeDecodeError:
-                raise ValueError(f"{name} must be text in UTF-8: row {row} is {text!r}.") from None
+                raise ValueError(f"{name} must be UTF-8 text; row {row} is {text!r}.") from None
         raise
 
 
 def as_given(column):
-    """Convert the result of `ids` to the type that Judgments processes fastest."""
+    """Convert the ids returned by `ids` to the type that Judgments processes fastest."""
     kind = column.type
     if pa.types.is_large_string(kind):
         return column
@@ -145,18 +137,18 @@ def as_given(column):
 
 
 def _without_zeros(decimal):
-    """Remove trailing zeros after the decimal point, so that equal ids have equal hashes."""
+    """Convert a decimal id to the shortest equal Decimal, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
 def first_of_last(column):
-    """Return the end of the first run of equal ids, and the start of the last run."""
+    """Return the end of the first id's block of rows, and the start of the last id's block."""
     return _run(column, 1), len(column) - _run(column, -1)
 
 
 def _run(column, step):
-    """Return the length of the first (step 1) or last (step -1) run of equal ids in a column."""
+    """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
     n, length = len(column), 1024
     while True:
         part = column.slice(0 if step > 0 else max(n - length, 0), length)
@@ -170,9 +162,9 @@ def _run(column, step):
 
 
 def marks(ids):
-    """Map each id to a 64-bit key that is the same in every process; keys of text may collide."""
+    """Return a 64-bit key per id, equal in all processes; distinct text ids may share a key."""
     kind = ids.dtype.kind
-    if kind in "mM":  # independent of the unit
+    if kind in "mM":  # the key must not depend on the unit
         return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
     if kind in "iub":
         return ids.astype(np.int64, copy=False).view(np.uint64)
@@ -187,7 +179,7 @@ def marks(ids):
 
 
 def marks_of_rows(column):
-    """Return the `marks` of the rows in a column that was converted with `ids`."""
+    """Return the 64-bit key of each row of a column that was converted with `ids`."""
     values = as_given(column)
     if isinstance(values, np.ndarray):
         return marks(values)
@@ -198,7 +190,7 @@ def marks_of_rows(column):
 
 
 def to_bytes(batches):
-    """Serialize record batches with their schemas; return an array with one value per batch."""
+    """Serialize record batches with their schemas to an array with one element per batch."""
     stream, ends = pa.BufferOutputStream(), [0]
     for batch in batches:
         with pa.ipc.new_stream(stream, batch.schema) as writer:
@@ -209,9 +201,9 @@ def to_bytes(batches):
 
 
 def of_bytes(pieces):
-    """Yield the tables serialized by `to_bytes`; they share the memory of aligned buffers."""
+    """Yield the tables that `to_bytes` serialized, without copying aligned buffers."""
     for buffer in pieces:
-        if buffer.address % 8:  # unaligned
+        if buffer.address % 8:
             buffer = pa.py_buffer(buffer.to_pybytes())
         with pa.ipc.open_stream(buffer) as reader:
             yield reader.read_all()
@@ -231,7 +223,7 @@ def narrowed(column):
 
 
 def _plain(column):
-    """Decode dictionaries; convert UUIDs, text and bytes to one standard type each."""
+    """Decode dictionary columns; convert UUIDs, text and bytes to one standard type each."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":
         return column.cast(kind.storage_type)

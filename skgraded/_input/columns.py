@@ -1,6 +1,6 @@
 """Validation of columns; each function returns converted values or raises an error.
 
-For error messages, `name` is the argument to check, and `expected` is an argument with `n` rows.
+In errors, `name` names the checked argument, and `expected` names an argument with `n` rows.
 """
 
 import math
@@ -19,7 +19,7 @@ JOIN = (
 
 
 def is_missing(value):
-    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple that contains one of them."""
+    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
     if isinstance(value, tuple):
         return any(is_missing(v) for v in value)
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
@@ -28,7 +28,7 @@ def is_missing(value):
 
 
 def as_array(values, name):
-    """Convert an array-like to a 1-D ndarray; `name` is the argument name for errors."""
+    """Convert an array-like to a 1-D ndarray; error messages start with `name`."""
     if values is None:
         raise ValueError(
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
@@ -47,18 +47,18 @@ def as_array(values, name):
         hint = " Pass one column, or use .ravel()." if array.ndim == 2 else ""
         raise ValueError(f"{name} must be 1-D; got {what}.{hint}")
     if len(array) == 0:
-        raise ValueError(f"{name} is empty: there is nothing to measure.")
+        raise ValueError(f"{name} is empty: at least one row is required.")
     return array
 
 
 def refuse_other_length(values, name, n, expected):
-    """Raise a ValueError unless there are `n` values; if `n` is None, accept any number."""
+    """Raise a ValueError if the number of values is not `n`; if `n` is None, do nothing."""
     if n is not None and len(values) != n:
         raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
 
 
 def refuse_unordered(values, name):
-    """Raise a TypeError for a set, a dict, or a Qrels or Run of ranx."""
+    """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
         advice = JOIN if name in ("y_true", "y_score") and not is_set else ""
@@ -70,13 +70,13 @@ def refuse_data_set(values, name):
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
         raise TypeError(
-            f"{name} is a {type(values).__name__} of {package}, which passes data sets to "
-            f"metrics: use a metric from skgraded.{package} instead of the measure."
+            f"{name} must be an array; got a {type(values).__name__} from {package}. With "
+            f"{package}, use a metric from skgraded.{package} to evaluate."
         )
 
 
 def unmasked(values):
-    """Convert a masked array to objects with None where masked; return other values unchanged."""
+    """Convert a masked array to objects, with None for masked values; return other input as is."""
     if not np.ma.isMaskedArray(values):
         return values
     objects = values.data.astype(object)
@@ -90,11 +90,11 @@ def column(values, name, n=None, expected="y_true"):
 
 
 def _as_given_and_float(values, name, n, expected):
-    """Return the values as an array with the original dtype, and as a contiguous float64 array."""
+    """Return two arrays: one with the original dtype, and one with contiguous float64 values."""
     array = as_array(values, name)
     refuse_other_length(array, name, n, expected)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
-        array = as_array(np.array(list(values), dtype=object), name)  # a list
+        array = as_array(np.array(list(values), dtype=object), name)  # from a list
     floats = array if array.dtype.kind in "buif" else _numbers(array, name)
     with np.errstate(over="ignore"):  # a long double may overflow
         return array, np.ascontiguousarray(floats, dtype=np.float64)
@@ -104,7 +104,8 @@ def _numbers(array, name):
     """Convert an object array of numbers to float64; missing values become NaN."""
     if array.dtype.kind != "O":
         raise TypeError(
-            f"{name} must hold numbers; its dtype is {array.dtype}, row 0 is {array[0].item()!r}."
+            f"{name} must contain numbers; its dtype is {array.dtype}, and row 0 contains "
+            f"{array[0].item()!r}."
         )
     out = np.empty(len(array))
     for row, value in enumerate(array):
@@ -114,9 +115,9 @@ def _numbers(array, name):
             try:
                 out[row] = value
             except OverflowError:
-                raise ValueError(f"{name}: row {row} is too large for a float.") from None
+                raise ValueError(f"{name} is too large for a float in row {row}.") from None
         else:
-            raise TypeError(f"{name} must hold numbers; row {row} is {value!r}.")
+            raise TypeError(f"{name} must contain numbers; row {row} is {value!r}.")
     return out
 
 
@@ -129,28 +130,28 @@ def grade_type(values):
 
 
 def as_decimals(floats):
-    """Convert float16 or float32 to float64 through the shortest decimal representation."""
-    if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # speed only
+    """Convert float16 or float32 values to float64 via their shortest decimal representation."""
+    if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # fast path
         return floats.astype(np.float64)
     distinct, inverse = np.unique(floats, return_inverse=True)
     return distinct.astype("S").astype(np.float64)[inverse]
 
 
 def check_grades(y, name, n=None, expected="X", allow_nan=False):
-    """Check that grades are finite and ≥ 0, or NaN if allowed; return float64."""
+    """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
     grades = grade_column(y, name, n, expected)
     refuse_bad_grades(grades, name, allow_nan)
     return grades
 
 
 def grades_as_given(y, name, allow_nan=False):
-    """Check grades; return them as float64, or unchanged if they are float16 or float32."""
+    """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
     grades = check_grades(y, name, allow_nan=allow_nan)
     return grades if grade_type(y) == np.float64 else np.asarray(y)
 
 
 def grade_column(y, name, n=None, expected="X"):
-    """Convert grades to float64 without checking their range; see `as_decimals`."""
+    """Convert grades to float64 without checking their range; see `as_decimals` for float32."""
     grades = column(y, name, n, expected)
     dtype = grade_type(y)
     return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
@@ -158,29 +159,31 @@ def grade_column(y, name, n=None, expected="X"):
 
 def refuse_bad_grades(grades, name, allow_nan):
     """Raise a ValueError that names the first row whose grade is not a finite number ≥ 0."""
-    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # speed only
+    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # fast path
         return
     good = (grades >= 0) & (grades < np.inf) | np.isnan(grades) & allow_nan
     if good.all():
         return
     row = int(np.argmin(good))
     if not np.isfinite(grades[row]):
-        raise ValueError(f"{name} must be finite: row {row} is {grades[row]}.")
+        raise ValueError(f"{name} must be finite; got {grades[row]} for row {row}.")
     raise ValueError(
-        f"{name} must hold grades ≥ 0: row {row} is {grades[row]:g}. Subtract the irrelevant level "
-        "from all grades, so that irrelevant documents have grade 0."
+        f"{name} must contain only grades ≥ 0; got {grades[row]:g} for row {row}. Shift all grades "
+        "so that irrelevant documents have grade 0."
     )
 
 
 def check_weights(sample_weight, n, expected):
-    """Check that row weights are finite, ≥ 0 and not all 0; return float64."""
+    """Check that row weights are finite, ≥ 0 and not all 0; return the weights as float64."""
     weights = column(sample_weight, "sample_weight", n, expected)
     good = (weights >= 0) & (weights < np.inf)
     if not good.all():
         row = int(np.argmin(good))
-        raise ValueError(f"sample_weight must be finite and ≥ 0: row {row} is {weights[row]:g}.")
+        raise ValueError(
+            f"sample_weight must be finite and ≥ 0; got {weights[row]:g} for row {row}."
+        )
     if weights.max() == 0:
-        raise ValueError("sample_weight is 0 in all rows: at least one must be positive.")
+        raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
     return weights
 
 
@@ -191,16 +194,16 @@ def is_finite_number(value):
 
 
 def whole_number(value, name, minimum):
-    """Check that a value is a whole number ≥ `minimum`; return it as an int."""
+    """Return a value as an int; raise a ValueError unless it is a whole number ≥ `minimum`."""
     if not is_finite_number(value) or value != int(value):
-        raise ValueError(f"{name} must be a whole number ≥ {minimum}; got {value!r}.")
+        raise ValueError(f"{name} must be an integer ≥ {minimum}; got {value!r}.")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
     return int(value)
 
 
-def one_of(name, known, or_callable=False):
-    """Return a validator that accepts the known strings and, if `or_callable`, callables."""
+def choice_validator(name, known, or_callable=False):
+    """Return a validator that accepts the known strings; if `or_callable`, it accepts callables."""
     def check(value):
         if or_callable and callable(value):
             return value
@@ -212,41 +215,39 @@ def one_of(name, known, or_callable=False):
     return check
 
 
-def number(name, low, high=math.inf, above=False, below=False, optional=False):
-    """Return a validator for numbers ≥ `low` (> if `above`) and ≤ `high` (< if `below`)."""
+def number_validator(name, low, high=math.inf, above=False, below=False, optional=False):
+    """Return a validator for numbers; `above` excludes `low`, and `below` excludes `high`."""
     def check(value):
         if value is None and optional:
             return None
         if not is_finite_number(value) or not low <= value <= high or (
             (above and value == low) or (below and value == high)
         ):
-            upto = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
-            raise ValueError(
-                f"{name} must be a finite number {'>' if above else '≥'} {low}{upto}; "
-                f"got {value!r}."
-            )
+            lower = f"> {low}" if above else f"≥ {low}"
+            upper = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
+            raise ValueError(f"{name} must be a finite number {lower}{upper}; got {value!r}.")
         if isinstance(value, (np.float16, np.float32)):
             value = float(str(value))  # 0.7, not 0.699999988
-        # 2.0 and 2 are shown alike
+        # Show 2.0 and 2 alike, as 2.
         return int(value) if value == int(value) and value < 2**53 else float(value)
 
     return check
 
 
 def check_scores(y_score, n, name="y_score", expected="y_true"):
-    """Convert scores to float64 and reject NaN; -inf marks documents that were not retrieved."""
+    """Convert scores to float64 and reject NaN; a score of -inf means "not retrieved"."""
     scores = score_column(y_score, n, name, expected)
     refuse_nan_scores(scores, name)
     return scores
 
 
 def score_column(y_score, n, name="y_score", expected="y_true"):
-    """Convert scores to float64, or to ranks if the conversion is inexact, as above 2^53."""
+    """Convert scores to float64, or to ranks if float64 cannot represent every score exactly."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:
         return scores
-    if kind in "iu" and -(2**53) <= array.min() and array.max() <= 2**53:  # speed only
+    if kind in "iu" and -(2**53) <= array.min() and array.max() <= 2**53:  # fast path
         return scores
     is_number = np.isfinite(scores) if kind == "O" else np.isfinite(array)
     exact = array[is_number]
@@ -258,7 +259,7 @@ def score_column(y_score, n, name="y_score", expected="y_true"):
 
 
 def _exact(value):
-    """Convert a number to an int or a Fraction, which can be compared exactly."""
+    """Convert a number to an int or a Fraction, so that comparisons are exact."""
     if isinstance(value, (numbers.Integral, np.bool_)):
         return int(value)
     return Fraction(*value.as_integer_ratio())
@@ -269,6 +270,6 @@ def refuse_nan_scores(scores, name="y_score"):
     if np.isnan(scores.max(initial=-np.inf)):
         row = int(np.argmax(np.isnan(scores)))
         raise ValueError(
-            f"{name} must not be NaN: row {row} is nan. Give documents that were not retrieved the "
-            "score -inf."
+            f"{name} must not contain NaN; got nan for row {row}. Use the score -inf for documents "
+            "that were not retrieved."
         )

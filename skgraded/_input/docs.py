@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 F = TypeVar("F", bound=Callable)
+ORDER = ("Attributes", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples")
+BOUND = ("self", "cls")  # method parameters that need no description
 
 
 def documented(shared: str) -> Callable[[F], F]:
     """Return a decorator that adds shared sections to docstrings; see `with_parameters`."""
     def decorator(function):
-        if function.__doc__ is not None:  # python -OO
-            names = inspect.signature(function).parameters
+        if function.__doc__ is not None:  # it is None with python -OO
+            names = [name for name in inspect.signature(function).parameters if name not in BOUND]
             function.__doc__ = with_parameters(function.__doc__, names, shared)
         return function
 
@@ -20,10 +22,7 @@ def documented(shared: str) -> Callable[[F], F]:
 
 
 def with_parameters(doc, names, shared):
-    """Add shared descriptions of undocumented parameters to a docstring, and return it.
-
-    Shared sections are inserted after the parameters.
-    """
+    """Add shared sections, and shared descriptions of undocumented parameters, to a docstring."""
     text, *sections = _sections(doc)
     paragraphs, *shared_sections = _sections(shared)
     by_parameter = _by_parameter(paragraphs)
@@ -31,18 +30,18 @@ def with_parameters(doc, names, shared):
         by_parameter |= _by_parameter(sections.pop(0).split("\n", 2)[2])
     shown = dict.fromkeys(by_parameter[name] for name in names)
     parameters = "\n".join(["Parameters", "----------", *shown])
-    whole = "\n\n".join([text, parameters, *shared_sections, *sections])
-    return whole if sections else whole + "\n"  # some callers append a section
+    sections = sorted(shared_sections + sections, key=lambda s: ORDER.index(s.partition("\n")[0]))
+    return "\n\n".join([text, parameters, *sections])
 
 
 def _sections(text):
-    """Split a docstring into the text before the first section, and the sections."""
+    """Split a docstring into the text before the first section and the individual sections."""
     parts = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(text))
     return [part.rstrip("\n") for part in parts]
 
 
 def _by_parameter(text):
-    """Return a dict from parameter names to descriptions; parameters may share a description."""
+    """Return a dict of descriptions keyed by parameter; parameters may share a description."""
     return {
         name: paragraph
         for paragraph in re.split(r"\n(?=\S)", text.strip())

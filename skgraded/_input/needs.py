@@ -1,4 +1,4 @@
-"""Checks for optional packages, and error messages about missing packages."""
+"""Helpers that check for optional packages and raise errors that name missing packages."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ DISTRIBUTIONS = {"jinja2": "Jinja2"}  # distribution names that differ from modu
 def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
     """Raise an ImportError with a pip command if an import in the ``with`` block fails.
 
-    The error names all `packages` that cannot be imported, or else the module that failed to load.
+    The error names the missing `packages` or, if all are installed, the module that failed to load.
     """
     try:
         yield
@@ -25,10 +25,10 @@ def needs(caller: str, *packages: str, extra: str = "all") -> Iterator[None]:
 
 
 def is_installed(*packages: str) -> bool:
-    """Return whether all these top-level packages can be found, without importing them."""
+    """Return whether the given top-level packages are all installed, without importing them."""
     try:
         return all(find_spec(name) is not None for name in packages)
-    except ImportError:  # from an import hook
+    except ImportError:  # raised by an import hook
         return False
 
 

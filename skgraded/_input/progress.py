@@ -13,7 +13,7 @@ def progress_bar(*args, **settings):
         warnings.simplefilter("ignore")  # tqdm.auto warns if ipywidgets is not installed
         from tqdm.auto import tqdm
 
-    # With disable=None, tqdm hides the bar if the output is not a terminal, as in a notebook.
+    # With disable=None, tqdm would hide the bar in notebooks, whose output is not a terminal.
     return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
 
 
@@ -23,7 +23,7 @@ def unseen(n):
 
 @contextmanager
 def counting_bar(is_shown, total, **settings):
-    """Yield a function that advances a progress bar, or does nothing if no bar is shown."""
+    """Yield a function that advances a progress bar or, if no bar is shown, does nothing."""
     if not is_shown or not is_installed("tqdm"):
         yield unseen
         return

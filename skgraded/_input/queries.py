@@ -13,8 +13,8 @@ WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32
 def query_codes(qid, n=None, expected="y_true", name="qid"):
     """Return the code of each row, and the distinct ids in order of first appearance.
 
-    Query or document ids may be any hashable values. They are returned as objects unless they are
-    numbers or dates.
+    Query ids or document ids may be any hashable values. The distinct ids are returned as objects
+    unless they are numbers or dates.
     """
     ids, categories = _checked_ids(qid, n, expected, name)
     codes, queries, *_ = _number(ids, name)
@@ -22,7 +22,7 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
 
 
 def queries_of(qid, n, expected="y_true"):
-    """Return distinct ids in order of first appearance, and the results of `rows_by_query`."""
+    """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
     ids, categories = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
     if heads is None:
@@ -43,31 +43,31 @@ def queries_of(qid, n, expected="y_true"):
 
 
 def _checked_ids(qid, n, expected, name):
-    """Return ids and None, or codes and categories, after checking the number of rows."""
+    """Check the number of ids; return (ids, None) or, for a coded column, (codes, categories)."""
     ids, categories = _coded(qid) or (_ids(qid, name), None)
     if n is not None and categories is None and _are_sizes(ids, n):
         raise ValueError(
             f"{name} has {len(ids)} rows, but {expected} has {n}. The values of {name} add up "
-            f"to {n}: pass query sizes as group=, or convert them to ids with "
+            f"to {n}: if they are query sizes, pass them as group=, or convert them to ids with "
             "np.repeat(np.arange(len(sizes)), sizes)."
         )
     columns.refuse_other_length(ids, name, n, expected)
     if len(ids) == 0:
-        raise ValueError(f"{name} is empty: it contains no ids.")
+        raise ValueError(f"{name} is empty: at least one id is required.")
     if categories is not None:
         refuse_missing(ids < 0, lambda row: None, name)
     return ids, categories
 
 
 def _named(queries, categories):
-    """Return the query ids; if there are categories, look up the ids in the categories."""
+    """Return the query ids; if there are categories, replace each code by its category."""
     if categories is None:
         return queries
     return object_array([categories[i] for i in queries.tolist()])
 
 
 def sortable_ids(ids, codes):
-    """Return the id of each row, or its code if the ids cannot be sorted."""
+    """Return one id per row or, if the ids cannot be sorted, one code per row."""
     try:
         np.unique(ids)
     except TypeError:
@@ -76,23 +76,23 @@ def sortable_ids(ids, codes):
 
 
 def group_sizes(group, n, expected="y_true"):
-    """Check and return the sizes of consecutive queries, which must add up to n rows."""
+    """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
     sizes = columns.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
         i = int(np.argmax(bad))
-        raise ValueError(f"group must hold whole sizes ≥ 1: size {i} is {sizes[i]:g}.")
+        raise ValueError(f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}.")
     with np.errstate(over="ignore"):
         total = sizes.sum()
     if total != n:
-        raise ValueError(f"group sizes add up to {total:.0f} rows, but {expected} has {n}.")
+        raise ValueError(f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}.")
     return sizes.astype(np.intp)
 
 
 def rows_by_query(codes, n_queries):
-    """Return a stable order of the rows by query, and the query boundaries, (n_queries + 1,).
+    """Return the row positions, stably sorted by query, and the n_queries + 1 query boundaries.
 
-    The order is None if the rows are already sorted by query.
+    The row positions are None if the rows are already sorted by query.
     """
     starts = np.zeros(n_queries + 1, dtype=np.intp)
     np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
@@ -101,20 +101,20 @@ def rows_by_query(codes, n_queries):
 
 
 def mean_weights(weights, codes, sizes):
-    """Return the mean weight of the rows of each query; at least one weight must be positive."""
-    # Dividing by a power of 2 is exact and keeps sums from overflowing.
+    """Return the mean row weight of each query; at least one weight must be positive."""
+    # Dividing by a power of 2 is exact and keeps the sums from overflowing.
     exponent = np.frexp(weights.max())[1]
     weights = np.ldexp(weights, -exponent)
     by_query = np.empty(len(sizes))
     by_query[codes] = weights
-    if (weights != by_query[codes]).any():  # sort: their order affects the sum
+    if (weights != by_query[codes]).any():  # sort, because the summation order affects rounding
         order = np.lexsort((weights, codes))
         codes, weights = codes[order], weights[order]
     return np.ldexp(np.bincount(codes, weights, minlength=len(sizes)) / sizes, exponent)
 
 
 def _heads(ids):
-    """Return the first row of each run of equal ids; None for lists or if most runs are short."""
+    """Return the first row of each block of equal ids, or None if there are many blocks."""
     if not isinstance(ids, np.ndarray):
         return None
     if ids.dtype.kind in "biu":
@@ -123,7 +123,7 @@ def _heads(ids):
 
 
 def _number(ids, name):
-    """Return row codes, distinct ids, the number of rows per id, and whether codes are sorted."""
+    """Return row codes, distinct ids, row counts per id, and whether the codes are sorted."""
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -145,12 +145,12 @@ def refuse_missing(missing, value_of, name):
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(
-            f"{name} is missing in row {row} ({value_of(row)}): give every row its id."
+            f"{name} is missing in row {row} ({value_of(row)}): every row must have an id."
         )
 
 
 def _coded(qid):
-    """Return codes (-1 if missing) and categories of a categorical or text column, else None."""
+    """Return (codes, categories) of a categorical or text column, else None; -1 means missing."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
@@ -166,7 +166,7 @@ def _coded(qid):
         qid = qid.combine_chunks()
     n, heads = len(qid), None
     if not dtype.startswith("dictionary"):
-        if "view" not in dtype:  # hash only the first row of each run
+        if "view" not in dtype:  # hash only rows whose id differs from the previous id
             from pyarrow import compute
 
             differs = compute.not_equal(qid[1:], qid[:-1])
@@ -181,24 +181,24 @@ def _coded(qid):
 
 
 def _ids(qid, name):
-    """Return an array of numbers or dates, or Python objects, so that 1 differs from "1"."""
+    """Return numbers and dates as an array and other ids as objects, so that 1 and "1" differ."""
     columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        raise TypeError(f"{name} must be an array with the id of each row; got {qid!r}.")
+        raise TypeError(f"{name} must be an array with one id per row; got {qid!r}.")
     if len(getattr(qid, "shape", (None,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
         array = np.asarray(columns.unmasked(qid))
         return array if array.dtype.kind in "buifmMO" else array.tolist()
-    # Only pandas and polars integers without missing values convert to NumPy unchanged.
+    # Conversion to NumPy is lossless only for pandas and polars integers without missing values.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
         if array.dtype.kind in "iu":
             return array
         if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # pandas 2
             return array.astype(str(dtype).lower())
-    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # not pyarrow scalars
+    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # avoid pyarrow scalars
 
 
 def _are_sizes(ids, n):
@@ -218,13 +218,13 @@ def _hash_codes(values, name):
             code = numbers_of.get(query)
         except TypeError:
             raise TypeError(
-                f"{name} must hold hashable ids; row {row} is {query!r}. Use tuples for composite "
-                "ids."
+                f"{name} must contain hashable ids; row {row} contains {query!r}. Use tuples for "
+                "composite ids."
             ) from None
         if code is None:
             if columns.is_missing(query):
                 raise ValueError(
-                    f"{name} is missing in row {row} ({query!r}): give every row its id."
+                    f"{name} is missing in row {row} ({query!r}): every row must have an id."
                 )
             code = numbers_of[query] = len(numbers_of)
         codes[row] = code

@@ -1,4 +1,4 @@
-"""Common operations on tables: 2-D arrays, CSR matrices, pandas and polars frames."""
+"""Common operations on tables: 2-D arrays, CSR matrices, and pandas and polars frames."""
 
 import os
 import sys
@@ -9,14 +9,14 @@ import numpy as np
 
 from skgraded._input.words import did_you_mean
 
-ENGINES = ("dask", "pyspark")  # packages whose frames skgraded.dask and skgraded.spark evaluate
+ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
 HASHED_COLUMNS = 16
 
 
 def as_table(X):
-    """Convert `X` to a table; only lists and sparse matrices that are not CSR are copied."""
+    """Convert `X` to a table; copy it only if it is a list or a sparse matrix not in CSR format."""
     if is_sparse(X):
-        return X.tocsr()  # selecting rows from a CSC matrix leaves their indices unsorted
+        return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
         X = np.asarray(X)
     if len(X.shape) != 2:
@@ -32,7 +32,7 @@ def as_table(X):
 
 
 def column_names(table):
-    """Return the column names of a frame if all are strings, otherwise None."""
+    """Return the column names of a frame if all of them are strings, otherwise None."""
     names = list(table.columns) if hasattr(table, "columns") else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
@@ -49,7 +49,7 @@ def take_column(table, position):
 
 
 def drop_column(table, position):
-    """Return a table without one column; the other columns keep their types."""
+    """Return a table without the column at `position`; all other columns keep their types."""
     if is_polars_frame(table):
         return table.drop(table.columns[position])
     if isinstance(table, np.ndarray):
@@ -61,13 +61,11 @@ def drop_column(table, position):
 def named_columns(data, names):
     """Return a dict of the named columns of a frame, an Arrow table or a mapping."""
     package = type(data).__module__.partition(".")[0]
-    known: Any = None
+    known: Any = getattr(data, "column_names", None)  # of an Arrow table or batch
     if isinstance(data, Mapping):
         known = data
     elif is_pandas_frame(data) or is_polars_frame(data):
         known = data.columns
-    else:
-        known = getattr(data, "column_names", None)  # an Arrow table or batch
     if known is None or package in ENGINES:
         advice = {
             package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
@@ -83,15 +81,15 @@ def named_columns(data, names):
 
 
 def refuse_unknown(names, known, place=""):
-    """Raise a ValueError for the first name that does not match exactly one known column."""
+    """Raise a ValueError unless every name matches exactly one known column."""
     known = list(known)
     for name in names:
         if known.count(name) > 1:
-            raise ValueError(f"{place}There are several columns {name!r}: rename all but one.")
+            raise ValueError(f"{place}Several columns are named {name!r}: rename all but one.")
         if name not in known:
-            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
+            shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "") or "none"
             raise ValueError(
-                f"{place}There is no column {name!r}. Available columns: {shown or 'none'}."
+                f"{place}There is no column {name!r}. Available columns: {shown}."
                 f"{did_you_mean(name, known)}"
             )
 
@@ -113,16 +111,16 @@ def stack_rows(table, other):
 
 
 def hash_rows(table):
-    """Return a uint64 hash per row; only HASHED_COLUMNS columns of dense tables are used."""
+    """Return a uint64 hash per row; for dense tables, hash at most HASHED_COLUMNS columns."""
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
     if is_pandas_frame(table):
-        # Adding 0.0 turns -0.0 into 0.0, because pandas 2 hashes them differently.
+        # Add 0.0 to turn -0.0 into 0.0, because pandas 2 hashes the two values differently.
         part = table.iloc[:, some].transform(lambda x: x + 0.0 if x.dtype.kind == "f" else x)
         return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
     if is_polars_frame(table):
         return table[:, some.tolist()].hash_rows().to_numpy()
-    # The factors are arbitrary odd numbers, because multiplying by an odd number loses no bits.
+    # Multiplication by an odd factor is invertible modulo 2^64, so no information is lost.
     factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
     if is_sparse(table):
         bits = mix_bits(_bits(table.data)) * factors[table.indices]

@@ -17,7 +17,7 @@ OPTIONAL = (
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that affect results, by name."""
+    """Return a dict of the versions of Python and of the libraries that affect results."""
     return {"python": platform.python_version()} | _versions_of(LIBRARIES)
 
 

@@ -1,24 +1,24 @@
-"""Helpers for messages: suggestions for misspelt names, plurals and readable values."""
+"""Helpers for messages: suggestions for misspelled names, plurals, and readable values."""
 
 import difflib
 import re
 
 import numpy as np
 
-LONGEST = 100  # maximum number of characters to compare; the time grows quadratically
+LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
 
 
 def nearest(word, known):
-    """Return the known word most similar to `word`, ignoring case; None if none is similar.
+    """Return the known word most similar to `word`, ignoring case, or None if no word is similar.
 
-    Words are similar if at most one character in four differs, or if `word` abbreviates the other.
+    A known word is similar if it starts with `word` or at most a quarter of the characters differ.
     """
     word = str(word).lower()[:LONGEST]
     near = {}
     for candidate in map(str, known):
         other = candidate.lower()[:LONGEST]
         n_characters = max(len(word), len(other))
-        if 4 * abs(len(word) - len(other)) <= n_characters:  # speed only
+        if 4 * abs(len(word) - len(other)) <= n_characters:  # fast check
             is_near = 4 * _n_edits(word, other) <= n_characters
         else:
             is_near = len(word) >= 4 and other.startswith(word)
@@ -28,7 +28,7 @@ def nearest(word, known):
 
 
 def _n_edits(word, other):
-    """Return the number of insertions, deletions, substitutions and adjacent swaps."""
+    """Return the edit distance, where swapping two adjacent characters counts as one edit."""
     row = before = list(range(len(other) + 1))
     for i, letter in enumerate(word):
         earlier, before, row = before, row, [i + 1]
@@ -41,7 +41,7 @@ def _n_edits(word, other):
 
 
 def did_you_mean(word, known):
-    """Return " Did you mean …?" with the nearest known word, or "" if none is near."""
+    """Return " Did you mean …?" with the nearest known word, or "" if no word is similar."""
     near = nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
 
@@ -63,7 +63,7 @@ def plain(value):
 
 
 def plain_list(values):
-    """Convert an array to a list of Python values; NumPy dates are kept to preserve their unit."""
+    """Convert an array to a list of Python values; dates remain NumPy values with their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 

@@ -1,4 +1,4 @@
-"""Atomic writing of files, which are written completely or not at all."""
+"""Atomic writing of files: a file is written either completely or not at all."""
 
 import os
 import secrets
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield the path of a temporary file in the same folder, which replaces `path` at the end.
+    """Yield the path of a temporary file next to `path`; on success, the new file replaces `path`.
 
-    Until then, and after any error, `path` is unchanged, so no data is lost if the disk is full.
-    Pipes and devices are written directly. Any OSError names `path`.
+    After any error, such as a full disk, the previous file remains unchanged.
+    Pipes and devices are written to directly. Every OSError names `path`.
     """
     if os.path.exists(path) and not os.path.isfile(path):
         try:
@@ -42,6 +42,6 @@ def _naming(path, error):
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
-    """Write text to a file completely, or leave the file unchanged."""
+    """Write text to a file atomically: after an error, the file is unchanged."""
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")

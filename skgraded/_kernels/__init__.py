@@ -1,1 +1,1 @@
-"""All loops over documents, compiled, and the threads that run them."""
+"""Compiled loops over documents, and the threads that run them."""

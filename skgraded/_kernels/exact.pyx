@@ -2,7 +2,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""Exact sums of floats and of their products, as whole numbers.
+"""Exact sums of floats and of their products, as integers.
 
 A float is a whole multiple of 2^-1074, and a product of two floats is a multiple of 2^-2148. A sum
 is stored in 64-bit places, each of which is worth 2^32 times the previous place (Neal 2015, "Fast
@@ -31,7 +31,7 @@ cdef inline void add_whole(
 
 
 cdef inline uint64_t whole_of(uint64_t bits) noexcept nogil:
-    """The mantissa of a float as a whole number, without sign and exponent."""
+    """The mantissa of a float as an integer, without sign and exponent."""
     return (bits & 0xFFFFFFFFFFFFFu) | (<uint64_t>((bits << 1) >> 53 > 0) << 52)
 
 

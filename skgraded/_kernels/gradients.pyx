@@ -42,12 +42,12 @@ cdef extern from "swaps.h" nogil:
     double add_pairs(const Ranked* ranked, Py_ssize_t a, double base, double slope)
 
 cdef enum:
-    N_ARRAYS = 13  # of numbers, in Ranked
+    N_ARRAYS = 13  # arrays of numbers in Ranked
 
 cdef double FAR = 300.0  # sigmoid · range of scores, up to which no power or product overflows
 cdef double NEAR = 0.01  # added to differences of scores, as in LightGBM and XGBoost
 cdef double LN2 = 0.6931471805599453
-cdef double LARGEST = 1.7976931348623157e308  # double
+cdef double LARGEST = 1.7976931348623157e308  # largest double
 cdef double MOST = 1.7014117331926443e38  # half of the largest 32-bit float: XGBoost doubles it
 
 

@@ -23,7 +23,7 @@ from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, so
 cnp.import_array()
 
 cdef enum:
-    MANY = 1000  # rows after which ids without runs are recognised
+    MANY = 1000  # rows; enough to recognise ids that differ in most rows
     AHEAD = 16  # rows between the prefetch of a place in a large table and its use
 
 cdef extern from "loops.h" nogil:

@@ -16,7 +16,7 @@ from skgraded._input.tables import is_polars_frame
 from skgraded.boosting.rows import WEIGHT
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
-# All other modules in this folder are named after the package that they support.
+# Modules with shared code; every other module in this folder is named after a library.
 COMMON = {"adapter", "docs", "frames", "metric", "objective", "rows"}
 
 
@@ -33,7 +33,7 @@ def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
 
 @cache
 def libraries() -> list[str]:
-    """Return the sorted names of the packages for which adapters exist."""
+    """Return the sorted names of the packages that have an adapter."""
     here = sys.modules[__package__].__path__
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
@@ -44,22 +44,22 @@ def _takes_any(parameters):
 
 
 class Adapter:
-    """Fit any regressor or ranker; subclasses override the methods that depend on the library.
+    """Generic adapter for regressors and rankers; subclasses override library-specific methods.
 
     The estimator itself is never modified; only copies of it are fitted.
     """
 
-    # Arguments of fit with initial scores; arguments with row positions or group weights.
-    # Both tuples contain names from all libraries, because an unknown ranker may use any of them.
+    # Names of fit arguments: those with initial scores, and those that depend on the row order.
+    # Both tuples cover all libraries, because the estimator's library may be unknown.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
 
     def __init__(self, estimator, grades_are_gains):
         self.estimator = estimator
-        self.grades_are_gains = grades_are_gains  # whether NDCG objectives use grades as gains
+        self.grades_are_gains = grades_are_gains  # whether NDCG objectives use the grades as gains
 
     def check(self):
-        """Reject settings with which the estimator would learn nothing or the wrong target."""
+        """Raise an error if the estimator would learn nothing or would learn the wrong target."""
 
     # Arguments of fit ----------------------------------------------------------------------------
 
@@ -74,29 +74,27 @@ class Adapter:
 
     @cached_property
     def query_argument(self):
-        """Name of the fit argument for the queries (see QUERY_ARGUMENTS); None for a regressor."""
-        for name in QUERY_ARGUMENTS:
-            if name in self.fit_parameters:
-                return name
-        if not is_regressor(self.estimator):
+        """The name of the fit argument that receives the queries, or None for a regressor."""
+        name = next((name for name in QUERY_ARGUMENTS if name in self.fit_parameters), None)
+        if name is None and not is_regressor(self.estimator):
             raise TypeError(
-                "QueryRanker wraps a regressor, or a ranker whose fit method accepts group or qid; "
-                f"got {self.estimator!r}. In a search, wrap the ranker, not the search. To score a "
-                "classifier, use make_ranking_scorer without QueryRanker."
+                "estimator must be a regressor, or a ranker whose fit method accepts group or qid; "
+                f"got {self.estimator!r}. In a hyperparameter search, wrap the ranker instead of "
+                "the search. To score a classifier, use make_ranking_scorer without QueryRanker."
             )
-        return None
+        return name
 
     @property
-    def wants_whole_grades(self):
-        """Whether the estimator's objective accepts only whole grades."""
-        return False
+    def fractional_grades_advice(self):
+        """Advice for the error about fractional grades, or None if such grades are accepted."""
+        return None
 
     def first_scores_in(self, fit_params):
         """Return the names of the passed fit arguments that contain initial scores."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
     def check_by_row(self, sample_weight, fit_params, n, expected):
-        """Check the fit arguments that have one value per row; return a dict of them by name."""
+        """Check the fit arguments that have one value per row, and return them as a dict."""
         by_row = {
             name: column(fit_params[name], name, n, expected)
             for name in self.first_scores_in(fit_params)
@@ -104,27 +102,27 @@ class Adapter:
         if sample_weight is not None:
             if WEIGHT not in self.fit_parameters and not _takes_any(self.fit_parameters):
                 raise ValueError(
-                    f"{type(self.estimator).__name__}.fit accepts no sample_weight: leave it out, "
-                    "or wrap an estimator that accepts weights."
+                    f"sample_weight is not supported by {type(self.estimator).__name__}.fit: omit "
+                    "the weights, or wrap an estimator that accepts them."
                 )
             by_row[WEIGHT] = check_weights(sample_weight, n, expected)
         return by_row
 
     def refuse_positions(self, fit_params):
-        """Reject arguments that refer to rows by position, because rows will be reordered."""
+        """Raise an error if an argument contains row positions, because rows will be reordered."""
         for name in self.by_position:
             if fit_params.get(name) is not None:
                 raise ValueError(
-                    f"{name} refers to rows by position, but QueryRanker has to move rows: bring "
-                    "the rows of each query together first, and set early_stopping=False."
+                    f"Argument {name} refers to rows by position, but QueryRanker must reorder the "
+                    "rows: sort the rows by query first, and set early_stopping=False."
                 )
 
     def with_memory(self, fit_params, memory):
-        """Return the fit arguments, with a cache for prepared data if the library supports one."""
+        """Return the fit arguments, with a cache for prepared data if the library can use one."""
         return fit_params
 
     def fit_arguments(self, rows):
-        """Return the fit arguments other than X and y, in the form that the estimator expects."""
+        """Return the fit arguments, except X and y, in the form that the estimator expects."""
         arguments = dict(rows.by_row)
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
@@ -142,18 +140,10 @@ class Adapter:
         return clone(self.estimator, safe=False)
 
     def input_tags(self):
-        """Return scikit-learn's tags that describe which X the estimator accepts."""
+        """Return scikit-learn's input tags, which describe the types of X that are accepted."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
-        return InputTags(sparse=True, allow_nan=True)  # the estimator predates scikit-learn's tags
-
-    @property
-    def fractional_grades_advice(self):
-        """Advice for fractional grades with an objective that accepts only whole grades."""
-        return (
-            "wrap a regressor: QueryRanker(LGBMRegressor()) or "
-            "QueryRanker(HistGradientBoostingRegressor())"
-        )
+        return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
 
     def labelled(self, grades):
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""
@@ -165,35 +155,35 @@ class Adapter:
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params):
-        """Reject estimators that do not support early stopping."""
+        """Raise a TypeError, because only boosters support early stopping."""
         *most, last = libraries()
         raise TypeError(
-            f"early_stopping=True supports boosters from the packages {', '.join(most)} and {last} "
-            f"only; got {self.estimator!r}. Set early_stopping=False, and use the early stopping "
-            "of the estimator if it has one."
+            f"early_stopping=True requires a booster from {', '.join(most)} or {last}; got "
+            f"{self.estimator!r}. Set early_stopping=False, and use the estimator's own early "
+            "stopping, if it has any."
         )
 
 
 class BoosterAdapter(Adapter):
-    """Fit the boosters of one library; the library's module lists its subclasses in `ADAPTERS`.
+    """Base class of boosting adapters; each library's module lists its adapters in `ADAPTERS`.
 
     ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on the
-    training rows. After each round, it passes the scores of the validation rows to `progress`,
+    training rows. After each round, the scores of the validation rows are passed to `progress`,
     which decides when to stop. The fitted copy predicts with the best number of rounds.
     """
 
     package: str  # import name of the library
-    model: str  # name of the base class of the library's boosters
-    library: str  # its name in messages
-    polars_since: tuple[int, ...] = ()  # first version that accepts polars frames
+    model: str  # name of the library's base class for boosters
+    library: str  # name of the library in messages
+    polars_since: tuple[int, ...] = ()  # first version of the library that accepts polars frames
     by_position: tuple[str, ...] = ()
-    # Parameters that select the booster type; booster types that modify earlier rounds.
+    # Parameters that select the booster type, and booster types that modify existing trees.
     kind_parameters: tuple[str, ...] = ()
     changing: frozenset[str] = frozenset()
-    # Aliases for the number of rounds; settings that disable the library's early stopping.
+    # All aliases of n_estimators, and the settings that disable the library's own early stopping.
     round_parameters: frozenset[str] = frozenset({"n_estimators"})
     without_stopping: dict[str, Any] = {}
-    # Arguments of fit that conflict with early stopping; name of the initial model argument.
+    # Fit arguments that conflict with early stopping, and the fit argument for an initial model.
     conflicting: frozenset[str] = frozenset()
     init_model_argument: str = ""
 
@@ -212,7 +202,7 @@ class BoosterAdapter(Adapter):
 
     @cached_property
     def fit_parameters(self):
-        """The parameters of fit, including inherited ones hidden behind ``**kwargs``."""
+        """The parameters of fit, including inherited parameters hidden behind ``**kwargs``."""
         parameters = super().fit_parameters
         if _takes_any(parameters):
             cls: Any = next(
@@ -223,38 +213,38 @@ class BoosterAdapter(Adapter):
         return parameters
 
     def readable(self, X):
-        """Convert `X` to a form that the library can read, such as sparse arrays to matrices."""
+        """Convert sparse input to CSR format, and unsupported polars frames to NumPy arrays."""
         if sparse.issparse(X):
             return sparse.csr_matrix(X)
         too_old = is_polars_frame(X) and self.version < self.polars_since
         return X.to_numpy() if too_old else X
 
     def check_stopping(self, fit_params):
-        """Reject boosters that cannot be stopped early, and conflicting settings."""
+        """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""
         parameters = self.estimator.get_params()
         kinds = {parameters.get(name) for name in self.kind_parameters}
         for kind in kinds & self.changing:
             raise ValueError(
-                "early_stopping=True needs a booster whose early rounds stay fixed, but "
-                f"{kind!r} changes them in later rounds. Choose another booster."
+                f"early_stopping=True does not support the booster {kind!r}, which modifies the "
+                "trees of earlier rounds: choose another booster."
             )
         names = {name for name, value in fit_params.items() if value is not None}
         for name in sorted(names & self.conflicting):
             raise ValueError(
-                f"QueryRanker(early_stopping=True) passes {self.library} a validation set and "
-                f"stops the training: leave out {name}. To choose the validation set yourself, "
-                "pass eval_X, eval_y and eval_qid."
+                f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
+                f"validation set to {self.library} and decides when to stop. To choose the "
+                "validation set, pass eval_X, eval_y and eval_qid."
             )
         if self.init_model_argument in names:
             raise ValueError(
-                "early_stopping=True cannot continue from another model: leave out "
+                "With early_stopping=True, training cannot continue from an existing model: omit "
                 f"{self.init_model_argument}."
             )
         callbacks = [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
         for callback in callbacks:
             if "earlystopping" in type(callback).__name__.lower():
                 raise ValueError(
-                    "early_stopping=True already stops the training: leave "
-                    f"{type(callback).__name__} out of the callbacks, and set measure and "
+                    f"Remove {type(callback).__name__} from the callbacks, because "
+                    "early_stopping=True already stops training early. Set measure and "
                     "n_iter_no_change instead."
                 )

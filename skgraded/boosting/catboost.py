@@ -1,7 +1,7 @@
 """CatBoost support: rankers and regressors in QueryRanker, and measures as eval_metric.
 
-CatBoost's rankers require the rows of each query to be contiguous. For each row, they accept the
-query id and the weight of the query.
+CatBoost's rankers require the rows of each query to be contiguous. They accept one query id and one
+query weight per row.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docs import ON_METRICS, documented
+from skgraded.boosting.docs import ON_METRICS
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, keep_while_alive, truth_of
 from skgraded.boosting.rows import WEIGHT
@@ -28,7 +29,7 @@ with needs("skgraded.catboost", "catboost"):
 
 __all__ = ["eval_metric"]
 
-# Parameters for CatBoost's built-in early stopping and hold-out set.
+# CatBoost's parameters for its built-in early stopping and hold-out set.
 STOPPING = {
     "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
     "use_best_model", "best_model_min_trees", "metric_period",
@@ -55,8 +56,8 @@ class _Library(BoosterAdapter):
     def check_by_row(self, sample_weight, fit_params, n, expected):
         if fit_params.get("group_weight") is not None:
             raise ValueError(
-                "Pass weights as sample_weight, not as group_weight: QueryRanker passes CatBoost "
-                "the weight of each query, the mean weight of its rows."
+                "group_weight is not supported: pass sample_weight instead. QueryRanker averages "
+                "the row weights of each query and passes the means to CatBoost."
             )
         return super().check_by_row(sample_weight, fit_params, n, expected)
 
@@ -68,22 +69,19 @@ class _Library(BoosterAdapter):
         return arguments
 
     def readable(self, X):
-        """Convert `X` to a form that CatBoost can read; sparse matrices need 32-bit indices."""
+        """Convert `X` to a type that CatBoost accepts; CatBoost requires 32-bit sparse indices."""
         X = super().readable(X)
         if sparse.issparse(X):
-            # Rebuilding the matrix converts the indices to the smallest sufficient type.
+            # Rebuilding the matrix converts its indices to the smallest sufficient integer type.
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
         return X
 
-    def copy(self):
-        return self._with()
-
-    def _with(self, left_out=(), **changes):
-        """Return an unfitted copy of the estimator, with some parameters removed or changed."""
+    def copy(self, left_out=(), **changes):
+        """Return an unfitted copy of the estimator with some parameters removed or changed."""
         settings = self.estimator.get_params().items()
         parameters = {name: value for name, value in settings if name not in left_out} | changes
-        # clone() fails because get_params copies lists and objects (catboost#3078).
-        # The base class accepts its parameters as a dict.
+        # clone() would fail, because get_params copies lists and objects (catboost#3078).
+        # The base class, catboost.CatBoost, accepts parameters only as a dict.
         cls = type(self.estimator)
         is_base = cls is sys.modules["catboost"].CatBoost
         return cls(parameters) if is_base else cls(**parameters)
@@ -94,18 +92,18 @@ class _Library(BoosterAdapter):
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
         metric = _ScoreObserver(progress, 4 * float(weights.max()))
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
-        model = self._with(STOPPING, eval_metric=metric)
+        model = self.copy(STOPPING, eval_metric=metric)
         arguments = fit_params | arguments | {
             "callbacks": [*(fit_params.get("callbacks") or ()), metric],
             "eval_set": self._validation_pool(validation, metric.mark, of_fit),
             "use_best_model": True, "metric_period": 1,
         }
         model.fit(training.X, training.grades, **arguments)
-        metric.progress = None  # free the rows, because the model keeps a reference to the metric
+        metric.progress = None  # the fitted model refers to the metric; free the validation rows
         return model
 
     def fit_rounds(self, rows, n_rounds, fit_params):
-        model = self._with(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
+        model = self.copy(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
     def _validation_pool(self, validation, mark, of_fit):
@@ -124,12 +122,12 @@ class _Library(BoosterAdapter):
 
 
 class _Metric:
-    """Base class of metrics; `evaluate` in subclasses returns a mean and the weight 1."""
+    """Base class of CatBoost metrics whose `evaluate` returns a mean and the weight 1."""
 
-    no_jit = True  # otherwise, CatBoost compiles it with numba or warns that numba is not installed
+    no_jit = True  # otherwise, CatBoost compiles metrics with numba, or warns if numba is missing
 
     def is_max_optimal(self):
-        """Return True: higher is better."""
+        """Return True, because higher values are better."""
         return True
 
     def get_final_error(self, error, weight):
@@ -138,11 +136,11 @@ class _Metric:
 
 
 class _ScoreObserver(_Metric):
-    """Metric and callback that pass the scores of the validation rows to `progress`.
+    """A CatBoost metric and callback that passes the validation scores to `progress`.
 
     CatBoost does not tell a metric which data set is being evaluated. The validation rows therefore
-    have the weight `mark`, far above the weight of any training row. CatBoost uses this weight only
-    to compute values that are then ignored.
+    have the weight `mark`, far above the weight of any training row. Metrics that CatBoost itself
+    computes with this weight are not used.
     """
 
     def __init__(self, progress, mark):
@@ -173,9 +171,9 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike) -> Any:
     """Make a metric that CatBoost reports at each round and can use for early stopping.
 
-    Pass it to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``. CatBoost passes
-    only targets and scores to a metric, not the queries or the name of the data set. The metric
-    therefore needs the queries of both data sets in advance, and works only with these two sets.
+    Pass the metric to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``.
+    CatBoost passes neither the queries nor the name of the data set to a metric. The metric
+    therefore requires the queries of the training and validation sets, and works only for them.
 
     Parameters
     ----------
@@ -190,14 +188,14 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     Returns
     -------
     object
-        CatBoost calls its methods ``is_max_optimal``, ``evaluate`` and ``get_final_error``, and
-        shows the name of its class, which is the name of the measure. ``evaluate`` raises a
-        ValueError if the rows or queries of a training do not match the two arguments.
+        An object with the methods ``is_max_optimal``, ``evaluate`` and ``get_final_error``, which
+        CatBoost calls. Its class has the name of the measure, which CatBoost shows. ``evaluate``
+        raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
 
-        **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles them if there
+        **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles rows if there
         are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and does
         not pass the order to metrics. Early stopping and the best model depend only on the
-        evaluation set, whose rows are never shuffled. (CatBoost would fail on nan instead of 0.)
+        evaluation set, whose rows are never shuffled. (With nan instead of 0, CatBoost would fail.)
 
     Examples
     --------
@@ -236,7 +234,6 @@ class _EvalMetric(_Metric, BoostingMetric):
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(self, approxes, target, weight):
-        """Return the mean over the queries, and the weight 1."""
         target = np.asarray(target)
         rows = self._rows_of(target)
         if rows is None:
@@ -246,8 +243,8 @@ class _EvalMetric(_Metric, BoostingMetric):
         return self.means(truth.judgments, scores)[0], 1.0
 
     def _rows_of(self, target):
-        """Return the data set with the labels `target`, or None for shuffled training rows."""
-        # When CatBoost calls this method, the pools are arguments of its function `_train`.
+        """Return the data set whose labels are `target`, or None for shuffled training rows."""
+        # CatBoost calls this method from its function `_train`, whose arguments include the pools.
         pools = library_locals("train_pool", Pool)
         if not pools:
             return self._rows_of_length(len(target))
@@ -262,7 +259,7 @@ class _EvalMetric(_Metric, BoostingMetric):
             raise ValueError(
                 f"Both data sets have the same {len(target)} labels in the same order but "
                 "different queries, so the metric cannot distinguish them: reverse the order of "
-                "the queries in one of the two."
+                "the queries in one data set."
             )
         if is_eval:
             return self._eval
@@ -272,39 +269,38 @@ class _EvalMetric(_Metric, BoostingMetric):
         is_learn, is_eval = n == self._learn.n, n == self._eval.n
         if is_learn == is_eval:
             raise ValueError(
-                f"{self!r} was called with {n} rows outside of a training and cannot determine "
-                f"their data set: group_id has {self._learn.n} rows, eval_group_id {self._eval.n}."
+                f"Outside training, {self!r} identifies a data set by its number of rows; got {n} "
+                f"rows, but group_id has {self._learn.n} and eval_group_id has {self._eval.n}."
             )
         return self._eval if is_eval else None
 
 
 class _Rows:
-    """The queries of one data set with contiguous rows, and the labels of its Pools."""
+    """Query sizes of a data set, and cached labels of the Pools that contain the data set."""
 
     def __init__(self, group_id, name):
         codes, _ = query_codes(group_id, name=name)
-        # Codes follow the order of first appearance, so a decrease means that a query reappears.
+        # Query codes are numbered by first appearance, so a decrease means that a query reappears.
         returns = np.flatnonzero(np.diff(codes) < 0)
         if len(returns):
             raise ValueError(
-                f"CatBoost requires the rows of each query to be contiguous, but {name} returns to "
-                f"an earlier query in row {returns[0] + 1}."
+                f"CatBoost requires the rows of each query to be contiguous, but argument "
+                f"{name} repeats an earlier query in row {returns[0] + 1}."
             )
         self.name, self.n, self.sizes = name, len(codes), np.bincount(codes)
-        self._starts = np.cumsum(self.sizes)[:-1]  # of all queries but the first
-        self._labels: dict[int, np.ndarray] = {}  # by id of the pool
+        self._starts = np.cumsum(self.sizes)[:-1]  # start of each query except the first
+        self._labels: dict[int, np.ndarray] = {}  # keyed by id(pool)
 
     def labels_of(self, pool):
-        """Return the labels of a Pool in row order, after checking that its queries match."""
+        """Check the queries of a Pool, and return the labels of the Pool in row order."""
         labels = self._labels.get(id(pool))
         if labels is None:
             hashes = pool.get_group_id_hash()  # None if the pool has no queries
             starts = self._starts if hashes is None else np.flatnonzero(np.diff(hashes)) + 1
             if pool.num_row() != self.n or not np.array_equal(starts, self._starts):
                 raise ValueError(
-                    f"{self.name} describes {self.n} rows in {len(self.sizes)} queries, but this "
-                    "training has other rows or queries. Make a metric for each training, from the "
-                    "queries of its two data sets."
+                    f"The Pool does not match {self.name}, which describes {self.n} rows in "
+                    f"{len(self.sizes)} queries: make a new metric from the queries of both Pools."
                 )
             labels = np.asarray(pool.get_label(), dtype=np.float32)
             keep_while_alive(self._labels, pool, labels)

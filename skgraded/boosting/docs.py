@@ -1,19 +1,13 @@
 """Docstring sections shared by the modules for the boosting libraries."""
 
-import inspect
-from collections.abc import Callable
-from typing import TypeVar
-
-from skgraded._input.docs import with_parameters
-
-PARAMETERS = """
+COMMON = """
 measure : Measure or str
     NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
 measures : Measure, str, or list of these
     The measures to compute. The predictions are sorted once for all measures of a list.
 every : int, default=1
     Compute values at rounds 1, every + 1, 2 · every + 1, …, and repeat them in the rounds in
-    between. The count restarts with each training.
+    between. Counting restarts whenever a model is trained.
 truncation : int, default=30
     A pair counts only if one of its documents is among the first `truncation` ranks, as with
     LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
@@ -23,16 +17,14 @@ sigmoid : float, default=1.0
 norm : bool, default=True
     Whether to reduce the weight of pairs whose scores are far apart, and of queries with large
     gradients, as with LightGBM's ``lambdarank_norm``.
-"""
-RAISES = """
 
 Raises
 ------
 ValueError, TypeError
     If a measure cannot be parsed, is repeated or cannot be used here, or if another argument is
-    out of range."""
-ON_METRICS = """
-
+    out of range.
+"""
+ON_METRICS = COMMON + """
 Notes
 -----
 The values equal those of the measures themselves, including the treatment of ties. The weight of a
@@ -40,7 +32,7 @@ query is the mean weight of its rows.
 
 A call raises a ValueError if a value would be misleading: if predictions are NaN or multiclass, if
 the data set has no queries, or if a measure is undefined for every query with positive weight,
-whatever its `undefined`.
+regardless of its `undefined` parameter.
 
 The grades of a data set are preprocessed at its first evaluation, and released with the data set.
 They are preprocessed again if its labels, queries or weights change, even in place.
@@ -48,9 +40,9 @@ They are preprocessed again if its labels, queries or weights change, even in pl
 The libraries store labels as 32-bit floats, in which 0.7 becomes a number below 0.7. Each label is
 therefore converted to the shortest decimal that rounds to it, so grades with up to six digits are
 recovered exactly. The `threshold` and `max_grade` of a measure are rounded in the same way, so a
-grade that reached a threshold still reaches it."""
-ON_OBJECTIVES = """
-
+grade that reached a threshold still reaches it.
+"""
+ON_OBJECTIVES = COMMON + """
 Notes
 -----
 Swapping two documents changes the measure by Δ. Let d be the score of the document with the higher
@@ -64,17 +56,5 @@ random order that is the same in each training.
 Both derivatives are finite 32-bit floats. If `sigmoid` or a weight is so large that a derivative
 exceeds 1.7e38 in magnitude, half of the largest such float, it is set to this limit.
 
-A call raises a ValueError for data sets without queries and for predictions that are not finite."""
-F = TypeVar("F", bound=Callable)
-
-
-def documented(notes: str = "") -> Callable[[F], F]:
-    """Return a decorator that adds shared parameters, notes and exceptions to a docstring."""
-    def decorate(function):
-        if function.__doc__ is not None:  # python -OO
-            names = inspect.signature(function).parameters
-            doc = with_parameters(function.__doc__, names, PARAMETERS)
-            function.__doc__ = doc + notes + RAISES
-        return function
-
-    return decorate
+A call raises a ValueError for data sets without queries and for predictions that are not finite.
+"""

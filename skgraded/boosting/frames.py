@@ -1,4 +1,4 @@
-"""Access to the stack frames of a boosting library from inside its callbacks and metrics."""
+"""Access to stack frames of a boosting library from within callbacks and metrics."""
 
 import sys
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 
 def library_locals(name: str, kind: type) -> Mapping[str, Any]:
-    """Return the local variables of the innermost library function in which `name` is a `kind`.
+    """Return the locals of the innermost library frame whose variable `name` has type `kind`.
 
     Metrics and callbacks do not receive the Booster or the Dataset, but both are local variables of
-    the library functions that call them (listed in docs/relied_on.md). `kind` is a class of the
-    library, such as its Booster. Return an empty dict if no such function is on the call stack.
+    the calling library functions (see docs/relied_on.md). `kind` is a class of the library, such as
+    its Booster. An empty dict is returned if no such function is on the call stack.
     """
     library = kind.__module__.partition(".")[0]
     frame: FrameType | None = sys._getframe(1)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.docs import documented
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES, documented
+from skgraded.boosting.docs import COMMON, ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
@@ -23,9 +24,9 @@ from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
 
-# Aliases for the objective; the last one has the lowest priority.
+# LightGBM's parameter `objective` and its aliases; the last name has the lowest priority.
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
-WHOLE_GRADE_OBJECTIVES = (  # not a set, because a callable objective may be unhashable
+WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective may be unhashable
     "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
 )
 # Binning parameters that Dataset.get_params omits, including all aliases.
@@ -36,12 +37,12 @@ BINNING_PARAMETERS = LEAF_PARAMETERS | {
     "seed", "random_seed", "random_state", "verbosity", "verbose",
     "num_threads", "num_thread", "nthread", "nthreads", "n_jobs",
 }
-# Parameters with which bins are distributed, have another layout or are read from a file.
+# Parameters that prevent caching: they distribute the binning, change its layout or read a file.
 UNCACHED_PARAMETERS = {
     "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list",
     "mlist", "num_machines", "num_machine", "device_type", "device", "forcedbins_filename",
 }
-# Dataset attributes missing from its binary file; the second was added in LightGBM 4.7.
+# Dataset attributes that the binary file omits; the second was added in LightGBM 4.7.
 UNSAVED_ATTRIBUTES = ("pandas_categorical", "_has_non_default_feature_names")
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
@@ -67,11 +68,6 @@ class _Library(BoosterAdapter):
     })
     init_model_argument = "init_model"
 
-    @property
-    def wants_whole_grades(self):
-        is_ranker = self.query_argument is not None
-        return is_ranker and self._objective in WHOLE_GRADE_OBJECTIVES and not self._takes_gains
-
     @cached_property
     def _parameters(self):
         return self.estimator.get_params(deep=False)
@@ -93,19 +89,24 @@ class _Library(BoosterAdapter):
             _refuse_bagging(self._parameters)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
             raise ValueError(
-                "label_gain sets the gain of each grade, but with grades='gain' the grades "
-                "themselves are the gains: leave out one of the two."
+                "label_gain cannot be combined with grades='gain', which uses the grades "
+                "themselves as gains: omit one of them."
             )
 
     @property
     def fractional_grades_advice(self):
+        has_whole_grades = self._objective in WHOLE_GRADE_OBJECTIVES and not self._takes_gains
+        if self.query_argument is None or not has_whole_grades:
+            return None
         gains = "set grades='gain', or " if self._objective == "lambdarank" else ""
-        return gains + super().fractional_grades_advice
+        return (
+            f"{gains}wrap a regressor: QueryRanker(LGBMRegressor()) or "
+            "QueryRanker(HistGradientBoostingRegressor())"
+        )
 
     def labelled(self, grades):
-        """Return an unfitted copy and its labels; grades that are gains are encoded as codes."""
-        # LightGBM accepts any number of levels with any gains. Its default metric ndcg does not:
-        # it refuses fractional labels, and accepts gains only once.
+        """Return an unfitted copy and the labels; grades used as gains become integer codes."""
+        # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
         model = self.copy()
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
@@ -117,8 +118,8 @@ class _Library(BoosterAdapter):
         return model, grades
 
     def with_memory(self, fit_params, memory):
-        """Return the fit arguments, with a callback that caches the bins of each data set."""
-        # An initial model needs raw data, which cached bins do not contain.
+        """Return the fit arguments with a callback that caches the binned data."""
+        # Training from an initial model requires the raw data, which the cache does not contain.
         has_init_model = fit_params.get(self.init_model_argument) is not None
         if has_init_model or "callbacks" not in self.fit_parameters:
             return fit_params
@@ -138,7 +139,7 @@ class _Library(BoosterAdapter):
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
-        patience = int(progress.over_at)  # not yet counted from a best round
+        patience = int(progress.over_at)  # before the first round, over_at equals the patience
         stop = early_stopping(patience, first_metric_only=True, verbose=False)
         model, labels = self.labelled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
@@ -146,14 +147,14 @@ class _Library(BoosterAdapter):
         arguments |= self._validation_arguments(validation)
         arguments["callbacks"] = [*(fit_params.get("callbacks") or ()), stop]
         model.fit(training.X, labels, eval_metric=measure, **arguments)
-        # A callback passed by the user may have stopped the training.
+        # Set the best round even if a callback passed by the user stopped the training.
         model.booster_.best_iteration = progress.best_round
         return model
 
     def _validation_arguments(self, validation):
-        """Return the fit arguments that describe the validation set."""
+        """Return the fit arguments that specify the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
-        # Copy y: if X and y are the training objects, LightGBM validates on the training set.
+        # Without the copy, LightGBM could mistake the validation set for the training set.
         grades = validation.grades.copy()
         if self.version >= (4, 7):
             arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
@@ -172,11 +173,11 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 # Cached bins -------------------------------------------------------------------------------------
 
 class _BinCache:
-    """The `before_iteration` of a callback, whose truth test loads cached bins.
+    """Value of a callback's `before_iteration`; testing whether it is true loads cached bins.
 
     LightGBM's estimators create their own Dataset and do not accept an existing one. Before
-    LightGBM bins the Dataset, it tests whether `before_iteration` of each callback is true. This
-    test makes the Dataset read its bins from a file whose content is cached by joblib's Memory.
+    LightGBM bins the Dataset, it tests whether `before_iteration` of each callback is true. The
+    test makes the Dataset read its bins from a file. joblib's Memory caches the file content.
     """
 
     def __init__(self, memory):
@@ -197,7 +198,7 @@ class _BinCache:
 
         names = BINNING_PARAMETERS
         if dataset.params.get("feature_pre_filter") is False:
-            names = names - LEAF_PARAMETERS  # they only filter features that no leaf can split
+            names = names - LEAF_PARAMETERS  # these parameters only filter unsplittable features
         settings = {name: value for name, value in dataset.params.items() if name in names}
         categories = dataset.categorical_feature
         content, params, attributes = self._bin(
@@ -207,7 +208,7 @@ class _BinCache:
         with TemporaryDirectory() as folder:
             dataset.data = Path(folder, "bins")
             dataset.data.write_bytes(content)
-            # The file contains the categorical features, but not the names needed to look them up.
+            # The file stores which features are categorical, but not the feature names.
             dataset.categorical_feature = "auto"
             dataset.construct()
         dataset.categorical_feature = categories  # validation sets use it
@@ -216,8 +217,8 @@ class _BinCache:
 
 
 def _bin(data, feature_name, categorical_feature, params, version):
-    """Bin data; return the binary file, the parameters, and attributes not stored in the file."""
-    # The Memory looks results up by the content of all arguments, so it notices changes in place.
+    """Bin data; return the content of the binary file, the parameters, and unsaved attributes."""
+    # joblib's Memory hashes the content of all arguments, so it detects in-place changes.
     from lightgbm import Dataset
 
     dataset = Dataset(
@@ -240,11 +241,11 @@ def _bin(data, feature_name, categorical_feature, params, version):
 def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that LightGBM reports at each round and can use for early stopping.
 
-    Pass it to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``,
-    together with ``metric="None"``. Otherwise, LightGBM puts its own metrics first, and
+    Pass the metric to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``
+    together with ``metric="None"``. Otherwise, LightGBM's own metrics come first, and
     ``first_metric_only`` would select one of them. With several measures, LightGBM stops when any
     of them stops improving, and keeps the best round of that measure. With
-    ``lgb.early_stopping(…, first_metric_only=True)``, it stops on the first measure of the list.
+    ``lgb.early_stopping(…, first_metric_only=True)``, only the first measure is considered.
 
     Returns
     -------
@@ -286,7 +287,7 @@ class _EvalMetric(BoostingMetric):
     direction = (True,)
 
     def __call__(self, y_true, y_pred, weight=None, group=None):
-        """Return the values for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        """Return the values of the measures; the arguments may also be (preds, dataset)."""
         booster = _calling_booster(repr(self))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         n_rounds = 0 if booster is None else booster.current_iteration()
@@ -295,12 +296,12 @@ class _EvalMetric(BoostingMetric):
 
 
 def _calling_booster(what):
-    """Return the calling Booster, or None in a direct call; reject distributed training."""
+    """Return the calling Booster, if there is one; raise an error in distributed training."""
     from lightgbm import Booster
 
-    # LightGBM passes no Booster to metrics, and its scikit-learn interface passes no parameters.
+    # LightGBM does not pass the Booster to metrics, so take it from the calling function.
     booster = library_locals("self", Booster).get("self")
-    # After set_network, the number of machines is unknown.
+    # After Booster.set_network, num_machines may be missing from params, so 2 is assumed.
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
         refuse_part(
             what, "find the best round of the finished model with "
@@ -315,7 +316,7 @@ class Rounds(NamedTuple):
     Attributes
     ----------
     rounds : ndarray of shape (n,) of int
-        The measured rounds, counted from 1.
+        The evaluated rounds, counted from 1.
     values : dict of str to ndarray of shape (n,)
         Means over queries, by measure name.
     best_round : int
@@ -330,15 +331,15 @@ class Rounds(NamedTuple):
     best_score: float
 
 
-@documented()
+@documented(COMMON)
 def evaluate_rounds(
     booster: Any, data: Any, measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
     every: int = 10,
 ) -> Rounds:
-    """Evaluate a trained model after different numbers of rounds, and find the best round.
+    """Evaluate a trained model at different numbers of rounds, and find the best round.
 
-    Use it after distributed training, for example with DaskLGBMRanker, where LightGBM reports the
-    metric of an arbitrary machine and cannot stop early. Each tree is evaluated only once.
+    Use this function after distributed training, as with DaskLGBMRanker, in which LightGBM
+    reports the metric of an arbitrary machine and cannot stop early. Each tree is evaluated once.
 
     Parameters
     ----------
@@ -347,7 +348,7 @@ def evaluate_rounds(
         Validation data with labels, groups and raw data: a Dataset that was not used for training,
         or that was created with ``free_raw_data=False``.
     every : int, default=10
-        The rounds `every`, 2 · `every`, …, and the last round are measured.
+        The rounds `every`, 2 · `every`, …, and the last round are evaluated.
 
     Returns
     -------
@@ -374,11 +375,11 @@ def evaluate_rounds(
     booster = getattr(booster, "booster_", booster)
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
-    # Read the attributes, because the getter methods require a binned Dataset.
+    # Read the attributes directly, because the getter methods require a binned Dataset.
     truth = _checked_truth(data, data.label, data.group, data.weight)
     X, last = data.data, booster.current_iteration()
     if X is None:
-        raise ValueError("data no longer has its raw data: create it with free_raw_data=False.")
+        raise ValueError("The Dataset has no raw data: create it with free_raw_data=False.")
     # A random forest predicts the mean of its trees; all other models predict the sum.
     is_mean = "\naverage_output\n" in booster.model_to_string(num_iteration=1)
     rounds = np.unique([*range(every, last, every), last])
@@ -397,7 +398,7 @@ def evaluate_rounds(
 
 
 def _truth_and_preds(y_true, y_pred, weight, group):
-    """Return Truth and predictions, given (preds, dataset) or (y_true, y_pred, weight, group)."""
+    """Return the Truth and the predictions, for either signature of LightGBM's callables."""
     from lightgbm import Dataset
 
     if not isinstance(y_pred, Dataset):
@@ -411,7 +412,7 @@ def _truth_and_preds(y_true, y_pred, weight, group):
 
 
 def _refuse_split_queries(dataset):
-    """Raise a ValueError if a Dataset contains only part of a query, as in lgb.cv's folds."""
+    """Raise a ValueError if a Dataset contains only some rows of a query, as with lgb.cv."""
     is_part = dataset.used_indices is not None and dataset.reference is not None
     sizes = dataset.reference.get_group() if is_part else None
     if sizes is None:
@@ -422,9 +423,9 @@ def _refuse_split_queries(dataset):
     if is_split.any():
         query = int(np.argmax(is_split))
         raise ValueError(
-            f"This part of a Dataset contains only {taken[query]} of the {sizes[query]} rows of "
-            f"query {query}. lgb.cv keeps queries whole for LightGBM's own ranking objectives "
-            "only: pass folds=sklearn.model_selection.GroupKFold()."
+            f"This subset of a Dataset contains only {taken[query]} of the {sizes[query]} rows of "
+            f"query {query}. lgb.cv keeps queries whole only for LightGBM's own ranking "
+            "objectives: pass folds=sklearn.model_selection.GroupKFold()."
         )
 
 
@@ -433,7 +434,7 @@ def _checked_truth(owner, labels, group, weight):
         raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
     if group is None:
         raise ValueError(
-            "The Dataset has no query sizes, which ranking measures need: pass group= "
+            "The Dataset has no query sizes, which ranking measures require: pass group= "
             "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
         )
     return truth_of(owner, labels, group, weight)
@@ -447,17 +448,17 @@ def objective(
 ) -> Callable:
     """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
-    Pass it to ``lgb.train({"objective": …, "metric": "None"}, …)``, to ``lgb.cv`` or to
+    Pass the objective to ``lgb.train({"objective": …, "metric": "None"}, …)``, ``lgb.cv`` or
     ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0 with any number of
     levels, and a query may have any number of rows.
 
-    It differs from ``lambdarank`` in four ways. The ideal DCG is the measure's, not limited to the
-    first `truncation` ranks. Sums use 64-bit floats, and the sigmoid is computed instead of looked
-    up in a table. Tied documents are ranked in random order. Weights apply to queries, not to rows.
-    Where ``lambdarank`` can be used, this objective does not improve the models; see the guide.
+    There are four differences from ``lambdarank``. The ideal DCG uses the cut-off of the measure,
+    not `truncation`. Sums use 64-bit floats, and the sigmoid is computed, not looked up in a table.
+    Tied documents are ranked in random order. Weights apply to queries, not to rows.
+    If ``lambdarank`` can be used, this objective does not yield better models; see the guide.
 
-    LightGBM saves the model without the objective, which is not needed for prediction. It cannot
-    refit such a model, and does not support this objective for random forests.
+    LightGBM saves the model without the objective, which is not needed for prediction. LightGBM
+    cannot refit such a model, and does not support this objective for random forests.
 
     Returns
     -------
@@ -485,7 +486,7 @@ def objective(
 
 class _Objective(Objective):
     def __call__(self, y_true, y_pred, weight=None, group=None):
-        """Return gradients and hessians for (preds, dataset) or (y_true, y_pred, weight, group)."""
+        """Return gradients and hessians; the arguments may also be (preds, dataset)."""
         _refuse_bagging(getattr(y_pred, "params", {}))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         return self.gradients(truth.judgments, preds)
@@ -495,6 +496,6 @@ def _refuse_bagging(params):
     """Raise a ValueError if LightGBM would pass no rows to a callable objective."""
     if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
         raise ValueError(
-            "With bagging_by_query=True, LightGBM passes no rows to a callable objective, so the "
-            "model would be constant: leave it out, and sample rows with bagging_fraction."
+            "bagging_by_query=True cannot be combined with a callable objective, because LightGBM "
+            "would pass no rows to it: sample rows with bagging_fraction instead."
         )

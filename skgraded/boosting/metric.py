@@ -1,4 +1,4 @@
-"""Common code of the metrics for all boosting libraries: rounds, cached judgments and errors."""
+"""Code shared by the metrics for all boosting libraries: rounds, cached judgments, and errors."""
 
 import weakref
 from collections.abc import Callable, Iterable
@@ -15,10 +15,7 @@ from skgraded.measures import Measure, as_measures, mean_scores, score_queries
 
 
 class BoostingMetric:
-    """Base class of metrics that a boosting library reports at each round.
-
-    The subclass for each library adds the library's calling convention.
-    """
+    """Base class of metrics that are reported at each round; subclasses add calling conventions."""
 
     factory: str  # name of the public function that creates the metric
     direction: tuple[bool, ...] = ()  # (True,) if the library expects a flag for "higher is better"
@@ -27,7 +24,7 @@ class BoostingMetric:
         self.measures = as_measures(measures)
         self.every = whole_number(every, "every", 1)
         self._is_single = isinstance(measures, (str, Measure))
-        # Maps each Booster to its first measured round and to the latest values per data set.
+        # Maps each Booster to its first evaluated round and to the latest values for each data set.
         self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
@@ -36,17 +33,17 @@ class BoostingMetric:
         every = f", every={self.every}" if self.every > 1 else ""
         return f"{self.factory}({measures}{every})"
 
-    # Copies and pickles do not include values from earlier rounds.
+    # Copies and pickles do not contain values from earlier rounds.
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.measures[0] if self._is_single else self.measures, self.every)
 
     def results(
         self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
     ) -> Any:
-        """Return a list of (name, value, …) tuples, or one tuple if there is a single measure.
+        """Return a list of (name, value, …) tuples, or one tuple for a single measure.
 
-        Rounds that are not measured repeat the last values for the data set. A direct call without
-        a Booster always computes the values.
+        If a round is not evaluated, the last values for the data set are returned again. A direct
+        call, without a Booster, always computes the values.
         """
         if booster is None:
             values = compute("")
@@ -63,7 +60,7 @@ class BoostingMetric:
         return results[0] if self._is_single else results
 
     def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
-        """Return the mean of each measure; error messages contain `when`, e.g. " at round 3"."""
+        """Return the mean of each measure; error messages contain `when`, such as " at round 3"."""
         means = self._scored(mean_scores, judgments, preds, when)
         for measure in self.measures:
             if not has_value(measure, judgments):
@@ -71,7 +68,7 @@ class BoostingMetric:
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
-        """Return Σ w v, Σ w, and Σ w over defined queries, as an array (3, n_measures)."""
+        """Return three rows: sums of weighted values, weights, and weights of defined queries."""
         all_values = self._scored(score_queries, judgments, preds, when)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
@@ -92,7 +89,7 @@ class BoostingMetric:
             raise
 
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
-        """Return the means over the queries of all workers, given the total of their `sums`."""
+        """Return the means over the queries of all workers; `sums` is the total of all workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
             if defined == 0:
                 _refuse_undefined(measure, defined)
@@ -100,7 +97,7 @@ class BoostingMetric:
 
 
 def has_value(measure: Measure, judgments: Judgments) -> bool:
-    """Return whether a measure is defined for at least one query with positive weight."""
+    """Return whether the measure is defined for at least one query with a positive weight."""
     defined = ~measure.undefined_queries(judgments)
     return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
 
@@ -109,18 +106,18 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 
 @dataclass(eq=False)
 class Truth:
-    """Judgments, with copies of the labels, groups and weights that they were built from."""
+    """Judgments, and copies of the labels, group sizes and weights from which they were created."""
 
     judgments: Judgments
     columns: list[np.ndarray]
     is_whole: bool = False  # True once the data set is known to contain no split queries
 
 
-_truths: dict[int, Truth] = {}  # keyed by id(data set); several metrics may share a data set
+_truths: dict[int, Truth] = {}  # keyed by the id() of the data set; shared by all metrics
 
 
 def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
-    """Return the Truth of a data set or label array, from the cache if nothing has changed."""
+    """Return the Truth of a data set or label array, cached until the arguments change."""
     columns = (labels, group, weight)
     truth = _truths.get(id(owner))
     if truth is None or not all(map(np.array_equal, truth.columns, columns)):  # None equals None
@@ -132,11 +129,11 @@ def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
 
 
 def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
-    """Cache a value under the id of its owner until the owner is garbage-collected."""
+    """Cache a value until its owner is garbage-collected; the key is the id of the owner."""
     try:
         if id(owner) not in values:
             weakref.finalize(owner, values.pop, id(owner), None)
-    except TypeError:  # lists, as in a direct call, do not support weak references
+    except TypeError:  # a list, as passed in a direct call, does not support weak references
         return
     values[id(owner)] = value
 
@@ -144,10 +141,10 @@ def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 def refuse_part(what: str, instead: str) -> NoReturn:
-    """Raise an error for distributed training, in which each worker sees only its own rows."""
+    """Raise a ValueError for distributed training, in which each worker has only some queries."""
     raise ValueError(
-        f"This training runs on several workers, so {what} would report the mean over the queries "
-        f"of one worker as the mean over all queries. Leave it out, and {instead}."
+        f"In distributed training, {what} would report the mean over the queries of a single "
+        f"worker. Omit it, and {instead}."
     )
 
 
@@ -156,21 +153,20 @@ def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
     shape = np.shape(preds)
     if len(shape) != 1:
         raise ValueError(
-            f"Predictions must be 1-D, with one score per document; got shape {shape}. A "
-            "multiclass objective defines no ranking: use a ranking, regression or binary "
-            "objective."
+            f"Predictions must be 1-D, with one score per document; got shape {shape}. Multiclass "
+            "objectives do not define a ranking: use a ranking, regression or binary objective."
         )
     if shape[0] != judgments.n_rows:
-        raise ValueError(f"There are {shape[0]} predictions, but {judgments.n_rows} labels.")
+        raise ValueError(f"There are {shape[0]} predictions for {judgments.n_rows} labels.")
 
 
 def refuse_nan(preds: ArrayLike, when: str) -> None:
-    """Raise a ValueError that names the first NaN prediction, if any."""
+    """Raise a ValueError that names the first NaN prediction, if there is one."""
     missing = np.isnan(np.asarray(preds, dtype=float))
     if missing.any():
         raise ValueError(
-            f"Predictions must not be NaN: row {int(np.argmax(missing))} is nan{when}. Check "
-            "the objective, the learning rate and the initial scores."
+            f"Predictions must not contain NaN; got nan for row {int(np.argmax(missing))}{when}: "
+            "check the objective, the learning rate and the initial scores."
         ) from None
 
 
@@ -179,6 +175,6 @@ def _refuse_undefined(measure, weights):
     if weights is not None:
         condition, and_weights = " with positive weight", " and weights"
     raise ValueError(
-        f"{measure} is undefined for every query{condition} in this data set, usually because no "
-        f"document is relevant. There is no value to report: check the labels{and_weights}."
+        f"The measure {measure} is undefined for every query{condition} in this data set, usually "
+        f"because no document is relevant: check the labels{and_weights}."
     )

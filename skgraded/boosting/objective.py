@@ -1,4 +1,4 @@
-"""Common code of the objectives for all boosting libraries: gradients from a measure."""
+"""Code shared by the objectives for all boosting libraries: gradients of a measure."""
 
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import number, whole_number
+from skgraded._input.columns import number_validator, whole_number
 from skgraded._kernels.gradients import push_queries
 from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
@@ -18,7 +18,7 @@ from skgraded.measures import measure as as_measure
 
 @dataclass(frozen=True, repr=False)
 class Objective:
-    """Base class of objectives computed from a measure; subclasses add calling conventions."""
+    """Base class of objectives computed from a measure; subclasses add the calling conventions."""
 
     measure: Any
     _: KW_ONLY
@@ -32,11 +32,11 @@ class Objective:
         vars(self).update(
             measure=as_measure(self.measure),
             truncation=whole_number(self.truncation, "truncation", 1),
-            sigmoid=number("sigmoid", 0, above=True)(self.sigmoid), norm=bool(self.norm),
+            sigmoid=number_validator("sigmoid", 0, above=True)(self.sigmoid), norm=bool(self.norm),
         )
         if not is_trainable(self.measure):
             raise TypeError(
-                f"{self.measure} cannot be used as an objective: train on "
+                f"The measure {self.measure} cannot be used as an objective: choose one of "
                 f"{', '.join(trainable_measures())}, with or without a cut-off, and use "
                 f"{self.measure} as a metric."
             )
@@ -49,7 +49,7 @@ class Objective:
     def gradients(self, judgments: Judgments, preds: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the first and second derivatives per row, multiplied by the query weights.
 
-        Both are finite 32-bit floats, clipped at half of the largest 32-bit float.
+        Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
         check_shape(preds, judgments)
         scores = np.ascontiguousarray(preds, dtype=float)
@@ -69,15 +69,15 @@ class Objective:
             refuse_nan(scores, "")
             row = int(np.argmax(np.isinf(scores)))
             raise ValueError(
-                f"Predictions must be finite to train on: row {row} is {scores[row]}. Look at the "
-                "learning rate and the initial scores."
+                f"Predictions must be finite; got {scores[row]} for row {row}: check the learning "
+                "rate and the initial scores."
             )
         return gradients, hessians
 
 
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
-    plan = measure.plan(Judgments([0.0]))  # the kind of the sum does not depend on the grades
+    plan = measure.plan(Judgments([0.0]))  # the kind of sum does not depend on the grades
     if plan is None:
         return False
     # Without a discount, all ranks have the same weight.
@@ -85,12 +85,12 @@ def is_trainable(measure: Measure) -> bool:
 
 
 def trainable_measures() -> list[str]:
-    """Return the names of the registered measures that can be used as an objective."""
+    """Return the names of the registered measures that can be used as objectives."""
     return [name for name, cls in MEASURES.items() if is_trainable(cls())]
 
 
 def _shuffled(judgments):
-    """Return row positions and codes, sorted by query and shuffled within each query."""
+    """Return row positions and grade codes, sorted by query and shuffled within each query."""
     # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
     random_keys = np.random.default_rng(0).random(judgments.n_rows)
     query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)

@@ -15,11 +15,11 @@ WEIGHT = "sample_weight"
 
 
 class Queries(NamedTuple):
-    """The query ids of a table, and the order that sorts its rows by query."""
+    """The query ids of a table, and the order that sorts the rows by query."""
 
     ids: np.ndarray
-    order: np.ndarray | None  # row positions sorted by query; None if already sorted
-    starts: np.ndarray  # start of each query in `order`, of shape (n_queries + 1,)
+    order: np.ndarray | None  # row positions sorted by query; None if the rows are already sorted
+    starts: np.ndarray  # start of each query in `order`; shape (n_queries + 1,)
 
     @property
     def sizes(self) -> np.ndarray:
@@ -28,7 +28,7 @@ class Queries(NamedTuple):
 
     @property
     def of_row(self) -> np.ndarray:
-        """The query number of each row, from 0, (n,)."""
+        """The index of each row's query, from 0, shape (n,)."""
         query_of_row = np.repeat(np.arange(len(self.ids)), self.sizes)
         if self.order is not None:
             query_of_row[self.order] = query_of_row.copy()
@@ -41,12 +41,12 @@ class Rows:
 
     X: Any
     grades: np.ndarray
-    by_row: dict[str, np.ndarray]  # arguments of fit with one value per row
-    sizes: np.ndarray | None = None  # sizes of contiguous queries; None for regressors (any order)
+    by_row: dict[str, np.ndarray]  # arguments of `fit` with one value per row
+    sizes: np.ndarray | None = None  # sizes of consecutive queries; None for regressors
     grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
     def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Rows:
-        """Return the rows at these positions; None selects all rows in their current order."""
+        """Return the rows at the given positions; None selects all rows in their current order."""
         if rows is None:
             return replace(self, sizes=sizes)
         by_row = {name: values[rows] for name, values in self.by_row.items()}
@@ -54,7 +54,7 @@ class Rows:
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
     def joined(self, other: Rows) -> Rows:
-        """Concatenate with the rows of `other`; weights missing in one of the two become 1."""
+        """Return the rows of `self` followed by those of `other`; missing weights become 1."""
         by_row = {
             name: np.concatenate([
                 rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)
@@ -69,13 +69,13 @@ class Rows:
 
     @property
     def query_of_row(self) -> np.ndarray:
-        """The query number of each row, from 0, (n,)."""
+        """The index of each row's query, from 0, shape (n,)."""
         sizes = np.asarray(self.sizes)
         return np.repeat(np.arange(len(sizes)), sizes)
 
     @property
     def query_weights(self) -> np.ndarray:
-        """The mean weight of the rows of each query, shape (n_queries,)."""
+        """The mean row weight of each query, as an array of shape (n_queries,)."""
         return mean_weights(self.by_row[WEIGHT], self.query_of_row, self.sizes)
 
     def judgments(self) -> Judgments:

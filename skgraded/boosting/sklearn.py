@@ -1,6 +1,6 @@
 """scikit-learn support: HistGradientBoostingRegressor and pipelines in QueryRanker.
 
-The booster has no callbacks, but with ``warm_start``, fit continues after the existing rounds.
+The regressor has no callbacks. With ``warm_start``, each call of fit adds rounds to the model.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ class _Library(BoosterAdapter):
         return model
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator in steps, so that no step exceeds the stopping round."""
+        """Fit a copy of the estimator in steps; no step continues past the stopping round."""
         model = self.copy()
         names = ("max_iter", "warm_start", "early_stopping")
         settings = {name: getattr(model, name) for name in names}
@@ -40,7 +40,7 @@ class _Library(BoosterAdapter):
                 progress.see(scores)
             if n_rounds == settings["max_iter"]:
                 break
-        # predict sums this list, which has one entry per round; no public method truncates it.
+        # `predict` sums `_predictors`, one entry per round; no public method shortens this list.
         del model._predictors[progress.best_round:]
         vars(model).update(settings)
         return model
@@ -60,28 +60,24 @@ class _PipelineAdapter:
         return getattr(self._last, name)
 
     def fit(self, rows, fit_params):
-        """Fit the transformers of a copy on the rows, and the last step on their output."""
-        return self._fitted(rows, lambda transformed, _: self._last.fit(transformed, fit_params))
+        """Fit a copy of the pipeline: the transformers, then the last step on transformed rows."""
+        return self._fitted(self._last.fit, [rows], fit_params)
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        def fit_last(transformed, transform):
-            held_out = replace(validation, X=self._last.readable(transform(validation.X)))
-            return self._last.fit_stopped(transformed, held_out, progress, fit_params)
-
-        return self._fitted(training, fit_last)
+        return self._fitted(self._last.fit_stopped, [training, validation], progress, fit_params)
 
     def fit_rounds(self, rows, n_rounds, fit_params):
-        return self._fitted(
-            rows, lambda transformed, _: self._last.fit_rounds(transformed, n_rounds, fit_params)
-        )
+        return self._fitted(self._last.fit_rounds, [rows], n_rounds, fit_params)
 
-    def _fitted(self, rows, fit_last):
+    def _fitted(self, fit_last, parts, *arguments):
+        """Fit the transformers to the first table, transform all tables, and fit the last step."""
         model = self.copy()
-        X, before = rows.X, model[:-1]
+        before, tables = model[:-1], [rows.X for rows in parts]
         if len(before):
-            X = before.fit_transform(X, rows.grades)
-        transform = before.transform if len(before) else lambda X: X
-        last = fit_last(replace(rows, X=self._last.readable(X)), transform)
+            X, *others = tables
+            tables = [before.fit_transform(X, parts[0].grades), *map(before.transform, others)]
+        pairs = zip(parts, map(self._last.readable, tables), strict=True)
+        last = fit_last(*(replace(rows, X=X) for rows, X in pairs), *arguments)
         model.steps = [*before.steps, (model.steps[-1][0], last)]
         return model
 

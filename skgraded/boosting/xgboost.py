@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES, documented
+from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
@@ -25,13 +26,13 @@ with needs("skgraded.xgboost", "xgboost"):
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
-# Metrics for which higher is better: those in XGBoost's EarlyStopping, and all measures.
+# Metrics to maximize: all measures, and the metrics that XGBoost's EarlyStopping maximizes.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
 NOT_FOR_SKLEARN = (
-    "{metric} is for xgb.train and xgb.cv, which pass it a DMatrix with queries. As the "
-    "eval_metric of an XGBRanker, it would be called once per query and averaged with the sizes "
-    "of the queries as weights. Other estimators would pass no queries. Use xgb.train(…, "
-    "custom_metric=…) or skgraded.QueryRanker(XGBRanker(), measure=…, early_stopping=True)."
+    "{metric} works only with xgb.train and xgb.cv, which pass it a DMatrix with queries. "
+    "XGBRanker would call it once per query and weight the values by query size; other estimators "
+    "would pass no queries. Use xgb.train(…, custom_metric=…) or "
+    "skgraded.QueryRanker(XGBRanker(), measure=…, early_stopping=True)."
 )
 
 
@@ -55,17 +56,15 @@ class _Library(BoosterAdapter):
     init_model_argument = "xgb_model"
 
     @property
-    def wants_whole_grades(self):
-        if self.query_argument is None:
-            return False
-        parameters = self.estimator.get_params(deep=False)
-        exponential = parameters.get("ndcg_exp_gain") in (None, True) and not self.grades_are_gains
-        return parameters["objective"] == "rank:ndcg" and exponential
-
-    @property
     def fractional_grades_advice(self):
+        if self.query_argument is None or self.grades_are_gains:
+            return None
+        parameters = self.estimator.get_params(deep=False)
+        is_exponential = parameters.get("ndcg_exp_gain") in (None, True)
+        if parameters["objective"] != "rank:ndcg" or not is_exponential:
+            return None
         return (
-            "set grades='gain', ndcg_exp_gain=False, or objective='rank:pairwise', or wrap a "
+            "set grades='gain', ndcg_exp_gain=False or objective='rank:pairwise', or wrap a "
             "regressor"
         )
 
@@ -82,8 +81,8 @@ class _Library(BoosterAdapter):
         return arguments
 
     def fit_stopped(self, training, validation, progress, fit_params):
-        """Fit a copy of the estimator; a callback evaluates each round and decides when to stop."""
-        # Not a metric: XGBoost would weight a ranker's callable metric by the sizes of the queries.
+        """Fit a copy of the estimator; a callback evaluates each round and stops the training."""
+        # Use a callback, because XGBoost would weight the values of a metric by query size.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
                 "QueryRanker(early_stopping=True)", "pass skgraded.xgboost.custom_metric and "
@@ -102,7 +101,7 @@ class _Library(BoosterAdapter):
         vars(model).update(settings)  # set_params would also change the trained booster
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
-        # Up to XGBoost 2.1, the order of callbacks is arbitrary.
+        # In XGBoost 2.1 and earlier, callbacks run in arbitrary order.
         if progress.n_rounds < booster.num_boosted_rounds():
             progress.see(booster.predict(data))
         booster.set_attr(
@@ -117,7 +116,7 @@ class _Stop(xgb.callback.TrainingCallback):
         self._data = data
 
     def after_iteration(self, model, epoch, evals_log):
-        """Evaluate the scores after a round; only the new trees are added to cached scores."""
+        """Evaluate the scores after a round; XGBoost caches scores and evaluates only new trees."""
         self._progress.see(model.predict(self._data))
         return self._progress.is_over
 
@@ -131,9 +130,9 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
     """Make a metric that XGBoost reports at each round.
 
-    Pass it to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``, and stop on it with the
-    `EarlyStopping` of this module. XGBoost's own `EarlyStopping` infers the direction from the name
-    of the metric, and would minimise it.
+    Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
+    stopping, use `EarlyStopping` from this module: XGBoost's own `EarlyStopping` infers the
+    direction from the name of the metric, and would minimize the measure.
 
     Returns
     -------
@@ -144,12 +143,12 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int 
         of all workers. A query whose rows are split between two workers counts as two queries,
         because each worker evaluates its own rows: in Dask, keep all rows of a query in one
         partition. A DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
-        folds. XGBoost's history contains the values with six decimals.
+        folds. XGBoost records the values with six decimals.
 
-        As ``XGBRanker(eval_metric=)``, it raises a TypeError. XGBoost calls such a metric once per
-        query, averages the values with the *sizes* of the queries as weights, and uses the value 1
-        for a query with one document. XGBoost treats a measure in the same way, so pass neither:
-        ``QueryRanker(XGBRanker(), early_stopping=True)`` stops on the mean over queries.
+        If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError. Without this error,
+        XGBoost would call the metric once per query, average the values weighted by query *size*,
+        and use the value 1 for queries with one document, as it does for a Measure. Use
+        ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop on the mean over queries.
 
     Examples
     --------
@@ -179,12 +178,11 @@ class _CustomMetric(BoostingMetric):
 
     @property
     def __name__(self):
-        # Only XGBoost's scikit-learn interface reads the name of a metric.
-        # If every query has one document, XGBRanker reads the name but never calls the metric.
+        # Only XGBoost's scikit-learn interface reads the `__name__` of a metric.
+        # If every query has only one document, XGBRanker reads the name but never calls the metric.
         raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
 
     def __call__(self, preds, dmatrix):
-        """Return the values for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
         booster = library_locals("self", xgb.Booster).get("self")
@@ -198,8 +196,8 @@ class _CustomMetric(BoostingMetric):
 
     def _means_of_workers(self, dmatrix, preds, when):
         """Return the means over the queries of all workers; every worker must call this method."""
-        # XGBoost itself would take the unweighted mean of the workers' means (xgboost#8475).
-        # A worker without rows adds 0. A worker with an error reports it, or the others would wait.
+        # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
+        # Workers without rows add 0. Failed workers also call allreduce, or the others would hang.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
@@ -212,7 +210,7 @@ class _CustomMetric(BoostingMetric):
             raise error
         if n_errors:
             raise ValueError(
-                f"{self} failed on {n_errors:.0f} of the workers: see the error messages there."
+                f"Metric {self} failed on {n_errors:.0f} of the workers: see the workers' errors."
             )
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
 
@@ -223,7 +221,7 @@ def _truth(dmatrix):
         raise ValueError("The DMatrix has no labels: pass label= to xgboost.DMatrix.")
     if len(ends) == 0:
         raise ValueError(
-            "The DMatrix has no queries, which ranking measures need: pass qid= or group= "
+            "The DMatrix has no queries, which ranking measures require: pass qid= or group= "
             "to xgboost.DMatrix."
         )
     sizes = np.diff(ends.astype(np.intp))
@@ -234,9 +232,9 @@ def _truth(dmatrix):
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
-    """XGBoost's early stopping, which treats higher values of skgraded's measures as better.
+    """XGBoost's early stopping, extended to maximize the measures of skgraded.
 
-    Pass it in the ``callbacks`` of ``xgb.train``, ``xgb.cv`` or an XGBoost estimator.
+    Pass an instance in the ``callbacks`` of ``xgb.train``, ``xgb.cv`` or an XGBoost estimator.
 
     Parameters
     ----------
@@ -293,14 +291,14 @@ class EarlyStopping(xgb.callback.EarlyStopping):
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Return whether to stop, after checking that the direction of the metric is known."""
+        """Return whether to stop; raise an error if the direction of the metric is unknown."""
         values = evals_log.get(self.data or next(reversed(evals_log), None), {})
         metric = self.metric_name or next(reversed(values), None)
         name = str(metric).partition("(")[0].partition("@")[0].removesuffix("-")
         if metric in values and not (self._has_direction or name in HIGHER_IS_BETTER):
             raise ValueError(
-                f"EarlyStopping does not know whether higher values of {metric!r} are better: "
-                "pass maximize=True or False, or select a measure of skgraded with metric_name=."
+                f"EarlyStopping cannot infer whether higher values of {metric!r} are better: pass "
+                "maximize=True or False, or set metric_name= to a measure from skgraded."
             )
         return super().after_iteration(model, epoch, evals_log)
 
@@ -313,9 +311,9 @@ def objective(
 ) -> Callable:
     """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
-    Pass it to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``. XGBRanker accepts no callable. Grades may
-    be any numbers ≥ 0. XGBoost saves the model with the objective ``reg:squarederror``, which does
-    not change predictions.
+    Pass the objective to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``; XGBRanker does not accept it.
+    Grades may be any numbers ≥ 0. XGBoost saves the model with the objective
+    ``reg:squarederror``, which does not change predictions.
 
     Returns
     -------
@@ -342,11 +340,10 @@ def objective(
 
 class _Objective(Objective):
     def __call__(self, preds, dmatrix):
-        """Return the gradients and hessians for (preds, dmatrix)."""
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
-                f"{self!r} is for xgb.train and xgb.cv, which pass it a DMatrix with queries: "
-                "xgb.train(…, obj=…). XGBoost's estimators pass no queries to an objective."
+                f"Pass {self!r} to xgb.train(…, obj=…) or xgb.cv, because XGBoost's estimators do "
+                "not pass queries to an objective."
             )
         gradients, hessians = self.gradients(_truth(dmatrix).judgments, preds)
         hessians *= 2.0

@@ -1,11 +1,12 @@
-"""Command line interface to evaluate and compare runs.
+"""Command-line interface for evaluating and comparing runs.
 
     python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
     python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
     python -m skgraded preferences TRUTH RUN [RUN ...]
+    python -m skgraded judges HUMAN JUDGE [JUDGE ...] [--run RUN ...]
     python -m skgraded measures
 
-`_systems` reads the files, and `_printing` formats the output.
+`_systems`, `_preferences` and `_judges` evaluate the files, and `_printing` formats the results.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from contextvars import copy_context
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
 from skgraded._input.writing import write_text
-from skgraded.cli import _preferences, _printing, _systems
+from skgraded.cli import _judges, _preferences, _printing, _systems
 from skgraded.datasets.text_files import MAX_LINE, parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
@@ -33,12 +34,13 @@ files:
   FILE.letor SCORES [SCORES ...]  grade qid:query index:value ..., and one score per line
   TABLE                         CSV or Parquet; name its columns with --query-column,
                                 --grade-column and --score-column (once per system)
-  FOLDER or "PATTERN"           Parquet files of one table of any size; compare with --test t
+  FOLDER or "PATTERN"           Parquet files of one table of any size
 
-  Files may be compressed with gzip, bzip2 or xz; - is standard input. Retrieved documents
-  without a judgment have grade 0. Judged documents that are missing from a run are not
-  retrieved. Queries that are missing from the qrels or from a run are left out, as in
-  trec_eval, and a note counts them.
+  Files may be compressed with gzip, bzip2 or xz; - means standard input. Retrieved documents
+  without a judgment have grade 0, except for bpref, judged, rbp_residual and edrc, or are
+  left out with --unjudged-documents drop. Judged documents that are missing from a run count
+  as not retrieved. Queries that are missing from the qrels or from a run are left out, as in
+  trec_eval, and a note reports how many.
 
 examples:
   skgraded evaluate qrels.txt bm25.run lgbm.run -m ndcng@10 -m mu_map
@@ -50,10 +52,10 @@ TIES = ("average", "ordinal", "best", "worst", "trec")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with the arguments `argv`, by default the arguments of the process.
+    """Run the command with the arguments `argv`, which default to ``sys.argv[1:]``.
 
-    Returns the exit code: 0 for success, 2 for invalid input (with one line on standard error), or
-    130 after an interrupt.
+    Return the exit code: 0 after success, 2 for invalid input (after one line on standard error),
+    or 130 after an interrupt.
     """
     notes: list[str] = []
     try:
@@ -62,9 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
-            text = copy_context().run(_report, args, notes.append)  # which may set MAX_LINE
+            text = copy_context().run(_report, args, notes.append)  # sets MAX_LINE in a copy only
         _write(text, args)
-    except BrokenPipeError:  # the reader has closed the pipe
+    except BrokenPipeError:  # the reading process has closed the pipe
         _drop_output()
         return 0
     except KeyboardInterrupt:
@@ -75,11 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     except MemoryError:
         return _fail(
-            "not enough memory for these files: evaluate_batches accepts tables of any size, and "
-            "so does the command for folders of Parquet files."
+            "not enough memory for these files: store them as a folder of Parquet files, which the "
+            "command and evaluate_batches read in batches."
         )
     if args.progress:
-        for note in dict.fromkeys(notes):  # without repetitions
+        for note in dict.fromkeys(notes):  # prints each note once
             _say(f"note: {note}")
     return 0
 
@@ -99,10 +101,12 @@ def _report(args, note):
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
     if args.title is not None and args.format != "html":
-        raise ValueError("--title sets the title of a page: add --format html.")
+        raise ValueError("--title sets the title of the HTML page: add --format html.")
+    if args.command == "judges":
+        return _judges.of_judges(_judges.compare_judge_files(args, note), args)
     if args.command == "preferences":
         systems = _preferences.evaluate_preference_files(args, note)
-        if args.format == "html":  # the page of several runs compares them
+        if args.format == "html":  # an HTML page compares the runs
             _refuse_differing_queries(systems)
         return _print_evaluations(systems, args)
     if _systems.is_large(args.files):
@@ -112,16 +116,20 @@ def _report(args, note):
     else:
         report = systems = _systems.evaluate_files(args, note)
         if args.command == "compare" and len(systems) < 2:
-            raise ValueError("compare needs at least two runs, or --score-column twice.")
-        if args.command == "compare" or args.format == "html":  # the page of several runs compares
+            raise ValueError("compare requires at least two runs or two --score-column options.")
+        if args.command == "compare" or args.format == "html":  # pages compare runs too
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
         return _print_evaluations(systems, args)
+    judge = None
+    if args.judge is not None:
+        judge = _systems.evaluate_judge_files(args, note)
+        _refuse_differing_queries(judge)
     names = _systems.system_names(args.files[1:])
     comparison = compare(
         report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
         correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
-        rng=args.seed, progress=args.progress,
+        rng=args.seed, judge=judge, progress=args.progress,
     )
     return _printing.of_comparison(
         systems, comparison, args.format, args.per_query, args.title, _width(args)
@@ -134,7 +142,7 @@ def _print_evaluations(systems, args):
 
 
 def _width(args):
-    """Return the width of the terminal or the value of COLUMNS; 0 for a file or a pipe."""
+    """Return the terminal width in characters (COLUMNS if set), or 0 for a file or a pipe."""
     if args.output is not None:
         return 0
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -146,10 +154,11 @@ def _none(word):
 
 
 def _refuse_overwriting(args):
-    """Raise an error before files are read if the output file is also an input file."""
+    """Before any file is read, raise an error if the output file is also an input file."""
     if args.output is None or not os.path.isfile(args.output):
         return
-    for path in _systems.read_files(args.files):
+    others = [getattr(args, "judge", None), *(getattr(args, "runs", None) or [])]
+    for path in _systems.read_files([*args.files, *filter(None, others)]):
         if os.path.samestat(os.stat(path), os.stat(args.output)):
             raise ValueError(
                 f"--output {args.output} is also an input file: choose another name."
@@ -165,24 +174,24 @@ def _refuse_differing_queries(evaluations):
             lacking = [query for query in queries[other] if query not in known]
             if lacking:
                 raise ValueError(
-                    f"{system} lacks {len(lacking)} of the {len(queries[other])} judged queries "
-                    f"of {other} (the first is {lacking[0]!r}): use -c to count them with nothing "
-                    "retrieved."
+                    f"Run {system} does not contain {len(lacking)} of the {len(queries[other])} "
+                    f"judged queries of {other} (the first is {lacking[0]!r}): use -c to count "
+                    "them as empty rankings."
                 )
 
 
 def _write(text, args):
-    """Write to the file given by --output, or to standard output."""
+    """Write the text to the file specified by --output, or to standard output."""
     text = text.rstrip("\n") + "\n"
     on_terminal = args.output is None and sys.stdout is not None and sys.stdout.isatty()
     if getattr(args, "format", "table") in ("csv", "html") and not on_terminal:
-        text = text.encode("utf-8", "backslashreplace").decode()  # ids as they are
+        text = text.encode("utf-8", "backslashreplace").decode()  # without escapes
     else:
         text = printable(text)
     if args.output is not None:
         write_text(text, args.output)
     elif sys.stdout is None:
-        raise ValueError("standard output is closed: use --output.")
+        raise ValueError("standard output is closed: use --output to write to a file.")
     else:
         _print(text)
 
@@ -199,7 +208,7 @@ def _print(text):
 
 
 def _drop_output():
-    """Discard unwritten output, which would otherwise raise a second error at exit."""
+    """Discard unwritten output, which would otherwise cause a second error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -218,11 +227,11 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|preferences|measures"
+        dest="command", required=True, metavar="evaluate|compare|preferences|judges|measures"
     )
     for name, what in (
         ("evaluate", "Evaluate systems: means over queries, or per-query values."),
-        ("compare", "Compare systems per query: differences, intervals, tests. Requires pandas."),
+        ("compare", "Compare systems: differences, intervals and tests. Requires pandas."),
     ):
         command = commands.add_parser(
             name, help=what, description=what, epilog=FILES, allow_abbrev=False,
@@ -236,19 +245,24 @@ def _parser():
         "preferences", help=what, description=what, epilog=_preferences.FILES, allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ))
+    what = "Compare judges: do they agree, and does the same system win? Requires pandas."
+    _add_judges(commands.add_parser(
+        "judges", help=what, description=what, epilog=_judges.FILES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ))
     what = "List the measures with their other names and parameters."
     listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
-    listing.add_argument("--output", metavar="FILE", help="write to a file")
+    listing.add_argument("--output", metavar="FILE", help="write the output to a file")
     listing.set_defaults(files=[], progress=True)
     return parser
 
 
 def _at_least(least):
-    """Return an argparse type for integers; argparse prefixes errors with the option name."""
+    """Return an argparse type for integers ≥ `least`; argparse adds the option's name to errors."""
     def whole(text):
         number = parsed(int, text)
         if number is None or number < least:
-            raise argparse.ArgumentTypeError(f"must be a whole number ≥ {least}; got {text}")
+            raise argparse.ArgumentTypeError(f"must be an integer ≥ {least}; got {text}")
         return number
     return whole
 
@@ -257,73 +271,107 @@ def _add_common(command):
     _add_output(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (default: ndcng@10 and "
-        "mu_map)")
+        help="measure, such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (default: ndcng@10 "
+        "and mu_map)")
     add("--ties", choices=TIES,
-        help="how documents with equal scores are ordered: average over all orders (default), by "
-        "row (ordinal), best, worst, or as in trec_eval, by descending document id (trec_eval's "
-        "ndcg is ndcg(gain='linear'))")
+        help="order of documents with equal scores: average over all orders (default), row order "
+        "(ordinal), best order, worst order, or descending document id as in trec_eval (trec). "
+        "trec_eval's ndcg is ndcg(gain='linear').")
     add("--strict", action="store_true",
-        help="raise an error if queries would be left out: judged queries that are missing from a "
-        "run (unless -c counts them), or queries of a run without judgments")
+        help="raise an error instead of leaving out queries: judged queries that are missing from "
+        "a run (unless -c counts them), or queries of a run that have no judgments")
+    add("--unjudged-documents", choices=("irrelevant", "drop"),
+        help="unjudged documents have grade 0 (irrelevant, the default for runs) or are left out "
+        "(drop), except for bpref, judged, rbp_residual and edrc; tables with NaN or empty grades "
+        "require this option")
     add("--query-column", dest="query", metavar="NAME",
-        help="column of a table with the queries (default: query)")
+        help="table column with the query ids (default: query)")
     add("--grade-column", dest="grade", metavar="NAME",
-        help="column of a table with the grades (default: grade)")
+        help="table column with the grades (default: grade)")
     add("--score-column", dest="scores", action="append", metavar="NAME",
-        help="column of a table with scores, once per system (default: score)")
+        help="table column with scores; repeat it for each system (default: score)")
     add("--document-column", dest="document", metavar="NAME",
-        help="column of a table with document ids; a query may then have a document only once")
+        help="table column with document ids, which must be unique within each query")
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
-        help="arrangement of rows in several Parquet files: any order (shuffle, the default), "
-        "rows of a query contiguous (clustered), or each query in one file (whole)")
+        help="arrangement of rows in several Parquet files: in any order (shuffle, the default), "
+        "with contiguous rows per query (clustered), or with each query in one file (whole)")
 
 
 def _add_output(command):
-    """Add the options shared by all commands that evaluate files."""
+    """Add the options shared by the commands that evaluate runs."""
+    _add_files(command)
+    add = command.add_argument
+    add("-c", "--complete", action="store_true",
+        help="count judged queries that are missing from a run as empty rankings")
+    add("--per-query", action="store_true", help="also print the values of each query")
+
+
+def _add_files(command):
+    """Add the options shared by all commands that read files."""
     add = command.add_argument
     add("files", nargs="+", metavar="FILE", help="see below")
-    add("-c", "--complete", action="store_true",
-        help="count judged queries that are missing from a run, with nothing retrieved")
     add("--format", choices=_printing.FORMATS, default="table",
-        help="format of the output (default: %(default)s)")
-    add("--per-query", action="store_true", help="also print the values of every query")
+        help="output format (default: %(default)s)")
     add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
-        help="maximum length of a line (default: %(default)s)")
+        help="maximum length of an input line (default: %(default)s)")
     add("--title",
-        help="title of the page of --format html (default: the run, or the number of runs)")
-    add("--output", metavar="FILE", help="write to a file")
-    add("--quiet", dest="progress", action="store_false", help="show no notes or progress bar")
+        help="title of the HTML page (default: the name of the run, or the number of runs)")
+    add("--output", metavar="FILE", help="write the output to a file")
+    add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
+
+
+def _add_judges(command):
+    _add_files(command)
+    add = command.add_argument
+    add("--run", dest="runs", action="extend", nargs="+", metavar="RUN",
+        help="runs of the systems, one file per system")
+    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
+        help="measure of the leaderboards; may be repeated (default: ndcng@10 and mu_map)")
+    add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
+        help="in the leaderboards, unjudged documents have grade 0 (irrelevant, the default) or "
+        "are left out (drop)")
+    add("--weights", choices=("quadratic", "linear"), default="quadratic",
+        help="weights of the weighted kappa (default: %(default)s)")
+    add("--level", type=float, default=0.95,
+        help="confidence level of the intervals (default: %(default)s)")
+    add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
 
 
 def _add_preferences(command):
     _add_output(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="edrc, pair_accuracy or kendall_tau; may be repeated (default: edrc)")
+        help="measure: edrc, pair_accuracy or kendall_tau; may be repeated (default: edrc)")
     add("--items", choices=_preferences.ITEMS, default="all",
-        help="documents that count: those of either file, those of TRUTH, or those of the run "
-        "(default: all)")
+        help="documents to evaluate: all documents in either file (all, the default), those in "
+        "TRUTH (judged), or those in the run (predicted)")
     add("--discount", choices=("linear", "log2", "exp2"), default="linear",
-        help="discount of EDRC (default: %(default)s)")
+        help="discount function of EDRC (default: %(default)s)")
     add("--prior", type=float, default=0.5, metavar="P",
-        help="value in EDRC of a pair without a preference on one side (default: %(default)s)")
+        help="EDRC value of a pair without a preference in TRUTH or in the run (default: "
+        "%(default)s)")
     add("--cycles", choices=("raise", "unknown", "majority"), default="raise",
-        help="contradictory preferences raise an error, are unknown, or are first decided by "
-        "majority (default: %(default)s)")
+        help="handling of contradictory preferences: raise an error, ignore them as unknown, or "
+        "first decide them by majority (default: %(default)s)")
 
 
 def _add_comparison(command):
     add = command.add_argument
     add("--baseline", metavar="RUN",
-        help="compare all other runs with this run (default: compare all pairs)")
-    add("--test", choices=(*TESTS, "none"), default="randomization",
-        help="significance test (default: %(default)s)")
+        help="run to compare all other runs with (default: compare all pairs of runs)")
+    add("--judge", metavar="QRELS",
+        help="qrels of a judge, such as a language model, for the queries of the first QRELS and "
+        "many others; combines both if the queries of the first QRELS were drawn at random "
+        "(prediction-powered means)")
+    add("--test", choices=("auto", *TESTS, "none"), default="auto",
+        help="significance test (default: t for folders and with --judge, otherwise "
+        "randomization)")
     add("--correction", choices=(*CORRECTIONS, "none"), default="holm",
         help="correction for multiple tests (default: %(default)s)")
-    add("--level", type=float, default=0.95, help="level of the intervals (default: 0.95)")
+    add("--level", type=float, default=0.95,
+        help="confidence level of the intervals (default: %(default)s)")
     add("--resamples", type=_at_least(100), metavar="N",
-        help="number of resamples of the randomization test and the bootstrap (default: enough "
-        "for the number of tests)")
+        help="number of resamples for the randomization test and the bootstrap (default: depends "
+        "on the number of tests)")
     add("--seed", type=_at_least(0), default=0,
-        help="seed of the randomization test and the bootstrap (default: 0)")
+        help="random seed for the randomization test and the bootstrap (default: 0)")

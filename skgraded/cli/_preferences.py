@@ -1,4 +1,4 @@
-"""The command ``preferences``: evaluates runs against a file of preference judgments."""
+"""The ``preferences`` command, which evaluates runs against a file of preference judgments."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -17,15 +17,15 @@ from skgraded.reports.evaluation import Evaluation
 
 FILES = """\
 files:
-  TRUTH            preferences in one of three forms:
+  TRUTH            preferences in one of three formats:
                      query preferred other                 (Clarke's tools)
                      query document document preferred     (as assessors saw them)
                      query group subgroup document level   (trec_eval's prefs)
   RUN [RUN ...]    TREC runs: query Q0 document rank score name
 
-  Files may be compressed with gzip, bzip2 or xz; - is standard input. Judged documents
+  Files may be compressed with gzip, bzip2 or xz; - means standard input. Judged documents
   that are missing from a run rank below all documents of the run. Queries that are
-  missing from either file are left out, and a note counts them.
+  missing from either file are left out, and a note reports how many.
 
 examples:
   skgraded preferences truth.pref bm25.run lgbm.run --items judged
@@ -39,13 +39,13 @@ def evaluate_preference_files(
 ) -> dict[str, Evaluation]:
     """Evaluate runs against preferences; return a dict of Evaluations keyed by run name.
 
-    `args` are the options of the command; `note` receives messages to the user.
+    `args` contains the options of the command; `note` is called with each message for the user.
     """
     path, *runs = args.files
     if not runs:
-        raise ValueError(f"{path}: add at least one run after the file of preferences.")
+        raise ValueError(f"Pass at least one run after the preferences file {path}.")
     if args.files.count("-") > 1:
-        raise ValueError("Standard input (-) can be only one of the files.")
+        raise ValueError("Standard input (-) can be used for only one of the files.")
     truth = _read_truth(source_of(path), args.progress)
     return {
         name: _evaluate_run(truth, source_of(run), name, args, note)
@@ -54,7 +54,7 @@ def evaluate_preference_files(
 
 
 def _read_truth(source, progress):
-    """Return the pairs, their query codes, the query ids, and the documents of each query."""
+    """Return preference pairs, the query code of each pair, query ids, and documents per query."""
     queries, preferred, other = read_preference_columns(source, progress)
     codes, query_ids = query_codes(queries)
     pairs = list(zip(preferred.tolist(), other.tolist(), strict=True))
@@ -77,7 +77,7 @@ def _evaluate_run(truth, source, name, args, note):
     has_run = np.array([query in scores for query in truth.documents])
     has_truth = np.array([query in truth.documents for query in scores])
     if not has_run.any():
-        raise ValueError(f"{truth.source} and {run.source} have no query in common.")
+        raise ValueError(f"Files {truth.source} and {run.source} have no query in common.")
     if not (has_run.all() and has_truth.all()):
         note(note_of_differing(
             truth, run, SimpleNamespace(missing=~has_run, unjudged=~has_truth), name, args.complete

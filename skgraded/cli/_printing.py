@@ -1,4 +1,4 @@
-"""Format Evaluations and Comparisons for the output of the command line."""
+"""Formatting of Evaluations and Comparisons for the command line."""
 
 import json
 import math
@@ -6,26 +6,28 @@ import textwrap
 
 from skgraded._input.words import counted, plain, plain_list, plural
 from skgraded.measures.base import MEASURES, other_names
-from skgraded.reports.comparing import compare
+from skgraded.reports.comparing import compare, warn_of_judged_gap
+from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.writing import tables
-from skgraded.writing.sentences import procedure
+from skgraded.writing.sentences import procedure, query_counts
 from skgraded.writing.text import percent_text
 
 SYNTAX = """\
-A cut-off: ndcg@10. Parameters: "AP(threshold=2)@20".
-With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 have trec_eval's values.
+Write a cut-off as in ndcg@10, and parameters as in "AP(threshold=2)@20".
+With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 equal trec_eval's.
 trec_eval's ndcg is "ndcg(gain='linear')"."""
-MOST_SENTENCES = 8  # if there are more pairs, lists of winners replace the sentences
-MOST_ROWS = 30  # of the table of pairs
+MOST_SENTENCES = 8  # maximum number of sentences; for more pairs, only winning systems are listed
+MOST_ROWS = 30  # maximum number of rows in a table of pairs; longer tables are omitted
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
 def of_evaluations(evaluations, form, per_query, title=None, width=0):
     """Format a dict of Evaluations in one of the `FORMATS`.
 
-    If `per_query` is True, per-query values are included; "csv" then contains only them, and "html"
-    always includes them. In the format "table", sentences are wrapped if `width` > 0.
+    If `per_query` is True, the output includes per-query values; "csv" then contains only these
+    values. "html" always includes per-query values. If `width` > 0, "table" wraps notes at `width`.
     """
+    warn_of_judged_gap(list(evaluations), _judged(evaluations))
     if form == "json":
         return _json(evaluations, per_query)
     if form == "html":
@@ -42,7 +44,7 @@ def of_evaluations(evaluations, form, per_query, title=None, width=0):
 
 
 def _ranked(evaluations):
-    """Sort systems by their mean of the first measure, in descending order."""
+    """Sort systems by the mean of the first measure, in descending order."""
     def key(item):
         mean = next(iter(item[1].mean().values()))
         return (math.isnan(mean), -mean)
@@ -50,7 +52,7 @@ def _ranked(evaluations):
 
 
 def of_comparison(evaluations, comparison, form, per_query, title=None, width=0):
-    """Format a Comparison; the parameters are the same as for `of_evaluations`."""
+    """Format a Comparison; for the parameters, see `of_evaluations`."""
     if form == "json":
         return _json(evaluations, per_query, comparison)
     if form == "html":
@@ -69,9 +71,9 @@ def of_comparison(evaluations, comparison, form, per_query, title=None, width=0)
 
 
 def _below(comparison, rows, evaluations):
-    """Return notes on the method, the undefined queries, and the findings per measure."""
+    """Return notes on the method and undefined queries, and the findings for each measure."""
     lines = [
-        f"{counted(comparison.n_queries, 'query', 'queries')}; "
+        f"{query_counts(comparison.n_queries, comparison.n_judge)}; "
         f"{percent_text(comparison.level)} intervals; "
         f"{procedure(comparison.test, comparison.correction, len(rows))}.",
         *filter(None, [_undefined(evaluations)]),
@@ -84,12 +86,12 @@ def _below(comparison, rows, evaluations):
         else:
             lines += _lists([row for row in rows if row.measure == measure], comparison)
     if len(rows) > MOST_SENTENCES:
-        lines += ["", "For a sentence per pair, use --format html; for all numbers, csv or json."]
+        lines += ["", "For a sentence per pair, use --format html; for all values, csv or json."]
     return "\n".join(lines)
 
 
 def _lists(rows, comparison):
-    """List the systems outperformed by each system, with the best system first."""
+    """Return one line per system that lists the systems it outperforms, in leaderboard order."""
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
     order = comparison.leaderboard().systems
@@ -109,7 +111,7 @@ def _lists(rows, comparison):
 
 
 def _prose(text, form, width):
-    """Comment out lines for LaTeX; wrap lines for a table, with hanging indents for items."""
+    """For "latex", turn lines into comments; for "table", wrap lines and indent list items."""
     lines = text.split("\n")
     if form == "latex" and text:
         lines = [f"% {line}".rstrip() for line in lines]
@@ -130,7 +132,7 @@ def _joined(parts):
 
 
 def of_measures():
-    """Format a table of all measures with names, parameters and one-line descriptions."""
+    """Return a table of all measures with their names, parameters and one-line descriptions."""
     rows = [
         {
             "measure": name, "other names": ", ".join(
@@ -148,14 +150,20 @@ def of_measures():
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(evaluations, counts=False):
-    """Return columns with one row per system; `counts` adds the number of undefined queries."""
-    rows = []
-    for name, evaluation in evaluations.items():
+    """Return columns with one row per system; `counts` adds the numbers of undefined queries."""
+    rows, judged = [], _judged(evaluations)
+    for i, (name, evaluation) in enumerate(evaluations.items()):
         row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
+        row |= {key: shares[i] for key, shares in judged.items()}
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
     return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def _judged(evaluations):
+    """Return the mean shares of judged documents, keyed by name; Summaries are ignored."""
+    return mean_judged([ev for ev in evaluations.values() if isinstance(ev, Evaluation)])
 
 
 def _values(evaluations):
@@ -196,25 +204,27 @@ def _ids(report):
 
 
 def _differences(comparison, rows):
-    """Return the rows of a comparison with the columns that fit into a terminal."""
+    """Return the rows of a comparison, limited to the columns that fit into a terminal."""
     columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
     if comparison.baseline is None:
         columns.insert(1, "baseline")
     if comparison.test is not None:
         columns += ["p_value", "p_adjusted"]
     columns += ["wins", "ties", "losses"]
+    if comparison.n_judge is not None:
+        columns += ["weight", "worth"]
     return [{name: getattr(row, name) for name in columns} for row in rows]
 
 
 def _undefined(evaluations):
-    """Return a line with the numbers of undefined queries, or "" if there are none."""
+    """Return a line with the number of undefined queries per system, or "" if all are defined."""
     by_system = [
         f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
         for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
     ]
     if not by_system:
         return ""
-    return f"Undefined queries (they count as the parameter undefined): {'; '.join(by_system)}."
+    return f"Undefined queries (their value is the parameter undefined): {'; '.join(by_system)}."
 
 
 # Text --------------------------------------------------------------------------------------------
@@ -223,18 +233,26 @@ WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables
 
 
 def _json(evaluations, per_query, comparison=None):
-    report = {}
-    for name, evaluation in evaluations.items():
+    report, judged = {}, _judged(evaluations)
+    for i, (name, evaluation) in enumerate(evaluations.items()):
         values = report[name] = {
             "mean": _numbers(evaluation.mean()),
             "n_queries": _n_queries(evaluation),
             "n_undefined": evaluation.n_undefined,
         }
+        if judged:
+            values["judged"] = {key: shares[i] for key, shares in judged.items()}
         if comparison is not None:
             records = comparison.to_frame().to_dict("records")
             values["compared"] = [
                 _numbers(record) for record in records if record.pop("system") == name
             ]
+            if comparison.n_judge is not None:
+                i = comparison.systems.index(name)
+                values["mean"] = {
+                    key: float(v[i, 0]) for key, v in comparison.system_means.items()
+                }
+                values["n_judge"] = comparison.n_judge
         if per_query:
             values["per_query"] = {
                 str(query): _numbers({key: v[i] for key, v in evaluation.per_query.items()})
@@ -244,7 +262,7 @@ def _json(evaluations, per_query, comparison=None):
 
 
 def _numbers(values):
-    """Convert values for JSON; non-finite numbers become null."""
+    """Convert values for JSON; non-finite values become null."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else plain(value)
         for name, value in values.items()

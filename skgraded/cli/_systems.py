@@ -19,12 +19,12 @@ from skgraded.datasets.tables import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
+from skgraded.large.system_summaries import Summaries
 from skgraded.measures import NDCG, as_measures
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.system_summaries import Summaries
 
-HEAD = 1 << 16  # number of bytes to search for the first line
+HEAD = 1 << 16  # number of bytes to read from a file to detect its format
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))
@@ -33,43 +33,69 @@ TABLES = (".parquet", *(
 def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
     """Evaluate systems in files; return a dict of Evaluations keyed by file or column name.
 
-    Files are qrels and runs, a LETOR file and score files, or one table; "-" is standard input.
-    `args` are the options of the command; `note` receives messages to the user.
+    The files are qrels and runs, a LETOR file and score files, or one table; "-" is standard input.
+    `args` contains the options of the command; `note` is called with each message for the user.
     """
     path, *others = args.files
+    if getattr(args, "judge", None) is not None:
+        _check_judge(args)
     if args.files.count("-") > 1:
-        raise ValueError("Standard input (-) can be only one of the files.")
+        raise ValueError("Standard input (-) can be used for only one of the files.")
     measures = _with_ties(args)
     if args.ties == "trec":
         _note_gain(measures, note)
     if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
+        _refuse_judge(path, args)
         if others:
             raise ValueError(
-                f"{path} is read as a table because of its extension or a column option: add "
-                f"systems with --score-column, not with files such as {others[0]}."
+                f"File {path} is read as a table because of its extension or a column option. To "
+                f"add systems, use --score-column; do not pass other files, such as {others[0]}."
             )
         return _evaluate_table(source_of(path), args, measures)
     if not others:
         raise ValueError(
-            f"{path}: add at least one run after the qrels, or a score file after a LETOR file; "
-            "for a table, name the columns with options such as --score-column."
+            "Pass at least one run after the qrels, or a score file after a LETOR file; got only "
+            f"{path}. For a table, name the columns with options such as --score-column."
         )
     systems = {name: source_of(path) for path, name in system_names(others).items()}
     with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
+            _refuse_judge(path, args)
             return _evaluate_letor(file, systems, args, measures)
         return _evaluate_trec(file, systems, args, measures, note)
 
 
+def evaluate_judge_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
+    """Evaluate the runs again, with the qrels of --judge; see `evaluate_files`."""
+    files = [args.judge, *args.files[1:]]
+    return evaluate_files(Namespace(**vars(args) | {"files": files, "judge": None}), note)
+
+
+def _check_judge(args):
+    """Before any file is read, raise an error if the files cannot be used with --judge."""
+    if args.per_query:
+        raise ValueError("--per-query is not available with --judge.")
+    if "-" in args.files[1:] or [args.files[0], args.judge].count("-") > 1:
+        raise ValueError(
+            "With --judge, standard input (-) can be used for only one of the qrels, and for no "
+            "run, because runs are read twice."
+        )
+
+
+def _refuse_judge(path, args):
+    if getattr(args, "judge", None) is not None:
+        raise ValueError(f"--judge requires qrels and runs, but {path} is not a qrels file.")
+
+
 def is_large(files):
-    """Return whether the only path is a folder, or a pattern that matches Parquet files."""
+    """Return whether `files` is a single folder or a single pattern for Parquet files."""
     path, *others = files
     is_pattern = glob.has_magic(path) and not os.path.exists(path)
     return not others and (os.path.isdir(path) or is_pattern)
 
 
 def read_files(paths):
-    """Yield the existing input files as paths; standard input is yielded as a file descriptor."""
+    """Yield the path of each existing input file, and the file descriptor of standard input."""
     for path in paths:
         if path == "-":
             with suppress(OSError, AttributeError):  # closed, or without a file descriptor
@@ -82,25 +108,26 @@ def read_files(paths):
 
 
 def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Evaluate Parquet files; return the report and a dict of reports keyed by system name."""
+    """Evaluate Parquet files; return the whole report and a dict of the reports per system."""
     (path,) = args.files
+    _refuse_judge(path, args)
     if args.per_query:
-        raise ValueError("--per-query is not available for folders and patterns of files.")
+        raise ValueError("--per-query is not available for folders and file patterns.")
     if args.ties == "trec" or args.document:
         option = "--ties trec" if args.ties == "trec" else "--document-column"
         raise ValueError(
-            f"{option} is not available for folders and patterns of files such as {path}."
+            f"Option {option} is not available for folders and file patterns such as {path}."
         )
     scores = _score_columns(args)
     report = evaluate_batches(
         path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
         args.query or "query", _with_ties(args), partitioning=args.partitioning,
-        progress=args.progress,
+        unjudged_documents=args.unjudged_documents, progress=args.progress,
     )
     if isinstance(report, Summaries):
         return report, report.systems
     if args.command == "compare":
-        raise ValueError("compare needs --score-column twice.")
+        raise ValueError("compare requires at least two --score-column options.")
     return report, {scores[0]: report}
 
 
@@ -120,7 +147,7 @@ def system_names(paths):
 
 
 def page_title(paths, systems):
-    """Return the page title for a single system: its file, or its table and column."""
+    """Return the page title, such as "table: column", or None if there are several systems."""
     if len(systems) != 1:
         return None
     (name,) = systems
@@ -131,11 +158,11 @@ def page_title(paths, systems):
 def _refuse_twice(names, option=""):
     for name, times in Counter(names).items():
         if times > 1:
-            raise ValueError(f"{option}{name} is given twice.")
+            raise ValueError(f"Each system can be passed only once; got {option}{name} twice.")
 
 
 def _with_ties(args):
-    """Return the measures with the tie rule of --ties; "trec" changes the scores instead."""
+    """Return the measures with --ties applied; "trec" is instead applied to the scores."""
     measures: list[Any] = as_measures(args.measures or ["ndcng@10", "mu_map"])
     if args.ties in (None, "trec"):
         return measures
@@ -146,27 +173,27 @@ def _with_ties(args):
 
 
 def _note_gain(measures, note):
-    """Add a note that trec_eval's ndcg has a linear gain, unlike the default gain of NDCG."""
+    """Add a note that trec_eval's ndcg uses a linear gain, unlike NDCG by default."""
     for measure in measures:
         if isinstance(measure, NDCG) and measure.gain == "exp2":
             linear = dataclasses.replace(measure, ties="average", gain="linear")
             note(
-                f"{measure} has the gain 2^r - 1; the ndcg of trec_eval is "
+                f"{measure} uses the gain 2^r - 1; the ndcg of trec_eval is "
                 f"{str(linear).replace('NDCG', 'ndcg')}."
             )
 
 
 def source_of(path):
-    """Return the path, or standard input as an open file if the path is "-"."""
+    """Return the path or, if the path is "-", standard input as an open file."""
     if path != "-":
         return path
     if sys.stdin is None:
-        raise ValueError("standard input is closed: use the name of a file instead of -.")
+        raise ValueError("standard input is closed: pass the name of a file instead of -.")
     return sys.stdin.buffer
 
 
 def _is_letor(file):
-    """Return whether the first line looks like a LETOR file: its second word is a query."""
+    """Return whether the first line is a comment or has a second word that starts with "qid:"."""
     line = next((line for line in file.peek(HEAD).splitlines() if line.strip()), b"")
     words = line.split(None, 2)
     return len(words) > 1 and words[1].startswith(b"qid:") or line.startswith(b"#")
@@ -185,25 +212,32 @@ def _evaluate_trec(file, systems, args, measures, note):
 def _evaluate_run(judged, source, name, args, measures, note):
     qrels = judged.judgments
     run = read_run_table(source, args.progress)
-    joined = judged.join(run, args.complete, args.strict, args.ties)
+    is_sample = getattr(args, "judge", None) is not None  # people judged few of the run's queries
+    joined = judged.join(run, args.complete, args.strict and not is_sample, args.ties, "keep")
     if joined.missing.any() and args.strict and not args.complete:
         raise ValueError(
-            f"{run.source} lacks {joined.missing.sum()} of the {len(joined.missing)} queries of "
-            f"{qrels.source} (the first is {qrels.query_ids[np.argmax(joined.missing)]!r}): leave "
-            "out --strict, or use -c to count them with nothing retrieved."
+            f"Run {run.source} does not contain {joined.missing.sum()} of the "
+            f"{len(joined.missing)} queries of {qrels.source} (the first is "
+            f"{qrels.query_ids[np.argmax(joined.missing)]!r}): omit --strict, or use -c to count "
+            "them as empty rankings."
         )
+    if is_sample:
+        joined.unjudged[:] = False
     if joined.missing.any() or joined.unjudged.any():
         note(note_of_differing(qrels, run, joined, name, args.complete))
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # free the memory of large runs
     measured = sizes > 0
-    evaluation = evaluate(grade, score, group=sizes[measured], measures=measures)
+    evaluation = evaluate(
+        grade, score, group=sizes[measured], measures=measures,
+        unjudged_documents=args.unjudged_documents or "irrelevant",
+    )
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
 def note_of_differing(qrels, run, joined, name, complete):
-    """Return a note about queries that occur only in the judgments or only in the run."""
-    fate = "count with nothing retrieved" if complete else "are left out (use -c to count them)"
+    """Return a note about queries that occur in the judgments or in the run, but not in both."""
+    fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
     parts = []
     if joined.missing.any():
         part = _part(joined.missing, "judged queries", qrels.query_ids)
@@ -229,8 +263,8 @@ def _evaluate_letor(file, systems, args, measures):
         n_scores = len(scores[name])
         if n_scores != n:
             raise ValueError(
-                f"{check_path(source)}: line {min(n_scores, n) + 1}: there are {n_scores} scores "
-                f"for the {n} rows of {check_path(file)}; expected one score per row."
+                f"{check_path(source)}: line {min(n_scores, n) + 1}: expected one score per row; "
+                f"got {n_scores} scores for the {n} rows of {check_path(file)}."
             )
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args, measures)
 
@@ -243,7 +277,10 @@ def _evaluate_rows(source, grade, scores, query, document, args, measures):
         codes, _ = query_codes(query)
         scores = {name: trec_scores(codes, values, document) for name, values in scores.items()}
     return {
-        name: evaluate(grade, values, qid=query, measures=measures)
+        name: evaluate(
+            grade, values, qid=query, measures=measures,
+            unjudged_documents=args.unjudged_documents,
+        )
         for name, values in scores.items()
     }
 
@@ -254,6 +291,7 @@ def _evaluate_table(source, args, measures):
     names = Names(
         args.query or "query", args.grade or "grade", _score_columns(args), args.document,
         advice=" Name the columns with --query-column, --grade-column and --score-column.",
+        allow_unjudged=args.unjudged_documents is not None,
     )
     table = read_columns(source, names, args.progress)
     document = None if table.document is None else table.document.astype(str)

@@ -1,12 +1,13 @@
 """Readers and generators for ranking data sets."""
 
 from skgraded.datasets.generators import make_ranking, make_swapped_rankings
-from skgraded.datasets.join import join_run
+from skgraded.datasets.join import join_judgments, join_run
 from skgraded.datasets.letor import read_letor
 from skgraded.datasets.preferences import read_preferences
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [
+    "join_judgments",
     "join_run",
     "make_ranking",
     "make_swapped_rankings",

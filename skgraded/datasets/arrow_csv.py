@@ -1,7 +1,7 @@
-"""Read columns of text files with pyarrow, whose installation is checked by callers.
+"""Reading of text files with pyarrow; callers check that pyarrow is installed.
 
-Arrow rejects some numbers that Python accepts, and its errors contain no line numbers. After a
-ValueError, callers therefore parse the text again with Python.
+Arrow rejects some numbers that Python accepts, and Arrow's errors contain no line numbers. After
+a ValueError, callers therefore parse the text again with Python.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 
 def read_table(data, separator, types):
-    """Read the columns of a CSV file that are listed in `types`, a dict of names to types."""
+    """Read some columns of a CSV file; `types` maps the names of these columns to their types."""
     parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     return _read(data, parsing, types)
 
 
 def read_lines(text, names, types):
-    """Read columns that are separated by single spaces; `names` lists all columns."""
+    """Read columns separated by single spaces; `names` contains the names of all columns."""
     parsing = csv.ParseOptions(delimiter=" ", quote_char=False)
     table = _read(text, parsing, types, column_names=names, block_size=len(text))
     return {name: table[name].combine_chunks() for name in types}
@@ -27,9 +27,7 @@ def read_lines(text, names, types):
 
 def _read(data, parsing, types, **options):
     whole = pa.py_buffer(data)  # keep a reference: Arrow 14 may hang if its thread frees the buffer
-    converting = csv.ConvertOptions(
-        include_columns=list(types), column_types=types, null_values=[]
-    )
+    converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])
     try:
         return csv.read_csv(
             pa.BufferReader(whole), csv.ReadOptions(use_threads=False, **options), parsing,
@@ -40,7 +38,7 @@ def _read(data, parsing, types, **options):
 
 
 def joined(pieces):
-    """Concatenate the chunks of a column to an array that pandas can factorize and index."""
+    """Concatenate the chunks of a column into an array that pandas can factorize and index."""
     import pandas as pd
 
     arrays = [piece if isinstance(piece, pa.Array) else pa.array(piece, TEXTS) for piece in pieces]
@@ -48,6 +46,6 @@ def joined(pieces):
 
 
 def positions(texts, known):
-    """Return the position of each string in the array `known`, or -1 if it is absent."""
+    """Return the position of each string in the array `known`, or -1 for absent strings."""
     rows = compute.index_in(pa.array(texts), value_set=pa.array(known))
     return np.asarray(rows.fill_null(-1))

@@ -1,4 +1,4 @@
-"""Convert the qrels and runs of several tools to `Rows`."""
+"""Conversion of qrels and runs in the data structures of several tools to `Rows`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from skgraded.datasets.rows import Rows
 from skgraded.datasets.text_files import parsed
 
 # Accepted column names, in order of priority.
-# In PyTerrier data frames, `qid` contains query ids and `query` contains the topic texts.
+# In PyTerrier data frames, `qid` contains query ids and `query` contains query texts.
 NAMES = {
     "query": ("qid", "query_id", "q_id", "query"),
     "document": ("doc_id", "docno", "document"),
@@ -30,17 +30,8 @@ COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document",
 KEY = {"qrels": "rating", "run": "_score"}
 
 
-class Lists(NamedTuple):
-    """Documents of all queries; the documents of each query are consecutive."""
-
-    queries: list[Any]
-    sizes: list[int] | np.ndarray  # number of documents of each query
-    documents: list[Any]
-    numbers: list[Any] | np.ndarray  # grades or scores
-
-
 def rows_of(source: Any, side: str) -> Rows:
-    """Convert qrels or a run to Rows; `side` ("qrels" or "run") is the name used in errors."""
+    """Convert qrels or a run to Rows; `side` ("qrels" or "run") also appears in errors."""
     rows = _convert(source, side)
     if side == "qrels":
         return rows.without_repeats()
@@ -50,16 +41,16 @@ def rows_of(source: Any, side: str) -> Rows:
 
 def _convert(source, side):
     if type(source).__module__.partition(".")[0] == "ranx":
-        return _rows_of_lists(_lists_of_ranx(source, side), side)
+        return _rows_of_ranx(source, side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
-            f"{side} is a {type(source).__name__}, whose rows are not in memory: collect it into "
-            "a frame first."
+            f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
+            "DataFrame first."
         )
     if isinstance(source, Mapping) and not _has_columns(source, side):
         queries = _queries_of(source)
         if queries is not None:
-            return _rows_of_lists(_lists_of(queries, side), side)
+            return _rows_of_queries(queries, side)
     known = _column_names(source, side)
     if known:
         names = _chosen(known, side)
@@ -76,7 +67,7 @@ def _wrong_type(source, side):
     shown = repr(source) if isinstance(source, (str, bytes)) else type(source).__name__
     return TypeError(
         f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
-        f"a {ranx} of ranx, or named tuples such as {item} of ir_measures; got {shown}."
+        f"a ranx {ranx}, or named tuples such as {item} from ir_measures; got {shown}."
     )
 
 
@@ -87,10 +78,10 @@ def _has_columns(source, side):
 
 
 def _column_names(source, side):
-    """Return the column names of a table, or the attributes of an object that are columns."""
+    """Return the column names of a table, or the names of the column attributes of an object."""
     if isinstance(source, Mapping):
         return list(source)
-    names = getattr(source, "column_names", getattr(source, "columns", None))  # Arrow's first
+    names = getattr(source, "column_names", getattr(source, "columns", None))  # Arrow has both
     if names is not None:
         return list(names)
     known = chain(*(NAMES[column] for column in COLUMNS[side]))
@@ -98,23 +89,21 @@ def _column_names(source, side):
 
 
 def _chosen(known, side):
-    """Select the columns that contain queries, documents, and grades or scores."""
+    """Return the names of the columns with the queries, the documents, and the grades or scores."""
     chosen = []
     for column in COLUMNS[side]:
         present = [name for name in NAMES[column] if name in known]
         if not present:
             others = [name for name in NAMES[column] if name != column]
             hints = (did_you_mean(name, known) for name in (column, *others))
+            shown, hint = ", ".join(map(repr, known[:20])), next(filter(None, hints), "")
+            accepted = f" Other accepted names: {', '.join(others)}." if others else ""
             raise ValueError(
-                f"{side} has no column {column!r}; it has {', '.join(map(repr, known[:20]))}."
-                f"{next(filter(None, hints), '')}"
-                + (f" Other accepted names: {', '.join(others)}." if others else "")
+                f"{side} has no column {column!r}; its columns are {shown}.{hint}{accepted}"
             )
         if column == "grade" and len(present) > 1:
-            raise ValueError(
-                f"{side} has the columns {' and '.join(map(repr, present))}: keep only the column "
-                "with the grades."
-            )
+            shown = " and ".join(map(repr, present))
+            raise ValueError(f"{side} has several grade columns, {shown}: keep only one of them.")
         chosen.append(present[0])
     return chosen
 
@@ -137,7 +126,7 @@ def _document_ids(documents, n, expected, name):
         if hasattr(documents, method):
             texts = getattr(documents, method)()
             break
-    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:  # speed only
+    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:  # fast path
         columns.refuse_other_length(texts, name, n, expected)
         return object_array(texts)
     codes, ids = query_codes(documents, n, expected, name)
@@ -147,11 +136,11 @@ def _document_ids(documents, n, expected, name):
 # Lists of tuples and of rated queries ------------------------------------------------------------
 
 def _rows_of_items(items, source, side):
-    """Convert named tuples, one per document, or dicts of ratings, one per query."""
+    """Convert a list of named tuples (one per document) or dicts with ratings (one per query)."""
     if not items:
-        raise ValueError(f"{side} is empty: it has no document.")
+        raise ValueError(f"{side} is empty: it contains no documents.")
     if isinstance(items[0], Mapping):
-        return _rows_of_lists(_lists_of(_rated_queries(items, side), side), side)
+        return _rows_of_queries(_rated_queries(items, side), side)
     fields = getattr(items[0], "_fields", None)
     if fields is None:
         raise _wrong_type(source, side)
@@ -161,18 +150,18 @@ def _rows_of_items(items, source, side):
             values.append(list(map(attrgetter(name), items)))
         except AttributeError:
             row = next(i for i, item in enumerate(items) if not hasattr(item, name))
-            raise TypeError(f"{side}: row {row} has no {name!r}; it is {items[row]!r}.") from None
+            raise TypeError(f"{side}: row {row} has no field {name!r}: {items[row]!r}.") from None
     return _rows_of_columns(values, names, side)
 
 
 def _rated_queries(requests, side):
-    """Yield the id and the rated documents for each request of a ranking evaluation."""
+    """Yield the id and the rated documents of each request in a ranking evaluation."""
     for position, request in enumerate(requests):
         is_request = isinstance(request, Mapping) and {"id", "query"} & request.keys()
         if not is_request or "ratings" not in request:
             raise TypeError(
-                f"{side}[{position}] must be a dict with 'id' and 'ratings', as in requests of "
-                f"_rank_eval; got {request!r:.200}."
+                f"Element {side}[{position}] must be a dict with the keys 'id' and 'ratings', as "
+                f"in _rank_eval requests; got {request!r:.200}."
             )
         yield request["id"] if "id" in request else request["query"], request["ratings"]
 
@@ -180,12 +169,12 @@ def _rated_queries(requests, side):
 # Dicts by query ----------------------------------------------------------------------------------
 
 def _queries_of(source):
-    """Return pairs (query, documents), or None if the dict contains columns."""
-    for key in ("requests", "judgmentRatings"):  # keys of _rank_eval and OpenSearch's judgments
+    """Return (query, documents) pairs, or None if the values of the dict are columns."""
+    for key in ("requests", "judgmentRatings"):  # keys in _rank_eval and OpenSearch
         if isinstance(source.get(key), list):
             return _rated_queries(source[key], key)
     if "metric_score" in source and isinstance(source.get("details"), Mapping):
-        source = source["details"]  # a response of _rank_eval
+        source = source["details"]  # a _rank_eval response
     if not any(map(_are_documents, source.values())):
         return None
     return source.items()
@@ -196,14 +185,14 @@ def _are_documents(value):
     return isinstance(value[0] if is_list else value, Mapping)
 
 
-def _lists_of(queries, side):
-    """Collect the documents of each query from a dict of numbers or a list of ratings or hits."""
+def _rows_of_queries(queries, side):
+    """Convert (query, documents) pairs to Rows; the documents are a dict or a list of dicts."""
     ids, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
     for query, value in queries:
         if isinstance(value, Mapping) and isinstance(value.get("hits"), (Mapping, list)):
-            value = value["hits"]  # a response of a search
+            value = value["hits"]  # a search response
             value = value.get("hits", []) if isinstance(value, Mapping) else value
         if isinstance(value, Mapping):
             names, values = value.keys(), value.values()
@@ -211,38 +200,37 @@ def _lists_of(queries, side):
             names, values = _documents_of(query, value, side)
         else:
             raise TypeError(
-                f"{side}[{query!r}] must be a dict that maps documents to numbers; "
-                f"got {value!r:.200}."
+                f"Element {side}[{query!r}] must be a dict that maps documents to numbers; got "
+                f"{value!r:.200}."
             )
         ids.append(query)
         sizes.append(len(names))
         documents.extend(names)
         numbers.extend(values)
-    return Lists(ids, sizes, documents, numbers)
+    return _rows_of_lists(ids, sizes, documents, numbers, side)
 
 
 def _documents_of(query, items, side):
-    """Return the ids and numbers in a list of rated documents or hits."""
+    """Return the document ids and the grades or scores from a list of ratings or hits."""
     names, numbers = [], []
     for position, item in enumerate(items):
         item = item.get("hit", item) if isinstance(item, Mapping) else {}
         name, number = item.get("_id", item.get("docId")), item.get(KEY[side])
         if name is None or number is None:
             raise ValueError(
-                f"{side}: item {position} of query {query!r} must have '_id' and {KEY[side]!r}; "
-                f"got {items[position]!r:.200}."
+                f"Item {position} of query {query!r} in {side} must contain '_id' and "
+                f"{KEY[side]!r}; got {items[position]!r:.200}."
             )
         names.append(name)
-        as_float = parsed(float, number) if isinstance(number, str) else None  # "3.000"
+        as_float = parsed(float, number) if isinstance(number, str) else None  # such as "3.000"
         numbers.append(number if as_float is None else as_float)
     return names, numbers
 
 
-def _rows_of_lists(lists, side):
-    """Convert Lists to Rows; runs keep queries for which no documents were retrieved."""
-    queries, sizes, documents, numbers = lists
+def _rows_of_lists(queries, sizes, documents, numbers, side):
+    """Convert lists to Rows; in runs, keep queries for which no documents were retrieved."""
     if not documents:
-        raise ValueError(f"{side} is empty: it has no document.")
+        raise ValueError(f"{side} is empty: it contains no documents.")
     if side == "qrels":
         queries = [query for query, size in zip(queries, sizes, strict=True) if size]
         sizes = [size for size in sizes if size]
@@ -263,18 +251,18 @@ def _rows_of_lists(lists, side):
 
 # ranx --------------------------------------------------------------------------------------------
 
-def _lists_of_ranx(source, side):
-    """Read a ranx Qrels or Run with compiled loops, because Python reads Numba's dicts slowly."""
+def _rows_of_ranx(source, side):
+    """Read a ranx Qrels or Run with compiled loops; in Python, reading Numba's dicts is slow."""
     by_query = getattr(source, type(source).__name__.lower(), None)
     if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
         raise _wrong_type(source, side)
     if side == "qrels" and type(source).__name__ == "Run":
         raise TypeError(
-            "qrels is a Run of ranx, which contains scores instead of grades: call "
-            "join_run(qrels, run)."
+            "qrels is a ranx Run, which contains scores instead of grades: call join_run(qrels, "
+            "run)."
         )
     if not len(by_query):
-        raise ValueError(f"{side} is empty: it has no document.")
+        raise ValueError(f"{side} is empty: it contains no documents.")
     count, copy = _readers()
     sizes, n_characters = count(by_query)
     characters = np.empty(n_characters, dtype="<u4")
@@ -282,17 +270,17 @@ def _lists_of_ranx(source, side):
     copy(by_query, characters, ends, numbers)
     text, ends = characters.tobytes().decode("utf-32-le", "surrogatepass"), ends.tolist()
     documents = [text[i:j] for i, j in zip([0, *ends], ends, strict=False)]
-    return Lists(list(by_query.keys()), sizes, documents, numbers)
+    return _rows_of_lists(list(by_query.keys()), sizes, documents, numbers, side)
 
 
 @cache
 def _readers():
-    """Compile loops over Numba's dicts; Numba has already been imported by ranx."""
+    """Compile loops over Numba's dicts; ranx has already imported Numba."""
     from numba import njit
 
     @njit
     def count(by_query):
-        """Count the documents of each query and the characters of all ids."""
+        """Count the documents of each query, and the characters of all document ids."""
         sizes, n_characters = np.empty(len(by_query), dtype=np.int64), 0
         for query, documents in enumerate(by_query.values()):
             sizes[query] = len(documents)
@@ -302,7 +290,7 @@ def _readers():
 
     @njit
     def copy(by_query, characters, ends, numbers):
-        """Copy the ids of all documents, the end of each id, and the numbers."""
+        """Copy all document ids, the position where each id ends, and the grades or scores."""
         row = end = 0
         for documents in by_query.values():
             for document, number in documents.items():

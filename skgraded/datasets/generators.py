@@ -7,10 +7,9 @@ import numpy as np
 from skgraded._input.columns import whole_number
 
 LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
-IRRELEVANT = 0.6  # share of the rows that have grade 0
-# Standard deviations of the added terms; the standard deviation of the signal is about 1.2.
-# With these values, a default LGBMRanker beats a constant model by 0.18 to 0.31 NDCNG@5.
-# With 10 to 120 documents, 3 to 50 features or 2 to 10 grades, the margin is 0.1 to 0.35.
+IRRELEVANT = 0.6  # fraction of the rows that have grade 0
+# Standard deviations of the query effect and the noise; the signal's is about 1.2.
+# With them, the NDCNG@5 of a default LGBMRanker exceeds a constant model's by 0.18 to 0.31.
 QUERY_EFFECT = 1.0
 NOISE = 2.0
 
@@ -34,7 +33,7 @@ def make_ranking(
     n_queries : int, default=100
         Number of queries.
     n_documents : int, default=20
-        Mean number of documents per query. Sizes are uniform between 0.5 and 1.5 times this
+        Mean number of documents per query. Sizes are uniform from 0.5 to 1.5 times this
         number. The range is narrower if a size would exceed 10,000, the limit of LightGBM, unless
         `n_documents` itself exceeds it.
     n_features : int, default=10
@@ -89,17 +88,17 @@ def make_ranking(
 
 
 def _signal(X, columns):
-    """Sum a saturating term, a periodic term, and a term that another feature switches on.
+    """Return the sum of a saturating term, a periodic term, and a term switched on by a feature.
 
-    The signal is bounded. Otherwise, the best of many documents would exceed the noise, and long
-    queries would be much easier than short queries.
+    The signal is bounded. Otherwise, the highest signal in a long query would exceed the noise, and
+    long queries would be much easier than short queries.
     """
     a, b, c = (X[:, columns[i % len(columns)]] for i in range(3))
     return np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
 
 
 def _grades(relevance, n_levels):
-    """Discretize relevance; shares of grades > 0 are proportional to the squares …, 9, 4, 1."""
+    """Discretize relevance; the shares of the grades above 0 are proportional to …, 9, 4, 1."""
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
     return np.searchsorted(np.quantile(relevance, below), relevance)
@@ -180,8 +179,8 @@ def make_swapped_rankings(
         raise TypeError(f"uniform must be True or False; got {uniform!r}.")
     if uniform and n_levels > n_documents:
         raise ValueError(
-            f"n_levels must be at most n_documents = {n_documents} if uniform=True, so that every "
-            f"grade has a document; got {n_levels}."
+            f"If uniform=True, n_levels must be at most n_documents = {n_documents}, so that each "
+            f"grade has at least one document; got {n_levels}."
         )
     rng = check_random_state(random_state)
 
@@ -191,8 +190,8 @@ def make_swapped_rankings(
         ideal = _unevenly_graded(n_documents, n_levels, rng)
     first = rng.randint(n_documents, size=(n_swaps, n_rankings))
     second = rng.randint(n_documents - 1, size=(n_swaps, n_rankings))
-    second += second >= first  # any position but the first
-    # Indexing a flat array of all rankings is faster than indexing a table.
+    second += second >= first  # any position except that of `first`
+    # Indexing a flat array of all rankings is faster than indexing a 2-D array.
     grades = np.tile(ideal, n_rankings)
     starts = np.arange(n_rankings) * n_documents
     for a, b in zip(first + starts, second + starts, strict=True):
@@ -201,7 +200,7 @@ def make_swapped_rankings(
 
 
 def _unevenly_graded(n_documents, n_levels, rng):
-    """Draw grades from a random distribution, at least two of them distinct, in ideal order."""
+    """Draw grades from a random distribution, in ideal order; at least two grades are distinct."""
     counts = np.array([n_documents])
     while counts.max() == n_documents:
         counts = rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels)))

@@ -1,15 +1,16 @@
-"""Join runs with judgments into rows that measures accept."""
+"""Functions that join runs with judgments into rows that measures accept."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.columns import one_of
+from skgraded._input.columns import choice_validator
 from skgraded._input.queries import rows_by_query
-from skgraded._input.words import plain
+from skgraded._input.words import object_array, plain, plain_list
 from skgraded.datasets.data_structures import rows_of
 from skgraded.datasets.rows import Positions, numbered
 
@@ -28,7 +29,7 @@ def join_run(
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
-    Judged documents that are missing from the run receive the score -inf (not retrieved).
+    Judged documents that are missing from the run receive the score -inf ("not retrieved").
 
     Parameters
     ----------
@@ -37,13 +38,13 @@ def join_run(
 
         - the result of `read_qrels`;
         - a table: a pandas or polars frame, an Arrow table, a dict of columns, or an object with
-          such attributes. The column of queries is ``qid``, ``query_id``, ``q_id`` or ``query``.
-          The column of documents is ``doc_id``, ``docno`` or ``document``. The first name that
-          exists is used. The column of grades is ``grade``, ``relevance`` or ``label``;
+          columns as attributes. The query column is ``qid``, ``query_id``, ``q_id`` or ``query``,
+          the document column ``doc_id``, ``docno`` or ``document``; the first name that exists is
+          used. The grade column is ``grade``, ``relevance`` or ``label``;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
         - a ``Qrels`` object of ranx;
-        - an iterable of named tuples with these field names, such as ``Qrel`` of ir_measures or
-          of ir_datasets;
+        - an iterable of named tuples with these field names, such as ``Qrel`` in ir_measures or
+          ir_datasets;
         - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
           ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
           judgments with ``query`` and ``docId``.
@@ -54,7 +55,7 @@ def join_run(
         `read_run`, a table, ``{query: {document: score}}``, a ranx ``Run``, or named tuples such as
         ``ScoredDoc``. For Elasticsearch and OpenSearch: a dict that maps each query to its response
         or its list of hits, or the response of ``_rank_eval``. Higher scores rank first; -inf means
-        not retrieved. A query with an empty dict or list is counted with nothing retrieved.
+        not retrieved. A query with an empty dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, default="skip"
         How to handle judged queries that are missing from the run. "skip" leaves them out, as
         trec_eval does; "count" includes them without retrieved documents (trec_eval's ``-c``).
@@ -63,7 +64,8 @@ def join_run(
         trec_eval does; "raise" raises a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
         How to handle retrieved documents without a judgment. "irrelevant" assigns grade 0, as
-        trec_eval does; "drop" leaves them out (condensed lists); "keep" assigns grade NaN.
+        trec_eval does; "drop" leaves them out (condensed lists); "keep" assigns grade NaN, so that
+        `evaluate`, with ``unjudged_documents``, reports the share of judged documents.
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers that order tied documents as trec_eval
         does: by document id, compared as strings, in descending order. None keeps the scores, so
@@ -126,11 +128,11 @@ def join_run(
     """
     from sklearn.utils import Bunch
 
-    one_of("missing", ("skip", "count"))(missing)
-    one_of("unjudged", ("skip", "raise"))(unjudged)
-    one_of("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
+    choice_validator("missing", ("skip", "count"))(missing)
+    choice_validator("unjudged", ("skip", "raise"))(unjudged)
+    choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
     if ties is not None:
-        one_of("ties", ("trec",))(ties)
+        choice_validator("ties", ("trec",))(ties)
     judgments, ranked = rows_of(qrels, "qrels"), rows_of(run, "run")
     joined = Judged(judgments).join(
         ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
@@ -146,18 +148,141 @@ def join_run(
     )
 
 
+def join_judgments(
+    qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = None
+) -> Bunch:
+    """Join the judgments from several judges, and optionally runs, into aligned columns.
+
+    Parameters
+    ----------
+    qrels : mapping of str to qrels
+        The judgments of each judge, keyed by name, in any form that `join_run` accepts.
+    runs : mapping of str to run, optional
+        The runs of the systems, keyed by name, in any form that `join_run` accepts.
+
+    Returns
+    -------
+    Bunch
+        ``y_judges`` : dict of str to ndarray of shape (n,), float64
+            Grades of each judge; NaN if the judge did not grade the document.
+        ``y_scores`` : dict of str to ndarray of shape (n,), float64
+            Scores of each system; -inf if the system did not retrieve the document. A query that
+            is missing from a run counts with nothing retrieved.
+        ``qid`` : ndarray of shape (n,)
+            Query of each row.
+        ``doc_id`` : ndarray of shape (n,), object
+            Document of each row.
+
+        There is one row for each pair of a query and a document that a judge graded or a system
+        retrieved. Queries are in order of first appearance; queries without any grade are left out.
+
+    Raises
+    ------
+    ValueError
+        If a judge or run is invalid (see `join_run`), or has no query in common with the first
+        judge. The error names the judge or run.
+    TypeError
+        If `qrels` or `runs` is not a mapping, or contains an object of a wrong type.
+
+    See Also
+    --------
+    skgraded.compare_judges : Compares the judges.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> qrels = {"human": {"q1": {"a": 2, "b": 0}}, "model": {"q1": {"a": 1, "c": 3}}}
+    >>> rows = sg.datasets.join_judgments(qrels, {"bm25": {"q1": {"b": 7}}})
+    >>> rows.doc_id.tolist(), rows.y_judges["model"].tolist(), rows.y_scores["bm25"].tolist()
+    (['a', 'b', 'c'], [1.0, nan, 3.0], [-inf, 7.0, -inf])
+    """
+    from sklearn.utils import Bunch
+
+    judges = _rows_by_name(qrels, "qrels")
+    if not judges:
+        raise ValueError("qrels is empty: pass the judgments of at least one judge.")
+    systems = {} if runs is None else _rows_by_name(runs, "runs")
+    first, *others = sources = [*judges.values(), *systems.values()]
+    for rows in others:
+        _refuse_disjoint(rows, first)
+    query, query_ids = _common_codes([rows.query_ids[rows.query_codes] for rows in sources])
+    document, doc_ids = _common_codes([rows.document for rows in sources])
+    sizes = [len(rows.numbers) for rows in sources]
+    pair, pairs = numbered(query * np.intp(len(doc_ids)) + document)
+    query, document = np.divmod(np.asarray(pairs), len(doc_ids))
+    n_judged = sum(sizes[: len(judges)])
+    is_judged = np.zeros(len(query_ids), dtype=bool)
+    is_judged[query[pair[:n_judged]]] = True
+    order = np.argsort(query, kind="stable")
+    order = order[is_judged[query[order]]]
+    columns = []
+    for i, (rows, pairs_of_source) in enumerate(
+        zip(sources, np.split(pair, np.cumsum(sizes)[:-1]), strict=True)
+    ):
+        values = np.full(len(query), np.nan if i < len(judges) else -np.inf)
+        values[pairs_of_source] = rows.numbers
+        columns.append(values[order])
+    return Bunch(
+        y_judges=dict(zip(judges, columns, strict=False)),
+        y_scores=dict(zip(systems, columns[len(judges):], strict=True)),
+        qid=query_ids[query[order]], doc_id=doc_ids[document[order]],
+    )
+
+
+def _rows_by_name(sources, argument):
+    """Convert the qrels or runs in a mapping to Rows; errors name the judge or the run."""
+    if not isinstance(sources, Mapping):
+        raise TypeError(
+            f"Argument {argument} must be a mapping with names as keys, such as {{'human': "
+            f"qrels}}; got {type(sources).__name__}."
+        )
+    for name in sources:
+        if not isinstance(name, str):
+            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
+    side = "qrels" if argument == "qrels" else "run"
+    rows = {}
+    for name, source in sources.items():
+        try:
+            rows[name] = replace(rows_of(source, side), source=f"{argument}[{name!r}]")
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{argument}[{name!r}]: {error}") from None
+    return rows
+
+
+def _refuse_disjoint(rows, first):
+    """Raise an error if no query, or no document, is shared with the rows of the first judge."""
+    for noun, ids, known in (
+        ("query", rows.query_ids, first.query_ids), ("document", rows.document, first.document)
+    ):
+        if (Positions(numbered(known)[1]).find(ids) >= 0).any():
+            continue
+        advice = _type_advice(known, ids)
+        if noun == "query" or advice:
+            raise ValueError(
+                f"{first.source} and {rows.source} have no {noun} in common: for example, "
+                f"{first.source} contains {plain(known[0])!r}, and {rows.source} contains "
+                f"{plain(ids[0])!r}.{advice}"
+            )
+
+
+def _common_codes(columns):
+    """Return the codes of all ids, and the distinct ids in order of first appearance."""
+    codes, distinct = numbered(np.concatenate([np.asarray(ids, dtype=object) for ids in columns]))
+    return codes, object_array(plain_list(np.asarray(distinct)))
+
+
 # The join on query codes -------------------------------------------------------------------------
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of a run and its judgments, in the order documented in `join_run`."""
+    """Rows of a run joined with judgments, in the order documented in `join_run`."""
 
-    rows: np.ndarray  # row positions in the concatenation of the run and the judgments
+    rows: np.ndarray  # row positions in the table that contains the run and then the judgments
     grade: np.ndarray
     score: np.ndarray
     sizes: np.ndarray  # number of rows per judged query; 0 for queries that are left out
-    missing: np.ndarray  # boolean mask: judged queries that are missing from the run
-    unjudged: np.ndarray  # boolean mask: queries in the run that have no judgments
+    missing: np.ndarray  # boolean mask of judged queries that are missing from the run
+    unjudged: np.ndarray  # boolean mask of queries in the run that have no judgments
 
 
 class Judged:
@@ -184,9 +309,9 @@ class Judged:
             self._refuse(run, int(np.argmax(unjudged)))
         if unjudged.all():
             raise ValueError(
-                f"{self.judgments.source} and {run.source} have no query in common: "
-                f"{self.judgments.source} contains {plain(self.judgments.query_ids[0])!r}, for "
-                f"example, and {run.source} contains {plain(run.query_ids[0])!r}."
+                f"{self.judgments.source} and {run.source} have no query in common: for example, "
+                f"{self.judgments.source} contains {plain(self.judgments.query_ids[0])!r}, and "
+                f"{run.source} contains {plain(run.query_ids[0])!r}."
                 f"{_type_advice(self.judgments.query_ids, run.query_ids)}"
             )
         query, score = numbers[run.query_codes], run.numbers
@@ -218,23 +343,24 @@ class Judged:
         )
 
     def _refuse(self, run, code):
-        """Raise an error for a query of the run that has no judgments, given by its code."""
+        """Raise an error for the query with this code, which is in the run but has no judgments."""
         rows = np.flatnonzero(run.query_codes == code)
-        place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row: nothing was retrieved
+        place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row if nothing was retrieved
         raise ValueError(
             f"{run.source}: {place}query {plain(run.query_ids[code])!r} has no "
-            f"judgments in {self.judgments.source}; a judged query is, for example, "
-            f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add its judgments."
+            f"judgments in {self.judgments.source}, which contains, for example, query "
+            f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
         )
 
     def _refuse_other_type(self, run):
-        """Raise an error if no document is judged because document ids differ in type."""
+        """Raise an error if documents have no judgments because the document ids differ in type."""
         advice = _type_advice(self._documents, run.document)
         if advice:
             raise ValueError(
-                f"{self.judgments.source} and {run.source} have no document in common in any query:"
-                f" {self.judgments.source} contains {plain(self._documents[0])!r}, for example, "
-                f"and {run.source} contains {plain(run.document[0])!r}.{advice}"
+                f"{self.judgments.source} and {run.source} have no document in common in any "
+                f"query: for example, {self.judgments.source} contains "
+                f"{plain(self._documents[0])!r}, and {run.source} contains "
+                f"{plain(run.document[0])!r}.{advice}"
             )
 
     def _find(self, query, document):
@@ -252,20 +378,20 @@ class Judged:
 
 
 def _type_advice(ids, others):
-    """Return advice if two ids differ only in type, such as 1 and "1"; "" otherwise."""
+    """Return advice if two ids differ only in type, such as 1 and "1"; otherwise, return ""."""
     by_text = {str(plain(value)): type(plain(value)).__name__ for value in others}
     for value in ids:
         kind, other = type(plain(value)).__name__, by_text.get(str(plain(value)))
         if other not in (None, kind):
             return (
-                f" The ids have the types {kind} and {other}: convert one side, for example with "
-                "str."
+                f" The ids have the types {kind} and {other}: convert them to the same type, for "
+                "example with str."
             )
     return ""
 
 
 def trec_scores(query, score, document):
-    """Return scores that rank as trec_eval does: by score, then by document id, both descending.
+    """Return scores that yield trec_eval's ranking: by score, then document id, both descending.
 
     Ids are compared as strings. Scores are compared in double precision, as in trec_eval since
     version 10; earlier versions rounded them to single precision. Scores of -inf are kept.

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
-REPEAT = "to convert sizes in memory to ids, use np.repeat(np.arange(len(sizes)), sizes)"
-WITHOUT_QUERIES = f" For a file without queries, pass a file of their sizes as group; {REPEAT}."
-LARGEST_INDEX = 2**31 - 1  # limit of scikit-learn's parser and of LightGBM
+REPEAT = "to convert an array of sizes to ids, use np.repeat(np.arange(len(sizes)), sizes)"
+WITHOUT_QUERIES = f" If there are no queries, pass a file of query sizes as group; {REPEAT}."
+LARGEST_INDEX = 2**31 - 1  # largest feature index that scikit-learn's parser and LightGBM accept
 
 
 def read_letor(
@@ -28,11 +28,11 @@ def read_letor(
     *,
     group: str | os.PathLike[str] | BinaryIO | None = None,
 ) -> Bunch:
-    r"""Read a LETOR file: svmlight lines with a query id and an optional document id.
+    r"""Read a LETOR file: svmlight lines with a query id and, optionally, a document id.
 
     A line such as ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638`` contains the grade, the
     query, the non-zero features with ascending indices, and an optional comment, from which only
-    the document id is read. Blank lines and lines with only a comment are skipped.
+    the document id is read. Blank lines and lines that contain only a comment are skipped.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
 
     path = text_files.check_path(source)
     if not (isinstance(group, (str, os.PathLike, type(None))) or hasattr(group, "read")):
-        raise TypeError(f"group must be the path of a file with sizes; {REPEAT}.")
+        raise TypeError(f"group must be the path of a file that contains query sizes; {REPEAT}.")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
     # These arrays grow in place; concatenating a list of pieces would need twice the memory.
@@ -122,9 +122,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
         qid += names[0]
         doc_id += names[1]
     if not doc_id:
-        raise ValueError(
-            f"{path}: the file contains no row: it is empty or contains only comments."
-        )
+        raise ValueError(f"{path}: the file is empty or contains only comments.")
     columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
@@ -137,11 +135,11 @@ def read_rows(source, n_features=None, group=None, negative=True):
 
 
 def _repeated(group, n, path):
-    """Return the query of each of the n rows, read from a file of query sizes."""
+    """Return the query of each of the n rows, given the path of a file with query sizes."""
     sizes = read_sizes(group)
     if sizes.sum() != n:
         raise ValueError(
-            f"{text_files.check_path(group)}: the sizes of {len(sizes)} queries add up to "
+            f"{text_files.check_path(group)}: the {len(sizes)} query sizes add up to "
             f"{sizes.sum():.0f} rows, but {path} has {n}."
         )
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
@@ -149,7 +147,7 @@ def _repeated(group, n, path):
 
 def _numbers(text, n_features, negative):
     """Parse features and grades with scikit-learn, ignoring queries and comments."""
-    # At the top of the file, this import would double the time of `import skgraded`.
+    # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
@@ -159,7 +157,7 @@ def _numbers(text, n_features, negative):
 
 
 def _names(lines, with_query):
-    """Parse the document ids and the queries, if the lines contain queries."""
+    """Parse the document ids and, if `with_query`, the queries."""
     qid, doc_id = [], []
     last = text = None
     for line in lines:
@@ -171,7 +169,7 @@ def _names(lines, with_query):
         if not with_query:
             if query.startswith(b"qid") or b"_" in body:
                 raise ValueError("a query, or a number such as 1_0")
-        elif query != last:  # consecutive rows of a query share one string object
+        elif query != last:  # consecutive rows with the same query share one string object
             if not query.startswith(b"qid:") or query == b"qid:":
                 raise ValueError("no query")
             last, text = query, query[4:].decode()
@@ -184,7 +182,7 @@ def _names(lines, with_query):
 
 
 def _problem(line, n_features, negative, with_query):
-    """Return a description of the error in a line, or None if the line is valid."""
+    """Return a description of the error in a line, or None if there is no error."""
     body, _, comment = line.partition(b"#")
     words = body.split()
     if not words:
@@ -193,17 +191,17 @@ def _problem(line, n_features, negative, with_query):
     if grade is None or not np.isfinite(grade):
         return f"the grade must be a finite number; got {text_files.shown(words[0])}."
     if grade < 0 and not negative:
-        return f"the grade {grade:g} is negative: subtract the irrelevant level from all grades."
+        return f"the grade {grade:g} is negative: shift all grades so that 0 means irrelevant."
     query = words[1] if len(words) > 1 else b""
     if not with_query and query.startswith(b"qid:"):
-        return f"the file contains queries such as {text_files.shown(query)}: leave out group."
+        return f"the file contains queries such as {text_files.shown(query)}: omit group."
     if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
         advice = "" if query.startswith(b"qid") else WITHOUT_QUERIES
         return f"'qid:' and the query must follow the grade; got {text_files.shown(query)}.{advice}"
     match = DOC_ID.match(comment)
     for word in (query, match[1] if match else b""):
         if text_files.parsed(bytes.decode, word) is None:
-            return f"query and document id must be UTF-8; got {text_files.shown(word)}."
+            return f"query and document ids must be UTF-8; got {text_files.shown(word)}."
     return _problem_of_features(words[1 + with_query :], n_features)
 
 
@@ -213,10 +211,10 @@ def _problem_of_features(words, n_features):
         index, colon, value = word.partition(b":")
         index = text_files.parsed(int, index)
         if not colon or index is None or text_files.parsed(float, value) is None or b"_" in word:
-            return f"a feature must be index:number; got {text_files.shown(word)}."
+            return f"a feature must have the form index:number; got {text_files.shown(word)}."
         if not 1 <= index <= (n_features or LARGEST_INDEX):
             most = f"n_features={n_features}" if n_features else LARGEST_INDEX
-            return f"a feature's index must be from 1 to {most}; got {text_files.shown(word)}."
+            return f"a feature index must be from 1 to {most}; got {text_files.shown(word)}."
         if index <= before:
             got = f"{text_files.shown(word)} after index {before}"
             return f"feature indices must be ascending; got {got}."
@@ -229,7 +227,7 @@ def _problem_of_features(words, n_features):
 def read_sizes(source):
     """Read the number of rows per query from a file."""
     return _read_column(
-        source, "size", "the size of a query must be a whole number ≥ 1",
+        source, "size", "the size of a query must be an integer ≥ 1",
         lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
     )
 
@@ -237,7 +235,7 @@ def read_sizes(source):
 def read_scores(source, progress=False):
     """Read the scores for the rows of a LETOR file."""
     return _read_column(
-        source, "score", "each line must contain one score, a number",
+        source, "score", "each line must contain one number, the score",
         lambda scores: scores == scores, progress,
     )
 
@@ -259,5 +257,5 @@ def _read_column(source, name, rule, is_good, progress=False):
     kind = f"a list of {name}s"
     pieces = list(text_files.parsed_blocks(source, path, kind, parse, problem_of, progress))
     if not pieces:
-        raise ValueError(f"{path}: the file contains no {name}: it is empty.")
+        raise ValueError(f"{path}: the file contains no {name}s: it is empty.")
     return np.concatenate(pieces)

@@ -22,23 +22,21 @@ COLUMNS = {
 }
 
 
-def read_preferences(
-    path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False
-) -> Bunch:
-    r"""Read preference judgments, for `evaluate_preferences` and `edrc_per_query`.
+def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
+    r"""Read preference judgments for use with `evaluate_preferences` and `edrc_per_query`.
 
-    The number of columns determines which of three forms the file has:
+    The number of columns determines the format of the file:
 
     ====== ======================================= ========================================
     3      ``query preferred other``               Clarke's tools for preference judgments
-    4      ``query document document preferred``   the same, as assessors were shown them;
-                                                   the last column repeats one of the two
+    4      ``query document document preferred``   the two documents as shown to assessors;
+                                                   the last column repeats one of them
     5      ``query group subgroup document level`` trec_eval's ``prefs``
     ====== ======================================= ========================================
 
-    In trec_eval's form, a document is preferred to documents with a lower level in the same query,
-    group (an assessor) and subgroup. A pair counts once per group, and n documents may yield n (n -
-    1) / 2 pairs. Columns are separated by blanks or tabs. Blank lines are skipped.
+    In trec_eval's form, a document is preferred to all documents with a lower level in the same
+    query, group (an assessor) and subgroup. A pair counts once per group, and n documents yield up
+    to n (n - 1) / 2 pairs. Columns are separated by spaces or tabs. Blank lines are skipped.
 
     Parameters
     ----------
@@ -94,13 +92,13 @@ def read_preferences(
 
 
 def read_preference_columns(path, progress=False):
-    """Read the columns query, preferred and other as object arrays of shape (n,)."""
+    """Read the columns `query`, `preferred` and `other` as object arrays of shape (n,)."""
     source, path = path, check_path(path)
     n_columns = 0
     rows: list = []
     for first, text in blocks(source, path, progress):
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
-            # Concatenated files may contain a BOM on any line.
+            # In concatenated files, any line may start with a byte order mark.
             words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))
             if words == [b""]:
                 continue
@@ -110,9 +108,7 @@ def read_preference_columns(path, progress=False):
                 raise ValueError(f"{path}: line {number}: {problem}")
             rows.append((number, [word.decode() for word in words]))
     if not rows:
-        raise ValueError(
-            f"{path}: the file contains no row: it is empty or contains only blank lines."
-        )
+        raise ValueError(f"{path}: the file is empty or contains only blank lines.")
     if n_columns == 5:
         pairs = _pairs_of_levels(rows, path)
     else:
@@ -124,15 +120,15 @@ def read_preference_columns(path, progress=False):
 
 
 def _pairs_of_levels(rows, path):
-    """List (query, preferred, other) for the documents of each subgroup, once per group."""
+    """Return (query, preferred, other) tuples for all subgroups, each at most once per group."""
     levels: dict = {}  # level and line number of each document, keyed by group and subgroup
     for number, (query, group, subgroup, document, level) in rows:
         known = levels.setdefault((query, group), {}).setdefault(subgroup, {})
         before = known.setdefault(document, (float(level), number))
         if before[0] != float(level):
             raise ValueError(
-                f"{path}: line {number}: document {document!r} has level {level} here and another "
-                f"level on line {before[1]}, both in subgroup {subgroup!r} of query {query!r}."
+                f"{path}: line {number}: document {document!r} in subgroup {subgroup!r} of query "
+                f"{query!r} has level {level}, but it has a different level on line {before[1]}."
             )
     pairs: dict = {}
     for (query, group), subgroups in levels.items():
@@ -143,27 +139,27 @@ def _pairs_of_levels(rows, path):
                     pairs[query, preferred, other, group] = None
     if not pairs:
         raise ValueError(
-            f"{path}: the file contains no preference: all documents of a subgroup have the same "
-            "level."
+            f"{path}: the file contains no preferences, because all documents within each subgroup "
+            "have the same level."
         )
     return [pair[:3] for pair in pairs]
 
 
 def _problem(words, n_columns):
-    """Return a description of the error in a line of words, or None if the line is valid."""
+    """Return a description of the error in a line (a list of words); None if there is no error."""
     for word in words:
         if b"\0" in word:
-            return "a NUL byte; a file of preferences must be UTF-8 text."
+            return "a file of preferences must be UTF-8 text; got a NUL byte."
         if parsed(bytes.decode, word) is None:
             return f"text must be UTF-8; got {shown(word)}."
         if b"\r" in word:
-            return "a carriage return within the line; lines must end with a line feed."
+            return "the line contains a carriage return; lines must end with a line feed."
     line = shown(b" ".join(words))
     if n_columns not in COLUMNS:
-        known = "; ".join(f"{n} columns, {names}" for n, names in COLUMNS.items())
-        return f"a file of preferences has {known}; got {len(words)}: {line}."
+        known = " or ".join(f"{n} columns ({names})" for n, names in COLUMNS.items())
+        return f"a file of preferences must have {known}; got {len(words)}: {line}."
     if len(words) != n_columns:
-        return f"previous lines have {n_columns} columns, {COLUMNS[n_columns]}; got {line}."
+        return f"previous lines have {n_columns} columns ({COLUMNS[n_columns]}); got {line}."
     if n_columns == 5:
         level = number_in(words[4])
         if level is None or math.isinf(level):

@@ -10,19 +10,19 @@ from skgraded._input.needs import is_installed
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
 
-PIECE = 1 << 14  # rows per comparison; small enough to fit in the cache
+PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Columns of qrels (with grades as numbers) or of a run (with scores as numbers)."""
+    """The columns of qrels or of a run; `numbers` contains the grades or the scores."""
 
     source: str
     query_ids: np.ndarray
     query_codes: np.ndarray
-    document: Any  # object array, or pandas array of Arrow strings
+    document: Any  # an object array, or a pandas array of Arrow strings
     numbers: np.ndarray
-    lines: np.ndarray | None = None  # of a file, from 1
+    lines: np.ndarray | None = None  # line numbers in the file, from 1
     names: np.ndarray | None = None  # distinct names in a file of runs
     name_codes: np.ndarray | None = None  # position in `names` of each row's name
 
@@ -31,20 +31,19 @@ class Rows:
         return plain(self.query_ids[self.query_codes[row]])
 
     def place(self, row):
-        """Return the line number, or the row number if it is unknown, for an error message."""
+        """Return the line number or, if it is unknown, the row number for an error message."""
         return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
     def without_repeats(self):
-        """Drop repeated judgments; raise an error if the grades of a document differ."""
+        """Drop repeated judgments; raise an error if a document of a query has different grades."""
         rows, firsts = repeats(self.query_codes, self.document)
         other = np.flatnonzero(self.numbers[rows] != self.numbers[firsts])
         if len(other):
             row, first = rows[other[0]], firsts[other[0]]
-            preposition = "in" if self.lines is None else "on"
             raise ValueError(
-                f"{self.source}: {self.place(row)}: query {self.query(row)!r} has document "
-                f"{plain(self.document[row])!r} with grade {self.numbers[row]:g}, but with grade "
-                f"{self.numbers[first]:g} {preposition} {self.place(first)}: keep one of the two."
+                f"{self.source}: {self.place(row)}: document {plain(self.document[row])!r} of "
+                f"query {self.query(row)!r} has grade {self.numbers[row]:g}, but it has grade "
+                f"{self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
             )
         if not len(rows):
             return self
@@ -55,19 +54,18 @@ class Rows:
         )
 
     def refuse_repeats(self):
-        """Raise an error if a query contains a document twice."""
+        """Raise an error if a query contains the same document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
-                f"{self.source}: {self.place(row)}: query {self.query(row)!r} has document "
-                f"{self.document[row]!r} twice, first {'in' if self.lines is None else 'on'} "
-                f"{self.place(first)}."
+                f"{self.source}: {self.place(row)}: query {self.query(row)!r} already contains "
+                f"document {self.document[row]!r} at {self.place(first)}."
             )
 
 
 def numbered(values):
-    """Return codes of the values and the distinct values, in order of first appearance.
+    """Return the code of each value, and the distinct values in order of first appearance.
 
-    This uses pandas if it is installed; without pandas, it takes about three times as long.
+    The function uses pandas if installed; without pandas, it takes about three times as long.
     """
     if is_installed("pandas"):
         import pandas as pd
@@ -79,7 +77,7 @@ def numbered(values):
 
 
 class Positions:
-    """Lookup of positions in distinct values, which may be tuples; uses pandas if installed."""
+    """Index of distinct values, which may be tuples; pandas is used if it is installed."""
 
     def __init__(self, known, dtype=object):
         self._dtype = dtype
@@ -102,12 +100,12 @@ class Positions:
 
 
 def repeats(query_codes, document):
-    """Return the rows that repeat a document within a query, and the document's first row."""
+    """Return the rows that repeat a document of their query, and the rows that they repeat."""
     query_codes = query_codes.astype(np.intp)
     order, starts = rows_by_query(query_codes, query_codes.max() + 1)
     if order is not None:
         query_codes, document = query_codes[order], document[order]
-    # Pieces contain whole queries, so each piece can be searched separately.
+    # Pieces contain whole queries, so each piece can be searched for duplicates separately.
     pieces = np.searchsorted(starts, np.arange(0, starts[-1] + PIECE, PIECE))
     bounds = np.unique(starts[np.minimum(pieces, len(starts) - 1)]).tolist()
     repeated = [np.empty((2, 0), dtype=np.intp)]

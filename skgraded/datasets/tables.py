@@ -20,13 +20,14 @@ from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in,
 
 @dataclass(frozen=True)
 class Names:
-    """Column names of a table; errors about missing columns end with `advice`."""
+    """The column names of a table; errors about missing columns end with `advice`."""
 
     query: str
     grade: str
     scores: Sequence[str]
-    document: str | None = None  # if set, documents must be unique within each query
+    document: str | None = None  # column of document ids (unique within each query), if any
     advice: str = ""
+    allow_unjudged: bool = False  # whether grades may be NaN or, in CSV, empty
 
     @property
     def numbers(self):
@@ -57,7 +58,7 @@ class Columns:
 def read_columns(source, names: Names, progress=False) -> Columns:
     """Read the named columns of a CSV or Parquet file, plain or compressed.
 
-    Errors name the file and the line (CSV) or the row (Parquet).
+    Errors name the file and the line (for CSV) or the row (for Parquet).
     """
     path = check_path(source)
     for name in names.all:
@@ -66,7 +67,7 @@ def read_columns(source, names: Names, progress=False) -> Columns:
     if not hasattr(source, "read") and os.path.isfile(source):
         with open(source, "rb") as file:
             if file.peek(len(PARQUET)).startswith(PARQUET):
-                return _read_parquet(file, path, names)  # reads parts of the open file
+                return _read_parquet(file, path, names)  # does not read the entire file
     data = b"".join(text for _, text in blocks(source, path, progress))
     if not data.strip():
         raise ValueError(f"{path}: line 1: the file is empty; expected a row with column names.")
@@ -83,14 +84,17 @@ def _refuse_missing(path, place, names, known):
                 f"{', '.join(map(repr, known[:20]))}.{did_you_mean(name, known)}{names.advice}"
             )
         if known.count(name) > 1:
-            raise ValueError(f"{path}: {place}there are {known.count(name)} columns {name!r}.")
+            n = known.count(name)
+            raise ValueError(f"{path}: {place}there are {n} columns named {name!r}.")
 
 
 def _checked(table, names):
-    """Check the named columns of a table; errors name the column and the row, counted from 0."""
+    """Check the named columns of a table; errors state the column and the row, counted from 0."""
     columns = Columns(
         query=np.asarray(table[names.query]),
-        grade=grades_as_given(table[names.grade], f"column {names.grade!r}"),
+        grade=grades_as_given(
+            table[names.grade], f"column {names.grade!r}", names.allow_unjudged
+        ),
         scores={name: column(table[name], f"column {name!r}") for name in names.scores},
         document=np.asarray(table[names.document]) if names.document else None,
     )
@@ -98,10 +102,10 @@ def _checked(table, names):
     for name, values in columns.scores.items():
         if np.isnan(values).any():
             row = int(np.argmax(np.isnan(values)))
-            raise ValueError(f"column {name!r} has a missing value or NaN in row {row}.")
+            raise ValueError(f"column {name!r} contains a missing value or NaN in row {row}.")
     if names.document:
         for row in repeats(codes, columns.document)[0]:
-            raise ValueError(f"row {row}: the query has the document twice.")
+            raise ValueError(f"row {row}: the query contains this document twice.")
     return columns
 
 
@@ -114,15 +118,15 @@ def _read_parquet(source, path, names):
         from pyarrow.parquet import ParquetFile
 
     try:
-        # Arrow's threads and read-ahead may abort the process at exit (apache/arrow#34314).
+        # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
         file = ParquetFile(source, pre_buffer=False)
         _refuse_missing(path, "", names, file.schema_arrow.names)
         table = file.read(names.all, use_threads=False)
-        frame = table.to_pandas(use_threads=False, ignore_metadata=True)  # an index is a column
+        frame = table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column
     except (ArrowException, OSError) as error:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
     if frame.empty:
-        raise ValueError(f"{path}: the table has no row.")
+        raise ValueError(f"{path}: the table contains no rows.")
     try:
         return _checked(frame, names)
     except (ValueError, TypeError) as error:
@@ -156,7 +160,7 @@ def _header(data, path):
 
 
 def _rows(data, separator):
-    """Parse rows with Python's csv module; other columns may contain invalid UTF-8."""
+    """Parse rows with Python's csv module; invalid UTF-8 is allowed in unused columns."""
     lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
     return csv.reader(lines, delimiter=separator)
 
@@ -191,34 +195,37 @@ def _row_by_row(data, path, separator, names):
     except csv.Error as error:
         raise ValueError(f"{path}: line {rows.line_num}: {error}.") from None
     if not columns[names.query]:
-        raise ValueError(f"{path}: line 2: the table has no row.")
+        raise ValueError(f"{path}: line 2: the table contains no rows.")
     for name, cells in columns.items():
-        columns[name] = object_array(cells) if name in names.texts else list(map(float, cells))
+        is_text = name in names.texts
+        columns[name] = object_array(cells) if is_text else [float(c or "nan") for c in cells]
     return _checked(columns, names)
 
 
 def _problem(row, header, names, seen, line):
-    """Return the error in a row, or None; `seen` maps previous ids to line numbers."""
+    """Return a description of the error in a row, or None; `seen` maps ids to line numbers."""
     if len(row) != len(header):
         return f"the row has {len(row)} columns, but the first line has {len(header)}."
     cells = dict(zip(header, row, strict=True))
     for name in names.all:
         if any("\udc80" <= letter <= "\udcff" for letter in cells[name]):
-            return f"text must be UTF-8; {name} is not."
+            return f"{name} must be UTF-8 text."
     if not cells[names.query]:
         return f"the query ({names.query}) is missing."
     for name in names.numbers:
         word = cells[name].encode()
+        if name == names.grade and names.allow_unjudged and word.lower() in (b"", b"nan"):
+            continue
         number = number_in(word)
         if number is None:
             return f"{name} must be a number; got {shown(word)}."
         if name == names.grade and not 0 <= number < math.inf:
             return (
-                f"grades must be finite and ≥ 0; {name} is {cells[name]}. Subtract the irrelevant "
-                "level from all grades."
+                f"grades must be finite and ≥ 0; {name} is {cells[name]}. Shift all grades so that "
+                "0 means irrelevant."
             )
     pair = [cells[name] for name in names.texts]
     first = seen.setdefault(tuple(pair), line)
     if names.document and first < line:
-        return f"query {pair[0]!r} has document {pair[1]!r} twice, first on line {first}."
+        return f"query {pair[0]!r} already contains document {pair[1]!r} at line {first}."
     return None

@@ -1,4 +1,4 @@
-"""Code shared by all file readers: decompression, blocks of lines, errors with line numbers."""
+"""Code shared by all file readers: decompression, blocks of lines, and errors with line numbers."""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ from skgraded._input.words import printable
 
 BLOCK = 1 << 22  # bytes parsed at a time
 BOM = b"\xef\xbb\xbf"
-MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes
+MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes per line
 PACKED = {
     "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     "bzip2": (b"BZh", bz2.BZ2File),
@@ -26,26 +26,26 @@ PACKED = {
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
 MOST_PARQUET = 1 << 28  # maximum size in bytes of a piped or compressed Parquet file
-MOST_PACKED = 100  # maximum compression ratio of files with more than MANY uncompressed bytes
+MOST_PACKED = 100  # maximum compression ratio of files that expand to more than MANY bytes
 MANY = 1 << 26
 
 
 def check_path(path):
-    """Return the name of a path or of an open binary file for error messages."""
+    """Return the name of a file, given as a path or an open binary file, for error messages."""
     if isinstance(path, (str, os.PathLike)):
         return os.fspath(path)
     if not hasattr(path, "read"):
         raise TypeError(f"path must be a str or a Path; got {path!r}.")
     if isinstance(path, io.TextIOBase):
-        raise TypeError("Open the file in binary mode, or pass its path.")
+        raise TypeError("path must be a path or a file in binary mode; got a file in text mode.")
     return str(getattr(path, "name", "<file>"))
 
 
 @contextmanager
 def unpacked(path, look=None):
-    """Yield the decompressed file and the raw file; files passed as open objects stay open.
+    """Yield the decompressed and the raw file; close the raw file only if it was opened here.
 
-    Up to `look` bytes can be peeked before reading, even if the file is a pipe.
+    Callers can peek at up to `look` bytes, even if the file is a pipe.
     """
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
@@ -57,25 +57,25 @@ def unpacked(path, look=None):
         if not is_open:
             raw.close()
         elif file is not raw:
-            file.detach()  # or it would close the caller's file
+            file.detach()  # otherwise, the reader would close the caller's file
 
 
 def _unpacking(file, path):
-    """Return a decompressing reader if the first bytes indicate compression, else the file."""
+    """Return a decompressing reader if the first bytes indicate compression, otherwise `file`."""
     head = file.peek(6)[:6]
     for kind, (start, opened) in PACKED.items():
         if head.startswith(start):
             return io.BufferedReader(_Unpacking(kind, opened, file, path), 1 << 16)
     if head.startswith(ZSTD):
         raise ValueError(
-            f"{path}: line 1: the file is compressed with Zstandard, which is not supported: "
-            "unpack it with zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
+            f"{path}: line 1: the file is compressed with Zstandard, which is not supported. "
+            "Decompress it with zstd -d, or pipe it: zstd -dc FILE | skgraded … -."
         )
     return file
 
 
 class _Unpacking(io.RawIOBase):
-    """Reader for compressed files; corrupt files and decompression bombs raise an error."""
+    """Reader for compressed files that raises errors for corrupt files and decompression bombs."""
 
     def __init__(self, kind, opened, file, path):
         self.name, self._kind, self._packed = path, kind, _Counted(file)
@@ -89,7 +89,7 @@ class _Unpacking(io.RawIOBase):
         try:
             piece = self._file.read1(len(room))
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-            if getattr(error, "errno", None) is not None:  # the file cannot be read at all
+            if getattr(error, "errno", None) is not None:  # a read error, not damaged data
                 raise
             raise ValueError(
                 f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or "
@@ -99,16 +99,16 @@ class _Unpacking(io.RawIOBase):
         self._n_lines += piece.count(b"\n")
         if self._size > max(MANY, MOST_PACKED * self._packed.size):
             raise ValueError(
-                f"{self.name}: the {self._kind} data unpack to more than {MOST_PACKED} times "
-                "their size, so the file may be a decompression bomb. If you trust the file, "
-                "unpack it first, or unpack it into a pipe."
+                f"{self.name}: the {self._kind} data expand to more than {MOST_PACKED} times their "
+                "compressed size, so the file may be a decompression bomb. If you trust the file, "
+                "decompress it first, to disk or into a pipe."
             )
         room[: len(piece)] = piece
         return len(piece)
 
 
 class _Counted:
-    """Wrapper of an open file that counts the bytes read."""
+    """Wrapper around an open file that counts the bytes that are read."""
 
     def __init__(self, file):
         self._file, self.size = file, 0
@@ -120,10 +120,10 @@ class _Counted:
 
 
 def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
-    """Yield the result of `parse` for each block of whole lines and the number of its first line.
+    """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
     If `parse` fails, the error names the first line that contains a NUL byte or for which
-    `problem_of` returns a description. `kind` is the kind of file named in errors.
+    `problem_of` returns a description. `kind` is a description of the file for error messages.
     """
     for first, text in blocks(source, path, progress):
         try:
@@ -133,8 +133,9 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
         except (ValueError, OverflowError) as error:
             lines = text.removesuffix(b"\n").split(b"\n")
             for number, line in enumerate(lines, first):
-                is_text = b"\0" not in line
-                problem = problem_of(line) if is_text else f"a NUL byte; {kind} must be UTF-8 text."
+                problem = f"{kind} must be UTF-8 text; got a NUL byte."
+                if b"\0" not in line:
+                    problem = problem_of(line)
                 if problem:
                     raise ValueError(f"{path}: line {number}: {problem}") from None
             last = first + len(lines) - 1
@@ -143,7 +144,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
 
 
 def blocks(source, path, progress=False):
-    """Yield blocks of whole lines as the number of the first line (from 1) and the bytes."""
+    """Yield the number of the first line (from 1) and the bytes of each block of complete lines."""
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
         is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
@@ -163,17 +164,17 @@ def blocks(source, path, progress=False):
 def _refuse_long_line(text, path, first, most, is_parquet):
     for number, line in enumerate(text.split(b"\n"), first):
         if len(line) > most:
-            problem = (
-                f"a Parquet file of more than {most:,} bytes cannot be read from a pipe or a "
-                "compressed file: pass the file itself, or" if is_parquet
-                else f"line {number}: the line has more than {most:,} bytes. If that is intended,"
+            what = "a piped or compressed Parquet file" if is_parquet else f"line {number}: a line"
+            advice = "pass the file itself, or " if is_parquet else ""
+            raise ValueError(
+                f"{path}: {what} must not be larger than {most:,} bytes; {advice}raise the limit "
+                "with the option --max-line."
             )
-            raise ValueError(f"{path}: {problem} raise the limit with the option --max-line.")
 
 
 @contextmanager
 def _bar(raw, path, progress):
-    """Yield a function that updates the progress bar, if any, and is called after each read."""
+    """Yield a function to call after each read; it updates the progress bar if one is shown."""
     if not progress or not is_installed("tqdm") or not raw.seekable():
         yield lambda: None
         return
@@ -190,20 +191,20 @@ def _bar(raw, path, progress):
 # Words and numbers -------------------------------------------------------------------------------
 
 def floats(words):
-    """Convert words like Python's `float`, but raise a ValueError for underscores as in 1_0."""
+    """Convert words to floats; unlike Python's `float`, reject underscores (as in 1_0)."""
     if b"_" in b" ".join(words):
         raise ValueError("an underscore in a number")
     return np.fromiter(map(float, words), dtype=float, count=len(words))
 
 
 def number_in(word):
-    """Convert a word to a float; None if it is NaN, not a number, or contains an underscore."""
+    """Return a word as a float, or None if it is NaN, not a number, or contains an underscore."""
     number = parsed(float, word)
     return None if number is None or number != number or b"_" in word else number
 
 
 def parsed(convert, word):
-    """Return ``convert(word)``, or None if it raises a ValueError."""
+    """Return ``convert(word)``, or None if the conversion raises a ValueError."""
     try:
         return convert(word)
     except ValueError:
@@ -211,6 +212,6 @@ def parsed(convert, word):
 
 
 def shown(word):
-    """Quote a word for an error message, truncated to 40 characters."""
+    """Quote a word, truncated to 40 characters, for use in an error message."""
     text = word.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -36,9 +36,9 @@ RUN = Form(
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read relevance judgments in TREC's qrels format: ``query iteration document grade``.
+    r"""Read relevance judgments in TREC's qrels format, ``query iteration document grade``.
 
-    Columns are separated by blanks or tabs. Blank lines are skipped.
+    Columns are separated by spaces or tabs. Blank lines are skipped.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
             Grades ≥ 0. Negative grades, which mark spam or documents that were pooled but not
             judged, are replaced by 0, with a warning that states their number.
 
-        Rows are in the order of the file. Lines that repeat an earlier query, document and grade
-        are left out.
+        Rows are in the order of the file. Lines with the same query, document and grade as an
+        earlier line are left out.
 
     Warns
     -----
@@ -87,7 +87,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
     r"""Read a run in TREC's format, ``query Q0 document rank score name``.
 
-    Columns are separated by blanks or tabs. Blank lines are skipped. Documents are ranked by
+    Columns are separated by spaces or tabs. Blank lines are skipped. Documents are ranked by
     score, as in trec_eval; the rank column is ignored.
 
     Parameters
@@ -136,7 +136,7 @@ def read_qrels_table(path, progress=False):
     if negative.any():
         warnings.warn(
             f"{rows.source}: {negative.sum()} of {len(negative)} grades are negative and "
-            "became 0.",
+            "were replaced by 0.",
             stacklevel=3,
         )
         rows.numbers[negative] = 0
@@ -144,7 +144,7 @@ def read_qrels_table(path, progress=False):
 
 
 def read_run_table(path, progress=False):
-    """Read a run; raise an error if a query contains a document twice."""
+    """Read a run; raise an error if a query contains the same document twice."""
     rows = _read(path, RUN, progress)
     rows.refuse_repeats()
     return rows
@@ -153,8 +153,7 @@ def read_run_table(path, progress=False):
 # Blocks of lines ---------------------------------------------------------------------------------
 
 def _read(path, form, progress):
-    """Read a TREC file block by block."""
-    if is_installed("pandas"):  # otherwise, Arrow imports pandas later and ignores interrupts
+    if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(
@@ -162,9 +161,7 @@ def _read(path, form, progress):
         lambda line: _problem(line, form), progress,
     )))
     if not blocks:
-        raise ValueError(
-            f"{name}: the file contains no row: it is empty or contains only blank lines."
-        )
+        raise ValueError(f"{name}: the file is empty or contains only blank lines.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
@@ -175,7 +172,7 @@ def _read(path, form, progress):
 
 
 def _numbered(blocks):
-    """Return the distinct strings of a column, by first appearance, and the code of each row."""
+    """Return the distinct strings of a column, in order of appearance, and the code of each row."""
     known: dict = {}
     codes = []
     for rows, texts in blocks:
@@ -193,12 +190,12 @@ def _joined(blocks):
 
 
 def _parsed(text, first, form):
-    """Parse lines to a dict of columns; return None if all lines are blank."""
+    """Parse lines into a dict of columns; return None if all lines are blank."""
     text, lines = _tidied(text, first)
     if not text:
         return None
     columns = None
-    # Arrow would drop a BOM.
+    # Text with a byte order mark is parsed in Python, because Arrow would drop the mark.
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
         with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
             columns = _by_arrow(text, form)
@@ -210,11 +207,11 @@ def _parsed(text, first, form):
 
 
 def _tidied(text, first):
-    """Remove blank lines and repeated blanks; return the text and its line numbers."""
+    """Remove blank lines and repeated spaces; return the text and its line numbers."""
     if not text.endswith(b"\n"):
         text += b"\n"
     white = np.frombuffer(text, np.uint8) <= ord(" ")
-    is_tidy = not (white[0] or (white[1:] & white[:-1]).any())  # as most files are
+    is_tidy = not (white[0] or (white[1:] & white[:-1]).any())  # true for most files
     if not is_tidy:
         text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
         while b"  " in text:
@@ -243,7 +240,7 @@ def _by_arrow(text, form):
 
 def _by_python(text, form):
     words = text.replace(b"\n", b" \n ").split(b" ")[:-1]
-    step = len(form.columns) + 1  # with the end of the line
+    step = len(form.columns) + 1  # including the line end
     if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
         raise ValueError("a line has more or fewer columns")
     columns = {name: words[i::step] for i, name in enumerate(form.columns)}
@@ -258,9 +255,9 @@ def _by_python(text, form):
 # Errors ------------------------------------------------------------------------------------------
 
 def _problem(line, form):
-    """Return a description of the error in a line, or None if the line is valid."""
+    """Return a description of the error in a line, or None if there is no error."""
     if b"\r" in line[:-1]:
-        return "a carriage return within the line; lines must end with a line feed."
+        return "the line contains a carriage return; lines must end with a line feed."
     words = re.split(rb"[ \t]+", line.strip(b" \t\r"))
     if words == [b""]:
         return None
@@ -269,8 +266,8 @@ def _problem(line, form):
             return f"text must be UTF-8; got {text_files.shown(word)}."
     if len(words) != len(form.columns):
         return (
-            f"a line of {form.kind} has {len(form.columns)} columns, {' '.join(form.columns)}; "
-            f"got {len(words)}: {text_files.shown(line.strip())}."
+            f"a line of {form.kind} must have {len(form.columns)} columns "
+            f"({' '.join(form.columns)}); got {len(words)}: {text_files.shown(line.strip())}."
         )
     word = words[form.columns.index(form.number)]
     number = text_files.number_in(word)

@@ -1,4 +1,4 @@
-"""Plots: Display classes that follow the conventions of scikit-learn."""
+"""Plots, drawn by Display classes that follow the conventions of scikit-learn."""
 
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
@@ -6,6 +6,8 @@ from skgraded.display._folds import FoldDisplay
 from skgraded.display._heatmaps import DifferenceHeatmapDisplay
 from skgraded.display._importances import FeatureImportanceDisplay
 from skgraded.display._intervals import IntervalDisplay
+from skgraded.display._judges import JudgeConfusionDisplay, JudgeMeansDisplay
+from skgraded.display._p_values import PValueDisplay
 
 __all__ = [
     "CutoffCurveDisplay",
@@ -13,6 +15,9 @@ __all__ = [
     "FeatureImportanceDisplay",
     "FoldDisplay",
     "IntervalDisplay",
+    "JudgeConfusionDisplay",
+    "JudgeMeansDisplay",
+    "PValueDisplay",
     "QueryDifferenceDisplay",
     "ThresholdCurveDisplay",
 ]

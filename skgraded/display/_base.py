@@ -1,6 +1,5 @@
 """Code shared by all Displays: axes, legends, labels and scores of estimators."""
 
-import inspect
 import re
 from collections.abc import Mapping
 from typing import Any, Self
@@ -8,42 +7,48 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded._input import docs
 from skgraded._input.columns import check_grades
-from skgraded._input.docs import with_parameters
 from skgraded._input.needs import needs
 from skgraded._input.query_source import queries_of
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
-from skgraded.writing.text import number, percent_text, shortened, signed
+from skgraded.writing.text import fixed, percent_text, shortened, signed
 
-# Colours of Okabe and Ito, which are distinguishable with all types of colour blindness.
-# Colours with higher contrast against the background come first; None is the text colour.
+# The colors of Okabe and Ito's palette are distinguishable with any type of color blindness.
+# Colors with more contrast against the background come first; None means the text color.
 ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888", None)
 ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#F0E442", "#D55E00", "#AAAAAA", None)
 LINESTYLES = ("-", "--", "-.", ":")
-NAME_WIDTH = 28  # characters per line of a system's name
-LINE_HEIGHT = 0.18  # inches per line of a name
-NARROW = 4.5  # inches; narrower figures use a smaller font for row labels
+NAME_WIDTH = 28  # maximum number of characters per line; longer system names are wrapped
+LINE_HEIGHT = 0.18  # inches; height of a line of a name
+NARROW = 4.5  # figure width in inches below which labels have a smaller font
 EM = 0.57  # mean character width as a fraction of the font size
-GAP = 6  # points; space between the axes, the text below the axes and the legend
+GAP = 6  # space in points between the legend and the axis labels above it
 
-# Paragraphs that the docstrings share.
-PARAMETERS = r"""
+# Parameter descriptions and sections that several docstrings share.
+SHARED = r"""
+X : array-like, sparse matrix or frame of shape (n, n_columns)
+    Features of the documents.
+y : array-like of shape (n,)
+    Grades ≥ 0; 0 means irrelevant.
 y_true : array-like of shape (n,), or Judgments
-    Grades ≥ 0, 0 = irrelevant.
-y_score : array-like of shape (n,), or mapping of str to such
+    Grades ≥ 0; 0 means irrelevant.
+y_score : array-like of shape (n,), or mapping of str to array-like
     Scores; higher scores rank first, and -inf means not retrieved. A mapping contains the scores
     of each system by name.
 qid : array-like of shape (n,), optional
-    Query of each row, in any row order.
+    Query id of each row; rows may be in any order.
 group : array-like of shape (n_queries,), optional
-    Sizes of consecutive queries, instead of `qid`.
+    Sizes of consecutive queries, as an alternative to `qid`.
 sample_weight : array-like of shape (n,), optional
-    The weight of a query is the mean over its rows.
+    Weights of the rows; the weight of a query is the mean over its rows.
 comparison : Comparison
     Result of `compare`.
+report : JudgeComparison
+    Result of `compare_judges`.
 name : str, optional
     Name of the system. The keys of a mapping name its systems.
 measure : Measure or str, optional
@@ -51,41 +56,39 @@ measure : Measure or str, optional
 measures : Measure, str, or list of these, optional
     By default all measures.
 level, method, n_resamples, rng
-    Settings of the intervals, as for `Evaluation.summary`.
+    Settings of the intervals, as in `Evaluation.summary`.
+max_systems : int or None, default=8
+    Maximum number of systems to draw, the best first (by μMAP, or by the first measure at the last
+    cut-off); None means all systems.
+max_features : int or None, default=20
+    Maximum number of features to draw, the most important first; None means all features.
 ax : matplotlib.axes.Axes, optional
-    Axes to draw on; None: axes of a new figure.
+    Axes to draw on; by default, the axes of a new figure.
 **kwargs : dict
     Settings for the matplotlib function that `plot` calls.
-"""
-END = """
+
 Returns
 -------
 display
-    Object of this class.
+    Instance of this class.
 
 Raises
 ------
 ValueError, TypeError
     If the input is invalid; it is checked before any computation.
 ImportError
-    If matplotlib is not installed."""
-
-
-def documented(method):
-    """Add shared descriptions of the parameters that the docstring does not describe."""
-    if method.__doc__ is not None:  # python -OO
-        _, *names = inspect.signature(method).parameters  # without self or cls
-        method.__doc__ = with_parameters(method.__doc__, names, PARAMETERS) + END
-    return method
+    If matplotlib is not installed.
+"""
+documented = docs.documented(SHARED)
 
 
 class Display:
-    """Base class of plots, which stores the data to plot and, after plotting, the axes."""
+    """Base class of plots; a plot stores the plotted data and, once it is drawn, the axes."""
 
     ax_: Any
     figure_: Any
     _n_lines: Any = None  # lines per row name, if there are rows
-    _draw: Any  # draws on the axes, or on a new figure if ax is None; passes settings to matplotlib
+    _draw: Any  # method that draws on `ax`, or on a new figure if `ax` is None
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
@@ -95,7 +98,8 @@ class Display:
         ----------
         **kwargs : dict
             Keyword arguments passed to matplotlib: to ``boxplot`` for folds, ``StepPatch`` for wins
-            and losses, ``imshow`` for a heat map, ``barh`` for importances.
+            and losses, ``imshow`` for a heat map, ``barh`` for importances, ``errorbar`` for means
+            under two judges.
         """
         self._need_matplotlib("plot")
         self._draw(ax, kwargs)
@@ -107,7 +111,7 @@ class Display:
             import matplotlib  # noqa: F401
 
     def _take_axes(self, ax, width=None, height=None):
-        """Store the axes, or create a figure; width and height default to matplotlib's settings."""
+        """Store the axes; if `ax` is None, create a figure of the given or the default size."""
         self._is_new = ax is None
         if ax is None:
             import matplotlib.pyplot as plt
@@ -119,7 +123,7 @@ class Display:
         self.ax_, self.figure_ = ax, ax.figure
 
     def _take_rows(self, ax, names, n_series=1):
-        """Set up axes with one row per name from top to bottom; a new figure fits all rows."""
+        """Set up axes with one row per name, from top to bottom; a new figure fits all rows."""
         from matplotlib import rcParams
 
         width = rcParams["figure.figsize"][0] if ax is None else ax.bbox.width / ax.figure.dpi
@@ -134,11 +138,10 @@ class Display:
         self._n_lines = n_lines
 
     def _fit_names(self):
-        """Limit the font size of row names to the height of the rows."""
+        """Reduce the font size of the row names if they do not fit the height of the rows."""
         row_height = abs(np.diff(self.ax_.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
         room = 72 * row_height / self.figure_.dpi / (1.4 * self._n_lines)
-        for label in self.ax_.get_yticklabels():
-            label.set_fontsize(min(label.get_fontsize(), room))
+        limit_size(self.ax_.get_yticklabels(), room)
 
     @property
     def _ink(self):
@@ -151,10 +154,10 @@ class Display:
         return palette[i % len(palette)] or self._ink
 
     def _draw_mean(self, text, mean, interval, level, is_difference=False):
-        """Draw a mean as a line and its interval as a band; return both, None if unknown."""
+        """Draw a mean as a line and its interval as a band; return both (None if not drawn)."""
         if mean is None or np.isnan(mean):
             return None, None
-        write = signed if is_difference else number
+        write = signed if is_difference else fixed
         text, band = f"{text} {write(mean, 3)}", None
         if interval is not None and not np.isnan(interval).any():
             low, high = interval
@@ -170,7 +173,7 @@ class Display:
         self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     def _fit_height(self, zero=False):
-        """Fit the vertical axis to all curves, including curves of earlier displays."""
+        """Fit the vertical axis to all curves, including those that earlier displays have drawn."""
         self.ax_.autoscale(axis="y")
         low, high = self.ax_.get_ylim()
         if zero:
@@ -182,16 +185,12 @@ class Display:
     # Text around the axes is drawn last, because its layout depends on the final size of the axes.
 
     def _engine(self):
-        """Lay out the root figure; return it, and whether it has a layout engine."""
+        """Lay out the root figure; return the figure, and whether it has a layout engine."""
         root = self.figure_.canvas.figure
         engine = root.get_layout_engine()
         if engine is not None:
             engine.execute(root)
         return root, engine is not None
-
-    def _n_characters(self, points, text):
-        """Return how many characters of a matplotlib text fit into a width in points."""
-        return max(12, int(points / (EM * text.get_fontsize())))
 
     def _write_around(self, below, side=None, title=None):
         """Add labels below and beside the axes, and draw the legend."""
@@ -199,13 +198,10 @@ class Display:
         width, height = (72 * side / self.figure_.dpi for side in self.ax_.bbox.size)
         label = self.ax_.xaxis.label
         if self.figure_.bbox.width < NARROW * self.figure_.dpi:
-            label.set_fontsize(min(label.get_fontsize(), small_size()))
-        n_characters = self._n_characters(width, label)
-        lines = [wrapped(line, n_characters) for line in below if line]
-        self.ax_.set_xlabel(escaped("\n".join(lines)))
+            limit_size([label], small_size())
+        self.ax_.set_xlabel(fitted("\n".join(filter(None, below)), width, label))
         if side is not None:
-            n_characters = self._n_characters(height, label)
-            self.ax_.set_ylabel(escaped(wrapped(side, n_characters)))
+            self.ax_.set_ylabel(fitted(side, height, label))
         if self.ax_.get_legend() is not None:
             self.ax_.get_legend().remove()  # another display drew it
         handles, labels = self.ax_.get_legend_handles_labels()
@@ -215,7 +211,7 @@ class Display:
             self._fit_names()
 
     def _draw_legend(self, handles, labels, title):
-        """Draw the legend below the axes, or inside if the figure has no layout engine."""
+        """Draw the legend below the axes, or inside them if the figure has no layout engine."""
         from matplotlib.transforms import ScaledTranslation
 
         root, makes_room = self._engine()
@@ -241,7 +237,6 @@ class Display:
         """Draw a legend with as many columns as fit into the given width in pixels."""
         size = small_size()
         n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
-        legend = None
         for n_columns in range(min(6, len(handles)), 0, -1):
             legend = self.ax_.legend(
                 handles, [wrapped(label, n_characters) for label in labels],
@@ -258,7 +253,7 @@ class SystemsDisplay(Display):
     """Base class of plots that are computed from the scores of one or more systems."""
 
     from_predictions: Any
-    _systems_of = staticmethod(systems_of)  # validates the names and the systems
+    _systems_of = staticmethod(systems_of)  # subclasses may restrict the systems
 
     @classmethod
     @documented
@@ -276,27 +271,21 @@ class SystemsDisplay(Display):
         ax: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Compute scores with fitted estimators and plot them as `from_predictions` does.
+        """Compute scores with fitted estimators, and plot the scores like `from_predictions`.
 
         Parameters
         ----------
         estimator : estimator, or mapping of str to estimator
-            Fitted estimators. `QueryDifferenceDisplay` requires a mapping of two, the baseline
-            first.
-        X : array-like, sparse matrix or frame of shape (n, n_features)
-            Documents.
-        y : array-like of shape (n,)
-            Grades ≥ 0.
+            Fitted estimator, or several estimators by name. `QueryDifferenceDisplay` requires two
+            estimators, the baseline first.
         qid : array-like of shape (n,), optional
-            Query of each row. It is optional if every estimator is a `QueryRanker` that names the
-            same column of X.
+            Query id of each row. May be omitted if every estimator is a `QueryRanker` whose `qid`
+            names the same column of X.
         name : str, optional
             Name of the system, by default the class of the estimator. The keys of a mapping name
             its systems.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-            Method that returns the scores, as for `make_ranking_scorer`. By default, ``predict``
-            for rankers and regressors, and ``decision_function`` or the expected grade for
-            classifiers.
+            Method that returns the scores, as in `make_ranking_scorer`.
         **kwargs : dict
             Additional parameters of `from_predictions`.
         """
@@ -322,7 +311,7 @@ class SystemsDisplay(Display):
 
 
 class NamedDisplay(SystemsDisplay):
-    """Base class of plots of means over queries for optionally named systems."""
+    """Base class of plots that show means over queries for one or more systems."""
 
     def __init__(self, name: Any, n_systems: int, n_queries: Any, n_undefined: Any) -> None:
         self.name: list[str] | None = as_names(name, n_systems)
@@ -331,9 +320,7 @@ class NamedDisplay(SystemsDisplay):
         self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
 
     @documented
-    def plot(
-        self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any
-    ) -> Self:
+    def plot(self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any) -> Self:
         """Draw the stored values and return the display.
 
         Parameters
@@ -352,7 +339,7 @@ class NamedDisplay(SystemsDisplay):
         return self
 
     def _counted_queries(self):
-        """Return text with the numbers of queries and undefined queries; "" for a single query."""
+        """Return the numbers of queries and undefined queries as text, or "" for one query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
             return ""
         text = f"{low_to_high(self.n_queries)} queries"
@@ -369,7 +356,7 @@ def escaped(text):
 
 
 def wrapped(text, width):
-    """Wrap a text to lines of at most `width` characters."""
+    """Wrap text into lines of at most `width` characters."""
     lines = []
     for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
         clauses = re.findall(r".+?(?:, |$)", paragraph)
@@ -384,8 +371,14 @@ def wrapped(text, width):
     return "\n".join(lines).replace("\u00a0", " ")
 
 
+def fitted(text, points, label):
+    """Wrap a text to a width in points, in the font size of the matplotlib text `label`."""
+    n_characters = max(12, int(points / (EM * label.get_fontsize())))
+    return escaped(wrapped(text, n_characters))
+
+
 def _pieces(text, width):
-    """Yield words with a trailing space; split long words, after punctuation if possible."""
+    """Yield words with a trailing space; split long words, preferably after punctuation."""
     for word in re.findall(r" *[^ ]+ ?", text):
         parts = [word] if len(word.rstrip(" ")) <= width else re.split(r"(?<=[_/.,-])", word)
         for part in parts:
@@ -394,12 +387,12 @@ def _pieces(text, width):
 
 
 def wrapped_name(name, width=NAME_WIDTH):
-    """Wrap a name to lines after shortening very long names."""
+    """Shorten a name if it is very long, and wrap it into lines of at most `width` characters."""
     return escaped(wrapped(shortened(" ".join(str(name).split())), width))
 
 
 def _row_name(name, n_characters):
-    """Wrap the name of a row; a long pair of names is placed on separate lines."""
+    """Wrap the name of a row; for a long pair, place the two names on separate lines."""
     text = wrapped_name(name, 1000)
     if len(text) <= n_characters:
         return text
@@ -407,7 +400,7 @@ def _row_name(name, n_characters):
 
 
 def legend_name(name):
-    """Return a name on one line; a space before an initial underscore keeps it in the legend."""
+    """Put a name on one line; add a leading space if matplotlib would hide the name ("_name")."""
     text = wrapped_name(name, 1000)
     return f" {text}" if text.startswith("_") else text
 
@@ -419,12 +412,18 @@ def small_size():
     return FontProperties(size="small").get_size_in_points()
 
 
+def limit_size(labels, points):
+    """Limit the font size of matplotlib texts."""
+    for label in labels:
+        label.set_fontsize(min(label.get_fontsize(), points))
+
+
 def best_first(values):
-    """Return the positions of the values in descending order, with nan last."""
-    return np.argsort(-np.nan_to_num(np.asarray(values, dtype=float), nan=-np.inf), kind="stable")
+    """Return the positions that sort the values in descending order, with nan last."""
+    return np.argsort(-np.asarray(values, dtype=float), kind="stable")
 
 
 def low_to_high(numbers):
-    """Return the range of the numbers as text."""
+    """Return the range of the numbers as text, such as "10 to 12"."""
     low, high = np.min(numbers), np.max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -14,15 +14,13 @@ from skgraded.display._systems import check_most, judged, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 
-MARKERS = (".", "x", "^", "s", "+")  # eight colours and five markers give 40 combinations
-MOST_SYSTEMS = 8  # systems that are drawn by default
-MOST_MARKED = 12  # points; curves with more points have markers at only some of their points
+MARKERS = (".", "x", "^", "s", "+")  # five markers and eight colors give 40 combinations
+MOST_SYSTEMS = 8  # maximum number of systems drawn by default
+MOST_MARKED = 12  # maximum number of markers per curve
 
 
 class CurveDisplay(NamedDisplay):
     """Base class of plots with one or more curves per system."""
-
-    _heights: Any  # values for sorting the systems, of shape (n_systems,)
 
     @documented
     def plot(
@@ -39,38 +37,33 @@ class CurveDisplay(NamedDisplay):
         ----------
         name : str or list of str, optional
             Names of the systems, instead of the stored ones.
-        max_systems : int or None, default=8
-            Number of systems that are drawn, the best first; None means all systems.
         **kwargs : dict
             Keyword arguments passed to matplotlib's ``plot`` for all curves.
         """
         self._max_systems = check_most(max_systems, "max_systems")
         return super().plot(ax, name=name, **kwargs)
 
-    def _drawn_systems(self):
-        """Return the positions of the systems to draw, the best first, and their color indices."""
-        drawn = best_first(self._heights)[: self._max_systems].tolist()
+    def _drawn_systems(self, heights):
+        """Return the systems to draw (highest first), their color indices, and a note or None."""
+        drawn = best_first(heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
-        # Colours are assigned in input order, so that a system has the same colour in all displays.
-        return drawn, {s: first + i for i, s in enumerate(sorted(drawn))}
-
-    def _note(self, n_drawn):
-        """Return the title of the legend if some systems are not drawn, else None."""
+        # Colors are assigned in input order, so that a system has the same color in all displays.
+        looks = {s: first + i for i, s in enumerate(sorted(drawn))}
         n = self._n_systems
-        return None if n_drawn == n else f"best {n_drawn} of {n} systems"
+        return drawn, looks, None if len(drawn) == n else f"best {len(drawn)} of {n} systems"
 
 
 class ThresholdCurveDisplay(CurveDisplay):
-    r"""Average precision AP^t over the threshold t; the area under the curve is μAP.
+    r"""Average precision AP^t as a function of the threshold t; the area under the curve is μAP.
 
     A document is relevant if its grade is at least t. For one query, AP^t is constant between
     consecutive grades, so the curve is a step function. μAP is the mean of AP^t for t uniform in
     (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With t /
-    r_max on the axis, the area under the curve for one query is its μAP, and the area under the
-    mean curve for several queries is μMAP.
+    r_max on the axis, the area under the curve of a query is the μAP of the query, and the area
+    under the mean curve of several queries is μMAP.
 
-    Create it with `from_predictions` or `from_estimator`. The legend lists the best systems first.
-    By default, at most eight systems are drawn.
+    Create a display with `from_predictions` or `from_estimator`. The legend lists the best system
+    first. By default, at most eight systems are drawn.
 
     Parameters
     ----------
@@ -100,7 +93,7 @@ class ThresholdCurveDisplay(CurveDisplay):
 
     Examples
     --------
-    Ranked grades 1 0 3 3 2 0 1 4, table 1 of the paper, in a figure that needs no screen:
+    The ranked grades in table 1 of the paper, drawn without a window:
 
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
@@ -127,7 +120,9 @@ class ThresholdCurveDisplay(CurveDisplay):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
         if not (ends[1:] > ends[:-1]).all():
-            raise ValueError(f"thresholds must be positive, finite, ascending; got {thresholds!r}.")
+            raise ValueError(
+                f"thresholds must be positive, finite and in ascending order; got {thresholds!r}."
+            )
         self.average_precision: np.ndarray = systems_first(
             average_precision, "average_precision", (len(self.thresholds),)
         )
@@ -156,15 +151,13 @@ class ThresholdCurveDisplay(CurveDisplay):
         max_systems: int | None = MOST_SYSTEMS,
         **kwargs: Any,
     ) -> Self:
-        """Plot the curve for the scores of one system, or one curve per system.
+        """Plot one curve per system, given the scores of one or more systems.
 
         Parameters
         ----------
         ties, undefined, relative
-            As for `skgraded.measures.threshold_curve`. With ``relative=False``, areas are shown
-            for a single query only: they equal μAP · r_max.
-        max_systems : int or None, default=8
-            Number of systems that are drawn, the best by μMAP first; None means all systems.
+            As in `skgraded.measures.threshold_curve`. With ``relative=False``, areas are shown
+            only for a single query, where they equal μAP · r_max.
         """
         cls._need_matplotlib("from_predictions")
         check_most(max_systems, "max_systems")
@@ -184,13 +177,10 @@ class ThresholdCurveDisplay(CurveDisplay):
             n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, max_systems=max_systems, **kwargs)
 
-    @property
-    def _heights(self):
-        return self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
-
     def _draw(self, ax, settings, names):
         self._take_axes(ax)
-        drawn, looks = self._drawn_systems()
+        heights = self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
+        drawn, looks, title = self._drawn_systems(heights)
         t = np.concatenate(([0.0], self.thresholds))
         self.lines_: list[Any] = []
         for s in drawn:
@@ -203,7 +193,6 @@ class ThresholdCurveDisplay(CurveDisplay):
             values = self.average_precision[s]
             self.lines_ += self.ax_.plot(t, np.concatenate((values[:1], values)), **style)
         self._fit_height(zero=True)
-        title = self._note(len(drawn))
         if self.mu_ap is not None and len(drawn) > 1:
             title = f"{title or 'system'} (area = μMAP)"
         axis = "threshold t / top grade of the query" if self.relative else "threshold t"
@@ -226,17 +215,17 @@ class ThresholdCurveDisplay(CurveDisplay):
 class CutoffCurveDisplay(CurveDisplay):
     """Measures as functions of their cut-off, such as NDCG@n over n.
 
-    Create it with `from_predictions` or `from_estimator`. Systems differ by color, and measures by
-    line style and marker. For a single system, measures also differ by color. The legend lists
-    systems by descending value at the last cut-off. By default, only one measure is drawn for
-    several systems, and at most eight systems are drawn.
+    Create a display with `from_predictions` or `from_estimator`. Color distinguishes systems; line
+    style and marker distinguish measures. For a single system, each measure also has its own color.
+    The legend lists systems by descending value at the last cut-off. By default, only one measure
+    is drawn if there are several systems, and at most eight systems are drawn.
 
     Parameters
     ----------
     cutoffs : array-like of shape (n_cutoffs,) of int
-        Ascending, from 1.
+        Cut-offs ≥ 1, ascending.
     values : array-like of shape (n_systems, n_measures, n_cutoffs)
-        Mean values. Leading axes of length 1 may be left out.
+        Mean values. Leading axes of length 1 may be omitted.
     measures : list of str
         Names of the measures without their cut-off.
     name : str or list of str, optional
@@ -257,7 +246,7 @@ class CutoffCurveDisplay(CurveDisplay):
 
     Examples
     --------
-    Ranked grades 1 0 3 3 2 0 1 4, table 2 of the paper, in a figure that needs no screen:
+    The ranked grades in table 2 of the paper, drawn without a window:
 
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
@@ -305,7 +294,7 @@ class CutoffCurveDisplay(CurveDisplay):
         max_systems: int | None = MOST_SYSTEMS,
         **kwargs: Any,
     ) -> Self:
-        """Plot the curves for the scores of one system, or the curves of several systems.
+        """Plot one curve per system and measure, given the scores of one or more systems.
 
         Parameters
         ----------
@@ -313,10 +302,7 @@ class CutoffCurveDisplay(CurveDisplay):
             Measures without a cut-off. By default NDCG and NDCNG for one system, and NDCNG for
             several systems.
         ties, cutoffs
-            As for `skgraded.measures.cutoff_curve`.
-        max_systems : int or None, default=8
-            Number of systems that are drawn, the best by the first measure at the last cut-off
-            first; None means all systems.
+            As in `skgraded.measures.cutoff_curve`.
         """
         cls._need_matplotlib("from_predictions")
         check_most(max_systems, "max_systems")
@@ -338,16 +324,11 @@ class CutoffCurveDisplay(CurveDisplay):
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         ).plot(ax=ax, max_systems=max_systems, **kwargs)
 
-    @property
-    def _heights(self):
-        return self.values[:, 0, -1]
-
     def _draw(self, ax, settings, names):
-        self._take_axes(ax)
-        drawn, looks = self._drawn_systems()
         from matplotlib.ticker import MaxNLocator
 
-        n_measures = len(self.measures)
+        self._take_axes(ax)
+        drawn, looks, title = self._drawn_systems(self.values[:, 0, -1])
         self.lines_: list[Any] = []
         for s in drawn:
             for i, values in enumerate(self.values[s]):
@@ -357,19 +338,18 @@ class CutoffCurveDisplay(CurveDisplay):
         locator = self.ax_.xaxis.get_major_locator()
         if isinstance(locator, MaxNLocator):  # else the user has set the ticks
             locator.set_params(integer=True)
-        title = self._note(len(drawn))
         if title is not None:
             title += f" by {self.measures[0]}@{self.cutoffs[-1]}"
-        side = f"{self.measures[0]}@n" if n_measures == 1 else "measure@n"
+        side = f"{self.measures[0]}@n" if len(self.measures) == 1 else "measure@n"
         counted = self._counted_queries()
         side = f"{side}, mean" if counted else side
         self._fit_height()
         self._write_around(["cut-off n", counted], side, title)
 
     def _look(self, system, i):
-        """Return the color, line style and marker for measure i of a system."""
+        """Return the color, line style and marker of the curve for measure i of a system."""
         color = system + i if len(self.values) == 1 else system
-        look = system if len(self.measures) == 1 else i  # what the line style shows
+        look = system if len(self.measures) == 1 else i  # determines the line style
         marker = look + (system // 8 if len(self.measures) > 1 else 0)
         step = -(-len(self.cutoffs) // MOST_MARKED)
         return {

@@ -10,12 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import (
-    SystemsDisplay,
-    documented,
-    legend_name,
-    wrapped_name,
-)
+from skgraded.display._base import SystemsDisplay, documented, legend_name, wrapped_name
 from skgraded.display._systems import check_comparison, evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
@@ -27,16 +22,16 @@ from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
 
 MOST_NAMED = 20  # maximum number of queries whose ids are shown
-ID_WIDTH = 20  # characters of a query id
+ID_WIDTH = 20  # maximum number of characters in a query id; longer ids are shortened
 
 
 class QueryDifferenceDisplay(SystemsDisplay):
     """Per-query differences between two systems, in descending order.
 
-    Queries where `system` is better are above zero. Queries where `baseline` is better are below
-    zero and hatched. The dashed line is the mean difference, and the band is its interval.
+    Queries for which `system` is better are above zero. Queries for which `baseline` is better are
+    below zero and hatched. The dashed line is the mean difference; the band is its interval.
 
-    Create it with `from_comparison`, `from_predictions` or `from_estimator`.
+    Create a display with `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
@@ -45,7 +40,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
     measure, system, baseline : str
         Names of the measure and the systems.
     query_ids : array-like of shape (n_queries,), optional
-        Up to 20 queries are named on the axis.
+        Ids of the queries, which are shown on the axis for up to 20 queries.
     mean, interval, level : float, (float, float) and float, optional
         Mean difference, its interval, and the level of the interval.
 
@@ -58,9 +53,9 @@ class QueryDifferenceDisplay(SystemsDisplay):
     n_left_out : int
         Number of differences that are nan.
     wins, ties, losses : int
-        Number of queries where `system` is better, equal up to rounding (1e-12), and worse.
+        Numbers of queries where `system` is better, equal up to rounding (1e-12), and worse.
     wins_, losses_ : matplotlib.patches.StepPatch
-        The query at position i covers i to i + 1, so the last win ends at the number of wins.
+        Steps of wins and losses; the query at position i spans i to i + 1 on the axis.
     mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
@@ -148,7 +143,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Compute and plot the per-query differences between two systems, given their scores.
+        """Plot the per-query differences between two systems, computed from their scores.
 
         Parameters
         ----------
@@ -174,8 +169,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
         if not isinstance(systems, Mapping) or len(systems) != 2:
             got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
             raise ValueError(
-                f"{argument} must be a mapping of two systems, the baseline first, such as "
-                f"{{'bm25': …, 'lgbm': …}}; got {got}."
+                f"Argument {argument} must be a mapping of two systems, with the baseline first, "
+                f"such as {{'bm25': …, 'lgbm': …}}; got {got}."
             )
         return systems_of(systems, name, argument)
 
@@ -225,7 +220,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
 
 def _row_of(comparison, system, baseline, measure):
-    """Return the row of the comparison that matches the names, which must be unique."""
+    """Return the only row of the comparison that matches the names."""
     for argument, name in (("system", system), ("baseline", baseline)):
         if name is not None:
             check_system(argument, name, comparison.systems)
@@ -237,10 +232,9 @@ def _row_of(comparison, system, baseline, measure):
         return matches[0]
     known = "; ".join(f"system={row.system!r}, baseline={row.baseline!r}" for row in rows[:6])
     more = "; …" if len(rows) > 6 else ""
-    problem = f"has {len(matches)} such pairs" if matches else "has no such pair"
     raise ValueError(
-        f"The comparison {problem} (system={system!r}, baseline={baseline!r}). Choose one of: "
-        f"{known}{more}."
+        f"system={system!r} and baseline={baseline!r} must select exactly one pair of the "
+        f"comparison, but they select {len(matches)}. Choose one of these pairs: {known}{more}."
     )
 
 

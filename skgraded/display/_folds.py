@@ -15,9 +15,9 @@ from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
 from skgraded.reports.evaluation import evaluated_name
-from skgraded.writing.text import number, percent_text
+from skgraded.writing.text import fixed, percent_text
 
-MOST_BOXES = 4  # models; with more models, each model is drawn as a row without boxes
+MOST_BOXES = 4  # maximum number of models in a box plot; more models are drawn as rows
 
 
 class FoldDisplay(Display):
@@ -29,18 +29,18 @@ class FoldDisplay(Display):
     most of their training data.
 
     Up to four models are drawn side by side in each fold, and their means and intervals are shown
-    in the legend. With more models, each model is one row: a hollow point per fold, and the mean
-    over all queries with its interval. Models are sorted by their mean, the best first.
+    in the legend. If there are more models, each has a row with a hollow point per fold and the
+    mean over all queries with its interval. Models are sorted by their mean, the best first.
 
-    Create it with `from_cross_evaluation`.
+    Create a display with `from_cross_evaluation`.
 
     Parameters
     ----------
-    values : array-like of shape (n_queries,), or a list of such
+    values : array-like of shape (n_queries,), or list of array-like
         Per-query values; nan is ignored. For several models, a list with one element per model.
-    fold : array-like of shape (n_queries,) of int, or a list of such
-        Fold of each query, from 0.
-    fold_means : array-like of shape (n_folds,), or a list of such
+    fold : array-like of shape (n_queries,) of int, or list of array-like
+        Fold of each query, counted from 0.
+    fold_means : array-like of shape (n_folds,), or list of array-like
         Means of the folds; nan if a fold has no mean.
     measure : str
         Name of the measure.
@@ -57,7 +57,7 @@ class FoldDisplay(Display):
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
         One box per fold for each model, the best model first. Empty for more than four models.
-    points_, mean_line_ : matplotlib.lines.Line2D, or a list of such
+    points_, mean_line_ : matplotlib.lines.Line2D, or list of Line2D
         Means of the folds, and the mean over all queries (None if it is unknown). For several
         models, lists with the best model first.
     interval_ : matplotlib.patches.Patch, matplotlib.collections.LineCollection or None
@@ -95,8 +95,8 @@ class FoldDisplay(Display):
         n, *others = map(len, columns)
         if others != [n, n]:
             raise ValueError(
-                f"values, fold and fold_means must have one element per model; got {n}, "
-                f"{others[0]} and {others[1]}."
+                "values, fold and fold_means must each have one element per model; got lengths "
+                f"{n}, {others[0]} and {others[1]}."
             )
         self._models = [_checked(*model) for model in zip(*columns, strict=True)]
         self.values, self.fold, self.fold_means = (
@@ -147,12 +147,13 @@ class FoldDisplay(Display):
 
     def _draw(self, ax, settings):
         n = len(self._models)
-        means = np.full(n, np.nan) if self.mean is None else np.atleast_1d(self.mean)
-        order = _base.best_first(means)
-        sizes = [
-            np.count_nonzero((fold == at) & ~np.isnan(values))
-            for values, fold, of_folds in self._models for at in range(len(of_folds))
+        means = np.full(n, np.nan) if self.mean is None else np.array(self.mean, float, ndmin=1)
+        order = _base.best_first(means).tolist()
+        by_fold = [
+            [values[(fold == at) & ~np.isnan(values)] for at in range(len(of_folds))]
+            for values, fold, of_folds in self._models
         ]
+        sizes = [len(values) for folds in by_fold for values in folds]
         counted = f"{_base.low_to_high(sizes)} {plural(max(sizes), 'query', 'queries')} each"
         n_left_out = max(int(np.isnan(values).sum()) for values, _, _ in self._models)
         if n_left_out:
@@ -161,62 +162,58 @@ class FoldDisplay(Display):
         self.points_: Any = []
         self.mean_line_: Any = []
         self.interval_: Any = None
-        draw = self._draw_rows if n > MOST_BOXES else self._draw_boxes
-        draw(ax, settings, order.tolist(), counted)
+        n_folds = max(map(len, by_fold))
+        if n > MOST_BOXES:
+            self._draw_rows(ax, order, means)
+            self._write_around([self.measure, f"{n_folds} folds, {counted}"])
+            return
+        self._take_axes(ax)
+        self._draw_boxes(by_fold, settings, order, means)
+        self.ax_.set_xlim(-0.6, n_folds - 0.4)
+        self._whole_ticks()
+        self._fit_height()
+        self._write_around(["fold", counted], self.measure)
 
-    def _draw_rows(self, ax, settings, order, counted):
+    def _draw_rows(self, ax, order, means):
         """Draw one row per model, with one point per fold."""
         self._take_rows(ax, [self.name[i] for i in order])
-        labels = {"label": "mean of a fold"}, {"label": "mean of all queries"}
         for row, i in enumerate(order):
-            means = self._models[i][2]
-            style = {"linestyle": "none", "marker": "o", "color": self._color(0), "markersize": 5}
+            of_folds = self._models[i][2]
             self.points_ += self.ax_.plot(
-                means, np.full(len(means), row), markerfacecolor="none", **style | labels[0]
+                of_folds, np.full(len(of_folds), row), linestyle="none", marker="o", markersize=5,
+                color=self._color(0), markerfacecolor="none",
+                label=None if row else "mean of a fold",
             )
-            self.mean_line_.append(self._draw_row_mean(row, i, labels[1]))
-            labels = {}, {}
+            self.mean_line_ += [None] if np.isnan(means[i]) else self.ax_.plot(
+                means[i], row, linestyle="none", marker="|", markersize=11, markeredgewidth=2,
+                color=self._ink, label=None if row else "mean of all queries",
+            )
         if self.interval is not None:
             low, high = np.array([self.interval[i] for i in order], dtype=float).T
             self.interval_ = self.ax_.hlines(
                 np.arange(len(order)), low, high, colors=self._ink, linewidth=1.2,
                 label=f"{percent_text(self.level)} interval" if self.level else "interval",
             )
-        n_folds = max(len(means) for _, _, means in self._models)
-        self._write_around([self.measure, f"{n_folds} folds, {counted}"])
 
-    def _draw_row_mean(self, row, i, label):
-        if self.mean is None or np.isnan(self.mean[i]):
-            return None
-        style = {"linestyle": "none", "marker": "|", "markersize": 11, "markeredgewidth": 2}
-        return self.ax_.plot(self.mean[i], row, color=self._ink, **style | label)[0]
-
-    def _draw_boxes(self, ax, settings, order, counted):
+    def _draw_boxes(self, by_fold, settings, order, means):
         """Draw one box per fold for each model, side by side."""
-        n_folds = max(len(means) for _, _, means in self._models)
-        self._take_axes(ax)
-        by_fold = [
-            [values[(fold == at) & ~np.isnan(values)] for at in range(len(means))]
-            for values, fold, means in self._models
-        ]
-        if self._several:
-            for place, i in enumerate(order):
-                color = self._color(i)
-                self.points_.append(self._draw_model(i, by_fold[i], color, settings, place))
-                self.mean_line_.append(self._draw_model_mean(i, color))
-        else:
+        if not self._several:
             self.points_ = self._draw_model(0, by_fold[0], None, settings)
             self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
             self.mean_line_, self.interval_ = self._draw_mean(
                 "mean of all", self.mean, self.interval, self.level
             )
-        self.ax_.set_xlim(-0.6, n_folds - 0.4)
-        self._whole_ticks()
-        self._fit_height()
-        self._write_around(["fold", counted], self.measure)
+            return
+        for place, i in enumerate(order):
+            color = self._color(i)
+            self.points_.append(self._draw_model(i, by_fold[i], color, settings, place))
+            self.mean_line_.append(
+                None if np.isnan(means[i])
+                else self.ax_.axhline(means[i], color=color, linestyle="--", linewidth=1)
+            )
 
     def _draw_model(self, i, by_fold, color, settings, place=0):
-        """Draw one box per fold and the means of the folds; `color` is None for a single model."""
+        """Draw one box per fold, and the fold means; `color` is None for a single model."""
         from matplotlib.colors import to_rgba
 
         n = len(self._models)
@@ -239,30 +236,25 @@ class FoldDisplay(Display):
         )
         return points
 
-    def _draw_model_mean(self, i, color):
-        if self.mean is None or np.isnan(self.mean[i]):
-            return None
-        return self.ax_.axhline(self.mean[i], color=color, linestyle="--", linewidth=1)
-
     def _label(self, i):
         """Return a label with the name, mean and interval of a model."""
         text = _base.legend_name(self.name[i])
         if self.mean is None:
             return text
-        text += f": mean {number(self.mean[i], 3)}"
+        text += f": mean {fixed(self.mean[i], 3)}"
         if self.interval is not None and not np.isnan(self.interval[i]).any():
-            text += " ({} to {})".format(*(number(end, 3) for end in self.interval[i]))
+            text += " ({} to {})".format(*(fixed(end, 3) for end in self.interval[i]))
         return text
 
 
 def _checked(values, fold, fold_means):
-    """Check the values, folds and fold means of a model, and return them as arrays."""
+    """Return the values, folds and fold means of a model as arrays, after checking them."""
     values, fold_means = column(values, "values"), column(fold_means, "fold_means")
     folds = column(fold, "fold", len(values), "values").tolist()
     places = np.array([whole_number(place, "fold", 0) for place in folds])
     if places.max() >= len(fold_means):
         raise ValueError(
-            f"fold contains {places.max()}, but fold_means contains only the folds 0 to "
+            f"fold contains {places.max()}, but fold_means contains only folds 0 to "
             f"{len(fold_means) - 1}."
         )
     return values, places, fold_means

@@ -8,25 +8,17 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import (
-    EM,
-    NARROW,
-    Display,
-    documented,
-    escaped,
-    small_size,
-    wrapped,
-    wrapped_name,
-)
+from skgraded.display import _base
+from skgraded.display._base import Display, documented, wrapped_name
 from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
-MOST_SYSTEMS = 40  # systems that are drawn
-CELL = 0.46, 0.3  # inches; width and height of a cell with three digits
-LEGIBLE = 6.5  # points; smallest font size for numbers
+MOST_SYSTEMS = 40  # maximum number of systems drawn
+CELL = 0.46, 0.3  # width and height of a cell with three digits, in inches
+LEGIBLE = 6.5  # points; minimum font size for numbers
 BOLD_EM = 0.68  # mean width of a bold digit as a fraction of the font size
 LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
@@ -34,12 +26,12 @@ LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 class DifferenceHeatmapDisplay(Display):
     """Heat map of the mean differences between all pairs of systems.
 
-    Each cell is the mean of the row's system minus the mean of the column's system: blue if the
-    row's system is better, red if it is worse. Significant differences are bold with a star. Rows
-    and columns are labeled with the letters of the leaderboard. Numbers that do not fit into the
-    cells are omitted; dots then mark significant differences. Only the first 40 systems are drawn.
+    Each cell shows the mean of the row's system minus the mean of the column's system, in blue if
+    the row's system is better and in red if it is worse. Significant differences are in bold, with
+    a star. Rows and columns are labeled with the letters of the leaderboard. If the numbers do not
+    fit into the cells, dots mark significant differences. Only the first 40 systems are drawn.
 
-    Create it with `from_comparison`.
+    Create a display with `from_comparison`.
 
     Parameters
     ----------
@@ -83,13 +75,11 @@ class DifferenceHeatmapDisplay(Display):
         self.differences = np.asarray(differences, dtype=float)
         n, shape = len(self.differences), self.differences.shape
         if shape != (n, n) or n == 0:
-            raise ValueError(
-                f"differences must have the shape (n_systems, n_systems); got {shape}."
-            )
+            raise ValueError(f"differences must have shape (n_systems, n_systems); got {shape}.")
         self.significant = None if significant is None else np.asarray(significant, dtype=float)
         if self.significant is not None and self.significant.shape != (n, n):
             raise ValueError(
-                f"significant must have the shape {(n, n)} of differences; got "
+                f"significant must have the same shape as differences, {(n, n)}; got "
                 f"{self.significant.shape}."
             )
         self.name, self.measure = as_names(name, n), measure
@@ -135,8 +125,7 @@ class DifferenceHeatmapDisplay(Display):
         marked = np.broadcast_to(self.significant == 1, self.differences.shape)[:n, :n]
         self._fit_labels(names, letters)
         label = f"mean difference in {self.measure}, row minus column"
-        n_characters = self._n_characters(n * self._cell_size()[0], bar.ax.xaxis.label)
-        bar.set_label(escaped(wrapped(label, n_characters)))
+        bar.set_label(_base.fitted(label, n * self._cell_size()[0], bar.ax.xaxis.label))
         mark = self._write(values, marked, 3 if peak >= 0.01 else 4)
         n_more = len(self.differences) - n
         notes = [
@@ -146,12 +135,12 @@ class DifferenceHeatmapDisplay(Display):
         self.ax_.set_xlabel("; ".join(filter(None, notes)))
 
     def _size(self, names):
-        """Return the figure size in inches, with room for numbers unless the default is narrow."""
+        """Return the size in inches; numbers get room unless rcParams reduce the default width."""
         from matplotlib import rcParams, rcParamsDefault
 
         width = rcParams["figure.figsize"][0]
         longest = max(len(line) for name in names for line in name.split("\n"))
-        text = (longest * EM * rcParams["font.size"]) / 72
+        text = (longest * _base.EM * rcParams["font.size"]) / 72
         if width >= rcParamsDefault["figure.figsize"][0]:
             width = max(width, 0.3 + text + CELL[0] * len(names))
         return width, 1.3 + CELL[1] * len(names) * min(1, 0.4 + width / 10)
@@ -163,21 +152,18 @@ class DifferenceHeatmapDisplay(Display):
         return 72 / root.dpi * abs(right - left), 72 / root.dpi * abs(bottom - top)
 
     def _fit_labels(self, names, letters):
-        """Limit the font sizes of names to the row height and of letters to the column width."""
-        if 72 * NARROW > 72 / self.figure_.dpi * self.figure_.bbox.width:
-            self.ax_.tick_params(axis="y", labelsize=small_size())
+        """Reduce the font sizes of names and letters that do not fit into the rows and columns."""
+        if self.figure_.bbox.width < _base.NARROW * self.figure_.dpi:
+            self.ax_.tick_params(axis="y", labelsize=_base.small_size())
         n_lines = max(name.count("\n") + 1 for name in names)
         for _ in range(2):  # smaller names widen the columns
             width, height = self._cell_size()
-            for labels, room in (
-                (self.ax_.get_yticklabels(), height / (1.25 * n_lines)),
-                (self.ax_.get_xticklabels(), min(0.9 * width / (0.62 * len(letters[-1])), height)),
-            ):
-                for label in labels:
-                    label.set_fontsize(min(label.get_fontsize(), room))
+            room = min(0.9 * width / (0.62 * len(letters[-1])), height)
+            _base.limit_size(self.ax_.get_yticklabels(), height / (1.25 * n_lines))
+            _base.limit_size(self.ax_.get_xticklabels(), room)
 
     def _write(self, values, marked, digits):
-        """Annotate cells with numbers, or with dots if numbers do not fit; return the mark used."""
+        """Write numbers into cells, or dots if numbers do not fit; return the significance mark."""
         cells = [(i, j) for i, j in np.argwhere(np.isfinite(values)) if i != j]
         width, height = self._cell_size()
         for n_digits in (digits, digits - 1):

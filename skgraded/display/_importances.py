@@ -16,16 +16,16 @@ from skgraded.inspection import permutation_importance
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
-MOST_FEATURES = 20  # features that are drawn by default
+MOST_FEATURES = 20  # maximum number of features drawn by default
 
 
 class FeatureImportanceDisplay(Display):
     """Feature importances as horizontal bars, the most important feature first.
 
-    The line at the end of each bar spans the mean plus and minus the standard deviation over the
-    repeats. By default, at most 20 features are drawn.
+    The line at the end of each bar marks one standard deviation (over the repeats) on either side
+    of the mean. By default, at most 20 features are drawn.
 
-    Create it with `from_estimator` or `from_importances`.
+    Create a display with `from_estimator` or `from_importances`.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class FeatureImportanceDisplay(Display):
     measure : str, optional
         Name of the measure that decreases when a feature is permuted.
     n_repeats : int, optional
-        Number of permutations.
+        Number of permutations of each feature.
 
     Attributes
     ----------
@@ -86,8 +86,7 @@ class FeatureImportanceDisplay(Display):
         self.features = list(range(n)) if features is None else list(features)
         if len(self.features) != n:
             raise ValueError(
-                f"features must have one element per importance, {n} in total; got "
-                f"{len(self.features)}."
+                f"features must contain {n} elements, one per importance; got {len(self.features)}."
             )
         self.measure, self.n_repeats = measure, n_repeats
 
@@ -99,8 +98,6 @@ class FeatureImportanceDisplay(Display):
 
         Parameters
         ----------
-        max_features : int or None, default=20
-            Maximum number of features to draw, the most important first. None: all features.
         **kwargs : dict
             Keyword arguments passed to matplotlib's ``barh``.
         """
@@ -133,10 +130,6 @@ class FeatureImportanceDisplay(Display):
         measure : Measure or str, optional
             The measure, which selects a result if `importances` contains several measures; by
             default the first.
-        max_features : int or None, default=20
-            Maximum number of features to draw, the most important first. None: all features.
-        **kwargs : dict
-            Keyword arguments passed to matplotlib's ``barh``.
         """
         cls._need_matplotlib("from_importances")
         check_most(max_features, "max_features")
@@ -172,21 +165,13 @@ class FeatureImportanceDisplay(Display):
         ----------
         estimator : estimator
             Fitted ranker, regressor or classifier.
-        X : array-like, sparse matrix or frame of shape (n, n_columns)
-            Documents.
-        y : array-like of shape (n,)
-            Grades ≥ 0.
         qid : array-like of shape (n,), optional
-            Query of each row. It is optional if the estimator is a `QueryRanker` that names a
-            column of X.
+            Query id of each row. May be omitted if the estimator is a `QueryRanker` whose `qid`
+            names a column of X.
         measure : Measure or str, default="ndcng@10"
             The measure that decreases when an important feature is permuted.
         n_repeats, within_queries, response_method, n_jobs, random_state
-            As for `skgraded.inspection.permutation_importance`.
-        max_features : int or None, default=20
-            Maximum number of features to draw, the most important first. None: all features.
-        **kwargs : dict
-            Keyword arguments passed to matplotlib's ``barh``.
+            As in `skgraded.inspection.permutation_importance`.
         """
         cls._need_matplotlib("from_estimator")
         check_most(max_features, "max_features")
@@ -223,7 +208,7 @@ class FeatureImportanceDisplay(Display):
 
 
 def _parts_of(importances, measure):
-    """Convert importances in any supported form to the parameters of the class."""
+    """Convert importances in any supported format to the parameters of the class."""
     first = next(iter(importances.values()), None) if isinstance(importances, Mapping) else None
     if isinstance(first, Mapping) and "importances_mean" in first:
         measure = _selected(measure, list(importances))
@@ -252,7 +237,7 @@ def _parts_of(importances, measure):
     if values.ndim not in (1, 2) or values.size == 0:
         raise ValueError(
             "importances must be a mapping of features to importances, or an array of shape "
-            f"(n_features,) or (n_features, n_repeats); got the shape {values.shape}."
+            f"(n_features,) or (n_features, n_repeats); got shape {values.shape}."
         )
     if values.ndim == 1:
         return {"importances_mean": values, "features": features, "measure": measure}
@@ -263,12 +248,12 @@ def _parts_of(importances, measure):
 
 
 def _selected(measure, known):
-    """Return the name of the selected measure, by default the first known name."""
+    """Return the name of the selected measure, which defaults to the first known name."""
     if measure is None or measure in known:
         return known[0] if measure is None else measure
     name = as_measure(measure).name
     if name not in known:
-        raise ValueError(f"measure is {name}, but importances contains {', '.join(known)}.")
+        raise ValueError(f"importances lacks the measure {name}; it contains {', '.join(known)}.")
     return name
 
 
@@ -277,7 +262,7 @@ def _finite(values, name, n=None):
     array = column(values, name, n, "importances_mean")
     bad = np.flatnonzero(~np.isfinite(array))
     if len(bad):
-        raise ValueError(f"{name} must be finite: row {bad[0]} is {array[bad[0]]}.")
+        raise ValueError(f"{name} must be finite; got {array[bad[0]]} for row {bad[0]}.")
     return array
 
 

@@ -23,12 +23,12 @@ MARKERS = "os^Dv*Pph8"
 class IntervalDisplay(NamedDisplay):
     r"""Forest plot of means or mean differences with their intervals.
 
-    Each row is a system; measures differ by color and marker. For a single system, each row is a
-    measure. Rows are sorted by the first measure, in descending order. In comparisons, points are
-    filled for significant differences and hollow otherwise.
+    Each row is a system; color and marker distinguish the measures. For a single system, each row
+    is a measure. Rows are sorted by the first measure, in descending order. In comparisons, points
+    are filled if the difference is significant and hollow otherwise.
 
-    Create it with `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
-    The height of a new figure depends on the number of rows.
+    Create a display with `from_evaluations`, `from_comparison`, `from_predictions` or
+    `from_estimator`. The height of a new figure depends on the number of rows.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class IntervalDisplay(NamedDisplay):
     n_queries, n_undefined : array-like of int, optional
         Number of queries for each mean or in total, and the number of undefined queries among them.
     significant : array-like of shape (n_systems, n_measures), optional
-        Whether each difference is significant. None: all points are filled.
+        Whether each difference is significant. By default, all points are filled.
 
     Attributes
     ----------
@@ -97,7 +97,8 @@ class IntervalDisplay(NamedDisplay):
         for argument, end in (("low", self.low), ("high", self.high)):
             if end.shape != self.means.shape:
                 raise ValueError(
-                    f"{argument} must have the shape {self.means.shape} of means; got {end.shape}."
+                    f"The shape of {argument} must match the shape of means, "
+                    f"{self.means.shape}; got {end.shape}."
                 )
         self.significant = None
         if significant is not None:
@@ -143,7 +144,7 @@ class IntervalDisplay(NamedDisplay):
             for measure in shown:
                 if measure not in report.per_query:
                     raise ValueError(
-                        f"{argument} lacks the measure {measure}; it has "
+                        f"Argument {argument} does not contain the measure {measure}; it contains "
                         f"{', '.join(report.per_query)}. Use the same measures for all systems."
                     )
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
@@ -170,10 +171,9 @@ class IntervalDisplay(NamedDisplay):
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
 
-        Without a baseline, each row is a pair of systems, with the better system (by the first
-        measure) first. If there are more than 24 pairs, the best system is used as the baseline for
-        all other systems. At most the best 24 systems are drawn. The intervals are those in the
-        table of the comparison.
+        Without a baseline, each row is a pair of systems. The better system of the pair (by the
+        first measure) is named first. With more than 24 pairs, only pairs with the best system are
+        drawn, at most 24. The intervals are the same as in the table of the comparison.
         """
         cls._need_matplotlib("from_comparison")
         _systems.check_comparison(comparison)
@@ -210,7 +210,7 @@ class IntervalDisplay(NamedDisplay):
         level: float = 0.95,
         **kwargs: Any,
     ) -> Self:
-        """Compute and plot means and intervals for the scores of one or more systems.
+        """Plot means and intervals, computed from the scores of one or more systems.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class IntervalDisplay(NamedDisplay):
         self._write_around([what, ", ".join(filter(None, [intervals, self._counted_queries()]))])
 
     def _draw_rows(self, tables, series, settings):
-        """Draw the points and intervals of each series, with row i at y = i."""
+        """Draw the points and intervals of each series; row i is at y = i."""
         self.points_: list[Any] = []
         self.hollow_: list[Any] = []
         self.intervals_: list[Any] = []
@@ -259,9 +259,8 @@ class IntervalDisplay(NamedDisplay):
         for i, name in enumerate(series):
             y = np.arange(len(means[i])) + 0.7 * ((i + 0.5) / len(series) - 0.5)
             style = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 6}
-            label = {} if name is None else {"label": legend_name(name)}
-            color = {"color": self._color(first + i)}
-            self.points_ += self.ax_.plot(means[i], y, **{**label, **color, **style, **settings})
+            look = {"label": name and legend_name(name), "color": self._color(first + i)}
+            self.points_ += self.ax_.plot(means[i], y, **look | style | settings)
             color = self.points_[-1].get_color()
             if significant is not None:
                 face = self.ax_.get_facecolor()
@@ -272,7 +271,7 @@ class IntervalDisplay(NamedDisplay):
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
     def _explain_points(self):
-        """Add legend entries for filled and hollow points, if they are drawn."""
+        """Add legend entries for filled and hollow points if such points are drawn."""
         if self.significant is None:
             return
         known = self.ax_.get_legend_handles_labels()[1]
@@ -286,9 +285,9 @@ class IntervalDisplay(NamedDisplay):
 
 
 def _drawn_rows(comparison, measures):
-    """Return the rows to draw per pair and measure, the common baseline, and a note.
+    """Return the rows to draw for each pair and measure, the common baseline, and a note.
 
-    The baseline is None if pairs have no common baseline. The note states which systems are drawn.
+    The baseline is None if the pairs share no baseline. The note states which systems are drawn.
     """
     rows = comparison.shown_rows()
     pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}

@@ -1,4 +1,4 @@
-"""Validation of Display input: systems, their names and scores, and reports."""
+"""Validation of the input of Displays: systems, their names and scores, and reports."""
 
 from collections.abc import Mapping
 
@@ -7,22 +7,22 @@ import numpy as np
 from skgraded._input.columns import check_scores, whole_number
 from skgraded._input.query_source import is_column
 from skgraded.judgments import check_judgments
-from skgraded.measures import Measure, as_measures
+from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import evaluated_name
 
 
 def systems_of(systems, name, argument):
-    """Return names (or None) and values for a mapping of systems or a single system."""
+    """Return the names (None if not given) and values of one system or a mapping of systems."""
     if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a str, because there is a single system; got {name!r}.")
         return None if name is None else [name], [systems]
     if name is not None:
-        raise ValueError(f"{argument} is a mapping, whose keys name the systems: omit name.")
+        raise ValueError(f"name must be None, because the keys of {argument} name the systems.")
     if not systems:
-        raise ValueError(f"{argument} is an empty mapping: give at least one system.")
+        raise ValueError(f"The mapping {argument} is empty: pass at least one system.")
     return [str(key) for key in systems], list(systems.values())
 
 
@@ -39,31 +39,29 @@ def judged(y_true, y_score, name, **truth):
 
 
 def evaluate_systems(y_true, y_score, name, measures, **truth):
-    """Evaluate scores; for a mapping of systems, return a dict of Evaluations."""
+    """Return the Evaluation of a system or, for a mapping of systems, a dict of Evaluations."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
-    evaluations = [
-        evaluate_judgments(as_measures(measures), judgments, values) for values in scores
-    ]
+    evaluations = [evaluate_judgments(measures, judgments, values) for values in scores]
     is_mapping = isinstance(y_score, Mapping)
     return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 
 
 def common_source(estimators):
-    """Return the query column that is specified by all estimators."""
+    """Return the query column or Series that all estimators specify."""
     first, *others = (getattr(model, "qid", None) for model in estimators)
     alike = (
         qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
     )
     if first is None or not all(alike):
         raise ValueError(
-            "from_estimator needs the query of each row: give qid or group, or estimators that all "
-            "name the same column of X, such as QueryRanker(…, qid='query_id')."
+            "from_estimator requires the query of each row: pass qid or group, or pass estimators "
+            "that all name the same column of X, such as QueryRanker(…, qid='query_id')."
         )
     return first
 
 
 def as_names(name, n_systems):
-    """Return the names as a list with one element per system, or None."""
+    """Return the names as a list with one element per system, or None if `name` is None."""
     if name is None:
         return None
     names = [name] if isinstance(name, str) else list(name)
@@ -73,17 +71,17 @@ def as_names(name, n_systems):
 
 
 def check_most(value, argument):
-    """Check the maximum number of systems or features to draw; None means no limit."""
+    """Validate the maximum number of systems or features to draw; None means no limit."""
     return None if value is None else whole_number(value, argument, 1)
 
 
 def systems_first(values, argument, shape):
-    """Reshape values, which may lack leading axes, to an array of shape (n_systems, *shape)."""
+    """Reshape values to shape (n_systems, *shape); leading axes of length 1 may be missing."""
     array = np.asarray(values, dtype=float)
     full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
     if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
         wanted = ", ".join(map(str, ("n_systems", *shape)))
-        raise ValueError(f"{argument} must have the shape ({wanted}); got {array.shape}.")
+        raise ValueError(f"{argument} must have shape ({wanted}); got {array.shape}.")
     return array.reshape(full)
 
 
@@ -91,15 +89,15 @@ def check_comparison(comparison):
     """Raise an error unless the argument is a Comparison without segments."""
     check_made_by("compare", comparison, Comparison, "comparison")
     if comparison.segments is not None:
-        raise ValueError("comparison has segments: call compare without the parameter by.")
+        raise ValueError("comparison must not have segments: call compare without by=.")
 
 
 def check_made_by(function, report, cls, argument):
-    """Raise an error unless the report is of the class that the function returns."""
+    """Raise an error unless `report` is an instance of `cls`, the type that `function` returns."""
     if not isinstance(report, cls):
         raise TypeError(
-            f"{argument} must be of type {cls.__name__}, made by {function}; got "
-            f"{type(report).__name__}."
+            f"Argument {argument} must be of type {cls.__name__}, as returned by {function}; "
+            f"got {type(report).__name__}."
         )
 
 
@@ -111,5 +109,5 @@ def measure_names(measures, known):
         measures = [measures]
     names = [evaluated_name(measure, known) for measure in measures]
     if not names:
-        raise ValueError("measures is empty: give at least one measure.")
+        raise ValueError("measures is empty: pass at least one measure.")
     return names

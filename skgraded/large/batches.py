@@ -14,19 +14,20 @@ from typing import Any
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
+from skgraded._input.tables import refuse_unknown
 from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
+from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
 
 # These constants affect speed and memory usage, but never the results.
-ROWS = 2**18  # rows; smaller batches are combined up to this size for speed
-MAX_ROWS_IN_MEMORY = 2**21  # rows; larger tables are written to disk before they are evaluated
-N_PIECES = 64  # number of pieces on disk if the number of rows is unknown
-ROWS_PER_PIECE = 2**20  # rows; a piece must fit in memory
-MAX_BYTES_OF_IDS = 2**24  # bytes; beyond this size, query ids are moved to disk
+ROWS = 2**18  # small batches are combined up to this number of rows, for speed
+MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
+N_PIECES = 64  # number of pieces on disk for tables with an unknown number of rows
+ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
+MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
 
 
 @documented(parts.PARAMETERS + parts.RETURNS)
@@ -42,30 +43,30 @@ def evaluate_batches(
     *,
     progress: bool = False,
 ) -> Summary | Summaries:
-    """Evaluate a table of any size in batches, on one machine.
+    """Evaluate a table of any size in batches on one machine.
 
     Parameters
     ----------
     batches : iterable of tables, str or Path
-        Arrow tables, Arrow batches, pandas frames or polars frames; or Parquet files: the path of a
-        file or folder, or a pattern such as ``"scores/*.parquet"``. Files are read in natural
-        order: ``part-2`` before ``part-10``.
+        Arrow tables, Arrow record batches, pandas frames or polars frames; or Parquet files: the
+        path of a file or folder, or a pattern such as ``"scores/*.parquet"``. Files are read in
+        natural order: ``part-2`` before ``part-10``.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 
     Raises
     ------
     ValueError, TypeError
-        On bad input; the message names the batch, and the row within it. With "clustered" and
-        "whole", also if a query is split; the message names the query.
+        If the input is invalid; the message names the batch and the row within it. Also if the rows
+        are not arranged as `partitioning` states; the message names a query.
     OSError
-        If the temporary file does not fit on the disk. The file is removed.
+        If the temporary file does not fit on the disk; the file is then removed.
 
     Notes
     -----
     With "clustered" and "whole", memory use grows by only 8 bytes per query. With "shuffle", tables
     with more than 2 million rows are written to a temporary file (in ``TMPDIR``), in pieces of
-    whole queries that are evaluated one by one. The file is about as large as the columns in
+    whole queries that are evaluated one by one. The file is about as large as the columns are in
     memory. With "whole", each batch or file must contain whole queries.
 
     Examples
@@ -92,25 +93,25 @@ def evaluate_batches(
 # Reading batches --------------------------------------------------------------------------------
 
 def _source(batches, job):
-    """Return pairs (name for errors, batch), and the total number of rows (None if unknown)."""
+    """Return (name, batch) pairs and the total number of rows (None if unknown)."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
         return _batches_of_files(paths, job), sum(map(_n_rows, paths))
     if hasattr(batches, "__len__") and hasattr(batches, "columns"):
         raise TypeError(
-            f"batches is a single {type(batches).__name__}: put it in a list, or use evaluate, "
-            "which also returns per-query values."
+            f"batches must be an iterable of tables; got a single {type(batches).__name__}. Pass "
+            "the table in a list, or use evaluate, which also returns per-query values."
         )
     if not isinstance(batches, Iterable):
         raise TypeError(
-            "batches must be an iterable of tables or the path of Parquet files; got "
+            "batches must be an iterable of tables or the path to Parquet files; got "
             f"{type(batches).__name__}."
         )
     return ((f"batch {i}", batch) for i, batch in enumerate(batches)), None
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[str]:
-    """Return the files that match a path, folder or pattern, in natural order of their names."""
+    """Return the files that match a path, folder or pattern, sorted by name in natural order."""
     path = os.fspath(path)
     matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
     files = {
@@ -133,8 +134,8 @@ def _in_folder(folder):
         first = seen.setdefault(os.path.realpath(inside), inside)
         if first != inside:
             raise ValueError(
-                f"{inside} links to a folder that is already read as {first}: pass a pattern that "
-                "matches each file once."
+                f"Folder {inside} is a link to a folder that has already been read as {first}: "
+                "pass a pattern that matches each file only once."
             )
         folders[:] = [name for name in folders if name[0] not in "._"]
         yield from (
@@ -153,7 +154,7 @@ def _opened(path):
     from pyarrow import ArrowException, parquet
 
     try:
-        # Arrow's read-ahead threads may abort the process at exit (apache/arrow#34314).
+        # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
         with parquet.ParquetFile(path, pre_buffer=False) as file:
             yield file
     except (ArrowException, OSError) as error:
@@ -161,9 +162,7 @@ def _opened(path):
 
 
 def _batches_of_files(paths, job):
-    """Yield record batches from each file, or one table per file with "whole"."""
-    from skgraded._input.arrow import refuse_unknown
-
+    """Yield the record batches of each file or, for partitioning="whole", one table per file."""
     for path in paths:
         with _opened(path) as file:
             refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
@@ -177,7 +176,7 @@ def _batches_of_files(paths, job):
 
 
 def _cleaned(batches, job, show):
-    """Yield each nonempty batch as a validated table, with the name of the batch for errors."""
+    """Yield the name and the validated table of each nonempty batch."""
     first: Any = None
     for place, batch in batches:
         table = parts.clean(batch, job, place)
@@ -187,8 +186,8 @@ def _cleaned(batches, job, show):
         first = first or id_type
         if id_type != first:
             raise TypeError(
-                f"In {place}: qid has type {id_type}, but had type {first} in earlier batches. "
-                "Use the same type in all batches."
+                f"qid must have the same type in all batches; got {id_type} in {place}, but "
+                f"{first} in earlier batches."
             )
         show(table.num_rows)
         yield place, table
@@ -197,11 +196,11 @@ def _cleaned(batches, job, show):
 # Contiguous queries ------------------------------------------------------------------------------
 
 def _in_order(batches, job, show):
-    """Evaluate tables of whole queries, with 8 bytes per query in memory and query ids on disk."""
+    """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
     is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result.of(parts.measure_together(None, job), job)
-    starts: list[int] = []  # file offset of the query ids of each table
+    starts: list[int] = []  # position of each table's query ids in the file
     with tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS) as file:
         def ids_of(i):
             file.seek(starts[i])
@@ -211,13 +210,13 @@ def _in_order(batches, job, show):
             measured = parts.measure_together(table, job, place, is_clustered)
             total.add(Result.of(measured, job), job)
             starts.append(file.tell())
-            with _disk_errors("the query ids were written"):
+            with _disk_errors("writing query ids"):
                 pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
         return total.finished(job, ids_of)
 
 
 def _clustered(batches, job, show):
-    """Yield tables of whole queries, moving the last query of each table to the next table."""
+    """Yield tables of whole queries by moving the last query of each table to the next table."""
     from skgraded._input.arrow import first_of_last
 
     rest, place = None, ""
@@ -234,7 +233,7 @@ def _clustered(batches, job, show):
 # Rows in any order -------------------------------------------------------------------------------
 
 def _shuffled(batches, n_rows, job, show):
-    """Evaluate rows in any order, either in memory or, for many rows, from pieces on disk."""
+    """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
     with closing(_Pieces(n_rows)) as pieces:
         for _, tables in parts.gathered(_cleaned(batches, job, show), MAX_ROWS_IN_MEMORY):
             table = parts.joined(tables)
@@ -252,19 +251,19 @@ class _Pieces:
 
     def __init__(self, n_rows):
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
-        self._places: list = [[] for _ in range(n)]  # (offset, size) of each block, per piece
+        self._places: list = [[] for _ in range(n)]  # offset and size of each block
         self.file: Any = None  # created by the first write
 
     def close(self):
         """Close and remove the file."""
         if self.file is not None:
-            with suppress(OSError):  # closing retries a failed write
+            with suppress(OSError):  # closing repeats a failed write
                 self.file.close()
 
     def write(self, table):
         """Append the rows of a validated table to the pieces."""
         numbers, rows = packed(table, len(self._places))
-        with _disk_errors("partitioning='shuffle' wrote rows"):
+        with _disk_errors("writing rows for partitioning='shuffle'"):
             if self.file is None:
                 self.file = tempfile.TemporaryFile(prefix="skgraded-")
             for number, row in zip(numbers, rows, strict=True):
@@ -286,12 +285,12 @@ class _Pieces:
 
 @contextmanager
 def _disk_errors(action):
-    """Extend the messages of disk errors with what was being written and how to avoid the error."""
+    """Extend a disk error: state what was being written and how to avoid the error."""
     try:
         yield
     except OSError as error:
         raise OSError(
-            error.errno, f"{os.strerror(error.errno or 5)}, while {action} to "
-            f"{tempfile.gettempdir()}: set TMPDIR to a folder on a larger disk, or sort the rows "
-            "by query and use partitioning='clustered'"
+            error.errno, f"Error while {action} to {tempfile.gettempdir()}: "
+            f"{os.strerror(error.errno or 5)}. Set TMPDIR to a folder on a larger disk, or sort "
+            "the rows by query and use partitioning='clustered'."
         ) from None

@@ -1,4 +1,4 @@
-"""Evaluation of Dask DataFrames: workers evaluate the partitions, and the results are merged."""
+"""Evaluation of Dask DataFrames: workers evaluate partitions, and the results are merged."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from skgraded._input.needs import needs
 from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
+from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
     import dask.dataframe as dd
@@ -27,7 +27,7 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-MERGE_SIZE = 16  # results that one task merges
+MERGE_SIZE = 16  # number of results merged by each task
 
 
 @documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
@@ -80,7 +80,7 @@ def evaluate_per_query(
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
 ) -> dd.DataFrame:
-    """Compute the per-query values of a Dask DataFrame lazily.
+    """Compute per-query values for a Dask DataFrame lazily.
 
     Parameters
     ----------
@@ -89,11 +89,11 @@ def evaluate_per_query(
     Returns
     -------
     dask.dataframe.DataFrame
-        A lazy frame with one row per query. Its columns are ``query_id``, one per measure and, with
+        A lazy frame with one row per query. Its columns are ``query_id``, the measures and, with
         `sample_weight`, ``weight``. With "clustered" and "whole", the frame has an additional last
         partition, and computing it checks that no query is split. With "clustered", it contains
         the first and last queries of the other partitions; with "whole", it is empty. Ids that are
-        dates become timestamps at midnight.
+        dates are converted to timestamps at midnight.
 
     Examples
     --------
@@ -131,12 +131,12 @@ def _dtype_of_ids(ddf, qid):
 
 
 def _values(measured, dtype):
-    """Return the per-query values of a part as a frame, with query ids of the given dtype."""
+    """Return the per-query values of a partition as a frame whose ids have the given dtype."""
     query_ids = measured.query_ids
     if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
         raise TypeError(
-            f"qid is categorical with ids such as {query_ids[0]!r}, but Dask treats unknown "
-            "categories as text: replace the column with ddf[qid].cat.as_known()."
+            f"qid is a categorical column with ids such as {query_ids[0]!r}, but Dask treats "
+            "unknown categories as text: replace the column with ddf[qid].cat.as_known()."
         )
     (evaluation,) = measured.evaluations.values()
     frame = evaluation.to_frame()
@@ -146,15 +146,15 @@ def _values(measured, dtype):
 
 
 def _values_at_edges(results, job, dtype):
-    """Check that no query is split; return the values of first and last queries as a frame."""
+    """Check that no query is split; evaluate the first and last queries of all partitions."""
     result = Result.merge(results, job)
-    # The mark of an integer is the integer itself; text cannot be recovered from its mark.
+    # An integer id is its own key, but text ids cannot be recovered from their keys.
     ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
     return _values(result.measure_edges(job, ids_of), dtype)
 
 
 def _measured(ddf, job):
-    """Return tasks that evaluate the partitions or, with "shuffle", the shuffled rows."""
+    """Return tasks that evaluate the partitions or, for "shuffle", the shuffled rows."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
@@ -174,9 +174,9 @@ def _measured(ddf, job):
 
 @contextmanager
 def _name_unreadable_files(ddf, job):
-    """Raise an error that names the unreadable Parquet file, because Dask's error does not.
+    """Raise an error that names the unreadable Parquet file, because Dask's own error does not.
 
-    After an error, the files are read again to find the unreadable file.
+    If Dask raises an error, the files are read again to find the unreadable file.
     """
     try:
         yield
@@ -189,7 +189,7 @@ def _name_unreadable_files(ddf, job):
 
 
 def _files_of(ddf):
-    """Yield (Arrow fragment, common schema) for each Parquet file that a frame reads."""
+    """Yield (Arrow fragment, common schema) for each Parquet file that the frame reads."""
     for read in ddf.expr.find_operations(ReadParquet):
         info = read._dataset_info
         files = info["ds"].get_fragments() if "ds" in info else (
@@ -199,7 +199,7 @@ def _files_of(ddf):
 
 
 def _fault_of(file, schema, columns):
-    """Return an error message if a file cannot be read, otherwise None."""
+    """Return an error message if the file cannot be read, otherwise None."""
     try:
         names = file.physical_schema.names
         for name in set(columns).intersection(schema.names):
@@ -214,7 +214,7 @@ def _fault_of(file, schema, columns):
 
 
 def _packed(part, job, place, n):
-    """Validate a partition and split it into pieces in one task, to save memory."""
+    """Validate a partition and split it into pieces; a single task for both saves memory."""
     return _frame_of(*packed(parts.clean(part, job, place), n))
 
 

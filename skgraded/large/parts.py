@@ -1,7 +1,7 @@
-"""Validation and evaluation of the parts of a large table.
+"""Validation and evaluation of a large table in chunks.
 
-All engines share this code. A part is a batch, or one partition of a frame. Error messages name the
-part and the position of the row within the part.
+All engines share this code. A chunk is a batch, a file, or a partition of a frame. Error messages
+state the chunk and the row within the chunk.
 """
 
 import pickle
@@ -11,43 +11,49 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import check_weights, column, grade_column, grades_as_given, one_of
+from skgraded._input.columns import (
+    check_weights,
+    choice_validator,
+    column,
+    grade_column,
+    grades_as_given,
+)
 from skgraded._input.words import plain_list
 from skgraded.judgments import Judgments
+from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.evaluating import check_unjudged_documents, values_by_query
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
 
 PARTITIONINGS = ("shuffle", "clustered", "whole")
-_check_partitioning = one_of("partitioning", PARTITIONINGS)
+_check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
-SPLIT = " are not contiguous in "  # in every message of `split_error`
-GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # columns of a clean table
+SPLIT = " are not contiguous in "  # appears in every message of `split_error`
+GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # validated columns
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
-    "qid": "give every row its id",
-    "y_score": "give documents that were not retrieved the score -inf",
-    "sample_weight": "give every row a weight",
-    "y_true": "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (no row)",
+    "qid": "fill in the missing ids",
+    "y_score": "use the score -inf for documents that were not retrieved",
+    "sample_weight": "fill in the missing weights",
+    "y_true": "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (exclude the rows)",
 }
 
 PARAMETERS = """
 y_true, qid : str
-    Names of the columns that contain the grades ≥ 0 and the query of each row. Query ids are
-    numbers, text or dates.
+    Names of the columns with the grades (≥ 0) and the query ids (numbers, text or dates).
 y_score : str, or list of str
     Name of the column with the system's scores, or a list of names to compare several systems.
 measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
     The measures to compute.
 sample_weight : str, optional
-    Name of the column of weights. The weight of a query is the mean weight of its rows.
+    Name of the column with weights. The weight of a query is the mean weight of its rows.
 partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-    How the rows are arranged. With "shuffle", in any order: the rows are first grouped by query,
-    which is always correct but slowest. With "clustered", the rows of a query are contiguous, but
-    may continue in the next part. With "whole", no query spans two parts. Both are verified.
+    How the rows are arranged. "shuffle" allows any order: the rows are first grouped by query,
+    which is always correct but slowest. "clustered" requires contiguous rows for each query, which
+    may continue in the next batch or partition. "whole" requires that each batch or partition
+    contains whole queries. Both requirements are verified.
 unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat grades that are null or NaN, as in `evaluate`.
 """
@@ -55,21 +61,21 @@ RETURNS = """
 Returns
 -------
 Summary
-    Equal to ``Summary.of(skgraded.evaluate(…))`` over all rows, for any number of parts. For
-    several systems, `Summaries`, which `compare` accepts.
+    Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned. For
+    several systems, a `Summaries`, which `compare` accepts.
 """
 RAISES = """
 Raises
 ------
 ValueError, TypeError
-    On bad input; the message names the partition, and the row within it. With "clustered" and
-    "whole", also if a query is split; the message names the query.
+    If the input is invalid; the message names the partition and the row within it. Also if the
+    rows are not arranged as `partitioning` states; the message names a query.
 """
 
 
 @dataclass(frozen=True)
 class Job:
-    """Settings of an evaluation, such as columns and measures; each worker receives a copy."""
+    """The settings of an evaluation, such as columns and measures; each worker receives a copy."""
 
     y_true: str
     y_score: tuple[str, ...]
@@ -93,7 +99,7 @@ class Job:
         return Summaries.of(evaluations)
 
     def merged(self, parts):
-        """Return the merged results of `summed` for all parts."""
+        """Merge the results of `summed` from all chunks."""
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
@@ -101,7 +107,7 @@ def check_job(
     y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents=None,
     shipped=True,
 ):
-    """Return a Job of checked arguments; if `shipped`, check that it can be pickled."""
+    """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
@@ -112,7 +118,7 @@ def check_job(
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
-            f"y_score must be a column name, or a list of two or more names; got {y_score!r}."
+            f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
     measures = tuple(as_measures(measures))
     partitioning = _check_partitioning(partitioning)
@@ -126,36 +132,36 @@ def check_job(
 
 
 def refuse_several(job):
-    """Raise a TypeError for a list of systems, in functions that return per-query values."""
+    """Raise a TypeError for several systems; called by functions that return per-query values."""
     if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
 def refuse_order_of_rows(job):
-    """Reject measures that depend on the row order, because engines do not preserve it."""
+    """Reject measures that depend on the row order, which the engines do not preserve."""
     for measure in job.measures:
         if getattr(measure, "ties", None) == "ordinal":
             raise ValueError(
-                f"{measure} ranks tied documents in row order, which the engine does not "
-                "preserve: use another ties=, or put whole queries into each partition and use "
-                "partitioning='whole'."
+                f"Measure {measure} ranks tied documents in row order, which the engine does not "
+                "preserve: choose another value for 'ties', or keep each query in one partition "
+                "and use partitioning='whole'."
             )
 
 
 @contextmanager
 def errors_in(place):
-    """Add the name of the part to error messages."""
+    """Add the name of the chunk to error messages."""
     try:
         yield
     except (ValueError, TypeError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"In {place}, where rows count from 0: {error}") from None
+        raise kind(f"In {place}, where rows are numbered from 0: {error}") from None
 
 
-# A clean table ---------------------------------------------------------------------------------
+# Validation ------------------------------------------------------------------------------------
 
 def clean(part, job, place):
-    """Return the checked columns of a part as an Arrow table; None if the part has no rows."""
+    """Return the validated columns of a chunk as an Arrow table, or None if there are no rows."""
     from skgraded._input import arrow
 
     with errors_in(place):
@@ -170,7 +176,7 @@ def clean(part, job, place):
 
 
 def _checked(table, job):
-    """Return the checked columns of a table as an Arrow table with standard column names."""
+    """Return the validated columns as an Arrow table with standard column names."""
     from skgraded._input import arrow
 
     grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
@@ -182,7 +188,7 @@ def _checked(table, job):
         )
     if job.sample_weight is not None:
         weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
-        if weights.any():  # other parts may have weight
+        if weights.any():  # all weights of a chunk may be 0
             weights = check_weights(weights, len(weights), "y_true")
         columns[WEIGHT] = weights
     return arrow.pa.table(columns)
@@ -191,7 +197,7 @@ def _checked(table, job):
 def _refuse_missing(table, job):
     """Raise a ValueError that names the column and the query of the first missing value.
 
-    The row number alone is not informative, because rows of a partition have no fixed order.
+    The row number alone is not informative, because the rows of a partition have no fixed order.
     """
     from skgraded._input.arrow import missing
 
@@ -207,13 +213,13 @@ def _refuse_missing(table, job):
             value = "null" if table[name][row].as_py() is None else "NaN"
             query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
             raise ValueError(
-                f"the column {name!r} ({argument}) is {value} in row {row}{query}: "
+                f"column {name!r} ({argument}) contains {value} in row {row}{query}: "
                 f"{FOR_MISSING[argument]}."
             )
 
 
 def _refuse_grades(grades, job):
-    """Raise the error of the first measure that does not support NaN or the highest grade."""
+    """If a measure rejects NaN grades or the highest grade, raise the error of this measure."""
     if job.unjudged_documents is not None:
         grades = np.nan_to_num(grades, nan=0.0)
     highest = Judgments(grades[[grades.argmax()]])  # NaN if any grade is NaN
@@ -221,12 +227,12 @@ def _refuse_grades(grades, job):
         try:
             measure.n_undefined(highest)
         except ValueError:
-            measure.n_undefined(Judgments(grades))  # names the row
+            measure.n_undefined(Judgments(grades))  # its error names the row
             raise
 
 
 def joined(tables):
-    """Concatenate validated tables, whose types may differ; return None if all are None."""
+    """Concatenate validated tables, whose column types may differ; return None if all are None."""
     from skgraded._input import arrow
 
     tables = [table for table in tables if table is not None]
@@ -238,7 +244,7 @@ def joined(tables):
         return arrow.pa.concat_tables(tables, promote_options="permissive")
     except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
         raise TypeError(
-            f"A column has different types in different parts, which cannot be combined: {error}"
+            f"Columns must have compatible types in all batches or partitions: {error}"
         ) from None
 
 
@@ -252,7 +258,7 @@ def _with_wide_grades(table):
 
 
 def gathered(parts, n_rows):
-    """Yield groups (places, tables) with at least `n_rows` rows; the last may be smaller."""
+    """Yield groups (places, tables) with at least `n_rows` rows; the last group may be smaller."""
     group: list = []
     n = 0
     for place, table in parts:
@@ -268,7 +274,7 @@ def gathered(parts, n_rows):
 # Measuring ---------------------------------------------------------------------------------------
 
 def no_queries(job):
-    """Return an Evaluation without queries for each system."""
+    """Return a dict that maps each system to an Evaluation without queries."""
     names = [measure.name for measure in job.measures]
     evaluation = Evaluation(
         np.empty(0, dtype=object),
@@ -280,21 +286,21 @@ def no_queries(job):
 
 
 def split_error(query, *places):
-    """Return the error for a query whose rows are not contiguous; `query` is None if unknown."""
+    """Return the error for a query whose rows are not contiguous; an unknown query is None."""
     places = tuple(dict.fromkeys(places))
     shown = str(query) if isinstance(query, np.generic) else repr(query)
     which = "a query" if query is None else f"query {shown}"
     return ValueError(
         f"The rows of {which} are not contiguous in {' and '.join(places)}. Use "
-        "partitioning='shuffle', or bring the rows of each query together."
+        "partitioning='shuffle', or group the rows of each query together."
     )
 
 
 def without_edges(table, place, in_order):
-    """Separate the first and last queries of a table (the edges); return other rows and edges.
+    """Split a table into the inner queries and the edges (the first and last queries).
 
-    With `in_order`, the rows of a query are contiguous. The edges are a copy, because a slice would
-    keep the whole table in memory and serialize it.
+    If `in_order`, the rows of each query must be contiguous. The edges are copied, because a
+    slice keeps the whole table in memory and is serialized together with the whole table.
     """
     from skgraded._input import arrow
 
@@ -312,12 +318,12 @@ def without_edges(table, place, in_order):
 
 
 class Measured(NamedTuple):
-    """Per-query values of a part, and the rows of queries that may continue in other parts."""
+    """Per-query values of a chunk, and the rows of queries that may continue in other chunks."""
 
     evaluations: dict[str, Evaluation]
     place: str | None  # None if the queries cannot be split
     edges: Any
-    id_type: str | None  # None without rows
+    id_type: str | None  # None if there are no rows
 
     @property
     def query_ids(self):
@@ -338,7 +344,7 @@ class Measured(NamedTuple):
 
 
 def measure_part(part, job, place, in_order=True):
-    """Evaluate the queries of a part; with "clustered", all but the first and the last query."""
+    """Evaluate the queries of a chunk; for "clustered", all except the first and last queries."""
     table, edges = clean(part, job, place), None
     is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
@@ -349,8 +355,8 @@ def measure_part(part, job, place, in_order=True):
 def measure_together(table, job, place=None, is_clustered=False, edges=None):
     """Evaluate a validated table, or None if there are no rows.
 
-    Without `place`, the table contains whole queries. If `is_clustered`, the rows of each query
-    must be contiguous.
+    If `place` is None, the table must contain whole queries. If `is_clustered`, the rows of each
+    query must be contiguous.
     """
     from skgraded._input import arrow
 
@@ -388,13 +394,13 @@ def id_type_of(table):
 
 
 def refuse_empty(sums, job):
-    """Return the sums; raise a ValueError if no query has a positive weight."""
+    """Return the sums, but raise a ValueError if no query has a positive weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:
-        raise ValueError("y_true is empty: there is nothing to measure.")
+        raise ValueError("y_true is empty: pass at least one row.")
     if job.sample_weight is not None and any(
         not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
-        raise ValueError("sample_weight is 0 in all rows: give at least one query a weight.")
+        raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
     return sums

@@ -1,4 +1,4 @@
-"""Shuffling of rows by query, which splits tables into pieces of whole queries."""
+"""Shuffling of rows by query: each table is split into pieces by the hash of the query id."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from skgraded.large.split_queries import refuse_other_types
 
 
 def packed(table, n):
-    """Split a table into n pieces by query; return the indices and bytes of nonempty pieces.
+    """Split a table by query into n pieces; return the indices and bytes of nonempty pieces.
 
-    Engines process each row separately, so a piece is sent as one row instead of thousands.
+    Engines process rows one by one, so each piece is sent as a single row.
     """
     from skgraded._input import arrow
 
@@ -28,7 +28,7 @@ def packed(table, n):
 
 
 def unpacked(pieces):
-    """Concatenate pieces (buffers of bytes) into one table; return None if there are none."""
+    """Concatenate pieces (buffers of bytes) into one table; return None if there are no pieces."""
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))

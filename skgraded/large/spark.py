@@ -19,10 +19,10 @@ from skgraded._input.columns import whole_number
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded.large import parts
+from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary
-from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from pyspark import keyword_only
@@ -40,7 +40,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
-ROWS_PER_BATCH = 4000  # rows; no limit in bytes is needed, because Spark 3 had none for 10,000 rows
+ROWS_PER_BATCH = 4000  # maximum number of rows per batch; such small batches need no limit in bytes
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -100,7 +100,7 @@ def evaluate_per_query(
     n_partitions: int | None = None,
     unjudged_documents: str | None = None,
 ) -> DataFrame:
-    """Compute the per-query values of a Spark DataFrame lazily.
+    """Compute per-query values for a Spark DataFrame lazily.
 
     Parameters
     ----------
@@ -112,9 +112,9 @@ def evaluate_per_query(
     Returns
     -------
     pyspark.sql.DataFrame
-        A lazy frame with one row per query. Its columns are ``query_id``, one per measure and, with
-        `sample_weight`, ``weight``. Bad input and split queries are reported by the job that
-        computes the frame; the message is at the end of Spark's error.
+        A lazy frame with one row per query. Its columns are ``query_id``, the measures and, with
+        `sample_weight`, ``weight``. Invalid input and split queries raise an error when the frame
+        is computed; the message is at the end of Spark's error.
     """
     job = parts.check_job(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
@@ -126,25 +126,22 @@ def evaluate_per_query(
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
     ])
-    id_type = _arrow_type(df.sparkSession, df.schema[qid].dataType)
+    null_id = F.lit(None).cast(df.schema[qid].dataType).alias("id")
+    no_ids = df.sparkSession.range(0).select(null_id).toArrow()  # does not start a job
+    id_type = no_ids.schema.types[0]
     return _mapped(pieces, partial(tasks.values, job=job, id_type=id_type), schema)
-
-
-def _arrow_type(spark, spark_type):
-    """Return the Arrow type for a Spark type in this session, without starting a job."""
-    return spark.range(0).select(F.lit(None).cast(spark_type).alias("id")).toArrow().schema.types[0]
 
 
 def _with_whole_queries(df, job, n_partitions, keeps_number):
     """Repartition the results of `tasks.cut` or `tasks.inside`, so that no query is split.
 
-    With "shuffle", the results are rows. Otherwise, they are per-query values, together with the
-    rows of queries that may continue in other partitions. Both come from one execution of the plan,
-    because a second execution may partition the rows differently.
+    For "shuffle", the results are rows. Otherwise, they are per-query values, together with the
+    rows of queries that may continue in other partitions. A single execution of the plan returns
+    values and rows, because a second execution may partition the rows differently.
     """
     _check_frame(df)
     if df.isStreaming:
-        raise ValueError("df is a streaming DataFrame: pass a static DataFrame.")
+        raise ValueError("df must be a static DataFrame; got a streaming DataFrame.")
     refuse_unknown(job.columns, df.columns)
     _check_local_workers(df.sparkSession)
     if job.partitioning != "whole":
@@ -158,13 +155,13 @@ def _with_whole_queries(df, job, n_partitions, keeps_number):
     labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
     pieces = _mapped(frame, partial(task, job=job, labels=labels), tasks.PIECES)
-    # Without a number of partitions, adaptive execution may combine partitions.
+    # Spark's adaptive execution may combine partitions unless their number is passed.
     return pieces.repartition(*[n] * keeps_number, F.col("piece"))
 
 
 @contextmanager
 def _batches_by_rows(spark):
-    """Limit Arrow batches only by their number of rows, in the jobs of this thread.
+    """In jobs of this thread, limit the size of Arrow batches only by the number of rows.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
     as long as the rest of the transfer to Python.
@@ -191,7 +188,7 @@ def _batches_by_rows(spark):
 def _labels(spark, n):
     """Return n numbers whose Spark hashes select the partitions 0, 1, …, n - 1 in a shuffle.
 
-    If Spark changed its hash, some pieces would share a partition, without effect on the results.
+    With another hash function, pieces could share a partition, but the results would be the same.
     """
     numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
     hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
@@ -219,7 +216,7 @@ def _mapped(frame, function, schema):
 # Python on the workers ---------------------------------------------------------------------------
 
 def _check_local_workers(spark):
-    """Raise an ImportError if the Python of local workers cannot run skgraded."""
+    """Raise an ImportError if local workers use a Python installation that cannot run skgraded."""
     context = getattr(spark, "sparkContext", None)
     if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
         return
@@ -230,7 +227,7 @@ def _check_local_workers(spark):
 
 @cache
 def _check_python(python):
-    """Raise an ImportError unless this Python has the same version and the required packages."""
+    """Raise an ImportError if the Python version differs or if required packages are missing."""
     code = (
         "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], "
         f"*[name for name in {WORKER_PACKAGES} if u.find_spec(name) is None])"
@@ -240,11 +237,11 @@ def _check_python(python):
             [python, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise _worker_error(f"{python} cannot be started ({type(error).__name__})") from None
+        raise _worker_error(f"executable {python} fails to run ({type(error).__name__})") from None
     if version != VERSION:
-        raise _worker_error(f"{python} is Python {version}, but this process runs {VERSION}")
+        raise _worker_error(f"{python} is Python {version}, but this process uses {VERSION}")
     if missing:
-        raise _worker_error(f"{python} does not have {', '.join(missing)}")
+        raise _worker_error(f"executable {python} cannot import {', '.join(missing)}")
 
 
 @contextmanager
@@ -262,7 +259,7 @@ def _worker_errors_in_one_line():
 def _worker_error(cause):
     return ImportError(
         f"Spark's Python workers cannot run skgraded: {cause}. Install skgraded[spark] for the "
-        "Python of the workers, or set PYSPARK_PYTHON before the session starts, for example to "
+        "workers' Python, or set PYSPARK_PYTHON before the session starts, for example to "
         f"{sys.executable}, which runs this process."
     )
 
@@ -270,7 +267,7 @@ def _worker_error(cause):
 # pyspark.ml --------------------------------------------------------------------------------------
 
 def _checked_text(value):
-    """Return the text of a measure, after checking that the measure can be parsed from it."""
+    """Return the text of a measure; raise an error if the text cannot be parsed."""
     as_measure(value)
     as_measure(str(value))  # raises an error if the measure contains a function
     return str(value)
@@ -281,8 +278,8 @@ class RankingEvaluator(
 ):
     """Evaluator for CrossValidator and TrainValidationSplit from ``pyspark.ml``.
 
-    By default, both split queries across folds, because they split rows. To keep queries whole, add
-    a column with `with_folds` and pass it as `foldCol` to CrossValidator.
+    These two classes split rows without regard to queries. To keep queries whole, add a fold column
+    with `with_folds` and pass its name to CrossValidator as `foldCol`.
 
     Parameters
     ----------
@@ -293,7 +290,7 @@ class RankingEvaluator(
     queryCol : str, default="query"
         The column of query ids.
     metricName : str, default="ndcg@10"
-        The measure, as text.
+        The measure as text.
 
     Examples
     --------
@@ -349,7 +346,7 @@ class RankingEvaluator(
         return self.getOrDefault(self.metricName)
 
     def isLargerBetter(self) -> bool:
-        """Return True: higher values of every measure are better."""
+        """Return True, because for every measure, higher values are better."""
         return True
 
     def _evaluate(self, dataset):
@@ -364,8 +361,8 @@ def with_folds(
 ) -> DataFrame:
     """Add a fold column that keeps queries whole, for CrossValidator's `foldCol`.
 
-    Without this column, CrossValidator splits rows. Models are then scored on queries that they
-    were fitted on, and the most overfitted model may be selected.
+    Without this column, CrossValidator splits queries across folds. Models are then scored on
+    queries on which they were fitted, so the most overfitted model may be selected.
 
     Parameters
     ----------
@@ -388,7 +385,7 @@ def with_folds(
     _check_frame(df)
     refuse_unknown([queryCol], df.columns)
     if foldCol.lower() == queryCol.lower():
-        raise ValueError(f"foldCol must not be queryCol; both are {queryCol!r}.")
+        raise ValueError(f"foldCol and queryCol must be different columns; both are {queryCol!r}.")
     numFolds = whole_number(numFolds, "numFolds", 2)
     hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
     return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))

@@ -1,7 +1,7 @@
 """Functions that Spark's Python workers run on the Arrow batches of a partition.
 
-This module is separate from `spark.py` so that workers do not import pyspark.ml. Importing it takes
-0.4 seconds of CPU time, nearly as long as all other imports together.
+This module is separate from `spark.py` so that workers do not import pyspark.ml. This import would
+take 0.4 seconds of CPU time, nearly as long as all other imports together.
 """
 
 import gc
@@ -18,40 +18,40 @@ from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import refuse_split
 
-# One row per piece: pickled per-query values, rows as bytes, or a pickled error.
+# Each record describes one piece; exactly one of `measured`, `rows` and `error` is not null.
 PIECES = "piece int, measured binary, rows binary, error binary"
-SUMS = "sums binary"  # one row per partition, with its pickled Summary or error
+SUMS = "sums binary"  # one value per partition: a pickled Summary or a pickled error
 FILES_ADVICE = (
     "If the rows come from sorted files, Spark may have combined small files in a different order: "
     "set spark.sql.files.openCostInBytes to 1073741824 before reading, so that each file has its "
     "own partition."
 )
-ROWS = 2**18  # maximum number of rows that are split into pieces at once
-ROWS_PER_PIECE = 2**13  # mean number of rows; keeps batches of pieces below Arrow's limit of 2 GB
+ROWS = 2**18  # maximum number of rows that are split into pieces in one step
+ROWS_PER_PIECE = 2**13  # average number of rows per piece; keeps batches below Arrow's 2 GB limit
 
 
 def run(function, batches):
-    """Apply a function to the batches of a partition and yield its results."""
+    """Apply a function to the batches of a partition and yield the results of the function."""
     yield from function(batches)
     _freeze_modules()
 
 
 @cache
 def _freeze_modules():
-    """Exclude all objects that currently exist in a worker from garbage collection.
+    """Exclude all current objects of a worker from garbage collection.
 
-    PySpark collects garbage after each task, which can take longer than evaluating a partition.
+    PySpark collects garbage after each task; this can take longer than the evaluation.
     """
     gc.collect()
     gc.freeze()
 
 
 def _part():
-    return TaskContext.get().partitionId()  # type: ignore[union-attr]  # only called in tasks
+    return TaskContext.get().partitionId()  # type: ignore[union-attr]
 
 
 def cut(batches, job, labels):
-    """Split the rows of a partition into pieces numbered by `labels`, or yield the first error."""
+    """Yield the rows of a partition in pieces numbered by `labels`, or the first error."""
     part, first, is_good = _part(), 0, True
     n_rows = min(ROWS, ROWS_PER_PIECE * len(labels))
     for _, group in parts.gathered(enumerate(batches), n_rows):
@@ -71,7 +71,7 @@ def cut(batches, job, labels):
 
 
 def inside(batches, job, labels):
-    """Evaluate a partition; yield per-query values, and rows of queries that may be incomplete."""
+    """Evaluate a partition; yield per-query values, and the rows of possibly incomplete queries."""
     part, batches = _part(), list(batches)
     if not batches:
         return
@@ -101,7 +101,7 @@ def _pieces(numbers, **columns):
 
 
 def _evaluations(batches, job):
-    """Check that no query is split; return the Evaluations of each piece of a partition."""
+    """Check that no query is split; return the Evaluations for each piece of a partition."""
     try:
         return _measured(batches, job)
     except ValueError as error:
@@ -121,14 +121,12 @@ def _measured(batches, job):
     measured = [pickle.loads(values) for values in table["measured"].drop_null().to_pylist()]
     rows = unpacked(buffers(table["rows"].drop_null()))
     measured.append(parts.measure_together(rows, job, parts.EDGES if measured else None))
-    refuse_split(
-        [(part.place, part.marks) for part in measured], lambda i: measured[i].query_ids
-    )
+    refuse_split([(part.place, part.marks) for part in measured], lambda i: measured[i].query_ids)
     return [part.evaluations for part in measured]
 
 
 def sums(batches, job):
-    """Yield a row with the pickled Summary of a partition, or with its pickled error."""
+    """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
         result: object = job.merged(map(job.summed, _evaluations(batches, job)))
     except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
@@ -137,7 +135,7 @@ def sums(batches, job):
 
 
 def values(batches, job, id_type):
-    """Yield the per-query values of a partition, with query ids of the Arrow type `id_type`."""
+    """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
     for (evaluation,) in map(dict.values, _evaluations(batches, job)):
         columns = {"query_id": pa.array(evaluation.query_ids.tolist(), id_type)}
         columns |= evaluation.per_query

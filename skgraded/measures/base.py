@@ -1,4 +1,4 @@
-"""Code shared by all measures: parameters, registry, and the computation of means from scores."""
+"""Base classes and registry of measures, parameter checks, and computation of mean values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, Plan, sum_quer
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
-Function = Callable[[np.ndarray], ArrayLike]  # a user's gain or discount
+Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
 TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 
 
@@ -38,12 +38,12 @@ def check_undefined(value: Any) -> float:
     if columns.is_finite_number(value) and value in (0, 1):
         return float(value)
     if isinstance(value, numbers.Real) and value != value:
-        return math.nan  # always the same object, so that tuples containing it compare equal
-    raise ValueError(f"undefined must be 0.0, 1.0 or nan; got {value!r}.")
+        return math.nan  # always the same nan object, so that tuples that contain it compare equal
+    raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {value!r}.")
 
 
 def call_checked(function, name, arguments, above_0=False):
-    """Call a user's function and check that it returns a finite number ≥ 0 (or > 0) per element."""
+    """Call a user's function; check that it returns finite values ≥ 0 (> 0 if `above_0`)."""
     result = function(arguments.copy())
     try:
         values = np.array(result, dtype=float, order="C")  # the function may reuse its array
@@ -51,21 +51,24 @@ def call_checked(function, name, arguments, above_0=False):
     except (TypeError, ValueError):
         good = False
     if not good or values.min() < 0 or (above_0 and values.min() == 0):
+        bound = "> 0" if above_0 else "≥ 0"
         raise ValueError(
-            f"{name} must return a finite number {'>' if above_0 else '≥'} 0 for each element of "
-            f"its argument; for {arguments!r} it returned {result!r}."
+            f"Function {name} must return a finite number {bound} for each element of its "
+            f"argument; for {arguments!r}, it returned {result!r}."
         )
     return values
 
 
 _CHECKS = {
     "k": _check_k,
-    "ties": columns.one_of("ties", TIES),
+    "ties": columns.choice_validator("ties", TIES),
     "undefined": check_undefined,
-    "threshold": columns.number("threshold", 0, optional=True),
-    "max_grade": columns.number("max_grade", 0, above=True, optional=True),
-    "gain": columns.one_of("gain", ("exp2", "linear"), or_callable=True),
-    "discount": columns.one_of("discount", ("log2", "letor"), or_callable=True),
+    "threshold": columns.number_validator("threshold", 0, optional=True),
+    "max_grade": columns.number_validator("max_grade", 0, above=True, optional=True),
+    "beta": columns.number_validator("beta", 0),
+    "persistence": columns.number_validator("persistence", 0, 1, below=True),
+    "gain": columns.choice_validator("gain", ("exp2", "linear"), or_callable=True),
+    "discount": columns.choice_validator("discount", ("log2", "letor"), or_callable=True),
 }
 
 
@@ -77,7 +80,7 @@ def _text(value):
 
 
 def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
-    """Return the name of a measure with these parameters, omitting default values."""
+    """Return the name of a measure, including all parameters that differ from their defaults."""
     shown = ",".join(
         f"{name}={_text(value)}"
         for name, value in parameters.items()
@@ -92,12 +95,12 @@ M = TypeVar("M", bound="Measure")
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def shared_fields(cls: type[M]) -> type[M]:
-    """Convert a class to a frozen dataclass whose fields are inherited by measures."""
+    """Convert a base class to a frozen dataclass whose fields are inherited by subclasses."""
     cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
-    cls.fields = first | fields | {"undefined": undefined}  # in the order that readers expect
+    cls.fields = first | fields | {"undefined": undefined}  # in the order shown to users
     return cls
 
 
@@ -105,11 +108,11 @@ def shared_fields(cls: type[M]) -> type[M]:
 
 @shared_fields
 class Measure:
-    """Base class of all measures: immutable objects that can be called as score functions.
+    """Base class for all measures: immutable objects that can be called as score functions.
 
-    The decorator `measure` registers a subclass, whose fields are its parameters. `_plan` returns
-    the sum that the kernel computes, or None if the measure implements `values`. `_undefined`
-    returns a boolean mask of the queries without a value.
+    `registered` adds a subclass to the registry; its fields are the measure's parameters. `_plan`
+    returns the plan of the sum that the kernel computes, or None if the measure implements
+    `values`. `_undefined` returns a boolean mask of the undefined queries.
     """
 
     undefined: float = 0.0
@@ -145,19 +148,19 @@ class Measure:
             The query of each row, with rows in any order. Without `qid` and `group`, all rows form
             one query.
         group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, in place of `qid`.
+            Sizes of consecutive queries, as an alternative to `qid`.
         sample_weight : array-like of shape (n,), optional
             The weight of a query is the mean weight of its rows.
 
         Returns
         -------
         float
-            nan if ``undefined=nan`` and no query with positive weight has a value.
+            The mean; nan if ``undefined=nan`` and no query with positive weight has a value.
 
         Raises
         ------
         ValueError, TypeError
-            For invalid input, before any computation. The error names the argument, row and value.
+            If the input is invalid. The message names the argument, the row and the value.
         """
         if not hasattr(y_score, "__len__"):
             columns.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
@@ -172,7 +175,7 @@ class Measure:
         qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
-        """Compute per-query values, in order of first appearance; parameters as for `__call__`.
+        """Compute per-query values, with queries in order of first appearance; see `__call__`.
 
         Returns
         -------
@@ -184,7 +187,7 @@ class Measure:
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
-        """Count the undefined queries; parameters as for `__call__`.
+        """Count the undefined queries; see `__call__` for the parameters.
 
         Returns
         -------
@@ -204,7 +207,7 @@ class Measure:
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
-        """Return the plan for the sum that the kernel computes for these Judgments; cached."""
+        """Return the plan of the sum that the kernel computes; the Judgments cache each plan."""
         def lay_out():
             self._check(judgments)
             return self._plan(judgments)
@@ -218,18 +221,18 @@ class Measure:
         raise NotImplementedError
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """Compute the values for defined queries, of shape (n_queries,), if there is no plan."""
+        """Compute per-query values; implemented only by measures without a plan."""
         raise NotImplementedError
 
     def _check(self, judgments):
-        """Raise an error if the Judgments contain a grade that the measure does not support."""
+        """Raise a ValueError if the Judgments contain a grade that the measure does not support."""
         if judgments.n_unknown and not self.accepts_unjudged:
             accepting = sorted(name for name, cls in MEASURES.items() if cls.accepts_unjudged)
             raise ValueError(
-                f"y_true must not be NaN: row {judgments.first_unknown} is nan. "
-                f"{type(self).__name__} needs the grade of every document. To evaluate, set "
-                "unjudged_documents='irrelevant' (grade 0) or 'drop' (no row), or use measures "
-                f"that accept NaN: {', '.join(accepting)}."
+                f"y_true must not contain NaN; got nan for row {judgments.first_unknown}. "
+                f"{type(self).__name__} requires a grade for every document. To evaluate anyway, "
+                "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
+                f"choose measures that accept NaN: {', '.join(accepting)}."
             )
 
     @property
@@ -238,7 +241,7 @@ class Measure:
 
     @cached_property
     def _key(self):
-        """The key for equality and hashing; callables are compared by identity."""
+        """Key for comparison and hashing; callables are compared by identity."""
         values = self._parameters.values()
         return (type(self), *(id(value) if callable(value) else value for value in values))
 
@@ -267,20 +270,20 @@ class Measure:
         for name, value in self._parameters.items():
             if callable(value) and "<" in getattr(value, "__qualname__", ""):
                 raise pickle.PicklingError(
-                    f"{self} cannot be pickled: its {name} is a lambda or a nested function. "
-                    "Define it with def at the top level of a module."
+                    f"Measure {self} cannot be pickled: its {name} is a lambda or a nested "
+                    "function. Define the function with def at the top level of a module."
                 )
         return partial(type(self), **self._parameters), ()
 
 
 def never_undefined(measure: Measure, judgments: Judgments) -> np.ndarray:
-    """Return False for each query: the `_undefined` of measures that are always defined."""
+    """Return a mask that is False for every query: the measure is always defined."""
     return np.zeros(judgments.n_queries, dtype=bool)
 
 
 @shared_fields
 class Ranked(Measure):
-    """Base class of measures with a cut-off and a tie rule."""
+    """Base class for measures with a cut-off and a tie rule."""
 
     k: int | None = dataclasses.field(default=None, kw_only=False)
     ties: str = "average"
@@ -291,31 +294,31 @@ class Ranked(Measure):
         super().__post_init__()
         if self.k == "mean" and not self._has_mean:
             raise ValueError(
-                f"k='mean' is for NDCG and NDCNG only; {type(self).__name__} does not support it."
+                f"k='mean' is supported only by NDCG and NDCNG, not by {type(self).__name__}."
             )
 
     def _depth(self, judgments):
-        """Return the number of ranks to use: k, but at most the size of the largest query."""
+        """Return the number of ranks to evaluate: k, but at most the size of the largest query."""
         return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
 
     def _sum(self, kind, values, judgments, discount=None, **settings):
-        """Plan a sum of this kind over ranks up to the cut-off, given one value per level."""
+        """Plan a sum over the ranks up to the cut-off; `values` contains one value per level."""
         return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
 
 
 # The registry ------------------------------------------------------------------------------------
 
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
-# Aliases in measure strings and the parameters that they set; P_{k} matches P_1, P_2, ….
+# Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
-# Descriptions that `measure` adds to class docstrings for undocumented parameters.
+# Default parameter descriptions, which `measure` adds to class docstrings that lack them.
 PARAMETERS = """
 k : int, optional
     The cut-off. None: all ranks, down to the last retrieved document.
 ties : {"average", "ordinal", "best", "worst"}, default="average"
     How tied documents are ordered. "average": the exact expectation over all their orders;
-    "ordinal": row order; "best", "worst": the order that is best or worst for the grades.
+    "ordinal": row order; "best", "worst": by descending or ascending grade.
 threshold : float, optional
     The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
 gain : {"linear", "exp2"} or callable, default="linear"
@@ -325,29 +328,29 @@ discount : {"log2", "letor"} or callable, default="log2"
     "log2": 1 / log2(i + 1); "letor": 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002).
     A callable receives an array of ranks, which start at 1; its values must not increase.
 max_grade : float, optional
-    The top of the grade scale. None: the top grade of each query; a number: the top grade of the
-    data set's scale.
+    The highest grade of the scale: a number for the entire data set, or None for the highest
+    grade of each query.
 undefined : {0.0, 1.0, nan}, default=0.0
-    The value of undefined queries; nan leaves them out of the mean.
+    The value used for undefined queries; nan excludes them from the mean.
 """
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
-def measure(
+def registered(
     *, aliases: Iterable[str] | Mapping[str, dict[str, Any]] = ()
 ) -> Callable[[type[M]], type[M]]:
-    """Register a measure class; raise a ValueError if another file already uses its name.
+    """Register a measure class; raise a ValueError if its name is already used in another file.
 
     The class becomes a frozen dataclass. Its name can be used in measure strings, is exported by
-    ``skgraded`` and is listed in the documentation. Descriptions of undocumented parameters are
-    added to its docstring. `aliases` are alternative names in measure strings; a mapping sets
-    parameters for each alias. A name may end with a parameter in braces: P_{k} matches P_10 and
-    sets k to 10.
+    ``skgraded`` and is listed in the documentation. If its docstring omits parameters, their
+    descriptions are added. `aliases` are alternative names in measure strings; a mapping also
+    contains the parameters that each alias sets. An alias may end with a parameter in braces: P_{k}
+    matches P_10 and sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
     def register(cls):
-        has_docstring = cls.__doc__ is not None  # None with python -OO, where dataclass adds one
+        has_docstring = cls.__doc__ is not None  # False with python -OO; dataclass adds a docstring
         cls = shared_fields(cls)
         if has_docstring:
             cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
@@ -374,7 +377,7 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
 
 
 def _is_new(cls):
-    """Return whether to register the class; raise a ValueError if another file uses its name."""
+    """Return whether the class is new; raise a ValueError if its name is used in another file."""
     registered = MEASURES.get(cls.__name__, cls).__module__
     if registered == cls.__module__:  # also if the module is reloaded
         return True
@@ -382,7 +385,7 @@ def _is_new(cls):
     files = {getattr(sys.modules.get(module), "__file__", module) for module in modules}
     if len(files) > 1:
         raise ValueError(
-            f"{registered} already defines a measure {cls.__name__}: choose another name."
+            f"Measure {cls.__name__} is already defined in {registered}: choose another name."
         )
     return False
 
@@ -392,7 +395,7 @@ def _is_new(cls):
 def score_queries(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[np.ndarray]:
-    """Compute per-query values of several measures, (n_queries,) each, sorting the scores once."""
+    """Compute per-query values of several measures, sorting the scores only once."""
     plans = [measure.plan(judgments) for measure in measures]
     scores = columns.score_column(y_score, judgments.n_rows)
     sums = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
@@ -403,14 +406,14 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        if measure._ends_at_1:  # values that equal 1 up to rounding are set to 1
+        if measure._ends_at_1:  # remove rounding errors near 1
             values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
         values[measure.undefined_queries(judgments)] = measure.undefined
     return all_values
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-    """Rank the scores once and compute all sums, shape (n_plans, n_queries); reject NaN scores."""
+    """Compute all sums, sorting the scores only once; raise a ValueError if a score is NaN."""
     sums = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(
         lambda first, last: sum_queries(
@@ -425,26 +428,24 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
-    """Return the weighted mean of the values that are not NaN; nan if none has positive weight."""
+    """Return the weighted mean without nan values; nan if no value has a positive weight."""
     counts = ~np.isnan(values)
     if weights is not None:
         counts &= weights > 0
     values = values[counts]
     if not len(values):
         return math.nan
-    # Avoid NumPy and BLAS, whose summation order depends on the processor and its threads.
+    # NumPy and BLAS are not used, because their summation order depends on processor and threads.
     if weights is None:
         mean = total(values) / len(values)
     else:
-        weights = weights[counts] / weights[counts].max()  # so that no sum overflows
+        weights = weights[counts] / weights[counts].max()  # prevents overflow
         mean = total(weights * values) / total(weights)
     return min(max(mean, float(values.min())), float(values.max()))  # rounding may exceed the range
 
 
-def mean_scores(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
-) -> list[float]:
-    """Compute weighted means of several measures over the queries, sorting the scores once."""
+def mean_scores(measures: list[Measure], judgments: Judgments, y_score: ArrayLike) -> list[float]:
+    """Compute the weighted mean of each measure over the queries, sorting the scores only once."""
     return [
         mean_over_queries(values, judgments.weights)
         for values in score_queries(measures, judgments, y_score)

@@ -1,4 +1,4 @@
-"""Rank correlations: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b, Spearman's ρ."""
+"""Rank correlations: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import field
 
 import numpy as np
 
-from skgraded._input.columns import number, one_of
+from skgraded._input.columns import choice_validator, number_validator
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Function, Measure, call_checked, score_queries
 from skgraded.measures.grades import n_relevant, relevant_levels
 
-CHECK_DISCOUNT = one_of("discount", ("linear", "log2", "exp2"), or_callable=True)
+CHECK_DISCOUNT = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
 def rank_weights(discount, ranks):
-    """Return 1/D(R) for distinct ranks R ≥ 2; for a callable, multiplied by the smallest D.
+    """Return 1/D(R) for distinct ranks R ≥ 2; if D is a callable, multiply by the smallest D(R).
 
-    EDRC depends only on ratios of weights, so this factor prevents overflow without changing EDRC.
+    Multiplying all weights by the smallest D(R) prevents overflow and does not change EDRC.
     """
     if discount == "linear":
         return np.reciprocal(ranks)
@@ -33,31 +33,30 @@ def rank_weights(discount, ranks):
 
 
 class _Correlation(Measure):
-    """Base class of measures that are defined for queries with at least two different grades."""
+    """Base class for measures that require at least two different grades per query."""
 
     def _undefined(self, judgments):
         return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
 
 
 def _ordered_pairs(values, n_pairs, judgments):
-    """Plan the share of correctly ordered pairs, counted at the document with the lower grade."""
+    """Plan a sum over correctly ordered pairs, each counted for its lower-graded document."""
     n_pairs = np.maximum(n_pairs, 1)
     return Plan(
         ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=1.0 / n_pairs, shift=0.0
     )
 
 
-@base.measure()
+@base.registered()
 class PairAccuracy(_Correlation):
-    r"""Pair accuracy: the share of pairs of different grades that the scores order correctly.
+    r"""Pair accuracy: the share of pairs with different grades that the scores order correctly.
 
-    The value is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs with r_i > r_j, where r are
-    the grades and s the scores for one query. It ranges from 0 to 1; a random order has the
-    expected value 1/2, and an ideal list scores 1. It equals (τ + 1) / 2 with τ = (concordant -
-    discordant) / pairs, computed from pairs with different grades. For grades 0 and 1, it equals
+    The value is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs with r_i > r_j, where r_i is
+    the grade and s_i the score of document i. Values range from 0 to 1; a random order has the
+    expected value 1/2, and an ideal list scores 1. Pair accuracy equals (τ + 1) / 2, where τ is
+    (concordant - discordant) / all pairs with different grades. For grades 0 and 1, it equals
     `AUC`, the measure used in BPR (Rendle et al. 2009, section 4.1.1). Documents that were not
-    retrieved are tied in last place. Pair accuracy is undefined for a query without two different
-    grades.
+    retrieved are tied in last place. Pair accuracy is undefined if all grades of a query are equal.
 
     See Also
     --------
@@ -71,7 +70,7 @@ class PairAccuracy(_Correlation):
 
     Examples
     --------
-    Grades 2, 1 and 0 make three pairs. One is in the right order, one is reversed, one is tied:
+    Grades 2, 1 and 0 form three pairs: one is in the correct order, one is reversed, one is tied.
 
     >>> import skgraded as sg
     >>> sg.PairAccuracy()([2, 1, 0], [3, 1, 3]), (1 + 0 + 0.5) / 3
@@ -86,12 +85,12 @@ class PairAccuracy(_Correlation):
         return _ordered_pairs(np.ones(len(counts)), n_pairs, judgments)
 
 
-@base.measure()
+@base.registered()
 class AUC(Measure):
-    r"""Area under the ROC curve: the share of pairs that rank the relevant document higher.
+    r"""Area under the ROC curve: the share of pairs in which the relevant document ranks higher.
 
     AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
-    irrelevant document j, where s are the scores for one query. It ranges from 0 to 1; a random
+    irrelevant document j, where s_i is the score of document i. It ranges from 0 to 1; a random
     order has the expected value 1/2, and an ideal list scores 1. Per-query values equal
     scikit-learn's ``roc_auc_score``. Documents that were not retrieved are tied in last place. AUC
     is undefined for a query without relevant documents or without irrelevant documents.
@@ -107,8 +106,8 @@ class AUC(Measure):
 
     Examples
     --------
-    Two relevant and two irrelevant documents make four pairs: two are in the right order, one is
-    reversed and one is tied.
+    Two relevant and two irrelevant documents form four pairs: two are in the correct order, one is
+    reversed, and one is tied.
 
     >>> import skgraded as sg
     >>> sg.AUC()([2, 0, 1, 0], [4, 3, 2, 2]), (2 + 0 + 0.5) / 4
@@ -123,12 +122,12 @@ class AUC(Measure):
         relevant = relevant_levels(judgments, self.threshold)
         irrelevant = ~relevant
         if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # irrelevant documents differ in grade; see `values`
+            return None  # if irrelevant documents differ in grade, `values` is used instead
         n_pairs = n_relevant(judgments, relevant) * n_relevant(judgments, irrelevant)
         return _ordered_pairs(irrelevant.astype(float), n_pairs, judgments)
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """Compute per-query values from Judgments with the grades 1 (relevant) and 0."""
+        """Compute per-query values after replacing grades with 1 (relevant) and 0 (irrelevant)."""
         binary = judgments.remember(("_binary", self.threshold), lambda: self._binary(judgments))
         if judgments.order is not None:
             scores = scores[judgments.order]
@@ -144,15 +143,15 @@ class AUC(Measure):
         return (n == 0) | (n == judgments.sizes)
 
 
-@base.measure()
+@base.registered()
 class TauAP(_Correlation):
     r"""AP correlation τ_ap (Yilmaz, Aslam, Robertson 2008; Ackerman & Chen 2011, eq. 3).
 
     τ_ap = 2/(N-1) Σ_{i=2..N} C(i)/(i-1) - 1, where i is a position in the system's list of the
-    query's N documents, and C(i) is the number of documents above i that the true order also ranks
-    above it. Documents with equal grades count 1/2. Values range from -1 to 1; an ideal list scores
-    1 if all grades differ. Documents that were not retrieved are tied in last place. τ_ap is
-    undefined for a query with a single document, or if all grades are equal.
+    query's N documents, and C(i) is the number of documents above i with a higher grade than the
+    document at i; equal grades count as 1/2. Values range from -1 to 1; an ideal list scores 1 if
+    all grades differ. Documents that were not retrieved are tied in last place. τ_ap is undefined
+    for a query with a single document, or if all grades are equal.
 
     Examples
     --------
@@ -172,19 +171,19 @@ class TauAP(_Correlation):
         )
 
 
-@base.measure()
+@base.registered()
 class EDRC(_Correlation):
-    r"""Expected discounted rank correlation with the preferences that grades imply.
+    r"""Expected discounted rank correlation with the preferences implied by grades.
 
     See Ackerman & Chen 2011, section 4. A document is preferred to all documents with lower grades.
-    Equal grades imply no preference, and neither does the grade NaN. R(v) is 1 for the top grade, 2
-    for the query's next lower grade, and so on. W(v) contains all documents except v and those that
-    v is preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is preferred to v, EP(v, w) is 1 if w has
-    the higher score, 0 if it has the lower score, and `prior` if the scores are equal. If no
-    preference is known, EP(v, w) is `prior`. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z =
-    Σ_{v: R(v)>1} #W(v)/D(R(v)). Values range from -1 to 1; an ideal list scores 1 if all
-    preferences are known. Documents that were not retrieved are tied in last place. EDRC is
-    undefined for a query without two different grades.
+    Equal grades and the grade NaN imply no preference. R(v) is 1 for the query's highest grade, 2
+    for the next lower grade, and so on. W(v) contains all documents except v and those that v is
+    preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is preferred to v, EP(v, w) is 1 if w has the
+    higher score, 0 if it has the lower score, and `prior` if the scores are equal. If no preference
+    is known, EP(v, w) is `prior`. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1}
+    #W(v)/D(R(v)). Values range from -1 to 1; an ideal list scores 1 if all preferences are known.
+    Documents that were not retrieved are tied in last place. EDRC is undefined for a query without
+    two different grades.
 
     Parameters
     ----------
@@ -213,14 +212,14 @@ class EDRC(_Correlation):
     discount: str | Function = field(default="linear", kw_only=False)
     prior: float = field(default=0.5, kw_only=False)
 
-    _own_checks = {"discount": CHECK_DISCOUNT, "prior": number("prior", 0, 1)}
-    accepts_unjudged = True  # no preferences for unjudged documents are known
+    _own_checks = {"discount": CHECK_DISCOUNT, "prior": number_validator("prior", 0, 1)}
+    accepts_unjudged = True  # preferences that involve unjudged documents are unknown
 
     def _plan(self, judgments):
         counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)
         weights = self._weights_of_levels(judgments)
         equal_or_unknown = judgments.by_level(judgments.sizes - n_known) + counts - 1
-        below = np.cumsum(counts) - counts  # lower-graded documents, counted from the first query
+        below = np.cumsum(counts) - counts  # counts of earlier queries are subtracted next
         below -= judgments.by_level(below[judgments.level_starts[:-1]])
         n_compared = judgments.by_level(judgments.sizes - 1) - below
         total = judgments.sum_levels(weights * counts * n_compared)
@@ -241,9 +240,9 @@ class EDRC(_Correlation):
 
 
 class _ByScipy(_Correlation):
-    """Base class of correlations that SciPy computes per query, in about 0.8 ms each."""
+    """Base class for correlations computed by SciPy, which takes about 0.8 ms per query."""
 
-    _function: str  # of scipy.stats
+    _function: str  # name of a function in scipy.stats
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         from scipy import stats  # slow to import
@@ -254,24 +253,24 @@ class _ByScipy(_Correlation):
         out = np.zeros(judgments.n_queries)
         for query in np.flatnonzero(~self.undefined_queries(judgments)):
             rows = slice(*judgments.starts[query : query + 2])
-            # Use ranks, because SciPy 1.11 treats the sum of inf and -inf as a missing value.
+            # Use ranks, because SciPy 1.11 reports a missing value if scores include inf and -inf.
             codes, ranks = judgments.codes[rows], np.unique(scores[rows], return_inverse=True)[1]
-            if ranks.max() > 0:  # constant scores have the value 0
-                by_rank = np.lexsort((ranks, codes))  # one order of rows gives the same bits
+            if ranks.max() > 0:  # otherwise, the value is 0
+                by_rank = np.lexsort((ranks, codes))  # makes rounding independent of row order
                 out[query] = correlation(codes[by_rank], ranks[by_rank]).statistic
         return out
 
 
-@base.measure()
+@base.registered()
 class KendallTau(_ByScipy):
-    r"""Kendall's τ_b of grades and scores (`scipy.stats.kendalltau`).
+    r"""Kendall's τ_b between grades and scores (`scipy.stats.kendalltau`).
 
     τ_b = (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P and Q are the numbers of concordant and
-    discordant pairs, and T and U the numbers of pairs tied only in the grades and only in the
-    scores. Values range from -1 to 1; the value is 0 if all scores are equal. Documents that were
-    not retrieved are tied in last place. τ_b is undefined for a query with a single document, or if
-    all grades are equal. SciPy takes about 0.8 ms per query, a thousand times as long as the other
-    measures.
+    discordant pairs. T is the number of pairs tied only in the grades, and U the number of pairs
+    tied only in the scores. Values range from -1 to 1; the value is 0 if all scores are equal.
+    Documents that were not retrieved are tied in last place. τ_b is undefined for a query with a
+    single document, or if all grades are equal. SciPy takes about 0.8 ms per query, a thousand
+    times as long as the other measures.
 
     Examples
     --------
@@ -283,14 +282,14 @@ class KendallTau(_ByScipy):
     _function = "kendalltau"
 
 
-@base.measure()
+@base.registered()
 class SpearmanRho(_ByScipy):
-    r"""Spearman's ρ of grades and scores (`scipy.stats.spearmanr`).
+    r"""Spearman's ρ between grades and scores (`scipy.stats.spearmanr`).
 
-    The correlation of the ranks, where equal values share their mean rank. Values range from -1 to
-    1; the value is 0 if all scores are equal. Documents that were not retrieved are tied in last
-    place. ρ is undefined for a query with a single document, or if all grades are equal. SciPy
-    takes about 0.8 ms per query, a thousand times as long as the other measures.
+    ρ is the correlation between the ranks; tied values receive their mean rank. ρ ranges from -1 to
+    1 and is 0 if all scores are equal. Documents that were not retrieved are tied in last place. ρ
+    is undefined for a query with a single document, or if all grades are equal. SciPy takes about
+    0.8 ms per query, a thousand times as long as the other measures.
 
     Examples
     --------

@@ -14,22 +14,22 @@ from skgraded._input.columns import check_scores, column, whole_number
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures.base import Measure, Ranked, mean_over_queries, score_queries
 from skgraded.measures.grades import divisors, of_tops
+from skgraded.measures.parsing import as_measures
 from skgraded.measures.precision import AP, MuAP
-from skgraded.measures.texts import as_measures
 
-DEEPEST = 100  # the last default cut-off
-TABLE_SIZE = 30_000_000  # numbers in the plans of one call (240 MB); affects only memory
+DEEPEST = 100  # the highest default cut-off
+TABLE_SIZE = 30_000_000  # maximum number of float64 values in the plans of a batch (240 MB)
 
 
 class ThresholdCurve(NamedTuple):
-    """The steps of a `threshold_curve`; each step ends at its threshold."""
+    """Steps of a `threshold_curve`; each step ends at a threshold."""
 
     thresholds: np.ndarray  # (n_thresholds,)
     average_precision: np.ndarray  # (n_thresholds,)
 
 
 class CutoffCurve(NamedTuple):
-    """The points of a `cutoff_curve`."""
+    """Points of a `cutoff_curve`."""
 
     cutoffs: np.ndarray  # (n_cutoffs,) of int
     values: np.ndarray  # (n_measures, n_cutoffs)
@@ -46,34 +46,34 @@ def threshold_curve(
     undefined: float = 0.0,
     relative: bool = True,
 ) -> ThresholdCurve:
-    r"""Compute mean average precision over the threshold t; the area under the curve is μMAP.
+    r"""Compute mean average precision for each threshold; the area under the curve is μMAP.
 
     A document is relevant if its grade is at least t, so AP^t for one query is constant between two
-    consecutive grades. μAP is the mean of AP^t for t uniform in (0, r_max], where r_max is the top
-    grade of the query (Scheel et al. 2011, eq. 4). Plotted over t / r_max, the area under the curve
-    is therefore μMAP.
+    consecutive grades. μAP is the mean of AP^t over (0, r_max], where r_max is the highest grade of
+    the query (Scheel et al. 2011, eq. 4). Therefore, the area under the curve of mean AP^t against
+    t / r_max is μMAP.
 
     Parameters
     ----------
     y_true, y_score, qid, group, sample_weight
-        As for a call of a measure, such as `AP`.
+        The same as for a measure such as `AP`.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
         How documents with equal scores are ordered; see `AP`.
     undefined : {0.0, 1.0, nan}, default=0.0
         AP^t for a query without a grade ≥ t; nan excludes the query from the mean at t.
     relative : bool, default=True
-        Whether thresholds are relative to the top grade of each query, t / r_max.
+        Whether to divide thresholds by the highest grade of each query: t / r_max.
 
     Returns
     -------
     ThresholdCurve
-        The named tuple (thresholds, average_precision). Thresholds are ascending and are the right
-        ends of the steps; the first step starts at 0.
+        The named tuple (thresholds, average_precision). Thresholds are in ascending order; each is
+        the right end of a step. The first step starts at 0.
 
     Raises
     ------
     ValueError, TypeError
-        For invalid input, before any computation; also if no grade is > 0 and ``relative=False``.
+        If the input is invalid, or if no grade is > 0 and ``relative=False``.
 
     See Also
     --------
@@ -93,8 +93,8 @@ def threshold_curve(
     measure._check(judgments)
     if not relative and judgments.levels.max() <= 0:
         raise ValueError(
-            "y_true has no grade above 0, so there are no thresholds. With relative=True, the "
-            "curve has the value of undefined queries."
+            "y_true contains no grade above 0, so the curve has no thresholds. Pass relative=True "
+            "to get a constant curve at the value used for undefined queries."
         )
     scores = check_scores(y_score, judgments.n_rows)
     values = _average_precision(judgments, scores, measure.ties)
@@ -102,7 +102,7 @@ def threshold_curve(
 
 
 def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
-    """Count the queries without a grade at or above each threshold, shape (n_thresholds,)."""
+    """Count, for each threshold, the queries whose grades are all below the threshold."""
     tops = judgments.top_grades
     return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
 
@@ -118,14 +118,14 @@ def cutoff_curve(
     cutoffs: ArrayLike | None = None,
     ties: str | None = None,
 ) -> CutoffCurve:
-    """Compute mean values of measures as functions of the cut-off, such as NDCG@n over n.
+    """Compute the means of measures for a range of cut-offs, such as NDCG@n for n from 1 to 100.
 
     Parameters
     ----------
     y_true, y_score, qid, group, sample_weight
-        As for a call of a measure, such as `NDCG`.
+        The same as for a measure such as `NDCG`.
     measures : Measure, str, or list of these, default=("ndcg", "ndcng")
-        Measures that accept a cut-off, passed without one.
+        Measures that accept a cut-off, but do not set it.
     cutoffs : array-like of int, optional
         Ascending cut-offs ≥ 1. None: 1, 2, … up to the size of the largest query, at most 100.
     ties : {"average", "ordinal", "best", "worst"}, optional
@@ -139,8 +139,7 @@ def cutoff_curve(
     Raises
     ------
     ValueError, TypeError
-        For invalid input, before any computation; also if a measure has no parameter `k`, or its
-        cut-off is already set.
+        If the input is invalid, a measure has no parameter `k`, or its cut-off is already set.
 
     See Also
     --------
@@ -172,8 +171,8 @@ def cutoff_curve(
 # AP over the threshold ---------------------------------------------------------------------------
 
 def _average_precision(judgments, scores, ties):
-    """Compute AP^t per query at each level above 0; the entry for grade 0 is 0."""
-    # The codes replace the grades, so threshold i is the i-th level above 0 of every query.
+    """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
+    # With level codes as grades, threshold i is the i-th level above 0 in every query.
     by_code = Judgments(judgments.codes, group=judgments.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
     if judgments.order is not None:
@@ -186,9 +185,9 @@ def _average_precision(judgments, scores, ties):
 
 
 def _mean_over_steps(judgments, values, relative, undefined):
-    """Return the thresholds where the mean over queries changes, and the mean below each.
+    """Return the thresholds at which the mean over queries changes, and the mean of each step.
 
-    Each per-query value applies from the next lower level up to its own level.
+    A query's value at its level t_i applies to all thresholds in the interval (t_{i-1}, t_i].
     """
     ends = judgments.levels
     if relative:
@@ -200,11 +199,11 @@ def _mean_over_steps(judgments, values, relative, undefined):
     weights = np.ones(judgments.n_queries) if weights is None else weights / weights.max()
 
     def sums_from(places, numbers):
-        # Summing from the highest threshold, which few queries reach, loses no digits.
+        # Sum from the highest threshold down, so that small sums do not lose digits.
         sums = np.bincount(places, numbers, minlength=len(thresholds))
         return np.cumsum(sums[:0:-1])[::-1]
 
-    # After the last step of a query, np.roll inserts the 0 from the next query's first level.
+    # For the last level of a query, np.roll inserts the value 0 of the next query's first level.
     drops = judgments.by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
     defined = sums_from(of_tops(at, judgments), weights)
@@ -218,29 +217,29 @@ def _mean_over_steps(judgments, values, relative, undefined):
 
 
 def _score_in_parts(measures, judgments, scores):
-    """Yield the per-query values of each measure, processing measures in batches to save memory."""
-    n_together = max(1, TABLE_SIZE // len(judgments.levels))  # memory only
+    """Yield the per-query values of each measure, computed in batches to save memory."""
+    n_together = max(1, TABLE_SIZE // len(judgments.levels))  # affects only memory use
     for i in range(0, len(measures), n_together):
-        # The copy caches the plans and is then deleted.
+        # Plans are cached in a temporary copy of the judgments; deleting the copy frees them.
         yield from score_queries(measures[i : i + n_together], copy(judgments), scores)
 
 
 def without_cutoff(measures, ties=None):
-    """Check that measures support a cut-off but do not set it; apply `ties` unless it is None."""
+    """Check that the measures accept a cut-off but do not set one. Set `ties` unless it is None."""
     uncut: list = as_measures(measures)
     for measure in uncut:
         if not isinstance(measure, Ranked):
-            raise ValueError(f"{measure} accepts no cut-off k, so it has no curve over k.")
+            raise ValueError(f"Measure {measure} does not accept a cut-off k, so it has no curve.")
         if measure.k is not None:
             raise ValueError(
-                f"Pass {measure} without its cut-off: the curve covers all cut-offs."
+                f"Pass measure {measure} without its cut-off: the curve covers all cut-offs."
             )
     return uncut if ties is None else [dataclasses.replace(m, ties=ties) for m in uncut]
 
 
 def check_cutoffs(cutoffs: ArrayLike) -> np.ndarray:
-    """Check that cut-offs are ascending whole numbers ≥ 1, and return them as an integer array."""
+    """Check that cut-offs are integers ≥ 1 in ascending order, and return them as an array."""
     whole = np.array([whole_number(n, "cutoffs", 1) for n in column(cutoffs, "cutoffs").tolist()])
     if (np.diff(whole) <= 0).any():
-        raise ValueError(f"cutoffs must be ascending; got {whole.tolist()}.")
+        raise ValueError(f"cutoffs must be in ascending order; got {whole.tolist()}.")
     return whole

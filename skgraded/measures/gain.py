@@ -15,14 +15,14 @@ from skgraded.measures.grades import LN2, SMALL, Gained, divisors, of_tops
 
 
 def _discounts(discount, depth):
-    """Return the discounts for ranks 1 to depth."""
+    """Return the discounts of the ranks from 1 to `depth`."""
     ranks = np.arange(1, depth + 1, dtype=float)
     if discount == "log2":
         return np.reciprocal(np.log2(ranks + 1))
     if discount == "letor":
         return np.reciprocal(np.log2(np.maximum(ranks, 2)))
     values = call_checked(discount, "discount", ranks)
-    # An ideal list is sorted by grade only if the discounts never increase.
+    # Sorting by grade yields the ideal ranking only if the discounts never increase with rank.
     if values[0] == 0 or (np.diff(values) > 0).any():
         raise ValueError(
             "discount must be positive at rank 1 and must not increase with the rank; got "
@@ -33,7 +33,7 @@ def _discounts(discount, depth):
 
 @shared_fields
 class _CumulatedGain(Gained):
-    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]  # Ranked lacks "mean"
+    k: int | Literal["mean"] | None = field(  # type: ignore[assignment]
         default=None, kw_only=False
     )
     gain: str | Function = "exp2"
@@ -55,13 +55,12 @@ class _CumulatedGain(Gained):
         return self._sum(LINEAR, gains, judgments, discount)
 
 
-@base.measure()
+@base.registered()
 class DCG(Gained):
-    r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without a divisor.
+    r"""Discounted cumulative gain (Järvelin & Kekäläinen 2002), without normalization.
 
-    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values are not
-    limited to the range from 0 to 1. A query with no grade > 0 has DCG 0, so `undefined` has no
-    effect.
+    DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values can exceed 1.
+    A query with no grade > 0 has DCG 0, so `undefined` has no effect.
 
     Parameters
     ----------
@@ -89,8 +88,8 @@ class DCG(Gained):
         if not np.isfinite(largest):
             grade = judgments.levels[np.argmax(gains)]
             raise ValueError(
-                f"DCG is too large for a float: y_true contains the grade {grade:g}, with gain "
-                f"{gains.max():g}. Use gain='linear' or NDCG."
+                f"DCG is too large for a float64: y_true contains the grade {grade:g}, whose gain "
+                f"is {gains.max():g}. Pass gain='linear', or use NDCG."
             )
         return self._sum(LINEAR, gains, judgments, discount)
 
@@ -103,21 +102,21 @@ class DCG(Gained):
     _undefined = base.never_undefined
 
 
-@base.measure(aliases={
-    "mean_ndcg": {"k": "mean"}, "ndcg_cut_{k}": {"gain": "linear"},  # the gain of trec_eval
+@base.registered(aliases={
+    "mean_ndcg": {"k": "mean"}, "ndcg_cut_{k}": {"gain": "linear"},  # as in trec_eval
 })
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. NDCG@k is DCG@k
-    divided by the DCG@k of the ideal order of all documents of the query. NDCG is undefined for a
-    query with no grade > 0.
+    divided by the DCG@k of the query's documents in ideal order. NDCG is undefined for a query with
+    no grade > 0.
 
     Parameters
     ----------
     k : int or "mean", optional
         The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, where N is the
-        number of documents of the query (LETOR's MeanNDCG, the paper's table 2).
+        number of documents of the query (MeanNDCG in LETOR, table 2 of the paper).
     gain : {"exp2", "linear"} or callable, default="exp2"
         "exp2": 2^r - 1; "linear": r. A callable receives an array of grades; its values must not
         decrease as grades increase.
@@ -131,27 +130,27 @@ class NDCG(_CumulatedGain):
     >>> round(sg.NDCG()(y_true, y_score), 2), round(sg.NDCG(k="mean")(y_true, y_score), 2)
     (0.55, 0.28)
 
-    If all scores are equal, the order of the rows does not matter:
+    If all scores are equal, the value does not depend on the order of the rows:
 
     >>> round(sg.NDCG()([1, 0], [5, 5]), 3), round((1 + 0.6309) / 2, 3)
     (0.815, 0.815)
     """
 
 
-@base.measure(aliases={"mean_ndcng": {"k": "mean"}})
+@base.registered(aliases={"mean_ndcng": {"k": "mean"}})
 class NDCNG(_CumulatedGain):
     r"""Normalized discounted cumulative normalized gain (Scheel et al. 2011, eq. 5).
 
-    NDCNG is the NDCG for the grades r_i / m_q, where m_q is the highest attainable gain for the
-    query, the top of the grade scale. The value therefore does not depend on the scale of the
-    grades. NDCNG is undefined for a query with no grade > 0.
+    NDCNG is the NDCG of the normalized grades r_i / m_q, where m_q is `max_grade` or, by default,
+    the highest grade of the query. Therefore, NDCNG does not depend on the scale of the grades.
+    NDCNG is undefined for a query with no grade > 0.
 
     Parameters
     ----------
     k : int or "mean", optional
-        As for `NDCG`; "mean": the mean of NDCNG@n over n.
+        The same as for `NDCG`; "mean" is the mean of NDCNG@n over n.
     gain : {"exp2", "linear"} or callable, default="exp2"
-        As for `NDCG`; a callable receives the normalized grades r / m_q.
+        The same as for `NDCG`; a callable receives the normalized grades r / m_q.
 
     Examples
     --------
@@ -173,11 +172,11 @@ class NDCNG(_CumulatedGain):
         if callable(self.gain):
             if (tops[small] < np.finfo(float).tiny).any():
                 raise ValueError(
-                    f"max_grade is {self.max_grade}, so large that some grades in y_true "
-                    "underflow: set it to the top of the data set's scale."
+                    f"max_grade={self.max_grade} is so large that some normalized grades "
+                    "underflow: set max_grade to the highest grade of the data set's scale."
                 )
         elif small.any():
-            # The gains of such small grades are linear up to rounding, so only their ratios matter.
+            # Such small gains are proportional to the grades, so only the ratios of grades matter.
             relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
             return np.where(judgments.by_level(small), SMALL * relative, normalized)
         return normalized

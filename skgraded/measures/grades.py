@@ -1,4 +1,4 @@
-"""Base classes of measures with a relevance threshold, a grade scale or a gain."""
+"""Base classes for measures with a relevance threshold, a grade scale or a gain."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from skgraded.measures.base import Function, Measure, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
-SMALL = 1e-200  # computations may lose digits if the top grade is below this value
+SMALL = 1e-200  # results may lose digits if the highest grade is below this value
 
 
 @shared_fields
 class Relevance(Measure):
-    """Base class of measures that are undefined for queries without relevant documents."""
+    """Base class for measures that are undefined for queries without relevant documents."""
 
     threshold: float | None = None
 
@@ -25,11 +25,11 @@ class Relevance(Measure):
 
 @shared_fields
 class Thresholded(Ranked, Relevance):
-    """Base class of measures with a relevance threshold, a cut-off and a tie rule."""
+    """Base class for measures with a relevance threshold, a cut-off and a tie rule."""
 
 
 class Graded(Ranked):
-    """Base class of graded measures, which are undefined for queries without a grade > 0."""
+    """Base class for graded measures, which are undefined for queries without a grade > 0."""
 
     def _check(self, judgments):
         super()._check(judgments)
@@ -41,36 +41,36 @@ class Graded(Ranked):
             grades = judgments.grades
             row = int(np.argmax(grades > top))
             raise ValueError(
-                f"max_grade is {max_grade}, but y_true has {grades[row]:g} in row {row}. "
-                "Set max_grade to the top of the data set's scale."
+                f"max_grade is {max_grade}, but y_true contains grade {grades[row]:g} in row "
+                f"{row}. Set max_grade to the highest grade of the data set's scale."
             )
 
     def _undefined(self, judgments):
         return judgments.top_grades <= 0
 
     def _tops(self, judgments):
-        """Return the top of the scale per level: `max_grade`, or the top grade of the query."""
+        """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
         max_grade = getattr(self, "max_grade", None)
         if max_grade is None:
             return judgments.by_level(judgments.top_grades)
         return judgments.on_scale(max_grade)
 
     def _normalized(self, judgments):
-        """Divide the grade of each level by the top of its scale."""
+        """Divide the grade of each level by the highest grade of its scale."""
         return judgments.levels / divisors(self._tops(judgments))
 
 
 class Gained(Graded):
-    """Base class of measures with the parameter `gain`, which maps grades to gains."""
+    """Base class for measures with the parameter `gain`, which maps grades to gains."""
 
     gain: str | Function
 
     def _gained_grades(self, judgments):
-        """Return the grades of all levels that are passed to the gain function."""
+        """Return the grade of each level, as passed to the gain function."""
         return judgments.levels
 
     def _gains(self, judgments):
-        """Compute gains relative to the top gain of each query; 0 if the top gain is 0."""
+        """Divide the gain of each level by the top gain of its query, unless the top gain is 0."""
         if self.gain == "exp2":
             return relative_exp2_gains(self._gained_grades(judgments), judgments)
         if self.gain == "linear":
@@ -85,12 +85,12 @@ class Gained(Graded):
             grades = self._gained_grades(judgments)
             gains = call_checked(self.gain, "gain", grades)
             falls = np.diff(gains) < 0
-            falls[judgments.level_starts[1:-1] - 1] = False  # from one query to the next
+            falls[judgments.level_starts[1:-1] - 1] = False  # steps between two queries may fall
             if falls.any():
                 i = int(np.argmax(falls))
                 raise ValueError(
                     f"gain must not decrease as grades increase: the gain of grade {grades[i]:g} "
-                    f"is {gains[i]:g}, the gain of grade {grades[i + 1]:g} is {gains[i + 1]:g}."
+                    f"is {gains[i]:g}, but the gain of grade {grades[i + 1]:g} is {gains[i + 1]:g}."
                 )
             return gains
 
@@ -103,8 +103,8 @@ class Gained(Graded):
         gains = self._called_gains(judgments)[judgments.level_starts[:-1]]
         if gains.any():
             raise ValueError(
-                f"In {type(self).__name__}, gain must return 0 for grade 0, which is irrelevant to "
-                f"every user; got {gains[gains > 0][:1]!r}."
+                f"In {type(self).__name__}, gain must return 0 for grade 0, because grade 0 means "
+                f"irrelevant; got {gains[gains > 0][:1]!r}."
             )
 
     def _undefined(self, judgments):
@@ -115,43 +115,43 @@ class Gained(Graded):
 
 
 def relevant_levels(judgments, threshold):
-    """Return a mask of relevant levels: grade ≥ threshold, or > 0 if `threshold` is None."""
+    """Return a mask of the levels with a grade ≥ `threshold` (> 0 if `threshold` is None)."""
     if threshold is None:
         return judgments.levels > 0
     return judgments.levels >= judgments.on_scale(threshold)
 
 
 def n_relevant(judgments, relevant):
-    """Return R_t, the number of relevant documents per query, of shape (n_queries,)."""
+    """Return R_t, the number of relevant documents in each query, as an array."""
     return judgments.sum_levels(judgments.counts * relevant)
 
 
 def relevant_weights(judgments, relevant, depth):
-    """Return 1 / min(R_t, depth) for relevant levels and 0 for other levels, shape (n_levels,)."""
+    """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, 0 for others."""
     n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
 def divisors(values):
-    """Replace 0 by 1, so that the values can be used as divisors."""
+    """Replace 0 with 1, so that the values can be used as divisors."""
     return np.where(values > 0, values, 1.0)
 
 
 def of_tops(per_level, judgments):
-    """Return the value at the top level of each query, of shape (n_queries,)."""
+    """Return the value for the highest level of each query, as an array."""
     return per_level[judgments.level_starts[1:] - 1]
 
 
-@np.errstate(under="ignore")  # the gain of grade 1 underflows to 0 if the top grade is 900
+@np.errstate(under="ignore")  # a gain may underflow to 0 if the top grade is very large
 def relative_exp2_gains(grades, judgments):
-    """Compute gains 2^g - 1 relative to the top gain of each query; 0 if the top gain is 0."""
+    """Divide the gains 2^g - 1 by the top gain of each query; return 0 where the top gain is 0."""
     tops = divisors(of_tops(grades, judgments))
     if tops.min() < SMALL:  # speed only
-        # For such small g, 2^g - 1 = g ln 2, so only ratios matter.
+        # For such small g, 2^g - 1 is proportional to g up to rounding, so scaling g is harmless.
         scale = np.where(tops < SMALL, 2.0**600, 1.0)
         grades, tops = grades * judgments.by_level(scale), tops * scale
-    # (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2)
-    # This form is accurate for grades such as 900 and 1e-300. Arrays are reused to save memory.
+    # With top grade G, (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2).
+    # This form is accurate for grades from 1e-300 to 900. Arrays are reused to save memory.
     gains = -LN2 * grades
     np.expm1(gains, out=gains)
     gains /= judgments.by_level(np.expm1(-LN2 * tops))

@@ -1,4 +1,4 @@
-"""Measures of relevant documents: average precision, precision, recall, reciprocal rank."""
+"""Measures based on relevant documents, such as average precision, recall and reciprocal rank."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import field
 
 import numpy as np
 
-from skgraded._input.columns import number, one_of
+from skgraded._input.columns import choice_validator, number_validator
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
 from skgraded.judgments import Judgments
@@ -14,9 +14,9 @@ from skgraded.measures import base, grades
 from skgraded.measures.base import TIES, Function, sum_plans
 
 
-@base.measure(aliases=("map",))
+@base.registered(aliases=("map",))
 class AP(grades.Thresholded):
-    r"""Average precision of the documents at or above a threshold (Scheel et al. 2011, eq. 2).
+    r"""Average precision with a relevance threshold (Scheel et al. 2011, eq. 2).
 
     AP^t = (1 / R_t) Σ_p P@p · [r_p ≥ t], where t is the threshold, r_p the grade at rank p, and
     R_t the number of documents with r ≥ t. With a cut-off k, the sum stops at rank k and the
@@ -36,24 +36,24 @@ class AP(grades.Thresholded):
     def _plan(self, judgments):
         relevant, depth = self._relevant(judgments), self._depth(judgments)
         weights = grades.relevant_weights(judgments, relevant, depth)
-        # With t = 0, every document is relevant and P@p is 1.
+        # With threshold 0, every document is relevant, and precision is 1 at every rank.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
 
-@base.measure(aliases=("mu_map", "μAP", "μMAP"))
+@base.registered(aliases=("mu_map", "μAP", "μMAP"))
 class MuAP(grades.Graded):
-    r"""μAP, average precision over all thresholds (Scheel et al. 2011, eq. 4).
+    r"""μAP: average precision averaged over all thresholds (Scheel et al. 2011, eq. 4).
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
-    d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t for t uniform in (0, t_m]. It does
-    not change if all grades are multiplied by a positive number. With only one distinct grade > 0,
-    μAP equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k). The
+    d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t over all t in (0, t_m]. It does not
+    change if all grades are multiplied by a positive number. With only one distinct grade > 0, μAP
+    equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k). The
     mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
 
     Notes
     -----
     With W(v) = Σ_{t_i ≤ v} d_i / R_{t_i}, Σ_i d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)).
-    Computing this requires one pass over the ranked list, for any number of grades.
+    This sum requires only one pass over the ranked list, whatever the number of grades.
 
     Examples
     --------
@@ -72,19 +72,19 @@ class MuAP(grades.Graded):
         return self._sum(PAIR, weights, judgments)
 
 
-@base.measure()
+@base.registered()
 class GAP(grades.Gained):
     r"""Graded average precision (Robertson, Kanoulas, Yilmaz 2010, section 3).
 
-    A user considers a document with grade i relevant with probability G(i), which does not decrease
+    A user considers a document of grade i relevant with probability G(i), which does not decrease
     with i. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade at rank p
-    and the divisor is a sum over all documents of the query. G equals `gain` up to a factor. With
-    "linear", the paper's choice if nothing is known about the users, all thresholds are equally
-    probable. GAP differs from μAP in one respect: the sums of precision are first averaged over
-    the thresholds and then divided by the expected number of relevant documents, so a threshold
-    that many documents reach has a larger weight. With a cut-off k, the sum stops at rank k and
-    the divisor is the sum over the k best documents, so an ideal list scores 1. With only one
-    distinct grade > 0, GAP equals AP. GAP is undefined for a query with no grade > 0.
+    and the divisor is a sum over all documents of the query. G equals `gain` up to a constant
+    factor. With "linear", the paper's choice if nothing is known about users, all thresholds are
+    equally probable. GAP differs from μAP in one respect: sums of precision are averaged over the
+    thresholds before they are divided by the expected number of relevant documents, so a threshold
+    that many documents reach has a larger weight. With a cut-off k, the sum stops at rank k and the
+    divisor is the sum over the k best documents, so an ideal list scores 1. With only one distinct
+    grade > 0, GAP equals AP. GAP is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -106,21 +106,21 @@ class GAP(grades.Gained):
         return self._sum(PAIR, gains, judgments)
 
 
-@base.measure(aliases=("q",))
+@base.registered(aliases=("q",))
 class QMeasure(grades.Gained):
-    r"""Q-measure (Sakai 2004): average precision that includes the cumulated gain.
+    r"""Q-measure (Sakai 2004): average precision that incorporates cumulated gain.
 
     Q = (1/R) Σ_{p: r_p > 0} (C(p) + β cg(p)) / (p + β cg*(p)), where r_p is the grade at rank p,
     C(p) the number of relevant documents among the first p, cg(p) the sum of their gains, cg*(p)
-    this sum for the ideal order, and R the number of relevant documents. With a cut-off k, the sum
-    stops at rank k and the divisor is min(R, k), so an ideal list scores 1. With β = 0, Q equals
-    AP. Q is undefined for a query with no grade > 0.
+    the same sum for the ideal order, and R the number of relevant documents. With a cut-off k, the
+    sum stops at rank k and the divisor is min(R, k), so an ideal list scores 1. With β = 0, Q
+    equals AP. Q is undefined for a query with no grade > 0.
 
     Parameters
     ----------
     beta : float, default=1
-        Weight β ≥ 0 of gains relative to counts of relevant documents. The larger β is, the more a
-        document with a high grade at a top rank compensates for other documents.
+        Weight β ≥ 0 of gains relative to counts of relevant documents. The larger β, the more a
+        highly graded document at a top rank compensates for other documents.
 
     Examples
     --------
@@ -134,14 +134,13 @@ class QMeasure(grades.Gained):
     beta: float = 1
     gain: str | Function = "linear"
 
-    _own_checks = {"beta": number("beta", 0)}
-    _undefined = grades.Graded._undefined  # R counts documents with any gain
+    _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count towards R
 
     def _plan(self, judgments):
         relevant = judgments.levels > 0
         self._refuse_gain_of_0(judgments)
         gains = self._gains(judgments)
-        # Divide the numerator and the denominator by 1 + β · top gain to prevent overflow.
+        # Dividing the numerator and the denominator by 1 + β · top gain prevents overflow.
         tops = self._weighted_tops(judgments)
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
@@ -159,9 +158,9 @@ class QMeasure(grades.Gained):
 
     @np.errstate(over="ignore", under="ignore")
     def _weighted_tops(self, judgments):
-        """Return β · gain for the top grade of each query; inf if the product overflows.
+        """Return β · gain for the top grade of each query, or inf if the product overflows.
 
-        A gain 2^g - 1 may overflow although its product with a small β does not, so the two
+        A gain 2^g - 1 may overflow even if its product with a small β does not. Therefore, the
         exponents are added before the product is computed.
         """
         if callable(self.gain):
@@ -169,31 +168,31 @@ class QMeasure(grades.Gained):
         if self.gain == "linear":
             return self.beta * judgments.top_grades
         mantissa, exponent = np.frexp(float(self.beta))
-        tops = np.minimum(judgments.top_grades, 4096.0)  # every β > 0 is above 2^-1075
+        tops = np.minimum(judgments.top_grades, 4096.0)  # enough to overflow with every β > 0
         whole = np.floor(tops)
         below_1 = mantissa * -np.expm1(-grades.LN2 * tops) * np.exp2(tops - whole)
         return np.ldexp(below_1, whole.astype(int) + exponent)
 
 
 def _positions(judgments):
-    """Return the positions 1, 2, … of the rows of each query, shape (n_rows,)."""
+    """Return the position of each row within its query, starting at 1, as an array."""
     return np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], judgments.sizes)
 
 
 def _mean_of_ranks(measure, values, judgments):
-    """Plan the mean of values over the first k documents, or over all retrieved documents."""
+    """Plan a mean over the first k documents or, without k, over all retrieved documents."""
     if measure.k is None:
         return measure._sum(LINEAR, values, judgments, per_retrieved=True)
     return measure._sum(LINEAR, values / measure.k, judgments)
 
 
-@base.measure(aliases=("p", "P_{k}"))
+@base.registered(aliases=("p", "P_{k}"))
 class Precision(grades.Thresholded):
-    r"""Precision P@k: the share of relevant documents among the first k.
+    r"""Precision P@k: the share of the first k documents that are relevant.
 
     The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
-    retrieved documents, and precision is 0 if there are none. A query without a relevant document
-    has precision 0, so `undefined` has no effect.
+    retrieved documents, and precision is 0 if no document was retrieved. A query without a relevant
+    document has precision 0, so `undefined` has no effect.
 
     Examples
     --------
@@ -208,7 +207,7 @@ class Precision(grades.Thresholded):
     _undefined = base.never_undefined
 
 
-@base.measure(aliases=("r", "recall_{k}"))
+@base.registered(aliases=("r", "recall_{k}"))
 class Recall(grades.Thresholded):
     r"""Recall R@k: the share of the relevant documents that are among the first k.
 
@@ -226,9 +225,9 @@ class Recall(grades.Thresholded):
         return self._sum(LINEAR, values, judgments)
 
 
-@base.measure(aliases=("mrr", "recip_rank"))
+@base.registered(aliases=("mrr", "recip_rank"))
 class RR(grades.Thresholded):
-    r"""Reciprocal rank: 1/p of the first relevant document, 0 if none is among the first k.
+    r"""Reciprocal rank: 1/p if the first relevant document has rank p ≤ k, and 0 otherwise.
 
     The mean over queries is MRR. The reciprocal rank is undefined for a query without a relevant
     document. Among n tied documents, r of which are relevant, the i-th document is the first
@@ -247,9 +246,9 @@ class RR(grades.Thresholded):
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
 
 
-@base.measure(aliases=("success_{k}",))
+@base.registered(aliases=("success_{k}",))
 class Success(grades.Thresholded):
-    r"""Success S@k: 1 if one of the first k documents is relevant, else 0.
+    r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
     With ties, the value is the probability that one of the first k documents is relevant. A query
     without a relevant document has success 0, so `undefined` has no effect. trec_eval calls the
@@ -271,9 +270,9 @@ class Success(grades.Thresholded):
     _undefined = base.never_undefined
 
 
-@base.measure(aliases=("Rprec",))
+@base.registered(aliases=("Rprec",))
 class RPrecision(grades.Relevance):
-    r"""R-precision: precision at rank R, the number of relevant documents of the query.
+    r"""R-precision: precision at rank R, where R is the number of relevant documents.
 
     The divisor is R even if fewer documents were retrieved. R-precision is undefined for a query
     without a relevant document. trec_eval calls the measure ``Rprec``.
@@ -299,22 +298,22 @@ class RPrecision(grades.Relevance):
         )
 
 
-@base.measure(aliases=("iprec_at_recall_{recall}",))
+@base.registered(aliases=("iprec_at_recall_{recall}",))
 class InterpolatedPrecision(grades.Relevance):
-    r"""Interpolated precision: the highest precision at any rank with at least a given recall.
+    r"""Interpolated precision: the highest precision at any rank that reaches a given recall.
 
     The value is max_p P@p over ranks p with at least ⌊ρR + 0.9⌋ relevant documents among the first
-    p, where ρ is the recall and R the number of relevant documents; 0 if there is no such rank.
-    trec_eval (``iprec_at_recall``) also uses 0.9. Queries without a relevant document are
-    undefined.
+    p, where ρ is the recall and R the number of relevant documents; it is 0 if there is no such
+    rank. The constant 0.9 is the same as in trec_eval (``iprec_at_recall``). Queries without a
+    relevant document are undefined.
 
     Parameters
     ----------
     recall : float, default=0
         Recall ρ, from 0 to 1.
     ties : {"worst", "best", "ordinal"}, default="worst"
-        How documents with equal scores are ordered: worst or best for the grades, or in row order.
-        The expectation over all orders would take too long to compute.
+        How documents with equal scores are ordered: by ascending or descending grade, or in row
+        order. The expectation over all orders would take too long to compute.
 
     Examples
     --------
@@ -332,7 +331,8 @@ class InterpolatedPrecision(grades.Relevance):
     ties: str = "worst"
 
     _own_checks = {
-        "recall": number("recall", 0, 1), "ties": one_of("ties", ("worst", "best", "ordinal")),
+        "recall": number_validator("recall", 0, 1),
+        "ties": choice_validator("ties", ("worst", "best", "ordinal")),
     }
 
     def _plan(self, judgments):
@@ -343,12 +343,12 @@ class InterpolatedPrecision(grades.Relevance):
         return Plan(HIGHEST, values, TIES[self.ties], judgments.max_size)
 
 
-@base.measure(aliases=("set_P",))
+@base.registered(aliases=("set_P",))
 class SetPrecision(grades.Relevance):
-    r"""Set precision: the share of relevant documents among those that were retrieved.
+    r"""Set-based precision: the share of retrieved documents that are relevant.
 
     The order of the documents does not matter. The value is 0 if no document was retrieved. A query
-    without a relevant document has set precision 0, so `undefined` has no effect.
+    without a relevant document has precision 0, so `undefined` has no effect.
 
     Examples
     --------
@@ -363,11 +363,11 @@ class SetPrecision(grades.Relevance):
     _undefined = base.never_undefined
 
 
-@base.measure()
+@base.registered()
 class SetRecall(grades.Relevance):
-    r"""Set recall: the share of the relevant documents that were retrieved.
+    r"""Set-based recall: the share of relevant documents that were retrieved.
 
-    Document order does not matter. Queries without a relevant document are undefined.
+    Document order does not matter. Recall is undefined for queries without relevant documents.
 
     Examples
     --------
@@ -382,9 +382,9 @@ class SetRecall(grades.Relevance):
         return _retrieved(weights, judgments)
 
 
-@base.measure()
+@base.registered()
 class SetF(grades.Relevance):
-    r"""Set F: the weighted harmonic mean of set precision P and set recall R.
+    r"""Set-based F measure: the weighted harmonic mean of set-based precision P and recall R.
 
     F = (β² + 1) P R / (R + β² P), as in scikit-learn's ``fbeta_score``; F is 0 if P and R are 0.
     trec_eval's ``set_F.x`` uses β = √x. The order of the documents does not matter. F is undefined
@@ -404,8 +404,6 @@ class SetF(grades.Relevance):
 
     beta: float = 1
 
-    _own_checks = {"beta": number("beta", 0)}
-
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Compute F = hits / (w · retrieved + (1 - w) · relevant) with w = 1 / (1 + β²)."""
         relevant = self._relevant(judgments)
@@ -418,18 +416,18 @@ class SetF(grades.Relevance):
 
 
 def _retrieved(values, judgments, **settings):
-    """Plan a sum over all retrieved documents, which does not depend on ties."""
+    """Plan a sum over all retrieved documents; the sum does not depend on the tie rule."""
     return Plan(LINEAR, values, ORDINAL, judgments.max_size, **settings)
 
 
-@base.measure()
+@base.registered()
 class Bpref(grades.Relevance):
-    r"""Binary preference (Buckley & Voorhees 2004), as trec_eval computes it.
+    r"""Binary preference (Buckley & Voorhees 2004), as computed by trec_eval.
 
-    bpref = (1/R) Σ_r (1 - min(n_r, R) / min(R, N)) over the relevant documents r that were
+    bpref = (1/R) Σ_r (1 - min(n_r, R) / min(R, N)), summed over the relevant documents r that were
     retrieved. R and N are the numbers of relevant and irrelevant documents for the query, and n_r
-    is the number of irrelevant documents ranked above r. Unjudged documents (grade NaN) are counted
-    as neither. Bpref is undefined for a query without a relevant document.
+    is the number of irrelevant documents ranked above r. Unjudged documents (grade NaN) count as
+    neither relevant nor irrelevant. Bpref is undefined for a query without a relevant document.
 
     Examples
     --------
@@ -448,7 +446,7 @@ class Bpref(grades.Relevance):
         relevant = self._relevant(judgments)
         n_relevant = grades.n_relevant(judgments, relevant)
         n_irrelevant = grades.n_relevant(judgments, ~relevant)
-        # Counts of irrelevant documents never exceed N, so the caps R and min(R, N) are equivalent.
+        # With N irrelevant documents, n_r ≤ N, so capping n_r at R or at min(R, N) is equivalent.
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
             BPREF, relevant * judgments.by_level(caps), TIES[self.ties], judgments.max_size,
@@ -456,12 +454,12 @@ class Bpref(grades.Relevance):
         )
 
 
-@base.measure()
+@base.registered()
 class GeneralizedPrecision(grades.Graded):
     r"""Generalized precision gP@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
-    gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the top of the
-    grade scale. The divisor is k even if fewer documents were retrieved; without k, it is the
+    gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the highest grade
+    of the scale. The divisor is k even if fewer documents were retrieved; without k, it is the
     number of retrieved documents. With only one distinct grade > 0, gP equals precision. gP is
     undefined for a query with no grade > 0.
 
@@ -478,7 +476,7 @@ class GeneralizedPrecision(grades.Graded):
         return _mean_of_ranks(self, self._normalized(judgments), judgments)
 
 
-@base.measure()
+@base.registered()
 class GeneralizedRecall(grades.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 

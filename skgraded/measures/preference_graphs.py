@@ -1,4 +1,4 @@
-"""Preferences as graphs or weak orders of items, and counts of agreeing pairs."""
+"""Preferences as graphs or weak orders of items, and counts of correctly predicted pairs."""
 
 import math
 from collections import Counter
@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import one_of
+from skgraded._input.columns import choice_validator
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
 from skgraded.measures.preference_input import is_probability
 
-BLOCK = 1024  # items per block of the transitive closures; 128 bytes per item and side
-CHECK_CYCLES = one_of("cycles", ("raise", "unknown", "majority"))
+BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
+CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority"))
 
 
 # Preferences that contradict each other ----------------------------------------------------------
 
 class LeftOut(NamedTuple):
-    """Number of stated pairs for one query, and of pairs left out due to contradictions."""
+    """For one query, the numbers of stated pairs and of pairs left out due to contradictions."""
 
-    n_pairs: int  # pairs that were stated at least once
-    n_contradicted: int  # pairs stated in both directions; with "majority": equally often
-    n_in_cycles: int  # stated one way, within a longer cycle
+    n_pairs: int  # number of pairs stated at least once
+    n_contradicted: int  # number of contradictory pairs; for "majority", only equal votes
+    n_in_cycles: int  # number of other pairs in cycles of three or more items
 
     @property
     def n_unknown(self) -> int:
@@ -33,13 +33,13 @@ class LeftOut(NamedTuple):
 
 
 def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
-    """Return the pairs kept by ``cycles="unknown"`` or "majority", and the `LeftOut` counts."""
+    """Apply the rule `cycles` ("unknown" or "majority"); return the kept pairs and a `LeftOut`."""
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
     opposite = {(v, w): votes[w, v] for v, w in votes}
     stated = [pair for pair, n in votes.items() if n >= opposite[pair]]
     component = _strong_components(stated)
     kept = [(v, w) for v, w in stated if component[v] != component[w]]
-    # `stated` contains each contradicted pair in both directions.
+    # Halve the number, because `stated` contains each contradicted pair in both directions.
     n_contradicted = sum(votes[pair] == opposite[pair] for pair in stated) // 2
     n_twice = sum(n > 0 for n in opposite.values()) // 2
     return kept, LeftOut(
@@ -62,12 +62,12 @@ def _strong_components(pairs):
 # The two sides -----------------------------------------------------------------------------------
 
 class Pairs:
-    """Preferences given as pairs: an acyclic graph whose closure is computed on demand."""
+    """Preferences passed as pairs: an acyclic graph with a lazily computed transitive closure."""
 
     left_out: LeftOut | None = None
 
     def __init__(self, pairs, name, cycles):
-        # Include the items of pairs that are left out.
+        # `items` also contains the items of pairs that are left out below.
         self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
@@ -78,13 +78,12 @@ class Pairs:
         self.graph = Graph(len(self.items), self.ends)
         if self.graph.has_cycle:
             raise ValueError(
-                f"{name} has a cycle: {_a_cycle(self.items, distinct)}. Preferences must "
-                "not contradict each other: leave out one of these pairs, or give cycles='unknown' "
-                "or 'majority'."
+                f"The preferences in {name} contain a cycle: {_a_cycle(self.items, distinct)}. "
+                "Remove one of these pairs, or pass cycles='unknown' or cycles='majority'."
             )
 
     def with_items(self, items):
-        """Return the same preferences with additional items, which have no preferences."""
+        """Return a copy with additional items, for which no preferences are stated."""
         more = copy(self)
         more.items = list(dict.fromkeys(chain(self.items, items)))
         more.number = {item: i for i, item in enumerate(more.items)}
@@ -97,17 +96,17 @@ class Pairs:
         return self.items
 
     def places(self, items):
-        """Return item positions (-1: unknown) if the pairs form a weak order, else None."""
+        """Return the items' positions (-1 if absent) in a weak order, or None for other graphs."""
         levels = self.graph.levels()
         return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
     def numbers(self, items):
-        """Return the number of each item in the graph, or -1 if it does not occur in the pairs."""
+        """Return the node number of each item in the graph, or -1 if no pair contains the item."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
 def _a_cycle(items, pairs):
-    """Format a cycle as text, omitting the middle of a long cycle."""
+    """Return a cycle as a string, omitting the middle of a long cycle."""
     preferred: dict = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
@@ -121,7 +120,7 @@ def _a_cycle(items, pairs):
 
 
 class Scores:
-    """Preferences given as scores: the item with the higher score is preferred."""
+    """Preferences passed as scores: the item with the higher score is preferred."""
 
     left_out: LeftOut | None = None
 
@@ -144,17 +143,17 @@ class Scores:
 # Counting ----------------------------------------------------------------------------------------
 
 class PairCounts(NamedTuple):
-    """Pair counts for one query, with one element per counted item v of the truth."""
+    """Pair counts for one query. Each array has one element per item v that is counted."""
 
     ranks: np.ndarray  # R(v)
-    n_below: np.ndarray  # number of items: v and the items that the truth ranks below v
-    agree: np.ndarray  # items that both sides rank above v
-    disagree: np.ndarray  # items that the truth ranks above v and the prediction ranks below v
-    of_prior: np.ndarray  # sum of EP over the other items in W(v); 0 unless the prior is callable
+    n_below: np.ndarray  # number of items that the truth ranks below v, plus 1 for v itself
+    agree: np.ndarray  # number of items ranked above v in both the truth and the prediction
+    disagree: np.ndarray  # number of items below v in the prediction but above v in the truth
+    of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
 
 
 def count_pairs(truth, prediction, counted, prior):
-    """Count pairs among the items for which `counted` is 1; see `PairCounts`."""
+    """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
     places = prediction.places(truth.items)
@@ -182,7 +181,7 @@ def count_pairs(truth, prediction, counted, prior):
 
 
 def _count_in_orders(levels, places, counted, rows):
-    """Count pairs like `count_pairs` if both sides are weak orders (orders with ties)."""
+    """Compute the counts for a truth and a prediction that are weak orders (orders with ties)."""
     at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
     n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
     both = np.flatnonzero((places >= 0) & (counted > 0))
@@ -194,7 +193,7 @@ def _count_in_orders(levels, places, counted, rows):
 
 
 def _bits(v, side, n):
-    """Unpack the row of item v in a bit table to a boolean array of shape (n,)."""
+    """Convert the row of item v in a table of bits to a boolean array of shape (n,)."""
     table, rows = side
     if rows[v] < 0:
         return np.zeros(n, bool)
@@ -203,17 +202,17 @@ def _bits(v, side, n):
 
 
 def _expected_agreement(prior, v, block, above, below, said_above, said_below):
-    """Sum EP(v, w) over items w of a block in W(v) where a side states no preference.
+    """Sum EP(v, w) over w in W(v) where the truth, the prediction or both state no preference.
 
-    EP = g ĝ + (1 - g) (1 - ĝ), where g and ĝ are the probabilities that w is preferred to v in the
-    truth and in the prediction: 1 or 0 if that side states a preference, else the prior.
+    EP = g ĝ + (1 - g) (1 - ĝ), where g is the probability that w is preferred to v in the truth: 1
+    or 0 if the truth states a preference, else the prior. ĝ is this probability in the prediction.
     """
     total = 0.0
     for i in np.flatnonzero(~below & ~(above & (said_above | said_below))):
         p = prior(block[i], v)
         if not is_probability(p):
             raise ValueError(
-                f"prior must give probabilities in [0, 1]; prior({block[i]!r}, {v!r}) is {p!r}."
+                f"prior must return values in [0, 1]; prior({block[i]!r}, {v!r}) returned {p!r}."
             )
         true = 1.0 if above[i] else float(p)
         predicted = 1.0 if said_above[i] else 0.0 if said_below[i] else float(p)
@@ -221,9 +220,10 @@ def _expected_agreement(prior, v, block, above, below, said_above, said_below):
     return total
 
 
-# The functions below yield two bit tables per block, each with the row index of every item.
-# The tables mark the items of the block above and below each item of the truth.
-# A row index of -1 denotes an empty row; -1 in `number` denotes an item that is not counted.
+# For each block of items, the functions below yield two tables of bits and, for each item, the
+# index of its row. The first table marks the items of the block that rank above the item of the
+# row; the second marks those that rank below it.
+# Row index -1 means an empty row. In `number`, -1 means that an item is not counted.
 
 def _blocks(number):
     return range(0, int(number.max()) + 1, BLOCK)
@@ -234,11 +234,11 @@ def _n_words(number):
 
 
 def _sides_in_graph(graph, numbers, number):
-    """Yield the items above and below each item in the closure; both include the item itself.
+    """Yield the items above and below each item in the closure; both sets include the item itself.
 
-    `numbers` contains the number in the graph of each item of the truth, or -1 if it is absent.
+    `numbers` contains, for each item in the truth, its node number in the graph (-1 if absent).
     """
-    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in it
+    number_in_graph = np.full(graph.n + 1, -1, np.int32)  # last: items not in the graph
     number_in_graph[numbers] = number
     number_in_graph[-1] = -1
     tables = np.empty((2, graph.n, _n_words(number)), np.uint64)
@@ -253,7 +253,7 @@ def _sides_in_graph(graph, numbers, number):
 
 
 def _sides_in_order(places, number):
-    """Yield the items above and below each item in a weak order; -1 marks absent items."""
+    """Yield the items above and below each item in a weak order. Absent items have position -1."""
     for first in _blocks(number):
         is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)
         block = np.flatnonzero(is_in)

@@ -11,13 +11,7 @@ from numpy.typing import ArrayLike
 
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
-from skgraded.measures.base import (
-    Function,
-    Measure,
-    check_undefined,
-    mean_over_queries,
-    name_of,
-)
+from skgraded.measures.base import Function, Measure, check_undefined, mean_over_queries, name_of
 from skgraded.measures.correlation import (
     CHECK_DISCOUNT,
     EDRC,
@@ -25,8 +19,8 @@ from skgraded.measures.correlation import (
     PairAccuracy,
     rank_weights,
 )
+from skgraded.measures.parsing import as_measures
 from skgraded.measures.preference_graphs import LeftOut
-from skgraded.measures.texts import as_measures
 
 
 def edrc_score(
@@ -40,9 +34,9 @@ def edrc_score(
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> float:
-    r"""Compute the expected discounted rank correlation of preferences, from -1 to 1.
+    r"""Compute the expected discounted rank correlation of preferences, a value from -1 to 1.
 
-    Both the truth G and the prediction Ĝ may be incomplete; their transitive closures are used.
+    Both the truth G and the prediction Ĝ may be incomplete; EDRC uses their transitive closures.
     EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v)) and C(v) =
     Σ_{w∈W(v)} EP(v, w) (Ackerman and Chen 2011, section 4).
 
@@ -50,31 +44,31 @@ def edrc_score(
     rank among the items preferred to v. W(v) contains all other items except those that v is
     preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees, 0 if Ĝ states the
     opposite, and `prior` if Ĝ states no preference. If G states no preference, EP(v, w) is `prior`;
-    a callable `prior` is compared with Ĝ (see Notes). If the paper's formulas and its example
-    differ, the example is followed: start nodes have rank 1 (2 in the algorithm), and Z divides by
-    D(R(v)).
+    for a callable `prior`, see Notes. Where the formulas and the example in the paper differ, the
+    implementation follows the example: start nodes have rank 1 (2 in the algorithm), and Z divides
+    by D(R(v)).
 
     Parameters
     ----------
     true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
-        Pairs (preferred, other) of items, in any order. Items are any hashable.
+        Pairs (preferred, other) of items, in any order. Items can be any hashable objects.
     predicted_pairs : mapping of item to score, or pairs in any form of `true_pairs`
-        The higher score is preferred; equal scores state no preference. With `qid`, a mapping of
-        each query to its scores or pairs, in which queries without true pairs are ignored.
+        Items with higher scores are preferred; equal scores state no preference. With `qid`, a
+        mapping of each query to its scores or pairs; queries without true pairs are ignored.
     discount : {"linear", "log2", "exp2"} or callable, default="linear"
         D: R, log2(1 + R), or 2^R. A callable receives an array of ranks ≥ 2 and returns an array
         of divisors > 0.
     prior : float or callable, default=0.5
-        Value of a pair for which one side states no preference, in [0, 1]. A callable ``prior(v,
+        Value, in [0, 1], of a pair for which one side states no preference. A callable ``prior(v,
         w)`` returns the probability that v is preferred to w, so ``prior(w, v)`` should be ``1 -
         prior(v, w)``. It is called for every such pair, up to n_items² times.
     items : collection of items, mapping, "judged" or "predicted", optional
         The items to evaluate: transitive closures are computed first, then restricted to these
         items. "judged" selects the items of `true_pairs`. "predicted" selects the recommended
         items, as in the paper: all items of `predicted_pairs` except those with the score -inf. For
-        a mapping, the keys are the items. By default, all items of either side are used. Each
-        scored item that is absent from the truth then scores `prior`; with many such items, the
-        value is near ``2 * prior - 1`` for any ranking. With `qid`, pass one collection for all
+        a mapping, the keys are the items. By default, the items of both sides are used. Each scored
+        item that is absent from the truth then scores `prior`; with many such items, the value is
+        close to ``2 * prior - 1`` for any ranking. With `qid`, pass one collection for all
         queries, or a mapping of query to collection.
     qid : array-like of shape (n,), optional
         The query (the user) of each true pair. Without it, all pairs belong to one query.
@@ -84,9 +78,9 @@ def edrc_score(
         How to handle contradictory preferences, on both sides. "raise": raise an error that names a
         cycle. "unknown": a pair that is stated both ways or lies in a cycle of any length (within a
         strongly connected component) is unknown, like an unjudged pair; pairs between different
-        components are kept. "majority": a pair that is stated more often one way than the other is
-        stated that way only; then the rule for "unknown" applies. A query without any remaining
-        pair is undefined.
+        components are kept. "majority": for a pair that is stated more often one way than the
+        other, only that way counts; then the rule for "unknown" applies. A query without any
+        remaining pair is undefined.
 
     Returns
     -------
@@ -96,7 +90,7 @@ def edrc_score(
     Warns
     -----
     UserWarning
-        If `cycles` leaves out pairs; states their number per side and the number of queries.
+        If `cycles` leaves out pairs. The message states the numbers of pairs and queries per side.
 
     Raises
     ------
@@ -109,7 +103,7 @@ def edrc_score(
     --------
     edrc_per_query : Per-query values.
     skgraded.evaluate_preferences : Several measures of preferences, as an Evaluation.
-    preferences_left_out : Number of pairs that `cycles` leaves out, per query.
+    preferences_left_out : Number of pairs per query that `cycles` leaves out.
 
     Notes
     -----
@@ -117,15 +111,15 @@ def edrc_score(
     ĝ be the probabilities that w is preferred to v in G and in Ĝ: 1 or 0 if that side states a
     preference, else ``prior(w, v)``. Then EP = g ĝ + (1 - g) (1 - ĝ). If G contains the pair, this
     is the paper's rule. Otherwise it is the expectation of that rule over the unknown preference:
-    with a prior of 0.7 for w, a prediction that ranks w above v scores 0.7, the opposite scores
-    0.3. The paper's examples use a prior of 1/2, so every unknown pair scores 1/2.
+    with a prior of 0.7 for w, a prediction that ranks w above v scores 0.7, and the opposite
+    prediction scores 0.3. The paper's examples use a prior of 1/2.
 
-    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the time
-    is that of sorting: a million items take a few seconds. Otherwise the time grows with items ×
-    pairs: 100,000 items with 500,000 pairs per side take a few seconds, and memory use stays below
-    a gigabyte up to a million items. Items that are absent from the truth add little time, unless
-    the prior is callable. With a total order and ``discount=lambda rank: rank - 1``, EDRC is the AP
-    correlation with the roles of the lists swapped.
+    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the
+    computation sorts the items, which takes a few seconds for a million items. Otherwise, the time
+    grows with items × pairs: 100,000 items with 500,000 pairs per side take a few seconds, and a
+    million items need less than a gigabyte of memory. Items that are absent from the truth add
+    little time, unless the prior is callable. With ``discount=lambda rank: rank - 1`` and a total
+    order, EDRC is the AP correlation with the roles of the lists swapped.
 
     References
     ----------
@@ -134,8 +128,8 @@ def edrc_score(
 
     Examples
     --------
-    The pairs of the paper's table 1 give 2/29. The paper's 5/29 includes B ≻ E, which is in its
-    figure 1 but not in the table.
+    The pairs in table 1 of the paper give 2/29. The value in the paper, 5/29, includes B ≻ E, which
+    is in figure 1 but not in the table.
 
     >>> from skgraded.measures.preferences import edrc_score
     >>> true = [("A", "C"), ("A", "D"), ("A", "E"), ("C", "D"), ("B", "D")]
@@ -145,15 +139,12 @@ def edrc_score(
     >>> round(edrc_score(true + [("B", "E")], predicted), 12) == round(5 / 29, 12)
     True
 
-    Scores for a prediction, and two users:
+    A prediction can consist of scores; see `edrc_per_query` for several users:
 
     >>> edrc_score([("A", "B")], {"A": 0.9, "B": 0.2})
     1.0
-    >>> edrc_score([("A", "B"), ("B", "A")], {"ann": {"A": 2, "B": 1}, "bob": {"A": 2, "B": 2}},
-    ...            qid=["ann", "bob"])
-    0.5
 
-    Two of a thousand retrieved documents were judged:
+    Only two of a thousand retrieved documents were judged:
 
     >>> scores = {i: -i for i in range(1000)}
     >>> round(edrc_score([(0, 1)], scores), 3), edrc_score([(0, 1)], scores, items="judged")
@@ -177,12 +168,12 @@ def edrc_per_query(
     undefined: float = 0.0,
     cycles: str = "raise",
 ) -> dict[Hashable, float]:
-    """Compute the expected discounted rank correlation for each query (each user).
+    """Compute the expected discounted rank correlation for each query or user.
 
     Parameters
     ----------
     true_pairs, predicted_pairs, discount, prior, items, undefined, cycles
-        As for `edrc_score`.
+        The same as for `edrc_score`.
     qid : array-like of shape (n,)
         The query (the user) of each true pair.
 
@@ -194,8 +185,8 @@ def edrc_per_query(
     See Also
     --------
     edrc_score : The mean over queries, with the same warnings and errors.
-    skgraded.evaluate_preferences : Returns an Evaluation for comparisons and reports.
-    skgraded.datasets.read_preferences : Reads TREC files with preferences.
+    skgraded.evaluate_preferences : Return an Evaluation for comparisons and reports.
+    skgraded.datasets.read_preferences : Read TREC files with preferences.
 
     Examples
     --------
@@ -205,7 +196,7 @@ def edrc_per_query(
     {'ann': 1.0, 'bob': -1.0}
     """
     if qid is None:
-        raise ValueError("qid is missing: edrc_per_query needs the query of each true pair.")
+        raise ValueError("edrc_per_query requires qid: pass the query of each pair in true_pairs.")
     undefined = check_undefined(undefined)
     values = preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
@@ -216,7 +207,7 @@ def edrc_per_query(
 def preferences_left_out(
     pairs: Any, cycles: str = "unknown", *, qid: ArrayLike
 ) -> dict[Hashable, LeftOut]:
-    """Count the pairs of each query that `edrc_score` leaves out because of contradictions.
+    """For each query, count the pairs that `edrc_score` leaves out because of contradictions.
 
     Parameters
     ----------
@@ -230,15 +221,15 @@ def preferences_left_out(
     Returns
     -------
     dict
-        For each query, in order of first appearance, a named tuple: ``n_pairs``, the pairs of two
+        A named tuple for each query, in order of first appearance: ``n_pairs`` counts the pairs of
         items that were stated at least once; ``n_contradicted``, those stated both ways (with
-        "majority": equally often both ways); and ``n_in_cycles``, those stated one way within a
+        "majority", equally often both ways); and ``n_in_cycles``, those stated one way within a
         longer cycle. The property ``n_unknown`` is the sum of the last two.
 
     Raises
     ------
     ValueError, TypeError
-        If `edrc_score` rejects the pairs, or `qid` has another length or a missing value.
+        If `edrc_score` rejects the pairs, or `qid` has a different length or a missing value.
 
     Examples
     --------
@@ -251,9 +242,9 @@ def preferences_left_out(
     LeftOut(n_pairs=1, n_contradicted=1, n_in_cycles=0)
     """
     if graphs.CHECK_CYCLES(cycles) == "raise":
-        raise ValueError('cycles must be "unknown" or "majority": "raise" leaves nothing out.')
+        raise ValueError('With cycles="raise", no pairs are left out: use "unknown" or "majority".')
     if qid is None:
-        raise ValueError("qid is missing: preferences_left_out needs the query of each pair.")
+        raise ValueError("preferences_left_out requires qid: pass the query of each pair.")
     pairs_of = inputs.read_pairs_by_query(pairs, qid, "pairs")
     return {query: graphs.without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
@@ -263,20 +254,19 @@ def preferences_left_out(
 def check_preference_measures(
     measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
 ) -> dict[str, Measure]:
-    """Return preference measures keyed by their names in reports, which include the settings."""
+    """Return preference measures keyed by their names in reports; these names include settings."""
     discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     shown = {"discount": discount, "prior": prior if callable(prior) else EDRC(prior=prior).prior}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
         if type(measure) not in FORMULAS:
             raise ValueError(
-                f"{measure} cannot measure preferences: measures must be edrc, pair_accuracy or "
-                "kendall_tau."
+                f"A preference measure must be edrc, pair_accuracy or kendall_tau; got {measure}."
             )
         if isinstance(measure, EDRC):
             if measure != EDRC(undefined=measure.undefined):
                 raise ValueError(
-                    f"{measure}: pass discount and prior as arguments, not within the measure."
+                    f"Pass 'discount' and 'prior' as arguments, not as parameters of {measure}."
                 )
             named[name_of(EDRC, shown | {"undefined": measure.undefined})] = measure
         else:
@@ -294,9 +284,9 @@ def preference_values(
     qid: ArrayLike | None,
     cycles: str,
 ) -> dict[Hashable, list[float] | None]:
-    """Compute the values for each query, or None for a query without a known pair.
+    """Compute all measures for each query; the result is None for queries without known pairs.
 
-    All arguments are checked before the first query is evaluated.
+    All arguments are validated before the first query is evaluated.
     """
     discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     cycles = graphs.CHECK_CYCLES(cycles)
@@ -312,7 +302,7 @@ def preference_values(
     _warn_of_left_out(sides.values(), cycles)
     formulas = [FORMULAS[type(measure)] for measure in measures]
     if _edrc not in formulas:
-        prior = 0.5  # the other measures do not need to call the prior
+        prior = 0.5  # only EDRC uses the prior
     return {query: _measured(*side, formulas, discount, prior) for query, side in sides.items()}
 
 
@@ -320,8 +310,8 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
     """Read the truth, the prediction and the items of each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
-            "predicted_pairs must, with qid, be a mapping of each query to its pairs or scores; "
-            f"got {inputs.kind_of(predicted_pairs)}."
+            "If qid is passed, predicted_pairs must map each query to its pairs or scores; got "
+            f"{inputs.kind_of(predicted_pairs)}."
         )
     inputs.refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
     items_of = inputs.read_items_by_query(items, pairs_of)
@@ -330,12 +320,12 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
         name = f"predicted_pairs[{query!r}]"
         predicted = _prediction(predicted_pairs[query], name, cycles)
         try:
-            truth = graphs.Pairs(pairs, f"true_pairs, query {query!r},", cycles)
+            truth = graphs.Pairs(pairs, f"true_pairs (query {query!r})", cycles)
         except ValueError as error:  # a cycle
             left_out = [graphs.without_cycles(other, "unknown")[1] for other in pairs_of.values()]
             n_cyclic = sum(counts.n_unknown > 0 for counts in left_out)
             raise ValueError(
-                f"{error} Queries with cycles: {n_cyclic} of {len(pairs_of)}."
+                f"{error} {n_cyclic} of {len(pairs_of)} queries contain cycles."
             ) from None
         sides[query] = truth, predicted, items_of[query]
     return sides
@@ -348,7 +338,7 @@ def _prediction(prediction, name, cycles):
 
 
 def _warn_of_left_out(sides, cycles):
-    """Issue one warning about the pairs that were left out on either side."""
+    """Issue a single warning about all pairs left out of the truth and of the prediction."""
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
         counts = [side[i].left_out for side in sides if side[i].left_out is not None]
@@ -361,8 +351,8 @@ def _warn_of_left_out(sides, cycles):
             )
     if parts:
         warnings.warn(
-            f"Left out as unknown (cycles={cycles!r}): {'; '.join(parts)}. "
-            "skgraded.measures.preferences_left_out counts them per query.",
+            f"Left out contradictory pairs (cycles={cycles!r}): {'; '.join(parts)}. "
+            "To count them per query, use skgraded.measures.preferences_left_out.",
             stacklevel=4,
         )
 
@@ -370,7 +360,7 @@ def _warn_of_left_out(sides, cycles):
 # One query ---------------------------------------------------------------------------------------
 
 def _measured(truth, prediction, items, formulas, discount, prior):
-    """Return the values for one query, or None if the truth has no preference among the items."""
+    """Return the values for one query, or None if the truth states no preference between items."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
     elif items == inputs.JUDGED:
@@ -389,7 +379,7 @@ def _measured(truth, prediction, items, formulas, discount, prior):
 
 
 def _edrc(counts, n_items, discount, prior):
-    """Compute EDRC for one query; variables are named as in the paper."""
+    """Compute EDRC for one query; the variables are named as in the paper."""
     lower = counts.ranks > 1
     W = (n_items - counts.n_below)[lower]  # n_below counts the item itself
     agree, disagree = counts.agree[lower], counts.disagree[lower]
@@ -405,17 +395,17 @@ def _edrc(counts, n_items, discount, prior):
 def _n_known(counts):
     """Return the number of known pairs, and the number of agreements minus disagreements."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
-    return int((counts.n_below - 1).sum()), surplus  # an item counts as below itself
+    return int((counts.n_below - 1).sum()), surplus  # n_below counts the item itself
 
 
 def _kendall_tau(counts, *settings):
-    """Return (agree - disagree) / known pairs; pairs without a predicted preference count 0."""
+    """Return (agree - disagree) / n_known; pairs without a predicted preference count as 0."""
     n_known, surplus = _n_known(counts)
     return surplus / n_known
 
 
 def _pair_accuracy(counts, *settings):
-    """Return the share of known pairs predicted correctly; unpredicted pairs count 1/2."""
+    """Return the share of known pairs predicted correctly; unpredicted pairs count as 1/2."""
     n_known, surplus = _n_known(counts)
     return (n_known + surplus) / (2 * n_known)
 

@@ -1,40 +1,30 @@
-"""Measures based on user models: ERR, nERR, RBP and its residual, Judged and Compat."""
+"""Measures based on user models: ERR, nERR, RBP, RBPResidual, Judged and Compat."""
 
 from dataclasses import field
 
 import numpy as np
 
-from skgraded._input.columns import number
-from skgraded._kernels.sums import (
-    BEST,
-    CASCADE,
-    KNOWN,
-    LINEAR,
-    ORDINAL,
-    OVERLAP,
-    WORST,
-    Plan,
-)
+from skgraded._kernels.sums import BEST, CASCADE, KNOWN, LINEAR, ORDINAL, OVERLAP, WORST, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
 from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
 
 
-@np.errstate(under="ignore")  # the probability of grade 1 underflows to 0 if the top grade is 900
+@np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
 def _stops(grades, tops):
-    """Compute R(g) = (2^g - 1) / 2^g_max for each level without overflow."""
+    """Compute the stop probability (2^g - 1) / 2^g_max of each level without overflow."""
     return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
 
 
-@base.measure()
+@base.registered()
 class ERR(Graded):
     r"""Expected reciprocal rank (Chapelle, Metzler, Zhang, Grinspan 2009, eq. 4 and 5).
 
     A user stops at a document of grade g with probability R(g) = (2^g - 1) / 2^g_max, where g_max
-    is the top of the grade scale. Published values use the top of the data set's scale. ERR =
-    Σ_{p≤k} (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), where r_p is the grade at rank p. Values range from 0
-    to below 1, even for an ideal list. ERR is undefined for a query with no grade > 0.
+    is the highest grade of the scale; published values use the data set's scale. ERR = Σ_{p≤k}
+    (1/p) R(r_p) Π_{j<p} (1 - R(r_j)), where r_p is the grade at rank p. Values are at least 0 and
+    below 1, even for an ideal list. ERR is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -49,15 +39,15 @@ class ERR(Graded):
         return self._sum(CASCADE, _stops(judgments.levels, self._tops(judgments)), judgments)
 
 
-@base.measure()
+@base.registered()
 class NERR(Graded):
     r"""Normalized expected reciprocal rank: ERR divided by the ERR of the ideal order.
 
     nERR@k is ERR@k (Chapelle et al. 2009, see `ERR`) divided by the ERR@k of all documents of the
-    query in order of decreasing grade, as in the TREC Web tracks and the NTCIR tasks. Published
-    values use the top of the data set's scale. With ties, the numerator is replaced by its
-    expectation. Values range from 0 to 1; an ideal list scores 1. nERR is undefined for a query
-    with no grade > 0.
+    query in order of decreasing grade, as in the TREC Web tracks and the NTCIR tasks. To reproduce
+    published values, set `max_grade` to the highest grade of the data set's scale. With ties, the
+    numerator is replaced by its expectation. Values range from 0 to 1; an ideal list scores 1. nERR
+    is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -71,7 +61,7 @@ class NERR(Graded):
     max_grade: float | None = None
 
     def _plan(self, judgments):
-        # Tiny probabilities are scaled up, because only their ratios matter.
+        # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
         tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
         stops = relative_exp2_gains(judgments.levels, judgments)
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
@@ -80,19 +70,19 @@ class NERR(Graded):
         return self._sum(CASCADE, stops, judgments, scale=1.0 / divisors(best), shift=0.0)
 
 
-@base.measure()
+@base.registered()
 class RBP(Graded):
     r"""Rank-biased precision for grades (Moffat & Zobel 2008, section 3.2).
 
-    A user continues from each document to the next with the probability φ, the `persistence`. RBP =
-    (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the top of the
-    grade scale. Values range from 0 to below 1, even for an ideal list. RBP is undefined for a
-    query with no grade > 0.
+    A user continues from each document to the next with probability φ, the `persistence`. RBP =
+    (1 - φ) Σ_{p≤k} φ^(p-1) · r_p / r_max, where r_p is the grade at rank p and r_max the highest
+    grade of the scale. Values are at least 0 and below 1, even for an ideal list. RBP is undefined
+    for a query with no grade > 0.
 
     Parameters
     ----------
     persistence : float, default=0.8
-        φ, with 0 ≤ φ < 1. The paper uses 0.5, 0.8 and 0.95 for impatient to patient users.
+        Probability φ, with 0 ≤ φ < 1. The paper uses 0.5 for impatient and 0.95 for patient users.
 
     Examples
     --------
@@ -104,24 +94,22 @@ class RBP(Graded):
     persistence: float = 0.8
     max_grade: float | None = None
 
-    _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
-
-    @np.errstate(under="ignore")  # at rank 10,000, the discount underflows to 0
+    @np.errstate(under="ignore")  # at rank 10,000, the discount can underflow to 0
     def _plan(self, judgments):
         gains = (1.0 - self.persistence) * self._normalized(judgments)
         discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
         return self._sum(LINEAR, gains, judgments, discount)
 
 
-@base.measure()
+@base.registered()
 class RBPResidual(Ranked):
-    r"""Residual of rank-biased precision: the amount that RBP could still gain.
+    r"""Residual of rank-biased precision: the largest amount by which RBP could still increase.
 
     The residual is (1 - φ) Σ φ^(i-1) over ranks i ≤ k with unjudged documents (grade NaN), plus
     φ^min(k, n) for all lower ranks, where n is the number of retrieved documents (Moffat & Zobel
-    2008, section 3.3). It bounds the increase of `RBP` with the same persistence and with the top
-    of the scale as `max_grade`. The residual is defined for every query, so `undefined` has no
-    effect.
+    2008, section 3.3). It bounds the increase of `RBP` with the same persistence and with the
+    highest grade of the scale as `max_grade`. The residual is defined for every query, so
+    `undefined` has no effect.
 
     Parameters
     ----------
@@ -133,7 +121,7 @@ class RBPResidual(Ranked):
 
     Examples
     --------
-    The second of two documents is unjudged, and so are all ranks below:
+    The second document is unjudged, and so are all lower ranks:
 
     >>> import skgraded as sg
     >>> sg.RBPResidual(persistence=0.5)([1, float("nan")], [2, 1]), 0.5 * 0.5 + 0.5**2
@@ -142,15 +130,14 @@ class RBPResidual(Ranked):
 
     persistence: float = 0.8
 
-    _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
     accepts_unjudged = True
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
-        """Compute 1 - (1 - φ) Σ φ^(i-1) over the ranks of judged documents."""
+        """Compute 1 - (1 - φ) Σ φ^(i-1), summed over the ranks i of judged documents."""
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
         discount *= 1.0 - self.persistence
-        # Best and worst are swapped: the residual is largest if unjudged documents come first.
+        # BEST and WORST are swapped, because unjudged documents at the top maximize the residual.
         ties = {"best": WORST, "worst": BEST}.get(self.ties, TIES[self.ties])
         plan = Plan(KNOWN, judgments.levels, ties, len(discount), discount)
         (judged,) = sum_plans([plan], judgments, scores)
@@ -159,9 +146,9 @@ class RBPResidual(Ranked):
     _undefined = base.never_undefined
 
 
-@base.measure()
+@base.registered()
 class Judged(Ranked):
-    r"""Judged@k: the share of judged documents among the first k that were retrieved.
+    r"""Judged@k: the share of the first k retrieved documents that are judged.
 
     The divisor is the smaller of k and the number of retrieved documents. Unjudged documents have
     the grade NaN. The value is 0 for a query without retrieved documents, so `undefined` has no
@@ -182,15 +169,16 @@ class Judged(Ranked):
     _undefined = base.never_undefined
 
 
-@base.measure()
+@base.registered()
 class Compat(Measure):
     r"""Compatibility (Clarke, Vtyurina, Smucker 2020): rank-biased overlap with the ideal ranking.
 
-    Compatibility is Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking and itself.
-    X_i is the overlap of the first i documents of the run and of the ideal ranking. The ideal
-    ranking contains the documents with grade > 0 by descending grade; equal grades are in the order
-    that best matches the run. The sum ends with the longer list; all documents of the shorter list
-    count below its end. Compatibility is undefined for a query with no grade > 0.
+    Compatibility is Σ_i φ^(i-1) X_i / i, divided by the same sum for the ideal ranking compared
+    with itself. X_i is the number of documents among the first i of both the run and the ideal
+    ranking. The ideal ranking contains the documents with grade > 0 in descending order of grade;
+    equal grades are in the order that best matches the run. The sum ends with the longer list;
+    beyond the end of the shorter list, all of its documents count. Compatibility is undefined for a
+    query with no grade > 0.
 
     Parameters
     ----------
@@ -209,13 +197,11 @@ class Compat(Measure):
     persistence: float = field(default=0.95, kw_only=False)
     ties: str = "average"
 
-    _own_checks = {"persistence": number("persistence", 0, 1, below=True)}
-
     def _plan(self, judgments):
         ranks = np.arange(1.0, judgments.max_size + 1)
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), ranks - 1) / ranks
-        # Ranks whose discounts sum to less than 1e-17 of the first cannot change the value.
+        # Omit the lowest ranks, whose discounts add up to less than 1e-17 of the first discount.
         depth = len(ranks)
         if 0 < self.persistence:
             negligible = np.log(1e-17 * (1 - self.persistence)) / np.log(self.persistence)
@@ -223,5 +209,4 @@ class Compat(Measure):
         sizes = judgments.counts.astype(float)
         return Plan(OVERLAP, sizes, TIES[self.ties], depth, discount)
 
-    def _undefined(self, judgments):
-        return judgments.top_grades <= 0
+    _undefined = Graded._undefined

@@ -89,12 +89,12 @@ def cross_evaluate(
     Raises
     ------
     ValueError, TypeError
-        On bad input, or if a query would be split across folds, before any fit.
+        If an argument is invalid or a query would be split across folds; raised before any fit.
 
     Warns
     -----
     UserWarning
-        If two or more queries have only whole grades ≥ 1 that are not all equal, such as star
+        If two or more queries have only integer grades ≥ 1 that are not all equal, such as star
         ratings; see `evaluate`.
 
     Examples
@@ -133,7 +133,7 @@ def cross_evaluate(
     runs = list(runs)
     errors = [run.error for run in runs]
     if all(errors):
-        raise ValueError(f"All {len(folds)} folds failed. Fold 0: {errors[0]}")
+        raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")
     return CrossEvaluation(
         **_pooled(measures, data, runs, error_score),
         fit_time=np.array([run.fit_time for run in runs]),
@@ -173,7 +173,7 @@ class _FoldRun:
 
 
 def _run_fold(data, fold, train, test, error_score, train_measures, return_estimator):
-    """Fit on the training rows and score the test rows; record fit time, score time and error."""
+    """Fit on the training rows and score the test rows; record the times and any error."""
     run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
     try:
         start = time.perf_counter()
@@ -196,10 +196,10 @@ def _run_fold(data, fold, train, test, error_score, train_measures, return_estim
 
 
 def _checked(predicted, test):
-    scores = column(predicted, "The prediction", len(test), "the test part")
+    scores = column(predicted, "The prediction", len(test), "the test set")
     if np.isnan(scores).any():
         row = test[np.argmax(np.isnan(scores))]
-        raise ValueError(f"The ranker predicts nan for row {row} of X.")
+        raise ValueError(f"Predictions must not contain NaN; got nan for row {row} of X.")
     return scores
 
 
@@ -213,8 +213,8 @@ def _pooled(measures, data, runs, error_score):
     if failed:
         n_lost = sum(np.isin(part["fold"], failed).sum() for part in parts)
         warnings.warn(
-            f"{len(failed)} of {len(runs)} folds failed, and their {n_lost} queries got "
-            f"{error_score}. Fold {failed[0]}: {runs[failed[0]].error}",
+            f"{len(failed)} of {len(runs)} folds failed, and their {n_lost} queries have the value "
+            f"{error_score}. Error in fold {failed[0]}: {runs[failed[0]].error}",
             FitFailedWarning,
             stacklevel=3,
         )
@@ -225,7 +225,7 @@ def _pooled(measures, data, runs, error_score):
 
 
 def _rounds(runs, query_of_row):
-    """Group the folds into repeats of cross-validation; no repeat tests a query twice."""
+    """Group the folds into repeats, so that a repeat tests each query at most once."""
     rounds: list[list[_FoldRun]] = []
     tested: set = set()
     for run in runs:
@@ -239,7 +239,7 @@ def _rounds(runs, query_of_row):
 
 
 def _round_values(measures, data, runs, error_score):
-    """Return the values of the queries tested in these runs, and their positions in query_ids."""
+    """Return the values of the queries tested in one repeat, and the positions of the queries."""
     query_of_row = data.judgments.query_of_row
     fold_of_row = np.full(len(query_of_row), -1)
     scores = np.zeros(len(query_of_row))

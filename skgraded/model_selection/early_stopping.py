@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgraded._input.columns import number, whole_number
+from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT
@@ -20,7 +20,7 @@ class StoppingState:
     def __init__(self, measures, judgments, patience):
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
         self.n_rounds = 0
-        self.last = np.nan  # of the first measure
+        self.last = np.nan  # last value of the first measure
         self.best_round = 0  # counted from 1
         self.best_score = -np.inf
         self._measures = measures
@@ -44,14 +44,14 @@ class StoppingState:
 
     @property
     def is_over(self):
-        """Whether the last `patience` rounds have not improved the best score."""
+        """Whether the best score has not improved in the last `patience` rounds."""
         return self.n_rounds >= self.over_at
 
 
 def hold_out(ranker, table, rows, queries, by_query):
     """Split Rows into training rows and validation rows.
 
-    `table` is X with all columns for the splitter. `by_query` sorts the training rows by query.
+    `table` contains all columns of X. If `by_query` is true, the training rows are sorted by query.
     """
     query_of_row = queries.of_row
     if is_splitter(ranker.early_stopping):
@@ -71,17 +71,17 @@ def hold_out(ranker, table, rows, queries, by_query):
 
 
 def _drawn_queries(ranker, n_queries):
-    """Return a random boolean mask of the queries to hold out, shape (n_queries,)."""
+    """Return a random boolean mask, of shape (n_queries,), of the queries to hold out."""
     fraction = ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
-            "early_stopping=True holds out whole queries, but there is only one query. Pass "
-            "validation queries as eval_X, eval_y and eval_qid, or set early_stopping=False."
+            "early_stopping=True requires at least two queries; got one. Pass validation queries "
+            "as eval_X, eval_y and eval_qid, or set early_stopping=False."
         )
     n_held_out = max(1, round(fraction * n_queries))
     if n_held_out == n_queries:
         raise ValueError(
-            f"validation_fraction={fraction} of {n_queries} queries leaves none to train on."
+            f"validation_fraction={fraction} holds out all {n_queries} queries: decrease it."
         )
     held_out = np.zeros(n_queries, dtype=bool)
     held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
@@ -89,14 +89,14 @@ def _drawn_queries(ranker, n_queries):
 
 
 def _split_rows(splitter, table, rows, queries, query_of_row):
-    """Return boolean masks of the training and test rows of the last split, shape (n,) each."""
+    """Return boolean masks, of shape (n,), of the training and test rows of the last split."""
     splits = splits_of_queries(
         splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
     )
     if not splits or not all(map(len, splits[-1])):
         raise ValueError(
-            f"The last split of early_stopping, a {type(splitter).__name__}, has no training rows "
-            "or no validation rows."
+            f"The last split of the {type(splitter).__name__} passed as early_stopping must "
+            "contain both training and validation rows."
         )
     return [np.isin(np.arange(len(query_of_row)), part) for part in splits[-1]]
 
@@ -121,36 +121,41 @@ def check_settings(ranker, adapter, group, fit_params, **validation):
     if not ranker.early_stopping:
         if present:
             raise ValueError(
-                f"{present[0]} is only for early stopping: omit it, or set "
+                f"Argument {present[0]} requires early stopping: omit the argument, or set "
                 "QueryRanker(…, early_stopping=True)."
             )
         return
     adapter.check_stopping(fit_params)
-    number("validation_fraction", 0, 1, above=True, below=True)(ranker.validation_fraction)
+    check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
+    check_fraction(ranker.validation_fraction)
     whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
-    if not present:
-        return
-    if is_splitter(early_stopping):
+    if present:
+        _check_validation_set(ranker, adapter, group, fit_params, present)
+
+
+def _check_validation_set(ranker, adapter, group, fit_params, present):
+    """Raise an error if validation arguments are incomplete or conflict with other arguments."""
+    if is_splitter(ranker.early_stopping):
         raise ValueError(
-            f"Validation rows come from both {present[0]} and early_stopping, a "
-            f"{type(early_stopping).__name__}. Omit eval_X, or set early_stopping=True."
+            f"Argument {present[0]} cannot be combined with "
+            f"early_stopping={type(ranker.early_stopping).__name__}(…): omit the argument, or "
+            "set early_stopping=True."
         )
     needed = ["eval_X", "eval_y"] + ["eval_qid"] * (ranker.qid is None or "eval_qid" in present)
     missing = [name for name in needed if name not in present]
     if missing:
         raise ValueError(
-            f"A validation set needs {', '.join(needed)}: {' and '.join(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing."
+            f"A validation set requires {', '.join(needed)}: also pass {' and '.join(missing)}."
         )
     if group is not None:
         raise ValueError(
-            "With eval_X, pass the queries as qid, not as group: group sizes do not show whether a "
-            "query is in both X and eval_X."
+            "If eval_X is passed, pass the queries as qid instead of group, because group sizes do "
+            "not show whether a query is in both X and eval_X."
         )
     for name in adapter.first_scores_in(fit_params):
         raise ValueError(
-            f"{name} has values for the rows of X only: omit eval_X, so that queries of X are "
-            "held out."
+            f"Argument {name} contains values only for the rows of X: omit eval_X, so that "
+            "validation queries are held out from X."
         )
 
 
@@ -160,9 +165,8 @@ def refuse_shared_queries(ids, eval_ids):
     shared = [query for query in plain_list(eval_ids) if query in known]
     if shared:
         raise ValueError(
-            f"{len(shared)} of the {len(eval_ids)} queries of eval_X, such as "
-            f"{plain(shared[0])!r}, are also in X: use a query only for training or only for "
-            "early stopping."
+            f"X also contains {len(shared)} of the {len(eval_ids)} queries in eval_X, such as "
+            f"{plain(shared[0])!r}: use each query either for training or for early stopping."
         )
 
 
@@ -170,13 +174,13 @@ def check_parts(training, validation, measures):
     """Check training and validation rows; return the Judgments of the validation rows."""
     for rows, kind in ((training, "training"), (validation, "validation")):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
-            raise ValueError(f"sample_weight is 0 in all {kind} rows.")
+            raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
     judgments = validation.judgments()
     for measure in measures:
         if not has_value(measure, judgments):
             raise ValueError(
-                f"{measure} is undefined for all {judgments.n_queries} validation queries: none "
-                "with a positive weight has a relevant document. Change validation_fraction, "
-                "random_state or eval_X to validate on more or other queries."
+                f"The measure {measure} is undefined for all {judgments.n_queries} validation "
+                "queries, because no query with positive weight has a relevant document. Choose "
+                "other queries with validation_fraction, random_state or eval_X."
             )
     return judgments

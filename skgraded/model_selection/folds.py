@@ -1,4 +1,4 @@
-"""Folds of whole queries, and the fitting and scoring of rankers on these folds."""
+"""Fitting and scoring of rankers on folds that keep queries whole."""
 
 import numbers
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ from skgraded.model_selection.split_queries import splits_of_queries
 
 
 def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=None):
-    """Return X as a table, and Judgments that have been checked against all measures.
+    """Return X as a table, and Judgments from which all measures can be computed.
 
-    Without `qid` and `group`, the queries are read from X with the `qid` of the estimator or, if it
-    has none, of the splitter `cv`. `caller` is the name of the function for error messages.
+    If `qid` and `group` are None, the queries are located in X by the estimator's parameter `qid`
+    or, if that is None, by the `qid` of the splitter `cv`. Error messages contain `caller`.
     """
     if qid is None and group is None:
         sources = [getattr(holder, "qid", None) for holder in (estimator, cv)]
         source = sources[1] if sources[0] is None else sources[0]
         if source is None:
             raise ValueError(
-                f"{caller} needs the query of each row: give qid or group, or name the column of "
-                "X with QueryRanker(…, qid='query_id')."
+                f"The query of each row is required: pass qid or group to {caller}, or name a "
+                "column of X with QueryRanker(…, qid='query_id')."
             )
         qid = queries_of(X, source)
     X = as_table(X)
@@ -42,7 +42,7 @@ def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=
 
 @dataclass(frozen=True)
 class RankerOnRows:
-    """A ranker and judged rows; copies of the ranker are fitted on and score subsets of rows."""
+    """A ranker with judged rows; the methods fit and score copies of the ranker on chosen rows."""
 
     ranker: Any
     X: Any
@@ -60,7 +60,7 @@ class RankerOnRows:
         with config_context(enable_metadata_routing=True):
             if not _requested(self.ranker, ["qid"]):
                 raise TypeError(
-                    f"{type(self.ranker).__name__} cannot receive query ids during "
+                    f"Estimator {type(self.ranker).__name__} cannot receive query ids during "
                     "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
                 )
 
@@ -90,8 +90,8 @@ class RankerOnRows:
         return metadata
 
     def folds(self, cv):
-        """Return the training and test rows of each fold, after checking that queries are whole."""
-        from sklearn.model_selection import GroupKFold, check_cv  # would double our import time
+        """Return the training and test rows of each fold, after checking that no query is split."""
+        from sklearn.model_selection import GroupKFold, check_cv  # slow to import
 
         if cv is None or isinstance(cv, numbers.Integral):
             cv = GroupKFold(5 if cv is None else cv)

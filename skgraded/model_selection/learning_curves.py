@@ -28,7 +28,7 @@ class LearningCurve:
     Attributes
     ----------
     n_queries : ndarray of shape (n_sizes,)
-        Numbers of training queries, ascending; the same in every fold.
+        Numbers of training queries in ascending order; the same in every fold.
     n_rows : ndarray of shape (n_sizes, n_folds)
         Number of rows of these queries.
     train_scores, test_scores : dict of str to ndarray of shape (n_sizes, n_folds)
@@ -88,21 +88,21 @@ def learning_curve(
 ) -> LearningCurve:
     """Evaluate a ranker trained on increasing numbers of queries.
 
-    In each fold, clones are fitted on increasing numbers of whole training queries and score the
-    test queries. Larger training sets contain the smaller ones. scikit-learn's function of the same
-    name counts rows instead, so it splits queries.
+    In each fold, one clone is fitted for each number of training queries and scores the test
+    queries. Larger training sets contain the smaller ones. scikit-learn's function of the same name
+    counts rows instead of queries, so it may split queries.
 
     Parameters
     ----------
     estimator, X, y, qid, group, measures, response_method, n_jobs
         As for `cross_evaluate`.
     train_sizes : array-like of shape (n_sizes,), default=(0.1, 0.325, 0.55, 0.775, 1.0)
-        Whole numbers of queries, or fractions in (0, 1] of the queries of the smallest training
-        part, which are rounded to whole numbers. Duplicates are dropped.
+        Integers are numbers of queries. Floats are fractions in (0, 1] of the queries in the
+        smallest training set, rounded to whole queries. Duplicates are dropped.
     cv : int, scikit-learn splitter or list of splits, default=5
         As for `cross_evaluate`; a query may be tested more than once.
     shuffle : bool, default=False
-        Whether to shuffle the queries of each training part before selecting the first ones;
+        Whether to shuffle the queries of each training set before selecting the first ones;
         otherwise they are selected in order of first appearance in X.
     random_state : int, RandomState or None, default=None
         Seed for `shuffle`.
@@ -114,7 +114,7 @@ def learning_curve(
     Raises
     ------
     ValueError, TypeError
-        On bad input, or if a query would be split across folds, before any fit.
+        If an argument is invalid or a query would be split across folds; raised before any fit.
 
     See Also
     --------
@@ -162,18 +162,18 @@ def learning_curve(
 
 
 def _numbers(train_sizes, most):
-    """Convert sizes, or fractions of `most`, to numbers of queries in ascending order."""
+    """Convert `train_sizes` to ascending numbers of queries; fractions are relative to `most`."""
     sizes = np.asarray(train_sizes)
     if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iuf":
-        raise ValueError(f"train_sizes must be a list of numbers; got {train_sizes!r}.")
+        raise ValueError(f"train_sizes must be a non-empty list of numbers; got {train_sizes!r}.")
     if sizes.dtype.kind == "f":
         bad = ~((sizes > 0) & (sizes <= 1))
-        kind = "fractions in (0, 1] of the queries, or whole numbers (int) of queries"
+        kind = "fractions of the queries in (0, 1], or numbers of queries as integers"
     else:
         bad = (sizes < 1) | (sizes > most)
-        kind = f"numbers of queries from 1 to {most} (the smallest training part), or fractions"
+        kind = f"numbers of queries from 1 to {most} (the smallest training set), or fractions"
     if bad.any():
-        raise ValueError(f"train_sizes must hold {kind}; got {sizes[bad][0]}.")
+        raise ValueError(f"train_sizes must contain {kind}; got {sizes[bad][0]}.")
     if sizes.dtype.kind == "f":
         sizes = np.maximum(np.rint(sizes * most), 1)
     return np.unique(sizes.astype(int))

@@ -13,7 +13,7 @@ from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from skgraded._input.columns import check_grades, grade_type, one_of
+from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of
 from skgraded._input.query_source import QueryColumn, checked_queries, is_column, look_up
 from skgraded._input.tables import as_table, column_names, take_column
@@ -31,12 +31,12 @@ NO_QID = (
     "of X, QueryRanker(…, qid='query_id') or its position; or as a Series with the row labels of "
     "X, QueryRanker(…, qid=series)."
 )
-_check_grades = one_of("grades", ("level", "gain"))
+_check_grades = choice_validator("grades", ("level", "gain"))
 STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
 
 class QueryRanker(MetaEstimatorMixin, BaseEstimator):
-    """A ranker or regressor that accepts the query of each row, in any row order.
+    """Meta-estimator that fits a ranker or regressor to rows with query ids, in any row order.
 
     Unlike LightGBM's group sizes, `qid` can be split with the rows in cross-validation. With
     metadata routing, the ranker requests `qid` by default.
@@ -59,10 +59,10 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds; its own
         stopping and evaluation settings are ignored. The validation queries are
 
-        - if True, drawn at random from the training queries, or passed to `fit` as `eval_X`;
-        - if a splitter, those in the test rows of its last split of X, such as the latest queries
+        - if True, the queries passed to `fit` as `eval_X` or, without it, random training queries;
+        - if a splitter, the queries in the test rows of its last split, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
-          receives the queries as groups and must keep each query whole. The ranker is trained on
+          receives the queries as groups and must not split any query. The ranker is trained on
           the training rows of this split; other rows are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction in (0, 1) of queries to hold out if `early_stopping` is True. At least one
@@ -80,7 +80,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
         How rankers that optimise NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
-        ``rank:ndcg``. "level": whole numbers r with the gain 2^r - 1, unless the ranker sets other
+        ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
         gains. "gain": the gains themselves, any numbers ≥ 0. Other estimators and the measures use
         the grades unchanged.
     memory : str or object with the interface of joblib.Memory, default=None
@@ -114,7 +114,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The ranker remembers its training queries. Scoring other documents of these queries, or of the
+    The ranker stores its training queries. Scoring other documents of these queries, or of the
     validation queries of early stopping, issues a `TornQueryWarning`. Scoring exactly the training
     rows, which are recognised by their query ids and grades, does not issue a warning.
 
@@ -239,7 +239,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         ------
         ValueError, TypeError
             If qid is missing or passed twice; if a grade is negative or not finite, or fractional
-            for a ranker that accepts only whole grades (see `grades`); if lengths differ; if
+            for a ranker that accepts only integer grades (see `grades`); if lengths differ; if
             weights are negative, all 0 or not supported by `estimator`; if settings of `estimator`
             prevent it from learning. With `early_stopping`: if `estimator` does not support it; if
             a query is in both X and `eval_X`; if a measure is undefined for all validation queries;
@@ -247,7 +247,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
-        adapter.query_argument  # noqa: B018  # raises if it is neither a ranker nor a regressor
+        adapter.query_argument  # noqa: B018  # the property checks the estimator
         adapter.check()
         early_stopping.check_settings(
             self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
@@ -273,9 +273,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.fitted_queries_ = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
-        training, stopped_on = self._part(
-            adapter, table, rows, queries, validation, fit_params
-        )
+        training, stopped_on = self._part(adapter, table, rows, queries, validation, fit_params)
         self._fit_parted(adapter, training, stopped_on, measures, fit_params)
         if self.early_stopping and self.refit:
             everything = _in_order(adapter, rows, queries)
@@ -337,13 +335,13 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             split_queries.warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))
 
-    # A fit: read, part, fit ----------------------------------------------------------------------
+    # Steps of fit -------------------------------------------------------------------------------
 
     def _read(self, adapter, X, y, qid, group, sample_weight, fit_params, prefix=""):
-        """Check the arguments; return the rows without the query column, and their queries."""
+        """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
         grades = check_grades(y, y_name, n, X_name)
-        if adapter.wants_whole_grades:
+        if adapter.fractional_grades_advice is not None:
             _refuse_fractions(grades, adapter, y_name)
         by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name)
         qid = self._queries_of(X, qid, group, "fit")
@@ -385,27 +383,27 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Feature importances of `estimator_`, shape (`n_features_in_`,)."""
+        """Feature importances of `estimator_`, of shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.feature_importances_
 
     @property
     def coef_(self) -> np.ndarray:
-        """Coefficients of `estimator_`, shape (`n_features_in_`,)."""
+        """Coefficients of `estimator_`, of shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
 
     # Queries -------------------------------------------------------------------------------------
 
     def _queries_of(self, X, qid, group, method):
-        """Return the query of each row, or None if `group` contains the sizes of the queries."""
+        """Return the query of each row, or None if query sizes are passed as `group`."""
         n_sources = (qid is not None) + (group is not None) + (self.qid is not None)
         if n_sources == 0:
             raise ValueError(NO_QID.format(method=method))
         if n_sources > 1:
             raise ValueError(
-                f"Queries are passed more than once: qid={_brief(self.qid)} to the constructor, "
-                f"qid={_brief(qid)} and group={_brief(group)} to {method}. Pass them only once."
+                f"Queries must be passed only once; got qid={_brief(self.qid)} in the constructor, "
+                f"and qid={_brief(qid)} and group={_brief(group)} in {method}."
             )
         column = self.query_column_
         if column is None:
@@ -413,9 +411,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         position = column.position_in(X)
         if position is None:
             raise ValueError(
-                f"A preceding step probably dropped the column: {method} needs the queries, column "
-                f"{column.name or column.position!r} of X, but this X with {X.shape[1]} columns "
-                "lacks it."
+                f"X has only {X.shape[1]} columns and does not contain the query column "
+                f"{column.name or column.position!r}, which {method} requires: a preceding step "
+                "probably dropped it."
             )
         return checked_queries(take_column(X, position), self.qid)
 
@@ -448,7 +446,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
     # What scikit-learn calls ----------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the metadata that the ranker requests: `qid`, unless set in the constructor.
+        """Return the requested metadata: `qid`, unless it was passed to the constructor.
 
         Returns
         -------
@@ -489,8 +487,8 @@ def _refuse_fractions(grades, adapter, name):
     if fractional.any():
         row = int(np.argmax(fractional))
         raise ValueError(
-            f"{name} has the grade {grades[row]:g} in row {row}, but "
-            f"{type(adapter.estimator).__name__} accepts only whole grades. For fractional grades, "
+            f"Grades in {name} must be integers for {type(adapter.estimator).__name__}; got "
+            f"{grades[row]:g} in row {row}. For fractional grades, "
             f"{adapter.fractional_grades_advice}."
         )
 

@@ -26,7 +26,7 @@ NO_QID = (
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
-MANTISSA_DECIMALS = 10  # forests and linear models have relative rounding errors below 1e-13
+MANTISSA_DECIMALS = 10  # decimals to round to; relative rounding errors are usually below 1e-13
 
 
 def make_ranking_scorer(
@@ -42,16 +42,16 @@ def make_ranking_scorer(
     measure : Measure, str, a list of them, or a mapping of names to them
         The measures to compute. With a list, the scorer returns a dict of scores by measure name,
         from one ``predict`` and one sort. With a mapping, the dict has the names of the mapping,
-        such as ``{"ndcng10": "ndcng@10"}`` for tools that refuse "@". A search then needs
+        such as ``{"ndcng10": "ndcng@10"}`` for tools that reject "@". A search then needs
         ``refit="NDCNG@10"`` or ``refit="ndcng10"``, spelled exactly as in `names` of the scorer:
         scikit-learn only compares strings.
     qid : str, int or pandas Series, optional
-        The source of the query ids. If None, the source in X that the `QueryRanker`, alone or at
-        the end of a pipeline, uses; or metadata routing, ``search.fit(X, y, qid=qid)``, for which
-        the scorer requests `qid` by default, even if it was made while routing was disabled. If str
-        or int, the column of X with this name or position (from the end if negative). If a Series,
-        ids are looked up by the row index of the frame X. The Series should contain exactly the
-        rows of all queries, so that incomplete queries are detected.
+        The source of the query ids. If None, the scorer uses the `qid` of the `QueryRanker`, alone
+        or at the end of a pipeline, or metadata routing, ``search.fit(X, y, qid=qid)``. It requests
+        `qid` by default, even if it was made while routing was disabled. If str or int, the column
+        of X with this name or position (from the end if negative). If a Series, ids are looked up
+        by the row index of the frame X. The Series should contain exactly the rows of all queries,
+        so that incomplete queries are detected.
     response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
         The method that returns the document scores; with a list, the first method that the
         estimator has. The default is ``predict`` for rankers and regressors; for classifiers, it is
@@ -66,7 +66,7 @@ def make_ranking_scorer(
         ``scoring=``; higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
         is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
         the queries in X. The scorer issues a `TornQueryWarning` when it scores a `QueryRanker` on
-        queries that it was fitted on, or when X lacks rows of a query in a Series `qid`.
+        queries that it was fitted on, or when X omits rows of a query in a Series `qid`.
         ``set_score_request(sample_weight=True)`` makes the scorer also request weights.
 
     Raises
@@ -103,7 +103,7 @@ def make_ranking_scorer(
 
 
 class RankingScorer:
-    """Scorer of ranking measures, created and documented by `make_ranking_scorer`."""
+    """Scorer for ranking measures; see `make_ranking_scorer`, which creates it."""
 
     def __init__(self, measure, qid, response_method):
         check_source(qid)
@@ -138,7 +138,7 @@ class RankingScorer:
         """Return the score of a fitted estimator, or a dict of scores for several measures."""
         if self._qid is not None and qid is not None:
             raise ValueError(
-                f"qid is given twice: when {self!r} was made, and in this call."
+                f"qid must be passed only once, but it is passed both to {self!r} and in this call."
             )
         source = self._qid
         if source is None and qid is None:
@@ -157,12 +157,12 @@ class RankingScorer:
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
         """Set the metadata that the scorer requests, and return the scorer.
 
-        With True, the metadata is requested; with False, ignored; with None, passing it raises an
-        error; a str is an alias. The defaults are True for `qid` and None for `sample_weight`.
+        True requests the metadata, and False ignores it. With None, passing the metadata raises an
+        error. A str is an alias. The defaults are True for `qid` and None for `sample_weight`.
         """
         if self._qid is not None and qid is not UNCHANGED:
-            raise ValueError(f"{self!r} finds qid in X and cannot request it.")
-        request = deepcopy(self._request)  # unchanged if an alias is refused
+            raise ValueError(f"qid cannot be requested, because {self!r} reads it from X.")
+        request = deepcopy(self._request)  # unchanged if an alias is invalid
         for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
             if alias is not UNCHANGED:
                 request.score.add_request(param=name, alias=alias)
@@ -190,7 +190,7 @@ class RankingScorer:
 
 
 def _at_ranker(estimator, X):
-    """Return the ranker inside searches and pipelines, and X transformed by preceding steps."""
+    """Return the ranker inside a search or pipeline, and X transformed by the preceding steps."""
     while True:
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -204,7 +204,7 @@ def _at_ranker(estimator, X):
 
 
 def _named(measure):
-    """Return a dict from score names to measures, given a measure, a list or a mapping."""
+    """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
     for name in measure:
@@ -224,7 +224,7 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 # Scores of documents -----------------------------------------------------------------------------
 
 def check_response_method(response_method):
-    """Return the response method or list of methods, after checking that all are known."""
+    """Check that all response methods are known; return the method or the list of methods."""
     if response_method is None:
         return None
     methods = [response_method] if isinstance(response_method, str) else list(response_method)
@@ -232,43 +232,52 @@ def check_response_method(response_method):
         if method not in RESPONSE_METHODS:
             raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
     if not methods:
-        raise ValueError("response_method is an empty list.")
+        raise ValueError("response_method must not be an empty list.")
     return response_method if isinstance(response_method, str) else methods
 
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:
-    """Return the estimator's score for each document, shape (n,)."""
+    """Return the estimator's score for each document, as an array of shape (n,)."""
     methods = _default_methods(estimator) if response_method is None else response_method
     if isinstance(methods, str):
         methods = [methods]
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         raise ValueError(
-            f"{type(estimator).__name__} has no {' or '.join(methods)} to score documents with: "
-            "pass another response_method, or wrap it in CalibratedClassifierCV."
+            f"{type(estimator).__name__} has no method {' or '.join(methods)}: pass another "
+            "response_method, or wrap the estimator in CalibratedClassifierCV."
         )
     response = np.asarray(getattr(estimator, method)(X))
     if method == "predict_proba":
-        return _expected_grades(_grades_of_classes(estimator, response), response)
+        return _expected_grades(estimator, response)
     if response.ndim == 2 and response.shape[1] == 1:
         return response[:, 0]
     if response.ndim == 2:
         raise ValueError(
-            f"{method} of {type(estimator).__name__} returns {response.shape[1]} scores per "
-            "document instead of one: use "
-            "response_method='predict_proba' for the expected grade, or a regressor."
+            f"Each document must have one score, but {method} of {type(estimator).__name__} "
+            f"returns {response.shape[1]} scores: use response_method='predict_proba' for the "
+            "expected grade, or use a regressor."
         )
     return response
 
 
-def _expected_grades(grades, probabilities):
-    """Compute Σ c·P(c) for each row, rounded so that equal expected grades tie.
+def _expected_grades(estimator, probabilities):
+    """Compute the expected grade Σ c·P(c) per row, rounded so that equal values tie.
 
     The last bits of the sum depend on how the probability is distributed over the classes, and the
     last bits of the probabilities may depend on the row position.
     """
-    # Avoid a matrix product, whose last bits depend on the processor and its threads.
-    terms = [grade * probabilities[:, i].astype(float) for i, grade in enumerate(grades)]
+    classes = np.asarray(estimator.classes_)
+    if classes.dtype.kind not in "buif" or probabilities.shape[1:] != classes.shape:
+        raise ValueError(
+            f"The expected grade requires numeric classes and one probability per class; "
+            f"{type(estimator).__name__} has the classes {classes.tolist()} and probabilities of "
+            f"shape {probabilities.shape}."
+        )
+    # Avoid a matrix product, whose last bits depend on the processor and the number of threads.
+    terms = [
+        grade * probabilities[:, i].astype(float) for i, grade in enumerate(classes.astype(float))
+    ]
     mantissas, exponents = np.frexp(np.sum(terms, axis=0))
     return np.ldexp(np.round(mantissas, MANTISSA_DECIMALS), exponents)
 
@@ -277,18 +286,7 @@ def _default_methods(estimator):
     try:
         if not is_classifier(estimator):
             return ["predict"]
-    except AttributeError:  # raised by scikit-learn ≥ 1.7 for other estimators
+    except AttributeError:  # in scikit-learn 1.7 and later, is_classifier requires estimator tags
         return ["predict"]
     two_classes = len(estimator.classes_) == 2
     return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]
-
-
-def _grades_of_classes(estimator, probabilities):
-    classes = np.asarray(estimator.classes_)
-    if classes.dtype.kind not in "buif" or probabilities.shape[1:] != classes.shape:
-        raise ValueError(
-            f"The expected grade requires numeric classes and one probability per class; "
-            f"{type(estimator).__name__} has the classes {classes.tolist()} and probabilities of "
-            f"shape {probabilities.shape}."
-        )
-    return classes.astype(float)

@@ -14,17 +14,17 @@ from skgraded._input.words import plain, plain_list
 class TornQueryWarning(UserWarning):
     """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
-    It is issued in two cases. First, a ranker is scored on documents of a query after it was fitted
-    on other documents of this query. KFold, ``cv=5`` and train_test_split split queries in this
-    way, and the score is better than it will be for new queries. Second, the queries are looked up
-    in a Series by the row index of X, and X lacks some rows of a query. This happens when rows are
-    sampled instead of queries, as in HalvingGridSearchCV with ``resource="n_samples"`` and in
-    scikit-learn's learning_curve. Split by query, for example with GroupKFold, and choose another
-    resource.
+    The warning is issued in two cases. First, a ranker is scored on some documents of a query after
+    it was fitted on other documents of the same query. KFold, ``cv=5`` and train_test_split split
+    queries in this way, so the score is better than it would be for new queries. Second, the
+    queries are looked up in a Series by the row index of X, and X lacks some rows of a query. This
+    happens when rows are sampled instead of queries, as in HalvingGridSearchCV with
+    ``resource="n_samples"`` and in scikit-learn's learning_curve. Split by query, for example with
+    GroupKFold, and choose another resource.
 
-    Queries in a column of X, or passed with X, are split with the rows. Fitting on some rows of
-    such a query cannot be detected until the ranker is scored on the other rows. With ``n_jobs``,
-    the workers print the warning; ``warnings.catch_warnings`` in the caller does not catch it.
+    If the query ids are a column of X or are passed with it, a split query is detected only when
+    the ranker is scored on the remaining rows. With ``n_jobs``, the warning is issued in the
+    workers, so ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
 
@@ -38,15 +38,15 @@ TORN = (
 
 NUMBERED_ALIKE = (
     "{shared} of the {scored} queries to score, such as {example!r}, have the ids of queries that "
-    "the ranker was fitted on. Both sets number their queries from {first}, as separately read "
-    "files do. If the queries differ, give them different ids, such as qid + 1_000_000 or "
+    "the ranker was fitted on. Both sets number their queries from {first}, as often in separate "
+    "files. If the queries differ, use different ids, such as qid + 1_000_000 or "
     "('test', qid). If they are the same queries, the split divides them, and the score is better "
     "than it will be for new queries: use cv=GroupKFold(5)."
 )
 
 PARTIAL = (
-    "{torn} of the {seen} queries to {verb}, such as {example!r}, are seen in part: qid has "
-    "{missing} of their rows that X lacks. Rows were drawn instead of queries, as in "
+    "{torn} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
+    "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in "
     "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
     "train_test_split. Split with GroupKFold, choose another resource, or use "
     "skgraded.model_selection.learning_curve. If rows were omitted on purpose, omit them from qid "
@@ -55,9 +55,9 @@ PARTIAL = (
 
 
 class FittedQueries:
-    """Summary of the rows that a ranker was fitted on, with four values per query.
+    """The id, the size and two hashes of each query that a ranker was fitted on.
 
-    `stopped_on` contains the ids of validation queries that the ranker was not fitted on.
+    `stopped_on` contains the ids of the validation queries that were not used for fitting.
     """
 
     def __init__(self, queries, grades, table, stopped_on=None):
@@ -68,10 +68,10 @@ class FittedQueries:
         self.row_marks = _marks(grades, order, starts, table)
 
     def torn_in(self, judgments, features=None):
-        """Return the ids of queries seen in fit, or no ids if exactly the fitted rows are scored.
+        """Return the ids of queries seen during fit, or [] if exactly the fitted rows are scored.
 
-        Rows are compared by query and grade. If these are equal, the table returned by the function
-        `features` is also compared.
+        Rows are compared by query and grade. If both are equal, the features are also compared;
+        the function `features` returns them as a table.
         """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
@@ -95,7 +95,7 @@ class FittedQueries:
 def splits_of_queries(splitter, X, y, ids, query_of_row, name):
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.
 
-    A ValueError names the first query that is split. `name` is the name of the parameter.
+    Raise a ValueError if a query is split; the message contains `name`, such as "cv".
     """
     groups = sortable_ids(ids, query_of_row)
     with warnings.catch_warnings():
@@ -110,7 +110,7 @@ def splits_of_queries(splitter, X, y, ids, query_of_row, name):
         split = np.flatnonzero((n_tested > 0) & ((n_trained > 0) | (n_tested != sizes)))
         if len(split):
             raise ValueError(
-                f"{name} splits {len(split)} queries in fold {fold}, such as "
+                f"Fold {fold} of {name} splits {len(split)} queries, such as "
                 f"{plain(ids[split[0]])!r}: only some of their rows are test rows. Use a splitter "
                 "that keeps queries whole, such as QueryKFold or GroupKFold."
             )
@@ -124,7 +124,7 @@ def features_of(ranker, table):
 
 
 def _marks(grades, order, starts, table=None):
-    """Return the sum of the row hashes of each query, which does not depend on the row order."""
+    """Return the sum of each query's row hashes, which does not depend on the row order."""
     marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy in which -0.0 becomes 0.0
     if table is not None:
         marks = mix_bits(marks ^ hash_rows(table))
@@ -134,16 +134,16 @@ def _marks(grades, order, starts, table=None):
 
 
 def warn_of_split_queries(estimator, X, judgments, source=None):
-    """Issue a TornQueryWarning if scored queries are incomplete or were seen in fit.
+    """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
-    The fitted queries are known only for a QueryRanker: alone, as the last step of a pipeline or
-    inside a search. X is the table to score, with or without the query column; `source` specifies
-    where the queries in X were found.
+    Only a QueryRanker stores the queries that it was fitted on. It may be part of a search or a
+    pipeline. X is the table to score, with or without the query column. `source` specifies where
+    the queries were found.
     """
     fitted, shared = _known_queries(estimator, X, judgments)
     if shared:
         ids = judgments.query_ids
-        # Splitting by rows leaves the same number of queries in both sets, or gaps in the ids.
+        # Row-wise splits give both sets the same number of queries or leave gaps in the query ids.
         alike = all(map(_is_numbering, (ids, fitted.ids))) and len(ids) != len(fitted.ids)
         message = (NUMBERED_ALIKE if alike else TORN).format(
             shared=len(shared), scored=len(ids), example=plain(shared[0]),
@@ -155,12 +155,12 @@ def warn_of_split_queries(estimator, X, judgments, source=None):
 
 
 def _known_queries(estimator, X, judgments):
-    """Return the queries that a ranker was fitted on, and the ids of those being scored again."""
+    """Return the FittedQueries of a ranker, and the ids of scored queries that it was fitted on."""
     while estimator is not None and not hasattr(estimator, "fitted_queries_"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
             continue
-        X = None  # transformed features may differ in their last bits
+        X = None  # do not compare transformed features: their last bits may differ
         if hasattr(estimator, "steps"):  # a pipeline
             estimator = estimator.steps[-1][1]
         else:  # a feature selection, or no ranker
@@ -179,10 +179,10 @@ def _is_numbering(ids):
 
 
 def warn_of_partial_queries(X, source, verb):
-    """Issue a TornQueryWarning if X lacks rows of a query that is looked up in a Series.
+    """Issue a TornQueryWarning if X lacks some rows of a query that is looked up in a Series.
 
-    Only a Series as `source` contains all rows of a query. `verb` is "fit" or "score". The warning
-    refers to the line three callers up.
+    Omitted rows can be detected only if `source` is a Series. `verb` is "fit" or "score". The
+    warning points to the line three calls up the stack.
     """
     if source is None or is_column(source):
         return

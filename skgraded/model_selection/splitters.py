@@ -33,7 +33,7 @@ class _QuerySplitter(BaseCrossValidator):
         needed = self.n_splits + isinstance(splitter, TimeSeriesSplit)
         if needed > len(values):
             raise ValueError(
-                f"n_splits={self.n_splits} needs at least {needed} {self._what}; X has "
+                f"n_splits={self.n_splits} requires at least {needed} {self._what}, but X contains "
                 f"{len(values)}."
             )
         if isinstance(splitter, GroupKFold):
@@ -46,8 +46,8 @@ class _QuerySplitter(BaseCrossValidator):
 class QueryKFold(_QuerySplitter):
     """K-fold cross-validation over the queries in a column of X.
 
-    All rows of a query are in the test rows of the same fold. Neither `groups` nor metadata routing
-    is needed.
+    All rows of a query are in the same test fold. The splitter ignores `groups` and does not
+    require metadata routing.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     [0 1 2] [3 4]
     """
 
-    _what = "different times"
+    _what = "distinct times"
 
     def __init__(
         self, n_splits=5, time=None, qid=None, *, gap=0, test_size=None, max_train_size=None
@@ -169,5 +169,5 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 def _check_sources(**sources):
     for name, source in sources.items():
         if source is None:
-            raise TypeError(f"{name} is missing: pass the name or the position of a column of X.")
+            raise TypeError(f"Argument {name} is required: pass a column of X by name or position.")
         check_source(source, name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -12,30 +13,44 @@ from skgraded._input.progress import counting_bar
 from skgraded._input.segments import few_segments_of
 from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.system_summaries import Summaries, compare_sums
+from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import check_settings
+from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples
+from skgraded.stats.prediction_powered import powered_mean
+from skgraded.writing.sentences import judged_gap
+
+
+@runtime_checkable
+class SystemSums(Protocol):
+    """Systems described by sums over queries, such as Summaries; an argument of `compare`."""
+
+    @property
+    def systems(self) -> Mapping[str, Any]:
+        """The systems, keyed by name."""
+
+    def compared(self, settings: comparison_rows.Settings, baseline: str | None) -> Comparison:
+        """Compare the systems with validated settings."""
 
 
 def compare(
-    evaluations: Mapping[str, Evaluation] | Summaries,
+    evaluations: Mapping[str, Evaluation] | SystemSums,
     *,
     baseline: str | None = None,
-    test: str | None = "randomization",
+    test: str | None = "auto",
     correction: str | None = "holm",
     level: float = 0.95,
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
     by: Any = None,
+    judge: Mapping[str, Evaluation] | None = None,
     progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 
-    Systems are paired by query id; the order of their queries may differ. The query is the unit of
-    inference, even for a `CrossEvaluation`: folds share most of their training data, and are too
-    few for a test.
+    Per-query values are paired by query id, so their order may differ between systems. The query is
+    the unit of inference, even for a `CrossEvaluation`: folds share most of their training data and
+    are too few for a test.
 
     Parameters
     ----------
@@ -45,8 +60,9 @@ def compare(
     baseline : str, optional
         The system that all other systems are compared with. If None, all pairs are compared, and
         the earlier system of each pair is the baseline.
-    test : {"randomization", "t", "wilcoxon", "bootstrap"} or None, default="randomization"
-        Two-sided test of the per-query differences; see Notes. If None, no test is performed.
+    test : {"auto", "randomization", "t", "wilcoxon", "bootstrap"} or None, default="auto"
+        Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries or with
+        `judge`, and "randomization" otherwise. If None, no test is performed.
     correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
         Correction for the number of tests in the table (pairs × measures): Holm (1979),
         Bonferroni, the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey
@@ -68,6 +84,12 @@ def compare(
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment, with one correction over all segments,
         and their differences are compared between segments.
+    judge : mapping of str to Evaluation, optional
+        Evaluations of the same systems under the grades of a judge, such as a language model, for
+        the queries of `evaluations` and further queries. The differences are then
+        prediction-powered: they combine the human judgments in `evaluations` with the judge's; see
+        `prediction_powered`, which also describes the errors. Requires `test` to be "t", without
+        `by`.
     progress : bool, default=False
         Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
@@ -77,7 +99,7 @@ def compare(
         The result of `to_frame` has the columns
 
         - ``segment`` (with `by`), ``system``, ``measure``,
-        - ``mean``: mean of the system over these ``n_queries`` queries,
+        - ``mean``: mean of the system over ``n_queries`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
         - ``ci_low``, ``ci_high``: Student's t interval for the mean difference; see Notes,
         - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
@@ -85,13 +107,18 @@ def compare(
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding (1e-12), or worse,
         - ``n_undefined``: number of ties that are undefined for both systems, whose value is the
-          measure's ``undefined=``; nan for Summaries,
+          `undefined` of the measure; nan for Summaries and with `judge`,
         - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
           (divisor n - 1) of the differences; 0 if all differences are 0, nan if all are equal but
           not 0 or if there is only one query,
         - ``min_detectable``: the smallest difference that the test detects with 80 % power; see
           Notes,
-        - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
+        - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t",
+        - ``weight``, ``worth`` (with `judge`): the weight λ of the judge, and the number of
+          human-judged queries that alone would give an equally small error. ``mean`` and
+          ``baseline_mean`` use the λ of the difference. Queries, wins, ties and losses are those
+          of the human judgments, and the standard deviation in ``effect_size`` is √n times the
+          standard error.
 
     Raises
     ------
@@ -102,7 +129,9 @@ def compare(
     Warns
     -----
     UserWarning
-        If systems were cross-evaluated on different folds.
+        If systems were cross-evaluated on different folds, if there are fewer than 20 human-judged
+        queries with `judge`, or if the shares of judged documents of two systems differ by more
+        than 0.1: judgments favour the systems that contributed to them.
 
     Notes
     -----
@@ -123,8 +152,8 @@ def compare(
       (Davison and Hinkley 1997, eq. 4.11).
 
     p is 1 if all differences are 0, or for a single query. If all n differences are equal but not
-    0, t is not finite, and "t" and "bootstrap" return 2^(1 - n), the p-value of all sign flips. A
-    p-value that no resample reached is an upper bound and is marked with "≤".
+    0, t is not finite, and "t" and "bootstrap" return 2^(1 - n), the p-value of all sign flips. If
+    no resample is as extreme as the data, p is an upper bound and is marked with "≤".
 
     With Holm's or Bonferroni's correction for m tests, each interval has the level
     1 - (1 - level) / m, so that all intervals have simultaneous coverage `level`. With the false
@@ -136,8 +165,8 @@ def compare(
     d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power
     [9]_. With enough queries, sign flips and the bootstrap have the same power as the t-test.
     For normal differences, Wilcoxon's test is as powerful as a t-test on 3/π (95 %) of the queries.
-    HSD uses its critical difference. The value does not depend on the observed difference. It is
-    nan if no outcome would be significant, if the differences have no spread, or without a test.
+    For HSD, δ depends on its critical difference. The value is nan if no outcome would be
+    significant, if all differences are equal, or without a test.
 
     RR takes the values 1, 1/2, 1/3, …, which are not equally spaced. Whether means of RR may be
     compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on the variation between
@@ -174,13 +203,16 @@ def compare(
     >>> comparison.sentences()[0].split(":")[0]
     'good is better than noisy by NDCNG@10'
     """
-    if isinstance(evaluations, Summaries):
+    if isinstance(evaluations, SystemSums):
         systems = list(evaluations.systems)
     else:
         pairing.check_evaluations(evaluations)
         systems = list(evaluations)
     if baseline is not None:
         pairing.check_system("baseline", baseline, systems)
+    if test == "auto":
+        is_by_query = judge is None and not isinstance(evaluations, SystemSums)
+        test = "randomization" if is_by_query else "t"
     comparison_rows.check_choice("test", test, TESTS)
     comparison_rows.check_choice("correction", correction, CORRECTIONS)
     level, _, checked = check_settings(
@@ -188,15 +220,36 @@ def compare(
     )
     if correction == "hsd" and test != "randomization":
         raise ValueError(
-            f"correction='hsd' requires test='randomization', but test is {test!r}."
+            f"correction='hsd' requires test='randomization'; got test={test!r}."
         )
-    if isinstance(evaluations, Summaries):
+    if isinstance(evaluations, SystemSums) or judge is not None:
         if by is not None:
-            raise ValueError("Summaries contain no per-query values: by must be None.")
+            raise ValueError("Argument 'by' must be None if Summaries or a judge are passed.")
         settings = comparison_rows.Settings(test, correction, level, FEWEST, 0)
-        return compare_sums(evaluations, settings, baseline)
+        if isinstance(evaluations, SystemSums):
+            if judge is not None:
+                raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
+            return evaluations.compared(settings, baseline)
+        pairing.check_evaluations(judge, "judge")
+        judged = mean_judged(list(evaluations.values()))
+        warn_of_judged_gap(systems, judged)
+        return _compare_judged(evaluations, judge or {}, settings, baseline, judged)
+    return _compare_values(
+        evaluations, baseline, comparison_rows.Settings(
+            test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
+        ),
+        by, n_resamples is None, progress, rng,
+    )
+
+
+def _compare_values(evaluations, baseline, settings, by, is_default, progress, rng):
+    """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
+    test, correction, level, *_ = settings
+    systems = list(evaluations)
     paired = pairing.pair_evaluations(evaluations)
     pairing.warn_of_different_folds(paired.folds)
+    judged = mean_judged(list(evaluations.values()))
+    warn_of_judged_gap(systems, judged, stacklevel=4)
     values = paired.values
     segments = [] if by is None else few_segments_of(values.query_ids, by)
     if test is not None:
@@ -208,20 +261,63 @@ def compare(
         values = replace(values, segments=[name for name, _ in segments], segment=segment)
     measures = list(values.per_query)
     cases = comparison_rows.cases_of(systems, measures, baseline, segments)
-    if n_resamples is None:
-        checked = enough_resamples(len(cases), level, correction)
-    settings = comparison_rows.Settings(
-        test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
-    )
+    if is_default:
+        settings = settings._replace(n_resamples=enough_resamples(len(cases), level, correction))
     source = pairing.QuerySamples(values, paired.undefined, cases)
-    work = len(cases) * (checked + (correction == "hsd") * settings.n_tukey)
+    work = len(cases) * (settings.n_resamples + (correction == "hsd") * settings.n_tukey)
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         rows = comparison_rows.compared_rows(source, systems, settings, advance)
     return Comparison(
         systems=systems, measures=measures, rows=rows, baseline=baseline, test=test,
-        correction=correction, level=level, n_resamples=checked,
+        correction=correction, level=level, n_resamples=settings.n_resamples,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values, gaps=comparison_rows.gaps_between(source, systems, settings),
+        judged=judged or None,
     )
+
+
+def _compare_judged(
+    evaluations: Mapping[str, Evaluation], judge: Mapping[str, Evaluation],
+    settings: comparison_rows.Settings, baseline: str | None, judged: Mapping[str, np.ndarray],
+) -> Comparison:
+    """Compare systems with prediction-powered differences; the settings are already checked.
+
+    `judged` contains the shares of documents that people judged, as in a Comparison.
+    """
+    if list(evaluations) != list(judge):
+        if set(evaluations) != set(judge):
+            raise ValueError(
+                f"judge must have the systems {list(evaluations)}; got {list(judge)}."
+            )
+        judge = {name: judge[name] for name in evaluations}
+    if settings.test != "t":
+        raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
+    pool = pairing.pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=5)
+    systems, measures = list(evaluations), list(pool)
+    source = pairing.JudgedSamples(pool, comparison_rows.cases_of(systems, measures, baseline))
+    powered = {
+        name: [powered_mean(*(side[i] for side in values)) for i in range(len(systems))]
+        for name, values in pool.items()
+    }
+    human, _, others = next(iter(pool.values()))
+    return Comparison(
+        systems=systems, measures=measures, baseline=baseline, seed=None, is_weighted=False,
+        rows=comparison_rows.compared_rows(source, systems, settings), test=settings.test,
+        correction=settings.correction, level=settings.level, n_resamples=settings.n_resamples,
+        n_queries=human.shape[1], n_judge=others.shape[1], judged=dict(judged) or None,
+        system_means={
+            name: np.array([[e.mean, *t_interval(e, settings.level)] for e in means])
+            for name, means in powered.items()
+        },
+    )
+
+
+def warn_of_judged_gap(
+    systems: Sequence[str], judged: Mapping[str, np.ndarray], stacklevel: int = 3
+) -> None:
+    """Warn if two systems' shares of judged documents differ by more than 0.1."""
+    message = judged_gap(systems, judged)
+    if message:
+        warnings.warn(message, stacklevel=stacklevel)

@@ -8,19 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.columns import number, whole_number
+from skgraded._input.columns import whole_number
 from skgraded._input.words import counted
-from skgraded.reports import comparison_rows
+from skgraded.reports import comparison_rows, comparison_tables
 from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap, ShownRow
-from skgraded.reports.leaderboard import (
-    Leaderboard,
-    leaderboard_of,
-    winner_first,
-)
-from skgraded.reports.margin_tests import MarginTests, margin_tests
+from skgraded.reports.comparison_tables import Leaderboard, MarginTests
 from skgraded.reports.pairing import QUERY_VALUES, QueryValues
-from skgraded.reports.report import Report
+from skgraded.reports.report import Axis, Report
 from skgraded.stats import corrections, paired_tests
+from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.writing import json_text, sentences, tables
 from skgraded.writing.json_text import INTEGER, TEXT, Form, list_of, maybe
 from skgraded.writing.text import Bound, label, labels
@@ -56,9 +52,14 @@ class Comparison(Report):
         Per-query values; None in a comparison of Summaries.
     gaps : list of SegmentGap
         Comparisons of the differences between segments; empty without `by`.
-    mean_intervals : dict of str to ndarray of shape (n_systems, 2), or None
-        Intervals for the means, keyed by measure name, in a comparison of Summaries; otherwise
-        None, because the intervals are computed from `query_values`.
+    system_means : dict of str to ndarray of shape (n_systems, 3), or None
+        Mean of each system and the limits of its interval, keyed by measure name, without
+        `query_values`; otherwise None, because they are computed from `query_values`.
+    n_judge : int or None
+        Number of queries that only the judge judged, in a comparison with a judge.
+    judged : dict of str to ndarray of shape (n_systems,), or None
+        Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
+        every document is judged.
     """
 
     systems: list[str]
@@ -74,23 +75,26 @@ class Comparison(Report):
     is_weighted: bool
     query_values: QueryValues | None = None
     gaps: list[SegmentGap] = field(default_factory=list)
-    mean_intervals: dict[str, np.ndarray] | None = None
+    system_means: dict[str, np.ndarray] | None = None
+    n_judge: int | None = None
+    judged: dict[str, np.ndarray] | None = None
 
     def __post_init__(self) -> None:
         systems, measures, values = self.systems, self.measures, self.query_values
         for name, names in (("systems", systems), ("measures", measures)):
             if len(set(names)) < len(names):
-                raise ValueError(f"{name} contains a name more than once: {names}.")
+                raise ValueError(f"Names in {name} must be unique; got {names}.")
         if len(systems) < 2 or not measures:
             raise ValueError(
-                "A comparison requires at least two systems and one measure; got systems "
+                "A comparison requires at least two systems and at least one measure; got systems "
                 f"{systems} and measures {measures}."
             )
-        number("level", 0, 1, above=True, below=True)(self.level)
+        CHECK_LEVEL(self.level)
         whole_number(self.n_resamples, "n_resamples", 1)
         whole_number(self.n_queries, "n_queries", 0)
-        if self.seed is not None:
-            whole_number(self.seed, "seed", 0)
+        for name, least in (("seed", 0), ("n_judge", 1)):
+            if getattr(self, name) is not None:
+                whole_number(getattr(self, name), name, least)
         comparison_rows.check_choice("test", self.test, paired_tests.TESTS)
         comparison_rows.check_choice("correction", self.correction, corrections.CORRECTIONS)
         comparison_rows.check_choice("baseline", self.baseline, systems)
@@ -101,20 +105,24 @@ class Comparison(Report):
             or len(values.query_ids) != self.n_queries
         ):
             raise ValueError(
-                f"query_values must have the systems, measures and number of queries of {self}."
+                f"query_values must match the systems, measures and number of queries of {self}."
             )
-        ends = self.mean_intervals
-        if ends is not None and (
-            list(ends) != measures or any(a.shape != (len(systems), 2) for a in ends.values())
+        means = self.system_means
+        if means is not None and (
+            list(means) != measures or any(a.shape != (len(systems), 3) for a in means.values())
         ):
-            raise ValueError(f"mean_intervals must have the systems and measures of {self}.")
+            raise ValueError(f"system_means must match the systems and measures of {self}.")
+        if self.n_judge is not None and (values is not None or means is None):
+            raise ValueError("A comparison with a judge needs system_means, not query_values.")
+        for name, shares in (self.judged or {}).items():
+            Axis("system", "systems", systems).shares(shares, f"judged[{name!r}]")
         segments = [(segment, None) for segment in self.segments or []]
         cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
         comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
 
     def _values(self) -> QueryValues:
         if self.query_values is None:
-            raise ValueError("A comparison of Summaries contains sums, but no per-query values.")
+            raise ValueError("Comparisons that use a judge or Summaries have no per-query values.")
         return self.query_values
 
     @property
@@ -124,7 +132,7 @@ class Comparison(Report):
 
     @property
     def per_query(self) -> dict[str, np.ndarray]:
-        """Values keyed by measure name, of shape (n_systems, n_queries)."""
+        """Per-query values of shape (n_systems, n_queries), keyed by measure name."""
         return self._values().per_query
 
     @property
@@ -134,15 +142,17 @@ class Comparison(Report):
 
     @property
     def segments(self) -> list[Any] | None:
-        """Segments in order of first appearance; None without `by`."""
+        """Segments in order of first appearance, or None without `by`."""
         return None if self.query_values is None else self.query_values.segments
 
     @property
     def table(self) -> dict[str, list[Any]]:
         """The columns of `to_frame`."""
         columns = comparison_rows.columns_of(ComparisonRow, self.rows)
-        if self.segments is None:
-            del columns["segment"]
+        hidden = ["segment"] * (self.segments is None)
+        hidden += ["weight", "worth"] * (self.n_judge is None)
+        for name in hidden:
+            del columns[name]
         return columns
 
     def differences(
@@ -170,7 +180,7 @@ class Comparison(Report):
     def all_differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """Return the differences for all queries in order; nan for excluded queries."""
+        """Return the differences in the order of all queries, with nan for excluded queries."""
         values = self._values()
         first, second = (self.systems.index(name) for name in (system, baseline))
         return values.differences(first, second, measure, values.queries_of(segment))
@@ -181,9 +191,9 @@ class Comparison(Report):
     # Tables --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the comparison, one row per pair of systems, measure and segment.
+        """Tabulate the comparison, with one row per measure, segment and pair of systems.
 
-        `compare` describes the columns of the pandas.DataFrame.
+        The columns of the pandas.DataFrame are described in `compare`.
         """
         return tables.frame(self.table)
 
@@ -197,7 +207,7 @@ class Comparison(Report):
             columns are
 
             - ``system``, ``measure``,
-            - ``segment``, ``other_segment``: the two segments, the later one first,
+            - ``segment``, ``other_segment``: the later and the earlier of the two segments,
             - ``difference``, ``other_difference``: mean difference in each segment,
             - ``interaction``: ``difference`` minus ``other_difference``,
             - ``ci_low``, ``ci_high``: Welch's t interval for the interaction,
@@ -208,6 +218,58 @@ class Comparison(Report):
             - ``n_queries``, ``other_n_queries``, ``baseline``.
         """
         return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
+
+    def discriminative_power(self) -> pandas.DataFrame:
+        """Tabulate how many pairs of systems each measure separates (Sakai 2006, 2007).
+
+        Compare the results of two measures only for the same systems, queries and settings.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per measure, or per measure and segment, with the columns
+
+            - ``segment`` (with `by`), ``measure``,
+            - ``n_pairs``: number of pairs of systems,
+            - ``n_significant``, ``share``: number and share of pairs with ``p_adjusted`` ≤ 1 -
+              level,
+            - ``smallest_difference``: smallest absolute difference of a significant pair; nan if
+              there is none.
+
+        Raises
+        ------
+        ValueError
+            If the comparison has no test.
+
+        References
+        ----------
+        T. Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
+
+        T. Sakai: On the reliability of information retrieval metrics based on graded relevance.
+        Information Processing & Management 43(2), 2007.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+        >>> systems = {
+        ...     f"feature {i}": sg.evaluate(y, X[:, i], qid=qid, measures=["ndcng@10", "rr"])
+        ...     for i in range(4)}
+        >>> power = sg.compare(systems, rng=0).discriminative_power()
+        >>> power[["measure", "n_pairs", "n_significant"]].values.tolist()
+        [['NDCNG@10', 6, 3], ['RR', 6, 2]]
+        """
+        rows = comparison_rows.powers_of(self.tested_rows())
+        columns = comparison_rows.columns_of(comparison_rows.MeasurePower, rows)
+        if self.segments is None:
+            del columns["segment"]
+        return tables.frame(columns)
+
+    def tested_rows(self) -> list[ShownRow]:
+        """Return the shown rows; raise a ValueError if the comparison includes no test."""
+        if self.test is None:
+            raise ValueError("The comparison has no test: call compare with a test.")
+        return self.shown_rows()
 
     def leaderboard(self) -> Leaderboard:
         """Return a leaderboard: the means of all systems, with significant differences marked.
@@ -231,35 +293,38 @@ class Comparison(Report):
         one      0.5674     0.7052
         * best; ▲ significantly better than the baseline one; ▼ baseline significantly better.
         """
-        return leaderboard_of(
+        powered = {} if self.n_judge is None else self.system_means or {}
+        return comparison_tables.leaderboard_of(
             self.shown_rows(), self.systems, self.headings(), self.baseline, self._intervals(),
-            self._segment_texts(),
+            self.segment_texts(), self.judged or {},
+            {measure: means[:, 0] for measure, means in powered.items()},
         )
 
     def _intervals(self):
-        """Return the interval for each mean, keyed by (system, heading)."""
+        """Return a dict with the interval for each mean, keyed by (system, heading)."""
         intervals = {}
         for (measure, segment), heading in self.headings().items():
             for i, name in enumerate(self.systems):
                 if self.query_values is not None:
                     ends = self.query_values.interval(i, measure, segment, self.level)
-                elif self.mean_intervals is not None:
-                    ends = tuple(self.mean_intervals[measure][i].tolist())
+                elif self.system_means is not None:
+                    ends = tuple(self.system_means[measure][i, 1:].tolist())
                 else:
                     ends = np.nan, np.nan
                 intervals[name, heading] = ends
         return intervals
 
     def headings(self) -> dict[tuple[str, Any], str]:
-        """Return a heading for each pair (measure, segment); segment is None without `by`."""
+        """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
         if self.segments is None:
             return {(measure, None): measure for measure in self.measures}
         return {
             (measure, segment): f"{measure} in {text}"
-            for measure in self.measures for segment, text in self._segment_texts().items()
+            for measure in self.measures for segment, text in self.segment_texts().items()
         }
 
-    def _segment_texts(self):
+    def segment_texts(self) -> dict[Any, str]:
+        """Return the text of each segment, which is unique."""
         segments = self.segments or []
         texts = labels(segments)
         return {
@@ -268,7 +333,7 @@ class Comparison(Report):
         }
 
     def shown_rows(self) -> list[ShownRow]:
-        """Return the rows for text and plots, with headings, significance and p-value bounds."""
+        """Return the rows with headings and significance, and mark p-values that are bounds."""
         headings = self.headings()
         return [
             ShownRow(
@@ -280,11 +345,12 @@ class Comparison(Report):
         ]
 
     def ranked_rows(self) -> list[ShownRow]:
-        """Return the shown rows of each measure in leaderboard order, with the best system first.
+        """Return the `shown_rows` of each measure in leaderboard order, best system first.
 
         Without a baseline, `system` is the better of the two systems in each row.
         """
-        return winner_first(self.shown_rows(), self.leaderboard().systems, self.baseline)
+        order = self.leaderboard().systems
+        return comparison_tables.winner_first(self.shown_rows(), order, self.baseline)
 
     def _ranks_contradict(self, row):
         """Return whether a significant rank test favors the system with the lower mean."""
@@ -311,6 +377,7 @@ class Comparison(Report):
     def _hidden_columns(self):
         """Return the names of columns that are uninformative for this comparison."""
         hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
+        hidden += ["weight", "worth"] * (self.n_judge is None)
         if self.test is None:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
         if not any(row.n_undefined > 0 for row in self.rows):
@@ -339,67 +406,17 @@ class Comparison(Report):
         return tables.latex(shown[[name for name in names if name in shown]])
 
     def sentences(self) -> list[str]:
-        """Describe each row, then each comparison between segments, in a sentence.
+        """Return one sentence per row, followed by one per comparison between segments.
 
         For each measure, significant differences come first. Each sentence begins with the system
-        that has the higher mean. "Better" means that the adjusted p-value is at most 1 - level. The
-        sentence also reports if no outcome of the test could have been significant, such as with
-        five queries, which have only 2^5 sign flips.
+        that has the higher mean. "Better" means that the adjusted p-value is at most 1 - level. If
+        no outcome of the test could have been significant, the sentence reports this: five queries,
+        for example, have only 2^5 sign flips. The last sentence reports a difference of more than
+        0.1 between the shares of judged documents, if there is one.
         """
-        return [text for _, text in self._row_sentences()] + self._gap_sentences()
-
-    def _row_sentences(self):
-        """Return (row, sentence) pairs; significant rows of each measure come first."""
-        p_values = np.array([row.p_value for row in self.rows], dtype=float)
-        said = sentences.corrected(self.correction, int((~np.isnan(p_values)).sum()))
-        sizes: dict[Any, int] = {None: self.n_queries}
-        for segment in self.segments or []:
-            sizes[segment] = len(self._values().queries_of(segment))
-        headings = list(self.headings().values())
-        places = {comparison_rows.pair_key(row): i for i, row in enumerate(self.rows)}
-        rows = winner_first(self.shown_rows(), self.leaderboard().systems, None)
-        rows.sort(key=lambda row: (headings.index(row.heading), not row.is_significant))
-        return [
-            (row, sentences.sentence(
-                row, self._findings(places[comparison_rows.pair_key(row)], row, p_values),
-                sizes[row.segment], self.level, said,
-            ))
-            for row in rows
-        ]
-
-    def _gap_sentences(self):
-        n_tests = sum(gap.p_value == gap.p_value for gap in self.gaps)
-        said = sentences.corrected(corrections.without_hsd(self.correction), n_tests)
-        texts = self._segment_texts()
-        gaps = [
-            (self._significant(gap.p_adjusted), gap.larger_lead_first()) for gap in self.gaps
-        ]
-        gaps.sort(key=lambda pair: (self.measures.index(pair[1].measure), not pair[0]))
-        return [
-            sentences.gap_sentence(
-                gap, texts[gap.segment], texts[gap.other_segment], is_significant, self.level, said
-            )
-            for is_significant, gap in gaps
-        ]
-
-    def _findings(self, i, row, p_values):
-        """Return the results of the test for row i, besides its p-value."""
-        if self.test is None or row.ties == row.n_queries:
-            return sentences.Findings()
-        if row.is_significant:
-            return sentences.Findings(assumes=paired_tests.assumption(
-                self.test, row.n_queries - row.ties, self.level
-            ))
-        unreachable = self._unreachable(i, p_values.copy(), *self._smallest_p(row))
-        return sentences.Findings(unreachable=unreachable, is_fine=unreachable is None)
-
-    def _unreachable(self, i, p_values, p, by_resamples):
-        """Return the smallest possible p-value of row i, or None if it would be significant."""
-        p_values[i] = p
-        adjusted = corrections.adjust(p_values, self.correction)[i]
-        if self._significant(adjusted):
-            return None
-        return sentences.Unreachable(p, adjusted, self.n_resamples if by_resamples else None)
+        judged_gap = sentences.judged_gap(self.systems, self.judged or {})
+        texts = [text for _, text in comparison_tables.row_sentences(self)]
+        return texts + comparison_tables.gap_sentences(self) + [judged_gap] * bool(judged_gap)
 
     def __repr__(self) -> str:
         if self.segments is not None:
@@ -414,13 +431,13 @@ class Comparison(Report):
         return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
 
     def _n_shown(self):
-        shown = counted(self.n_queries, "query", "queries")
+        shown = sentences.query_counts(self.n_queries, self.n_judge)
         if self.segments is not None:
             shown += f" in {counted(len(self.segments), 'segment', 'segments')}"
         return shown
 
     def _lead(self):
-        """Return the text below a page title, which describes the comparison and its test."""
+        """Describe the comparison and its test in the text below the title of a page."""
         against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
         weighted = ", weighted" if self.is_weighted else ""
         lead = f"{against}. {self._n_shown()}{weighted}; "
@@ -444,14 +461,15 @@ class Comparison(Report):
         return ComparisonPage(
             title=f"Comparison of {len(self.systems)} systems" if title is None else title,
             lead=self._lead(), board=board, level=self.level,
-            rows=winner_first(self.shown_rows(), board.systems, self.baseline),
+            rows=comparison_tables.winner_first(self.shown_rows(), board.systems, self.baseline),
             hidden=self._hidden_columns() + ["p_adjusted"] * (self.correction is None),
-            sentences=self._row_sentences, gap_sentences=self._gap_sentences,
+            sentences=lambda: comparison_tables.row_sentences(self),
+            gap_sentences=lambda: comparison_tables.gap_sentences(self),
             matrices=lambda: self._matrices(self.shown_rows(), board.systems), queries=queries,
         )
 
     def matrices(self, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the mean differences of all pairs of systems and their significance.
+        """Return the mean differences between all pairs of systems, and their significance.
 
         Parameters
         ----------
@@ -482,7 +500,7 @@ class Comparison(Report):
         return matrices
 
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        r"""Test whether systems are equivalent: their means differ by less than a margin.
+        r"""Test for equivalence: whether the means of two systems differ by less than a margin.
 
         Two one-sided t-tests (TOST [1]_) test whether the mean difference is above -margin and
         below margin; p is the larger of their p-values. In contrast, the absence of a significant
@@ -506,7 +524,7 @@ class Comparison(Report):
             - ``p_value``, ``p_adjusted``: p-value before and after the correction, with
               Holm's correction instead of HSD,
             - ``n_queries``, and ``n_undefined``, the number of queries that are undefined for both
-              systems and have a difference of 0,
+              systems and therefore have a difference of 0,
             - ``baseline``, ``mean``, ``baseline_mean``.
 
         Raises
@@ -538,16 +556,16 @@ class Comparison(Report):
         >>> tests.sentences()[0].split(":")[0]
         'rounded is equivalent to exact by NDCNG@10 (margin ±0.01)'
         """
-        return margin_tests(self, margin, "equivalence")
+        return comparison_tables.margin_tests(self, margin, "equivalence")
 
     def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        """Test whether systems are noninferior: worse than the baseline by less than a margin.
+        """Test whether systems are noninferior: not worse than the baseline by more than a margin.
 
         This is one of the two one-sided t-tests of `equivalence`. It tests whether the mean of
         `system` minus `baseline` is above -margin. Noninferiority is shown if ``ci_low`` is above
         -margin. The parameter, columns and errors are the same as for `equivalence`.
         """
-        return margin_tests(self, margin, "noninferiority")
+        return comparison_tables.margin_tests(self, margin, "noninferiority")
 
     def _to_json(self):
         return json_text.write_fields(_forms(self.segments) | QUERY_FORMS, self)
@@ -561,15 +579,17 @@ class Comparison(Report):
 
 QUERY_FORMS = {
     "query_values": maybe(QUERY_VALUES),
-    "mean_intervals": maybe(json_text.by_name(Form(
-        lambda ends: [json_text.FLOATS.write(column) for column in ends.T],
+    "system_means": maybe(json_text.by_name(Form(
+        lambda means: [json_text.FLOATS.write(column) for column in means.T],
         lambda written, name: np.column_stack(list_of(json_text.FLOATS).read(written, name)),
     ))),
+    "n_judge": maybe(INTEGER),
+    "judged": maybe(json_text.by_name(json_text.FLOATS)),
 }
 
 
 def _forms(segments):
-    """Return the forms of all fields except `QUERY_FORMS`; rows contain positions in `segments`."""
+    """Return the JSON forms of all fields that `QUERY_FORMS` does not contain."""
     return {
         "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
         "test": maybe(TEXT), "correction": maybe(TEXT), "level": json_text.PLAIN_NUMBER,

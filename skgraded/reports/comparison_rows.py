@@ -1,4 +1,4 @@
-"""The comparison pipeline: samples, p-values, correction, interval level and rows."""
+"""The comparison pipeline: from samples to p-values, corrections, intervals and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from skgraded.writing.json_text import (
 # Cases and settings ------------------------------------------------------------------------------
 
 class Case(NamedTuple):
-    """Positions of the two systems compared in a row, overall or within a segment."""
+    """A pair of systems (as positions) to compare by a measure, overall or within a segment."""
 
     measure: str
     system: int
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Settings of the tests; `compare` describes the parameters."""
+    """Settings of a comparison; the parameters of `compare` have the same names."""
 
     test: str | None
     correction: str | None
@@ -52,12 +52,12 @@ class Settings(NamedTuple):
 
     @property
     def n_tukey(self) -> int:
-        """Number of resamples for HSD; limited because each takes as long as many sign flips."""
+        """Number of resamples for HSD, limited because HSD resampling is slow."""
         return min(self.n_resamples, FEWEST)
 
 
 def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Return the positions (baseline, system) of all pairs, or of all pairs with `baseline`."""
+    """Return the positions (baseline, system) of all pairs, or of those that include `baseline`."""
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
     first = systems.index(baseline)
@@ -68,7 +68,7 @@ def cases_of(
     systems: Sequence[str], measures: Sequence[str], baseline: str | None,
     segments: Sequence[tuple[Any, Any]] = (),
 ) -> list[Case]:
-    """Return one case per pair, measure and segment; segments are (name, query positions)."""
+    """Return one case per pair, measure and segment; segments have the form (name, positions)."""
     return [
         Case(measure, system, first, segment, queries)
         for first, system in pairs_of(systems, baseline) for measure in measures
@@ -85,7 +85,7 @@ def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
 
 
 def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
-    """Return pairs of positions of cases that differ only in the segment, earlier one first."""
+    """Return the positions (earlier, later) of pairs of cases that differ only in the segment."""
     groups = grouped(cases, "measure", "system", "baseline")
     return [pair for positions in groups for pair in combinations(positions, 2)]
 
@@ -121,6 +121,8 @@ class ComparisonRow:
     baseline: str
     baseline_mean: float
     ci_method: str = "t"
+    weight: float = math.nan  # weight and worth of the judge; nan if there is no judge
+    worth: float = math.nan
 
     def __post_init__(self) -> None:
         _check_numbers(self)
@@ -132,7 +134,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True)
 class SegmentGap:
-    """The difference between two systems in two segments; see `Comparison.between_segments`."""
+    """The differences between two systems in two segments; see `Comparison.between_segments`."""
 
     system: str
     measure: str
@@ -153,7 +155,7 @@ class SegmentGap:
         _check_numbers(self)
 
     def larger_lead_first(self) -> SegmentGap:
-        """Put the overall better system first, and the segment with its larger lead first.
+        """Return a copy in which the better system and the segment of its larger lead come first.
 
         The signs of the differences are changed accordingly.
         """
@@ -174,6 +176,7 @@ class SegmentGap:
         return gap
 
 
+HIGHEST = {"weight": 1, "worth": math.inf}
 COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
 
 
@@ -183,24 +186,28 @@ def _check_numbers(row):
             raise ValueError(f"{name} of {row} must be finite or nan; got {cell!r}.")
         is_count = name in COUNTS or name == "n_undefined" and cell == cell
         if is_count and not (type(cell) is int and cell >= 0):
-            raise ValueError(f"{name} of {row} must be a whole number ≥ 0; got {cell!r}.")
+            raise ValueError(f"{name} of {row} must be an integer ≥ 0; got {cell!r}.")
     for name in ("p_value", "p_adjusted"):
         p = getattr(row, name)
         if not (p != p or 0 <= p <= 1):
             raise ValueError(f"{name} of {row} must be from 0 to 1; got {p!r}.")
+    for name, highest in HIGHEST.items():
+        cell = getattr(row, name, math.nan)
+        if cell < 0 or cell > highest:
+            raise ValueError(f"{name} of {row} must be from 0 to {highest}; got {cell!r}.")
     if row.ci_low > row.ci_high:
         raise ValueError(
-            f"ci_low of {row} must be at most ci_high; got {row.ci_low!r} and {row.ci_high!r}."
+            f"ci_low of {row} must not exceed ci_high; got {row.ci_low!r} and {row.ci_high!r}."
         )
 
 
 @dataclass(frozen=True)
 class ShownRow(ComparisonRow):
-    """A row for text and plots; p-values that are only upper bounds are marked."""
+    """A row for text and plots, in which p-values that are only upper bounds are marked."""
 
-    heading: str = ""  # such as "AP", or "AP in head" for a segment
+    heading: str = ""  # for example "AP", or "AP in head" for the segment "head"
     is_significant: bool | None = None  # None without a test
-    ranks_contradict: bool = False  # whether a rank test favours the system with the lower mean
+    ranks_contradict: bool = False  # whether a rank test favors the system with the lower mean
 
     @property
     def winner(self) -> str | None:
@@ -210,8 +217,34 @@ class ShownRow(ComparisonRow):
         return self.system if self.difference > 0 else self.baseline
 
 
+class MeasurePower(NamedTuple):
+    """Number of pairs that a measure separates; see `Comparison.discriminative_power`."""
+
+    segment: Any
+    measure: str
+    n_pairs: int
+    n_significant: int
+    share: float
+    smallest_difference: float
+
+
+def powers_of(rows: Sequence[ShownRow]) -> list[MeasurePower]:
+    """Count the significant rows of each measure and segment."""
+    groups: dict = {}
+    for row in rows:
+        groups.setdefault((row.segment, row.measure), []).append(row)
+    powers = []
+    for (segment, measure), group in groups.items():
+        differences = [abs(row.difference) for row in group if row.is_significant]
+        n = len(differences)
+        powers.append(MeasurePower(
+            segment, measure, len(group), n, n / len(group), min(differences, default=math.nan)
+        ))
+    return powers
+
+
 def pair_key(row: ComparisonRow) -> tuple[Any, ...]:
-    """Return a key for a row that does not depend on the order of its two systems."""
+    """Return a key of a row that does not depend on the order of its two systems."""
     return frozenset((row.system, row.baseline)), row.measure, row.segment
 
 
@@ -250,6 +283,7 @@ def compared_rows(
             n_undefined=sample.n_undefined, effect_size=sample.effect_size,
             min_detectable=detectable(test, sample, row_level, n_resamples, critical[i]),
             baseline=systems[case.baseline], baseline_mean=sample.baseline_mean,
+            weight=sample.weight, worth=sample.worth,
         ))
     return rows
 
@@ -258,20 +292,22 @@ def detectable(
     test: str | None, sample: PairedSample, level: float, n_resamples: int,
     critical: float | None = None,
 ) -> float:
-    """Return the smallest difference that a test detects with 80 % power; nan if there is none.
+    """Return the smallest difference that a test detects with 80 % power, or nan if none exists.
 
-    `level` is the level of the row's interval; `critical` is the critical difference of HSD.
+    `level` is the level of the row's interval; `critical` is Tukey's critical difference.
     """
     n, deviation = sample.n_queries, sample.deviation
     if test is None or not deviation > 0:
         return np.nan
+    m = sample.differences.degrees + 1  # n, or n - 1 with a judge
     if critical is None:
         if not is_significant(smallest_p(test, n, sample.ties, n_resamples)[0], level):
             return np.nan
-        reach = t_reach(n, level)
+        reach = t_reach(m, level)
     else:
         reach = critical * np.sqrt(n) / deviation
-    return float(detectable_effect(n, reach) * deviation / np.sqrt(TESTS[test].efficiency))
+    effect = detectable_effect(m, reach) * np.sqrt(m / n)
+    return float(effect * deviation / np.sqrt(TESTS[test].efficiency))
 
 
 def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
@@ -300,13 +336,12 @@ def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> lis
 
 def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
     """Convert rows to a dict of columns, one per field of `row_type`."""
-    return {
-        column.name: [getattr(row, column.name) for row in rows] for column in fields(row_type)
-    }
+    names = getattr(row_type, "_fields", None) or [column.name for column in fields(row_type)]
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return matrices for all pairs: row mean minus column mean, and significance."""
+    """Return two matrices for all pairs: row mean minus column mean, and significance."""
     places = {name: i for i, name in enumerate(systems)}
     differences, significant = np.full((2, len(systems), len(systems)), np.nan)
     np.fill_diagonal(differences, 0.0)
@@ -322,7 +357,7 @@ def check_rows(
     rows: Sequence[ComparisonRow], gaps: Sequence[SegmentGap], systems: Sequence[str],
     cases: Sequence[Case], n_queries: int,
 ) -> None:
-    """Check that there is one row per case and one gap per pair of segments, in order."""
+    """Check that `rows` correspond to the cases, and `gaps` to the segment pairs, in order."""
     keys = [
         (systems[case.baseline], systems[case.system], case.measure, case.segment)
         for case in cases
@@ -339,19 +374,19 @@ def check_rows(
     counts += [(gap, gap.n_queries, gap.other_n_queries) for gap in gaps]
     for row, *row_counts in counts:
         if max(row_counts) > n_queries:
-            raise ValueError(f"{row} counts more queries than n_queries, which is {n_queries}.")
+            raise ValueError(f"n_queries={n_queries} is less than the number of queries in {row}.")
 
 
 def _check_keys(name, keys, expected):
     if len(keys) != len(expected):
-        raise ValueError(f"{name} must have length {len(expected)}; its length is {len(keys)}.")
+        raise ValueError(f"{name} must contain {len(expected)} rows; got {len(keys)}.")
     for i, (key, expected_key) in enumerate(zip(keys, expected, strict=True)):
         if key != expected_key:
-            raise ValueError(f"{name}[{i}] compares {key}, but must compare {expected_key}.")
+            raise ValueError(f"{name}[{i}] must compare {expected_key}; got {key}.")
 
 
 def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
-    """Return the JSON form of rows: one list per column, with segments as positions."""
+    """Return the JSON form of rows: one list per column; segments are stored as positions."""
     segment = list_of(NULL) if segments is None else _positions_form(segments)
     forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
 
@@ -359,7 +394,7 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
         columns = read_fields(forms, written, name)
         lengths = {len(cells) for cells in columns.values()}
         if len(lengths) > 1:
-            raise ValueError(f"The columns of {name} have different lengths: {sorted(lengths)}.")
+            raise ValueError(f"Columns of {name} must have equal lengths; got {sorted(lengths)}.")
         return [row_type(**row) for row in tables.rows_of(columns)]
 
     def write(rows):
@@ -377,7 +412,7 @@ def _positions_form(values):
         positions = list_of(INTEGER).read(written, name)
         for i in positions:
             if not 0 <= i < len(values):
-                raise ValueError(f"{name} contains {i}; it must be from 0 to {len(values) - 1}.")
+                raise ValueError(f"{name} must be from 0 to {len(values) - 1}; got {i}.")
         return [values[i] for i in positions]
 
     return Form(lambda cells: [places[cell] for cell in cells], read)
@@ -387,5 +422,5 @@ CELL = Form(
     lambda cell: None if cell != cell else cell,
     lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
 )
-# Type of a field → form of its column.
+# Maps the type of a field to the JSON form of its column.
 FORMS = {"str": list_of(TEXT), "int": list_of(INTEGER), "float": list_of(CELL)}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Tests(NamedTuple):
-    """Test results of queries in folds, with one element per query and fold.
+    """Per-query results of all folds, with one element each time a query was in a test fold.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class CrossEvaluation(Evaluation):
     query_ids, per_query, undefined, weights
         As in `Evaluation`.
     fold : ndarray of shape (n_queries,) of int
-        The fold in which each query was tested, from 0.
+        Index of the fold in which each query was tested.
     fit_time : ndarray of shape (n_folds,)
         Fit time of each fold in seconds; nan if the fit failed.
     score_time : ndarray of shape (n_folds,)
@@ -159,7 +159,7 @@ class CrossEvaluation(Evaluation):
         return {name: _deviations(array, query, n) for name, array in values.items()}
 
     def all_tests(self) -> Tests:
-        """Return all tests, even if each query was tested only once."""
+        """Return `tests`, or create Tests if it is None because each query was tested once."""
         if self.tests is not None:
             return self.tests
         return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
@@ -215,7 +215,7 @@ def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _means(values, query, n_queries):
-    """Compute the mean of each query's values, ignoring nan; nan for queries without values."""
+    """Return each query's mean value, ignoring nan, or nan for queries without values."""
     known = ~np.isnan(values)
     counts = np.bincount(query[known], minlength=n_queries)
     sums = np.bincount(query[known], values[known], minlength=n_queries)

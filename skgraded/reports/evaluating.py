@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from skgraded._input.columns import (
     check_scores,
     check_weights,
-    one_of,
+    choice_validator,
     refuse_unordered,
     score_column,
 )
 from skgraded._input.queries import mean_weights, query_codes
 from skgraded._input.tables import named_columns
 from skgraded.judgments import Judgments, check_judgments
-from skgraded.measures import Measure, as_measures, score_queries
+from skgraded.measures import Judged, Measure, as_measures, score_queries
 from skgraded.measures.base import Function
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation, evaluation_of
@@ -27,7 +27,7 @@ from skgraded.reports.pairing import check_evaluations, common_measures, positio
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 METHODS = ("empirical", "normal")
-ROUNDING = 1e-12  # values that differ by at most this amount are considered equal
+ROUNDING = 1e-12  # absolute tolerance; smaller differences are treated as rounding errors
 
 
 @overload
@@ -82,7 +82,7 @@ def evaluate(
     unjudged_documents: str | None = None,
     data: Any = None,
 ) -> Evaluation | dict[str, Evaluation]:
-    """Evaluate the scores of systems on each query.
+    """Evaluate the scores of one or more systems on each query.
 
     Parameters
     ----------
@@ -110,7 +110,8 @@ def evaluate(
     Returns
     -------
     Evaluation or dict of str to Evaluation
-        A dict keyed by column name if `y_score` is a list; it can be passed to `compare`.
+        A dict keyed by column name if `y_score` is a list; it can be passed to `compare`. If
+        documents are unjudged, `Evaluation.judged` contains the share of judged documents.
 
     Raises
     ------
@@ -120,8 +121,8 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If two or more queries have only whole grades ≥ 1, not all equal, such as star ratings.
-        The measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 is the irrelevant grade.
+        If the grades of two or more queries are integers ≥ 1 that are not all equal, as in star
+        ratings. Measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 means irrelevant.
 
     See Also
     --------
@@ -162,10 +163,7 @@ def evaluate(
     else:
         truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
-        raise ValueError(
-            "evaluate needs the query of each row: pass qid, or group=[n] if all n rows are one "
-            "query."
-        )
+        raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
     judgments = check_judgments(**truth, group=group)
     systems = {
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
@@ -182,16 +180,17 @@ def evaluate(
 
 def check_unjudged_documents(rule: str | None) -> str | None:
     """Return `rule` if it is None or a valid option; otherwise raise a ValueError."""
-    return None if rule is None else one_of("unjudged_documents", ("irrelevant", "drop"))(rule)
+    check = choice_validator("unjudged_documents", ("irrelevant", "drop"))
+    return None if rule is None else check(rule)
 
 
 def _refuse_names(arguments):
-    """Raise a TypeError if an argument is a string, which is valid only with `data`."""
+    """Raise a TypeError if an argument is a column name, which is valid only with `data`."""
     for argument, value in arguments.items():
         if isinstance(value, str):
             raise TypeError(
-                f"{argument} is the text {value!r}. If it is the name of a column, pass its frame "
-                "as data=frame."
+                f"Argument {argument} must be an array; got the string {value!r}. If this is a "
+                "column name, pass the table with data=..."
             )
 
 
@@ -201,10 +200,11 @@ def _read_columns(data, truth, score_names):
     for argument, name in [*named, *(("y_score", name) for name in score_names)]:
         if not isinstance(name, str):
             raise TypeError(
-                f"With data, {argument} must be the name of a column; got {type(name).__name__}."
+                f"If data is passed, {argument} must be the name of a column; got "
+                f"{type(name).__name__}."
             )
     if not score_names:
-        raise ValueError("y_score is an empty list: name at least one column of scores.")
+        raise ValueError("y_score is an empty list: pass at least one column name.")
     for name in score_names:
         if list(score_names).count(name) > 1:
             raise ValueError(f"y_score contains the column {name!r} twice.")
@@ -216,9 +216,9 @@ def _read_columns(data, truth, score_names):
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
-    """Warn if two or more queries have only whole grades ≥ 1, not all equal, as in star ratings.
+    """Warn if the grades are integers ≥ 1 and not all equal, as in star ratings.
 
-    Do not warn for a single query or equal grades: data with only clicks have grade 1 in all rows.
+    There is no warning for a single query or equal grades: in click data, all grades may be 1.
     """
     grades = judgments.levels[judgments.counts > 0]
     if judgments.n_queries < 2 or not len(grades):
@@ -238,8 +238,19 @@ def evaluate_judgments(
     y_score: ArrayLike,
     unjudged_documents: str | None = None,
 ) -> Evaluation:
-    """Evaluate the scores of judged rows without warning about the grades."""
-    return evaluation_of(**values_by_query(measures, judgments, y_score, unjudged_documents))
+    """Evaluate scores against Judgments without warning about the grades."""
+    values = values_by_query(measures, judgments, y_score, unjudged_documents)
+    return evaluation_of(**values, judged=_judged_share(measures[0], judgments, y_score))
+
+
+def _judged_share(measure, judgments, y_score):
+    """Return the share of judged documents per query, or None if every document is judged."""
+    if not judgments.n_unknown:
+        return None
+    k = getattr(measure, "k", None)
+    judged = Judged(k=k if isinstance(k, int) else 10)
+    (shares,) = score_queries([judged], judgments, y_score)
+    return {judged.name: shares}
 
 
 def values_by_query(
@@ -248,7 +259,7 @@ def values_by_query(
     y_score: ArrayLike,
     unjudged_documents: str | None = None,
 ) -> dict[str, Any]:
-    """Compute the fields of an Evaluation."""
+    """Compute the fields of an Evaluation, including the per-query values."""
     values: dict[Measure, np.ndarray] = {}
     undefined: dict[Measure, np.ndarray] = {}
     for part, truth, scores in _by_truth(measures, judgments, y_score, unjudged_documents):
@@ -263,7 +274,7 @@ def values_by_query(
 
 
 def _by_truth(measures, judgments, y_score, unjudged_documents):
-    """Yield (measures, judgments, scores) for each way of handling unjudged documents."""
+    """Yield (measures, judgments, scores) for measures that accept NaN grades, then for others."""
     if not judgments.n_unknown or unjudged_documents is None:
         yield measures, judgments, y_score
         return
@@ -274,7 +285,7 @@ def _by_truth(measures, judgments, y_score, unjudged_documents):
     if others:
         filled, _ = judgments.without_unjudged("irrelevant")
         for measure in others:
-            measure.undefined_queries(filled)  # so that errors refer to the user's row numbers
+            measure.undefined_queries(filled)  # errors raised here refer to rows of the input
         truth, rows = judgments.without_unjudged(unjudged_documents)
         scores = score_column(y_score, judgments.n_rows)
         yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
@@ -304,8 +315,8 @@ def standardize(
         Given the values x₁ … xₘ of m reference systems for a query, a value x is replaced with
 
         - "empirical": #{i: xᵢ ≤ x} / m, the empirical distribution function (Urbano et al. [1]_),
-        - "normal": Φ((x - x̄) / s), where s is the standard deviation with divisor m - 1 (Webber
-          et al. [2]_). If s is 0, this is 1/2 for x = x̄, 0 for x < x̄, and 1 for x > x̄.
+        - "normal": Φ((x - x̄) / s), where s is the standard deviation with divisor m - 1 (Webber et
+          al. [2]_). If s is 0, the value is 1/2 for x = x̄, 0 for x < x̄, and 1 for x > x̄.
 
     Returns
     -------
@@ -316,8 +327,8 @@ def standardize(
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid: there are fewer than two reference systems, or a system lacks
-        queries or measures.
+        If the input is invalid, such as fewer than two reference systems, or systems with
+        different queries or measures.
 
     References
     ----------
@@ -335,7 +346,7 @@ def standardize(
     >>> sg.standardize(runs)
     {'a': Evaluation(2 queries: std-RR=1.0000), 'b': Evaluation(2 queries: std-RR=0.7500)}
     """
-    method = one_of("method", METHODS)(method)
+    method = choice_validator("method", METHODS)(method)
     check_evaluations(evaluations, fewest=2 if reference is None else 1)
     reference = evaluations if reference is None else reference
     check_evaluations(reference, "reference")
@@ -363,7 +374,10 @@ def _standardized(evaluation, reference_values, transform):
             flags | np.isnan(values), np.nan, transform(values, reference)
         )
         undefined[f"std-{measure}"] = flags
-    return Evaluation(evaluation.query_ids, standardized, undefined, weights=evaluation.weights)
+    return Evaluation(
+        evaluation.query_ids, standardized, undefined, weights=evaluation.weights,
+        judged=evaluation.judged,
+    )
 
 
 def _empirical_scores(values, reference):
@@ -400,11 +414,11 @@ def evaluate_preferences(
     cycles: str = "raise",
     sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
-    r"""Evaluate predictions against preference pairs, per query (or per user).
+    r"""Evaluate predictions against the preference pairs of each query or user.
 
     Parameters
     ----------
-    true_pairs : list of tuples, array of shape (n, 2), or frame of two columns
+    true_pairs : list of tuples, array of shape (n, 2), or frame with two columns
         Pairs (preferred, other) of items, in any order. Items may be any hashable objects.
     predicted_pairs : mapping
         The prediction for each query: a mapping of items to scores, or pairs in any format that
@@ -412,14 +426,14 @@ def evaluate_preferences(
     qid : array-like of shape (n,)
         The query (or user) of each true pair.
     measures : {"edrc", "pair_accuracy", "kendall_tau"}, Measure, or list, default=("edrc",)
-        "edrc" is `edrc_score`. The other two use the pairs of items that the true pairs order,
-        directly or transitively. Of n such pairs, a are predicted in the same order and d in the
+        "edrc" is `edrc_score`. The other measures use the n pairs of items that the true pairs
+        order, directly or transitively: a pairs are predicted in the same order, and d pairs in the
         reverse order. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1. "kendall_tau" is
         (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without correction for ties.
     items : collection of items, mapping, "judged" or "predicted", optional
         The items to evaluate, as in `edrc_score`. By default, all items of the true and predicted
-        pairs; "predicted" restricts them to the predicted items, "judged" to the items of the true
-        pairs. A collection applies to all queries; a mapping contains a collection for each query.
+        pairs are evaluated; "predicted" selects the predicted items, and "judged" the items of the
+        true pairs. A collection applies to all queries; a mapping contains one for each query.
     discount, prior
         Discount and prior for EDRC, as in `edrc_score`.
     cycles : {"raise", "unknown", "majority"}, default="raise"
@@ -432,7 +446,7 @@ def evaluate_preferences(
     Evaluation
         Values for each query, in order of first appearance in `qid`. A query is undefined if its
         true pairs do not determine the order of any two items; its value is the measure's
-        `undefined`, 0 by default. ``"edrc(undefined=nan)"`` excludes it from the mean.
+        `undefined`, 0 by default. ``"edrc(undefined=nan)"`` excludes it from means.
 
     Warns
     -----
@@ -442,12 +456,12 @@ def evaluate_preferences(
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid: pairs are malformed or contradict each other, a query has no
-        prediction, a measure is not one of the three, or a parameter is invalid.
+        If the input is invalid, such as malformed or contradictory pairs, a query without a
+        prediction, or another measure.
 
     See Also
     --------
-    edrc_score : Compute EDRC; describes its parameters.
+    edrc_score : Compute EDRC. Its documentation describes the parameters.
     skgraded.datasets.read_preferences : Read TREC preference files.
 
     Examples
@@ -467,7 +481,7 @@ def evaluate_preferences(
     | bob        | -1.0000 |         0.0000 |      -1.0000 |
     """
     if qid is None:
-        raise ValueError("qid is missing: evaluate_preferences needs the query of each true pair.")
+        raise ValueError("qid is required: pass the query id of each pair in true_pairs.")
     named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = query_codes(qid, expected="true_pairs")
     if sample_weight is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.columns import whole_number
 from skgraded._input.segments import segments_of
-from skgraded._input.words import counted, object_array, plain_list
+from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.measures import measure as as_measure
 from skgraded.reports.report import (
@@ -52,6 +52,9 @@ class Evaluation(Report):
         Boolean masks of undefined queries, keyed by measure name.
     weights : ndarray of shape (n_queries,) or None
         Query weights for means and intervals.
+    judged : dict of str to ndarray of shape (n_queries,), or None
+        Share of judged documents among the first k, keyed by a name such as "Judged@10"; k is the
+        cut-off of the first measure, or 10. None if every document is judged.
 
     Examples
     --------
@@ -74,10 +77,11 @@ class Evaluation(Report):
     undefined: dict[str, np.ndarray]
     _: KW_ONLY
     weights: np.ndarray | None = None
+    judged: dict[str, np.ndarray] | None = None
 
     _json = {
         "query_ids": IDS, "per_query": by_name(FLOATS), "undefined": by_name(FLAGS),
-        "weights": maybe(FLOATS),
+        "weights": maybe(FLOATS), "judged": maybe(by_name(FLOATS)),
     }
 
     def __post_init__(self) -> None:
@@ -88,6 +92,8 @@ class Evaluation(Report):
             undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
             weights=None if self.weights is None
             else queries.numbers(self.weights, "weights", *WEIGHTS),
+            judged=None if self.judged is None
+            else by_measure(self.judged, "judged", self.judged, queries.shares),
         )
 
     @property
@@ -119,16 +125,16 @@ class Evaluation(Report):
         level : float, default=0.95
             Confidence level, between 0 and 1.
         method : {"t", "bootstrap"}, default="t"
-            "t" is Student's interval m ± t · s, where m = Σ w v / Σ w over the n queries and
-            s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is the variance of v
-            divided by n. "bootstrap" is the bias-corrected and accelerated bootstrap (BCa) over
-            queries [1]_, computed as in ``scipy.stats.bootstrap``. With few queries, its intervals
-            are too short (``benchmarks/README.md``); with many, they agree with "t" intervals.
+            "t" is Student's interval m ± t · s for n queries with values v and weights w, where
+            m = Σ w v / Σ w and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is
+            the variance of v divided by n. "bootstrap" is the bias-corrected and accelerated
+            bootstrap (BCa) over queries [1]_, as in ``scipy.stats.bootstrap``. Its intervals are
+            too short for few queries (``benchmarks/README.md``), and agree with "t" for many.
         n_resamples : int, default=9999
             Number of bootstrap resamples, at least 100.
         rng : int or numpy.random.Generator, optional
-            Source of random numbers for the bootstrap. With an int, the interval for a measure does
-            not depend on the other measures.
+            Seed or random generator for the bootstrap. With a seed, the interval for a measure
+            does not depend on the other measures.
 
         Returns
         -------
@@ -170,7 +176,8 @@ class Evaluation(Report):
         -------
         Evaluation
             Equal to an evaluation of all rows at once, with the queries in the order of the parts.
-            The folds of a `CrossEvaluation` are dropped.
+            The folds of a `CrossEvaluation` are dropped. If only some parts contain unjudged
+            documents, `judged` is 1 for the queries of the other parts.
 
         Raises
         ------
@@ -191,16 +198,18 @@ class Evaluation(Report):
         for i, part in enumerate(parts):
             if not isinstance(part, Evaluation):
                 raise TypeError(
-                    f"concat requires Evaluations, but part {i} is a {type(part).__name__}."
+                    f"Part {i} passed to concat must be an Evaluation; got {type(part).__name__}."
                 )
             _refuse_mismatch(i, part, parts[0])
         _refuse_overlap(parts)
         weights = [part.weights for part in parts if part.weights is not None]
+        judged = {name: np.concatenate(shares) for name, shares in _judged_shares(parts).items()}
         return Evaluation(
             _joined_ids([part.query_ids for part in parts]),
             concatenated([part.per_query for part in parts]),
             concatenated([part.undefined for part in parts]),
             weights=np.concatenate(weights) if weights else None,
+            judged=judged or None,
         )
 
     # Looking closer ------------------------------------------------------------------------------
@@ -224,7 +233,7 @@ class Evaluation(Report):
         return self._sorted_rows(n, measure, best_first=False)
 
     def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the rows with the highest values, in descending order; otherwise like `worst`."""
+        """Return the rows with the highest values, best first; see `worst` for the parameters."""
         return self._sorted_rows(n, measure, best_first=True)
 
     def _sorted_rows(self, n, measure, best_first):
@@ -233,7 +242,7 @@ class Evaluation(Report):
         return self.to_frame().iloc[ranked[:n]]
 
     def _ranked(self, name, best_first):
-        """Return the positions of the defined queries, sorted by value in either direction."""
+        """Return the positions of the defined queries, sorted by value (best or worst first)."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
         keys = -values[ranked] if best_first else values[ranked]
@@ -248,7 +257,7 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
     ) -> pandas.DataFrame:
-        """Tabulate means and intervals, one row per measure, or per segment and measure.
+        """Tabulate means and intervals, with one row per measure, or per segment and measure.
 
         Parameters
         ----------
@@ -262,8 +271,8 @@ class Evaluation(Report):
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries`` (included in the mean) and ``n_undefined``. Segments are in
-            order of first appearance.
+            ``method``, ``n_queries`` (number of queries in the mean) and ``n_undefined``. Segments
+            are in order of first appearance.
 
         Raises
         ------
@@ -310,6 +319,8 @@ class Evaluation(Report):
             {name: values[positions] for name, values in self.per_query.items()},
             {name: flags[positions] for name, flags in self.undefined.items()},
             weights=None if self.weights is None else self.weights[positions],
+            judged=None if self.judged is None
+            else {name: shares[positions] for name, shares in self.judged.items()},
         )
 
     # Output --------------------------------------------------------------------------------------
@@ -335,10 +346,10 @@ class Evaluation(Report):
         return tables.markdown(self._table(per_query))
 
     def to_latex(self, per_query: bool = False) -> str:
-        r"""Return a table as LaTeX text, with 4 decimals; `per_query` as for `to_markdown`.
+        r"""Return a table as LaTeX text, with 4 decimals; see `to_markdown` for `per_query`.
 
         Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
-        The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        The document requires ``\usepackage{booktabs,array,graphicx,longtable}``.
         """
         return tables.latex(self._table(per_query))
 
@@ -359,7 +370,7 @@ class Evaluation(Report):
         path : str or Path, optional
             Path of the output file. If None, the page is returned as a string.
         title : str, optional
-            Title of the page, such as the name of the run; by default, the kind of report.
+            Title of the page, such as the name of the run; by default, the type of report.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
             The segment of each query, as for `summary`; adds a table of segments.
 
@@ -382,6 +393,7 @@ class Evaluation(Report):
             n_queries=len(self.query_ids), is_weighted=self.weights is not None,
             query_ids=self.query_ids, per_query=self.per_query, undefined=self.undefined,
             weights=self.weights,
+            judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
             lowest=self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST],
         )
 
@@ -398,31 +410,61 @@ def evaluation_of(**fields: Any) -> Evaluation:
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
-    """Return the name of an evaluated measure; by default, the first measure."""
+    """Return the name of an evaluated measure. If `measure` is None, return the first name."""
     if measure is None:
         return names[0]
     if isinstance(measure, str) and measure in names:
         return measure
     name = as_measure(measure).name
     if name not in names:
-        raise ValueError(f"measure is {name}, but the evaluated measures are {', '.join(names)}.")
+        known = ", ".join(names)
+        raise ValueError(f"measure must be one of the evaluated measures {known}; got {name}.")
     return name
+
+
+# Unjudged documents ------------------------------------------------------------------------------
+
+def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
+    """Return each evaluation's mean share of judged documents, keyed by names like "Judged@10".
+
+    The dict is empty if every document is judged, or if no name occurs in all evaluations.
+    """
+    return {
+        name: np.array([
+            mean_over_queries(values, evaluation.weights)
+            for values, evaluation in zip(shares, evaluations, strict=True)
+        ])
+        for name, shares in _judged_shares(evaluations).items()
+    }
+
+
+def _judged_shares(evaluations):
+    """Return one array of shares per evaluation; all shares are 1 if every document is judged."""
+    known: list[Mapping] = [ev.judged for ev in evaluations if ev.judged is not None]
+    return {
+        name: [
+            np.ones(len(ev.query_ids)) if ev.judged is None else ev.judged[name]
+            for ev in evaluations
+        ]
+        for name in (known[0] if known else ()) if all(name in shares for shares in known)
+    }
 
 
 # Concatenation -----------------------------------------------------------------------------------
 
 def _refuse_mismatch(i, part, first):
-    differing = part.per_query.keys() ^ first.per_query.keys()
+    differing = sorted(part.per_query.keys() ^ first.per_query.keys())
     if differing:
+        shown = [", ".join(names) for names in (first.per_query, part.per_query, differing)]
         raise ValueError(
-            f"Parts of concat must have the same measures, but {', '.join(sorted(differing))} is "
-            f"in only one of part 0 ({', '.join(first.per_query)}) and part {i} "
-            f"({', '.join(part.per_query)})."
+            f"All parts passed to concat must have the same measures: part 0 has {shown[0]}, and "
+            f"part {i} has {shown[1]}; only one of these parts has {shown[2]}."
         )
     if (part.weights is None) != (first.weights is None):
+        weighted, unweighted = (0, i) if part.weights is None else (i, 0)
         raise ValueError(
-            f"Part {i} of concat has {'no ' * (part.weights is None)}weights, unlike part 0: "
-            "evaluate either all parts or none with sample_weight."
+            f"Part {weighted} passed to concat has weights, but part {unweighted} has none: "
+            "evaluate either all parts or none of them with sample_weight."
         )
 
 
@@ -436,14 +478,13 @@ def _refuse_overlap(parts):
     if shared:
         named = ", ".join(map(repr, shared[:5])) + (", …" if len(shared) > 5 else "")
         raise ValueError(
-            "Parts of concat must not share queries, but "
-            f"{counted(len(shared), 'query is', 'queries are')} in several parts: {named}. "
-            "With group, queries are numbered from 0 in each part: use qid instead."
+            f"Parts passed to concat must not share queries; got {len(shared)} in several parts: "
+            f"{named}. With group, queries are numbered from 0 in each part: use qid instead."
         )
 
 
 def _joined_ids(arrays):
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
-    # np.concatenate would convert ids of different types, such as 1 to 1.0.
+    # np.concatenate would convert ids to a common type, for example the integer 1 to 1.0.
     return object_array([query for array in arrays for query in plain_list(array)])

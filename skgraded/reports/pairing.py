@@ -1,4 +1,4 @@
-"""Pair systems by query id, with the same queries, measures and weights for all systems."""
+"""Pair systems by query id; all systems must have the same queries, measures and weights."""
 
 from __future__ import annotations
 
@@ -9,28 +9,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import counted, did_you_mean, object_array, plain_list
+from skgraded._input.words import counted, did_you_mean, plain_list
 from skgraded.measures import mean_over_queries
 from skgraded.reports.comparison_rows import Case, Settings, check_choice, grouped
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
-from skgraded.stats.paired_samples import PairedSample, differences_by_query
-from skgraded.stats.paired_tests import by_hsd, p_values
+from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
+from skgraded.stats.paired_tests import TIE_DECIMALS, by_hsd, p_values
+from skgraded.stats.prediction_powered import FEWEST_QUERIES, powered_mean, weighted_mean
 from skgraded.stats.welch import GroupMean
 from skgraded.writing.json_text import (
     FLOATS,
     IDS,
     INTEGERS,
+    SEGMENT_NAMES,
     TEXT,
     Form,
     by_name,
-    ids_to_json,
     list_of,
     maybe,
     record,
 )
+
+FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
 
 
 def check_evaluations(
@@ -39,20 +42,19 @@ def check_evaluations(
     """Raise an error unless `evaluations` maps at least `fewest` names to Evaluations."""
     if not isinstance(evaluations, Mapping):
         raise TypeError(
-            f"{argument} must be a mapping of names to Evaluations, such as "
+            f"Argument {argument} must be a mapping of names to Evaluations, such as "
             f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
         )
     if len(evaluations) < fewest:
         raise ValueError(
-            f"{argument} has {counted(len(evaluations), 'system', 'systems')}: "
-            f"pass at least {'two to compare' if fewest == 2 else fewest}."
+            f"The number of systems in {argument} must be ≥ {fewest}; got {len(evaluations)}."
         )
     for name, evaluation in evaluations.items():
         if not isinstance(name, str):
             raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
         if not isinstance(evaluation, Evaluation):
             raise TypeError(
-                f"{argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
+                f"Element {argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
                 f"cross_evaluate; got {type(evaluation).__name__}."
             )
 
@@ -96,8 +98,8 @@ class QueryValues:
         for measure, values in self.per_query.items():
             if values.shape != shape or np.isinf(values).any():
                 raise ValueError(
-                    f"per_query[{measure!r}] must have the shape {shape} (systems, queries) and "
-                    f"contain finite values or nan; its shape is {values.shape}."
+                    f"per_query[{measure!r}] must have shape {shape} (systems, queries) and "
+                    f"contain only finite values or NaN; got shape {values.shape}."
                 )
         if self.weights is not None:
             queries.numbers(self.weights, "weights", *WEIGHTS)
@@ -111,7 +113,7 @@ class QueryValues:
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
     ) -> np.ndarray:
-        """Return the differences between two systems; nan for missing values or zero weights."""
+        """Subtract the baseline's values; return nan for missing values and weights of 0."""
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
         return differences_by_query(second, first, self.weights_of(queries))
@@ -126,11 +128,11 @@ class QueryValues:
         return float(low), float(high)
 
     def weights_of(self, queries: Any) -> np.ndarray | None:
-        """Return the weights of the queries at these positions, or None without weights."""
+        """Return the weights of the queries at these positions, or None if there are no weights."""
         return None if self.weights is None else self.weights[queries]
 
     def queries_of(self, segment: Any) -> Any:
-        """Return the positions of the queries in a segment; all queries if `segment` is None."""
+        """Return the positions of a segment's queries, or of all queries if `segment` is None."""
         segments = self.segments or []
         check_choice("segment", segment, segments)
         if segment is None:
@@ -140,9 +142,9 @@ class QueryValues:
     def fill_pairs(
         self, differences: np.ndarray, order: list[int], measure: str, segment: Any
     ) -> None:
-        """Replace nan in a matrix of differences with mean differences over queries.
+        """Fill nan in a matrix of differences with the mean differences between the systems.
 
-        `order` contains the position of each row's and column's system.
+        `order` contains the positions of the systems in the order of the rows and columns.
         """
         queries = self.queries_of(segment)
         values = self.per_query[measure][order][:, queries]
@@ -156,16 +158,12 @@ def _read_systems(written, name):
     rows = list_of(FLOATS).read(written, name)
     if len(set(map(len, rows))) > 1:
         raise ValueError(
-            f"{name} must have the same number of values per system; got {[*map(len, rows)]}."
+            f"All systems in {name} must have the same number of values; got {[*map(len, rows)]}."
         )
     return np.array(rows)
 
 
 BY_SYSTEM = Form(lambda values: [FLOATS.write(row) for row in values], _read_systems)
-SEGMENT_NAMES = Form(
-    lambda segments: ids_to_json(object_array(segments), "segment"),
-    lambda written, name: IDS.read(written, name).tolist(),
-)
 QUERY_VALUES = record(
     QueryValues, systems=list_of(TEXT), query_ids=IDS, per_query=by_name(BY_SYSTEM),
     weights=maybe(FLOATS), segments=maybe(SEGMENT_NAMES), segment=maybe(INTEGERS),
@@ -173,7 +171,7 @@ QUERY_VALUES = record(
 
 
 class QuerySamples:
-    """Source of paired samples computed from per-query values."""
+    """Paired samples computed from per-query values."""
 
     def __init__(
         self, values: QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
@@ -206,7 +204,7 @@ class QuerySamples:
         )
 
     def groups(self) -> list[GroupMean]:
-        """Return the mean difference of each case, for comparisons between segments."""
+        """Return the mean difference in each case, for comparisons between segments."""
         return [
             GroupMean.of(differences, self._values.weights_of(case.queries))
             for case, differences in zip(self.cases, self._differences, strict=True)
@@ -227,12 +225,12 @@ class QuerySamples:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return adjusted p-values and critical differences from randomized Tukey HSD.
 
-        P-values are multiplied by the number of families; each measure and segment is a family.
+        Each pair (measure, segment) is a family. P-values are multiplied by the number of families.
         """
         families = grouped(self.cases, "measure", "segment")
         adjusted, critical = np.empty((2, len(self.cases)))
         for rows in families:
-            cases = [self.cases[i] for i in rows]  # all with the same measure and queries
+            cases = [self.cases[i] for i in rows]  # cases with the same measure and queries
             measure, queries = cases[0].measure, cases[0].queries
             values, weights = self._values.per_query[measure], self._values.weights
             if weights is not None:
@@ -249,12 +247,12 @@ class Paired(NamedTuple):
     """Evaluations with queries in the same order."""
 
     values: QueryValues
-    undefined: dict[str, np.ndarray]  # masks of shape (n_systems, n_queries), keyed by measure
+    undefined: dict[str, np.ndarray]  # boolean arrays of shape (n_systems, n_queries)
     folds: dict[str, np.ndarray]  # fold of each query, keyed by cross-evaluated system
 
 
 def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
-    """Sort the queries of all systems as in the first system; raise an error on a mismatch."""
+    """Arrange all queries in the first system's order; raise an error if the queries differ."""
     query_ids = next(iter(evaluations.values())).query_ids
     positions = positions_of(evaluations)
     measures = common_measures(evaluations)
@@ -277,24 +275,24 @@ def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
 
 
 def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
-    """Warn about systems cross-evaluated on different folds than the first cross-evaluated system.
+    """Warn about systems whose folds differ from those of the first cross-evaluated system.
 
-    The different training queries then contribute to the differences between the systems.
+    Such systems were trained on different queries, which affects the differences in their values.
     """
     for name, fold in folds.items():
         first = next(iter(folds))
         pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
-        # Fold numbers may differ; the folds agree if each fold occurs in exactly one pair.
+        # Fold numbers may differ; the folds agree if each number occurs in exactly one pair.
         if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
             warnings.warn(
                 f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
                 "queries also affect their differences. Pass the same cv for both.",
-                stacklevel=3,
+                stacklevel=4,  # the caller of compare
             )
 
 
 def positions_of(evaluations):
-    """Return, for each system, the positions of the first system's queries."""
+    """Return the positions of the first system's queries within each system."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
     positions, first_queries = {}, dict.fromkeys(ids)
@@ -310,9 +308,9 @@ def _refuse_missing(name, known, other_name, queries):
     missing = [query for query in queries if query not in known]
     if missing:
         raise ValueError(
-            f"{name!r} lacks {len(missing)} of the {len(queries)} queries of {other_name!r}, such "
-            f"as {missing[0]!r}; {name!r} has queries such as {next(iter(known))!r}. Evaluate all "
-            "systems on the same queries, with ids of the same type."
+            f"System {name!r} has no values for {len(missing)} of the {len(queries)} queries of "
+            f"{other_name!r}, such as {missing[0]!r}; it has values for {next(iter(known))!r}. "
+            "Evaluate all systems on the same queries, with ids of the same type."
         )
 
 
@@ -324,15 +322,16 @@ def common_measures(evaluations):
         for name, other in ((system, first), (first, system)):
             missing = [measure for measure in measures[other] if measure not in measures[name]]
             if missing:
+                evaluated = ", ".join(measures[name])
                 raise ValueError(
-                    f"{name!r} lacks the measure {missing[0]} of {other!r}; it has "
-                    f"{', '.join(measures[name])}. Evaluate all systems with the same measures."
+                    f"System {other!r} was evaluated with {missing[0]}, but system {name!r} was "
+                    f"evaluated only with {evaluated}. Evaluate all systems with the same measures."
                 )
     return measures[first]
 
 
 def _common_weights(evaluations, query_ids, positions):
-    """Return the weights shared by all systems, in the order of `query_ids`, or None."""
+    """Return the systems' common weights in the order of `query_ids`, or None if unweighted."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
     by_system = {
@@ -344,13 +343,13 @@ def _common_weights(evaluations, query_ids, positions):
     for name, weights in by_system.items():
         differing = np.flatnonzero(weights != common)
         if len(differing):
-            i = differing[0]
+            n_queries = counted(len(differing), "query", "queries")
             query = plain_list(query_ids[differing])[0]
+            pair = [f"{values[differing[0]]:g}" for values in (weights, common)]
             raise ValueError(
-                f"{name!r} and {first_name!r} have different weights for "
-                f"{counted(len(differing), 'query', 'queries')}, such as {weights[i]:g} and "
-                f"{common[i]:g} for query {query!r}. "
-                "Evaluate all systems with the same sample_weight."
+                f"Systems {name!r} and {first_name!r} have different weights for {n_queries}, such "
+                f"as {pair[0]} and {pair[1]} for query {query!r}. Evaluate all systems with the "
+                "same sample_weight."
             )
     return common
 
@@ -363,11 +362,129 @@ def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
     differing = weighted[weights[weighted] != weights[weighted[:1]]]
     if len(differing):
         pair = [weighted[0], differing[0]]
-        (query, weight), (other, other_weight) = zip(
-            plain_list(query_ids[pair]), weights[pair], strict=True
-        )
+        query, other = plain_list(query_ids[pair])
+        weight, other_weight = (f"{value:g}" for value in weights[pair])
         raise ValueError(
-            f"The tests weight all queries equally, but query {query!r} has weight {weight:g} and "
-            f"query {other!r} has {other_weight:g}. Use test=None, which "
-            "returns weighted means and intervals, or evaluate without sample_weight."
+            f"The tests weight all queries equally, but query {query!r} has weight {weight} and "
+            f"query {other!r} has weight {other_weight}. Pass test=None to get weighted means and "
+            "intervals without tests, or evaluate without sample_weight."
         )
+
+
+# Judgments of people and of a judge --------------------------------------------------------------
+
+def pool_of(
+    human: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], names: tuple[str, str],
+    stacklevel: int = 4,
+) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the human values, and the judge's values for the same queries and for others.
+
+    Each measure has these three arrays, of shape (n_systems, n_queries). The first two have the
+    same query order. Error messages use `names` as the names of the first two arguments.
+    """
+    of_human, of_judge = (
+        _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
+    )
+    for known, measures, lacking, name in (
+        (of_judge, of_human, names[1], names[0]), (of_human, of_judge, *names)
+    ):
+        missing = [measure for measure in measures.per_query if measure not in known.per_query]
+        if missing:
+            raise ValueError(
+                f"{lacking} lacks the measure {missing[0]} of {name}: evaluate both with the same "
+                "measures."
+            )
+    human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
+    _check_number(len(human_ids), names[0], stacklevel)
+    positions = {query: i for i, query in enumerate(judge_ids)}
+    missing = [query for query in human_ids if query not in positions]
+    if missing:
+        raise ValueError(
+            f"{names[1]} lacks {counted(len(missing), 'query', 'queries')} of {names[0]}, such as "
+            f"{missing[0]!r}; it contains queries such as {judge_ids[0]!r}. The judge must cover "
+            "all queries in the human judgments, with ids of the same type."
+        )
+    rows = [positions[query] for query in human_ids]
+    others = np.setdiff1d(np.arange(len(judge_ids)), rows)
+    if len(others) < 2:
+        raise ValueError(
+            f"{names[1]} must contain at least two queries besides the {len(rows)} queries of "
+            f"{names[0]}; got {len(others)}."
+        )
+    return {
+        measure: (
+            values, of_judge.per_query[measure][:, rows], of_judge.per_query[measure][:, others]
+        )
+        for measure, values in of_human.per_query.items()
+    }
+
+
+def _checked_values(evaluations, argument):
+    """Return the paired values; raise an error if there are nan values or unequal weights."""
+    try:
+        values = pair_evaluations(evaluations).values
+    except ValueError as error:
+        raise ValueError(f"{argument}: {error}") from None
+    for measure, by_system in values.per_query.items():
+        for system, row in zip(values.systems, by_system, strict=True):
+            if np.isnan(row).any():
+                name = argument if system == argument else f"{argument}[{system!r}]"
+                query = plain_list(values.query_ids)[int(np.argmax(np.isnan(row)))]
+                raise ValueError(
+                    f"{name} has the value nan for {measure} in query {query!r}. Use the measure "
+                    "with undefined=0.0, or leave the query out."
+                )
+    if values.weights is not None and np.ptp(values.weights) > 0:
+        raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
+    return values
+
+
+def _check_number(n, name, stacklevel):
+    """Raise an error if there are too few human-judged queries; warn if there are few."""
+    if n < FEWEST_QUERIES:
+        raise ValueError(
+            f"{name} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
+            f"human-judged queries are required; {FEW_QUERIES} or more are better."
+        )
+    if n < FEW_QUERIES:
+        warnings.warn(
+            f"{name} has only {n} queries. With fewer than {FEW_QUERIES} human-judged queries, the "
+            "intervals are less reliable.",
+            stacklevel=stacklevel,
+        )
+
+
+class JudgedSamples:
+    """Paired samples computed from human values and from a judge's values."""
+
+    def __init__(self, pool: Mapping[str, Any], cases: Sequence[Case]) -> None:
+        self.cases = cases
+        self._pool = pool
+        self._differences = [
+            powered_mean(*(
+                np.round(side[case.system] - side[case.baseline], TIE_DECIMALS)
+                for side in pool[case.measure]
+            ))
+            for case in cases
+        ]
+
+    def samples(self) -> list[PairedSample]:
+        """Return the summary statistics of the differences in each case."""
+        return list(map(self._sample, self.cases, self._differences))
+
+    def _sample(self, case, estimate):
+        human, judge, others = self._pool[case.measure]
+        mean, baseline_mean = (
+            weighted_mean(human[i], judge[i], others[i], estimate.weight)
+            for i in (case.system, case.baseline)
+        )
+        outcomes = count_outcomes(human[case.system] - human[case.baseline])
+        return PairedSample(
+            mean, baseline_mean, **outcomes, n_undefined=np.nan, mean_difference=estimate.mean,
+            deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,
+            weight=estimate.weight, worth=estimate.worth,
+        )
+
+    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
+        """Test each case with Student's t."""
+        return np.array([estimate.p_value for estimate in self._differences])

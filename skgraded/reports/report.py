@@ -66,7 +66,7 @@ def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndar
 
 
 class Checked:
-    """Base class for frozen dataclasses that validate their fields, also when unpickled."""
+    """Base class for frozen dataclasses whose fields are also validated when unpickled."""
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         type(self).__init__(self, **state)
@@ -95,7 +95,7 @@ class Table:
         r"""Return the table as LaTeX text.
 
         Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
-        The document needs ``\usepackage{booktabs,array,graphicx,longtable}``.
+        The document requires ``\usepackage{booktabs,array,graphicx,longtable}``.
         """
         return tables.latex(self._shown())
 
@@ -103,7 +103,7 @@ class Table:
 class Report(Checked, Table):
     """Base class for reports that can be written as tables, JSON and HTML pages."""
 
-    _json: ClassVar[Mapping[str, Form]]  # JSON form of the values, keyed by field name
+    _json: ClassVar[Mapping[str, Form]]  # JSON form of each field, keyed by field name
 
     def _page(self, title: str | None = None) -> Any:
         """Return the page content, an object with the methods `html` and `fragment`."""
@@ -160,8 +160,7 @@ class Report(Checked, Table):
         Raises
         ------
         ValueError
-            If the text is not JSON, describes another class, or is inconsistent. The error message
-            explains the problem.
+            If the text is not JSON, describes an object of another class, or is inconsistent.
 
         Examples
         --------
@@ -172,15 +171,14 @@ class Report(Checked, Table):
         (array([('de', 7)], dtype=object), Evaluation(1 queries: RR=0.5000))
         """
         report = json_text.read(text_or_path)
+        kind = report["kind"]
         for report_class in (cls, *cls.__subclasses__()):
-            if report["kind"] == report_class.__name__:
+            if kind == report_class.__name__:
                 try:
                     return report_class(**report_class._of_json(report))
                 except (ValueError, TypeError, OverflowError) as error:
-                    raise ValueError(
-                        f"The JSON of the {report['kind']} is invalid: {error}"
-                    ) from None
-        raise ValueError(f"The JSON must have kind {cls.__name__!r}; got {report['kind']!r}.")
+                    raise ValueError(f"The JSON of the {kind} is invalid: {error}") from None
+        raise ValueError(f"The JSON must have kind {cls.__name__!r}; got {kind!r}.")
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write the report as a self-contained HTML page.
@@ -202,7 +200,7 @@ class Report(Checked, Table):
     def _repr_html_(self):
         try:
             return self._page().fragment()
-        except ImportError:  # without pandas or Jinja2, notebooks show the repr
+        except ImportError:  # without pandas or Jinja2, a notebook shows the repr
             return None
 
 
@@ -220,14 +218,14 @@ def written_page(make_page: Callable[[], Any], path: str | Path | None) -> str |
 
 # Arrays with one element per query, fold or test -------------------------------------------------
 
-# Requirement for weights, and the function that checks it.
+# The rule for weights as text, and a function that checks the rule.
 WEIGHTS = (
     "weights must be finite and ≥ 0", lambda weights: (weights >= 0) & (weights < np.inf)
 )
 
 
 def as_query_ids(ids: Any) -> np.ndarray:
-    """Check that ids are hashable, not missing and unique; convert strings to an object array."""
+    """Check that ids are hashable, unique and not missing; convert strings to an object array."""
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
     if getattr(ids, "shape", None) == (0,) or isinstance(ids, (list, tuple)) and not ids:
         return ids if is_kept else np.empty(0, dtype=object)
@@ -243,13 +241,13 @@ class Axis(NamedTuple):
     """An axis of arrays with one element per query, fold or test."""
 
     element: str  # "query", "fold" or "test"
-    argument: str  # parameter that determines the length of the axis
+    argument: str  # parameter that determines the number of elements
     keys: Any
 
     def numbers(
         self, values: Any, name: str, rule: str, holds: Callable[[np.ndarray], Any]
     ) -> np.ndarray:
-        """Convert numbers to floats and check that they satisfy a rule."""
+        """Convert values to floats and check that they satisfy a rule."""
         n = len(self.keys)
         floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
         is_valid = holds(floats)
@@ -263,15 +261,20 @@ class Axis(NamedTuple):
         """Check that the values of a measure are finite or nan."""
         return self.numbers(values, name, "values must be finite or nan", lambda v: ~np.isinf(v))
 
+    def shares(self, values: Any, name: str) -> np.ndarray:
+        """Check that shares are from 0 to 1, or nan."""
+        rule = "shares must be from 0 to 1, or nan"
+        return self.numbers(values, name, rule, lambda v: ~(v < 0) & ~(v > 1))
+
     def positions(self, values: Any, name: str, end: int) -> np.ndarray:
-        """Check that positions are whole numbers from 0 to `end` - 1."""
-        rule = f"values must be whole numbers from 0 to {end - 1}"
+        """Check that positions are integers from 0 to `end` - 1."""
+        rule = f"values must be integers from 0 to {end - 1}"
         return self.numbers(
             values, name, rule, lambda v: (v >= 0) & (v < end) & (v == np.rint(v))
         ).astype(np.intp)
 
     def flags(self, flags: Any, name: str) -> np.ndarray:
-        """Check that flags are booleans; the numbers 0 and 1 are rejected."""
+        """Check that flags are booleans; reject the integers 0 and 1."""
         if not len(self.keys) and not np.size(flags):
             return np.empty(0, dtype=bool)
         array = as_array(flags, name)
@@ -279,7 +282,7 @@ class Axis(NamedTuple):
         for flag, key in zip(array, self.keys, strict=True) if array.dtype != bool else ():
             if not isinstance(flag, (bool, np.bool_)):
                 raise TypeError(
-                    f"{name} must contain booleans, but contains {plain(flag)!r} for "
+                    f"Array {name} must contain booleans, but contains {plain(flag)!r} for "
                     f"{self.element} {plain(key)!r}."
                 )
         return array.astype(bool, copy=False)
@@ -290,9 +293,10 @@ def by_measure(
 ) -> dict[str, np.ndarray]:
     """Check that `values` is a dict with one array per measure."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
-        raise TypeError(f"{name} must be a dict with measure names as keys; got {values!r:.60}.")
+        shown = f"{values!r:.60}"
+        raise TypeError(f"Argument {name} must be a dict keyed by measure name; got {shown}.")
     if not values:
         raise ValueError(f"{name} must contain at least one measure.")
     if set(values) != set(measures):
-        raise ValueError(f"{name} and per_query must have the same measures.")
+        raise ValueError(f"Argument {name} must have the same measures as per_query.")
     return {measure: check(values[measure], f"{name}[{measure!r}]") for measure in measures}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.columns import number, whole_number
+from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_name
@@ -39,7 +39,7 @@ from skgraded.writing.json_text import (
 if TYPE_CHECKING:
     import pandas
 
-STEPS = 1000  # histogram bins per unit; values range from -1 to 1
+STEPS = 1000  # number of histogram bins per unit interval; values range from -1 to 1
 N_KEPT = 100  # number of lowest-scoring queries stored per measure
 
 
@@ -58,7 +58,7 @@ class Tally(Checked):
     n_undefined: int
     counts: np.ndarray
     worst: list[tuple[Any, tuple[float, ...]]]
-    at: int  # index of this measure among all measures
+    at: int  # index of this measure in the Summary
 
     def __post_init__(self) -> None:
         counts, n = self.counts, self.moments.n
@@ -70,9 +70,9 @@ class Tally(Checked):
             row[self.at] if self.at < len(row) else None for _, row in self.worst
         ]
         if None in values or not all(map(math.isfinite, values)):
-            raise ValueError("worst contains a query without a finite value.")
+            raise ValueError("The list 'worst' must contain a finite value for each query.")
         if any(before > value for before, value in pairwise(values)):
-            raise ValueError("worst must be sorted by value in ascending order.")
+            raise ValueError("The list 'worst' must be sorted by value in ascending order.")
 
     @classmethod
     def of(cls, evaluation: Evaluation, name: str) -> Self:
@@ -108,7 +108,7 @@ class Tally(Checked):
         )
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
-        """Compute quantiles of the values in the mean, interpolated linearly as in NumPy."""
+        """Compute quantiles of the values included in the mean, interpolated as in NumPy."""
         if not self.moments.n:
             return np.full(len(q), np.nan)
         place = (self.moments.n - 1) * q
@@ -116,7 +116,7 @@ class Tally(Checked):
         return low + (high - low) * (place - np.floor(place))
 
     def _order_statistics(self, ranks):
-        """Return the values at ranks from 0; all but the extremes are rounded to thousandths."""
+        """Return the values at 0-based ranks. All values except the extremes are rounded."""
         lowest, highest = self.moments.lowest, self.moments.highest
         nearest = np.searchsorted(np.cumsum(self.counts), ranks, side="right") - STEPS
         values = np.clip(nearest / STEPS, lowest, highest)
@@ -151,7 +151,7 @@ def _lowest_ids(ids, positions, n):
     ids = ids[positions]
     if ids.dtype.kind != "O":
         return positions[np.argsort(ids, kind="stable")[:n]]
-    keys = ids if set(map(type, ids)) == {str} else map(_order_of, ids)  # text: speed only
+    keys = ids if set(map(type, ids)) == {str} else map(_order_of, ids)  # shortcut for strings
     lowest = heapq.nsmallest(n, zip(keys, positions.tolist(), strict=True))
     return np.array([i for _, i in lowest], dtype=np.intp)
 
@@ -214,7 +214,7 @@ TALLY = record(
 # All measures ------------------------------------------------------------------------------------
 
 class Mergeable(Report):
-    """Base class for reports that can be merged from reports on disjoint queries."""
+    """Base class for reports that can be merged if their queries are disjoint."""
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -240,7 +240,7 @@ class Mergeable(Report):
         for i, part in enumerate(parts):
             if not isinstance(part, cls):
                 raise TypeError(
-                    f"merge requires {cls.__name__} objects, but part {i} is a "
+                    f"Part {i} passed to merge must be a {cls.__name__} object; got "
                     f"{type(part).__name__}."
                 )
             whole = part if whole is None else whole._merged_with(part, i)
@@ -258,8 +258,8 @@ class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
     Returned by `evaluate_batches`, ``skgraded.dask.evaluate``, ``skgraded.spark.evaluate`` and
-    `Summary.of`. Its sums are exact. Summaries of the same queries are therefore bitwise equal,
-    regardless of the partition, the order and the threads used for evaluation.
+    `Summary.of`. The sums are exact, so summaries of the same queries are bitwise equal, regardless
+    of partitioning, order and number of threads.
 
     Attributes
     ----------
@@ -291,33 +291,33 @@ class Summary(Mergeable):
 
     def __post_init__(self) -> None:
         if type(self.n_queries) is not int or self.n_queries < 0:
-            raise ValueError(f"n_queries must be a whole number ≥ 0; got {self.n_queries!r}.")
+            raise ValueError(f"n_queries must be an integer ≥ 0; got {self.n_queries!r}.")
         if not self.tallies:
             raise ValueError("tallies must contain at least one measure.")
         for i, (name, tally) in enumerate(self.tallies.items()):
-            n, n_undefined = tally.moments.n, tally.n_undefined
-            if max(n, n_undefined + len(tally.worst)) > self.n_queries:
+            needed = max(tally.moments.n, tally.n_undefined + len(tally.worst))
+            if needed > self.n_queries:
                 raise ValueError(
-                    f"tallies[{name!r}] has {n} values, {n_undefined} undefined queries and "
-                    f"{len(tally.worst)} with the lowest values, but n_queries is {self.n_queries}."
+                    f"n_queries must be at least {needed}, the number of queries in "
+                    f"tallies[{name!r}]; got {self.n_queries}."
                 )
             if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
-                raise ValueError(f"tallies[{name!r}] was computed with different measures.")
+                raise ValueError(f"Measures in tallies[{name!r}] must match the keys of tallies.")
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Summary:
         """Summarize an Evaluation."""
         if not isinstance(evaluation, Evaluation):
-            name = type(evaluation).__name__
-            raise TypeError(f"Summary.of requires an Evaluation, returned by evaluate; got {name}.")
+            raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         return cls(len(evaluation.query_ids), tallies)
 
     def _merged_with(self, other, i):
         if list(self.tallies) != list(other.tallies):
+            first, later = ", ".join(self.tallies), ", ".join(other.tallies)
             raise ValueError(
-                f"Parts of merge must have the same measures: part 0 has "
-                f"{', '.join(self.tallies)}, part {i} has {', '.join(other.tallies)}."
+                f"All parts passed to merge must have the same measures: part 0 has {first}, and "
+                f"part {i} has {later}."
             )
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         return Summary(self.n_queries + other.n_queries, tallies)
@@ -334,7 +334,7 @@ class Summary(Mergeable):
     def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
         """Return Student's t interval for each mean; `level` is between 0 and 1.
 
-        Equal to ``Evaluation.confidence_interval(level, method="t")`` for the same queries.
+        The result equals ``Evaluation.confidence_interval(level, method="t")`` for these queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
         intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
@@ -354,7 +354,7 @@ class Summary(Mergeable):
             Quantiles as in ``numpy.quantile``, with an error of at most 0.001, over the queries
             included in the mean. Weights are ignored.
         """
-        q = number("q", 0, 1)(q)
+        q = number_validator("q", 0, 1)(q)
         return {
             name: float(tally.quantiles(np.array([q]))[0]) for name, tally in self.tallies.items()
         }
@@ -383,28 +383,29 @@ class Summary(Mergeable):
         n = whole_number(n, "n", 1)
         if n > N_KEPT:
             raise ValueError(
-                f"n must be at most {N_KEPT}, the number of queries that a Summary stores; got {n}."
+                f"n must be at most {N_KEPT}, the number of queries listed in a Summary; got {n}."
             )
         worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst[:n]
         ids, columns = self._columns(dict(worst))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(self, rows):
-        """Convert a dict of per-query rows to an array of ids, and arrays keyed by measure."""
+        """Convert a dict of per-query rows to an array of ids and arrays keyed by measure."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
         return object_array(list(rows)), {name: values[:, i] for i, name in enumerate(self.tallies)}
 
     # Output --------------------------------------------------------------------------------------
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals with confidence level `level`, one row per measure.
+        """Tabulate means and intervals with confidence level `level`, with one row per measure.
 
         The pandas.DataFrame has the columns of `Evaluation.summary`: ``measure``, ``mean``,
-        ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (included in the mean), ``n_undefined``.
+        ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (in the mean) and ``n_undefined``.
         """
-        return tables.frame(self._summary_rows(level))
+        return tables.frame(self.rows(level))
 
-    def _summary_rows(self, level=LEVEL):
+    def rows(self, level: float = LEVEL) -> list[dict[str, Any]]:
+        """Return the rows of `to_frame` as dicts."""
         n_queries = {name: tally.moments.n for name, tally in self.tallies.items()}
         return summary_rows(self, self.confidence_interval(level), n_queries)
 

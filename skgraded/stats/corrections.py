@@ -17,7 +17,7 @@ class Correction(NamedTuple):
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
-    """Correct p-values for multiple tests; nan values (rows without a test) stay nan."""
+    """Correct p-values for multiple tests; the p-values of rows without a test remain nan."""
     adjusted = np.array(p_values, dtype=float)
     tested = ~np.isnan(adjusted)
     if correction is not None and tested.any():
@@ -27,15 +27,15 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
 
 def is_significant(p: float, level: float) -> bool:
     """Return whether a p-value, corrected or not, is significant at a confidence level."""
-    return bool(p <= 1 - level + 1e-12)  # the rounded 1 - 0.95 differs slightly from 0.05
+    return bool(p <= 1 - level + 1e-12)  # in floating point, 1 - 0.95 is not exactly 0.05
 
 
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
-    """Return the level of each interval such that `level` applies to the family of intervals.
+    """Return the level that each interval needs so that all together have the level `level`.
 
-    With Holm's and Bonferroni's corrections, `level` is the simultaneous coverage of all intervals
-    (Bonferroni). With the false discovery rate, a proportion `level` of the intervals for
-    significant differences contain the true mean (Benjamini and Yekutieli 2005).
+    For Holm's and Bonferroni's corrections, all intervals together have coverage `level`
+    (Bonferroni). For the false discovery rate, `level` is the proportion of the significant
+    differences whose intervals contain the true mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:
@@ -47,7 +47,7 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
 
 
 def without_hsd(correction: str | None) -> str | None:
-    """Return the correction for tests that do not compare all pairs: Holm's instead of HSD."""
+    """Replace HSD, which requires tests of all pairs, with Holm's correction."""
     return "holm" if correction == "hsd" else correction
 
 
@@ -75,7 +75,7 @@ CORRECTIONS = {
 
 
 def widen_to_zero(interval: ConfidenceInterval, p_adjusted: float, level: float):
-    """Extend an interval to 0 if its test is not significant, unless all values are identical."""
+    """Extend an interval to 0 if the test is not significant, unless all values are identical."""
     low, high = interval
     if low < high and not np.isnan(p_adjusted) and not is_significant(p_adjusted, level):
         return ConfidenceInterval(min(low, 0.0), max(high, 0.0))

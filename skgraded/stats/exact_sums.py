@@ -1,4 +1,4 @@
-"""Exact sums over queries, independent of how the queries are partitioned or ordered.
+"""Exact sums over queries, which do not depend on the order or partitioning of the queries.
 
 Floating-point sums depend on the order of their terms; integer sums do not. The sums here are
 therefore fractions whose denominators are powers of 2.
@@ -20,8 +20,8 @@ from skgraded._kernels.exact import whole_dot, whole_sum
 class Moments:
     """Count, range and exact sums of values v with weights w.
 
-    The exact product of two floats needs more digits than a float. For each query, w · v is
-    rounded to the nearest float u; Σ w u, Σ u² and Σ u v are then sums of exact products.
+    The exact product of two floats has too many digits for a float, so the product w · v for each
+    query is rounded to a float u. Then Σ w u, Σ u² and Σ u v are sums of exact products.
     """
 
     n: int
@@ -45,7 +45,7 @@ class Moments:
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        """Compute the moments of values without nan; if `weights` is None, all weights are 1."""
+        """Compute the moments of finite values; if `weights` is None, all weights are 1."""
         lowest, highest = _ends(values)
         if weights is None:  # speed only
             lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
@@ -74,20 +74,25 @@ class Moments:
 
     @property
     def mean(self) -> float:
-        """Weighted mean Σ w v / Σ w, rounded to the nearest float; nan if there are no values."""
+        """Weighted mean Σ w v / Σ w, rounded to the nearest float, or nan without values."""
         if not self.n:
             return math.nan
         return min(max(float(self.wv / self.w), self.lowest), self.highest)
 
     @property
+    def degrees(self) -> int:
+        """Degrees of freedom of Student's t."""
+        return self.n - 1
+
+    @property
     def standard_error(self) -> float:
-        """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²); requires at least two values."""
+        """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²) of the mean m; requires n ≥ 2."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
         return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
-        """Return the standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) of two or more values."""
+        """Standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) from the mean m; requires n ≥ 2."""
         m = self.wv / self.w
         return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
@@ -100,18 +105,18 @@ def _ends(values):
 
 
 def exact_sum(values: np.ndarray) -> Fraction:
-    """Return Σ v for finite floats, without rounding errors."""
+    """Return Σ v for finite floats without rounding errors."""
     return _fraction(whole_sum(np.ascontiguousarray(values, dtype=float)), 1074)
 
 
 def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
-    """Return Σ x y for finite floats, without rounding errors."""
+    """Return Σ x y for finite floats without rounding errors."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
     return _fraction(whole_dot(x, y), 2148)
 
 
 def _fraction(whole, exponent):
-    """Return the fraction whole / 2^exponent, reduced by bit shifts for speed."""
+    """Return the fraction whole / 2^exponent. Bit shifts reduce it faster than Fraction does."""
     n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
     shift = min(n_zeros, exponent)
     return Fraction(whole >> shift, 1 << (exponent - shift))

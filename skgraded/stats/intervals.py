@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import number, one_of, whole_number
+from skgraded._input.columns import choice_validator, number_validator, whole_number
 
 METHODS = ("bootstrap", "t")
-ROUNDING = 1e-12  # values with at most this relative range are treated as identical
-FEWEST_RESAMPLES = 100  # interval endpoints are quantiles of at least this many means
-BLOCK = 2**18  # numbers per batch of resamples, to fit in the cache; affects only speed
+ROUNDING = 1e-12  # maximum relative range of values that are treated as identical
+FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise
+BLOCK = 2**18  # number of float64 values per batch of resamples; a batch fits in the CPU cache
+CHECK_LEVEL = number_validator("level", 0, 1, above=True, below=True)
 
 
 class ConfidenceInterval(NamedTuple):
@@ -26,36 +27,41 @@ class ConfidenceInterval(NamedTuple):
 
 
 def check_settings(level: Any, method: Any, n_resamples: Any, rng: Any) -> tuple[float, str, int]:
-    """Validate the interval settings; return `level`, `method` and `n_resamples`."""
-    level = number("level", 0, 1, above=True, below=True)(level)
-    method = one_of("method", METHODS)(method)
+    """Validate the settings of an interval; return `level`, `method` and `n_resamples`."""
+    level = CHECK_LEVEL(level)
+    method = choice_validator("method", METHODS)(method)
+    check_rng(rng)
+    return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
+
+
+def check_rng(rng: Any) -> None:
+    """Raise a TypeError unless NumPy accepts `rng` as a source of random numbers."""
     try:
         np.random.default_rng(rng)
     except (TypeError, ValueError):
         raise TypeError(
-            f"rng must be None, a whole number ≥ 0 or a numpy.random.Generator; got {rng!r}."
+            f"rng must be None, an integer ≥ 0 or a numpy.random.Generator; got {rng!r}."
         ) from None
-    return level, method, whole_number(n_resamples, "n_resamples", FEWEST_RESAMPLES)
 
 
 def are_identical(estimate: Any) -> bool:
-    """Return whether all values of a MeanEstimate or Moments are equal up to rounding."""
+    """Return whether all values in a MeanEstimate or Moments object are equal up to rounding."""
     largest = max(abs(estimate.lowest), abs(estimate.highest))
     return estimate.highest - estimate.lowest <= ROUNDING * largest
 
 
 def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
-    """Compute Student's interval; nan for fewer than two values, zero width if all are equal."""
+    """Compute Student's t interval, with width 0 for equal values and nan limits for n < 2."""
     if estimate.n < 2:
         return ConfidenceInterval(np.nan, np.nan)
     if are_identical(estimate):
         return ConfidenceInterval(estimate.lowest, estimate.highest)
-    reach = t_reach(estimate.n, level) * estimate.standard_error
+    reach = t_reach(estimate.degrees + 1, level) * estimate.standard_error
     return ConfidenceInterval(float(estimate.mean - reach), float(estimate.mean + reach))
 
 
 class MeanEstimate(NamedTuple):
-    """A weighted mean, its standard error and the range; nan for fewer than two values."""
+    """A weighted mean, its standard error and the range of the values; all are nan for n < 2."""
 
     n: int
     mean: float
@@ -63,9 +69,14 @@ class MeanEstimate(NamedTuple):
     lowest: float
     highest: float
 
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of Student's t."""
+        return self.n - 1
+
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:
-    """Estimate the mean Σ w v / Σ w and its standard error √(n / (n - 1) Σ (w (v - m))²) / Σ w."""
+    """Estimate the mean m = Σ w v / Σ w and its error √(n / (n - 1) Σ (w (v - m))²) / Σ w."""
     values, weights = _counting(values, weights)
     n = len(values)
     if n < 2:
@@ -77,17 +88,17 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
 
 
 def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
-    """Compute an interval for the weighted mean; see `Evaluation.confidence_interval`."""
+    """Compute a confidence interval for the weighted mean with method "t" or "bootstrap"."""
     estimate = estimate_mean(values, weights)
     if method == "t" or estimate.n < 2 or are_identical(estimate):
         return t_interval(estimate, level)
     values, weights = _counting(values, weights)
-    with np.errstate(divide="ignore", invalid="ignore"):  # weights that underflow give nan
+    with np.errstate(divide="ignore", invalid="ignore"):  # weights can underflow to 0
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
 
 def _counting(values, weights):
-    """Drop values that are nan or have weight 0; return None as weights if all are equal."""
+    """Remove values that are nan or have weight 0; replace equal weights with None."""
     counts = ~np.isnan(values)
     if weights is None:
         return values[counts], None
@@ -101,7 +112,7 @@ def _counting(values, weights):
 
 def t_reach(n: int, level: float) -> float:
     """Return the half-width of Student's interval for the mean of n values, in standard errors."""
-    from scipy.special import stdtrit  # equals scipy.stats.t.ppf, which takes longer to import
+    from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 
     return stdtrit(n - 1, (1 + level) / 2)
 
@@ -109,8 +120,8 @@ def t_reach(n: int, level: float) -> float:
 def _bca(values, weights, level, n_resamples, rng):
     """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
-    SciPy draws the resamples. For the acceleration, SciPy would compute n means of n - 1 values in
-    n² steps (40 s for 100,000 queries). Here, these means are computed from the sums.
+    SciPy draws the resamples. The jackknife means for the acceleration are computed from sums,
+    because SciPy needs n² steps to compute them (40 s for 100,000 queries).
     """
     from scipy import stats
     from scipy.special import ndtr, ndtri
@@ -118,12 +129,12 @@ def _bca(values, weights, level, n_resamples, rng):
     def mean(values, weights=None, axis=-1):
         if weights is None:
             return np.mean(values, axis=axis)
-        return np.sum(values, axis=axis) / np.sum(weights, axis=axis)  # values times weights
+        return np.sum(values, axis=axis) / np.sum(weights, axis=axis)  # values are already weighted
 
     data: tuple = (values,) if weights is None else (values * weights, weights)
     means = stats.bootstrap(
         data, mean, paired=weights is not None, n_resamples=n_resamples, method="percentile",
-        batch=max(1, BLOCK // len(values)),  # speed only
+        batch=max(1, BLOCK // len(values)),  # affects only speed
         random_state=rng,
     ).bootstrap_distribution
     estimate = mean(*data)

@@ -18,10 +18,12 @@ class PairedSample:
     wins: int
     ties: int
     losses: int
-    n_undefined: float  # queries undefined for both systems; nan if unknown
+    n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
     mean_difference: float  # computed from rounded differences
-    deviation: float  # with ddof=1; 0 if the differences are identical or fewer than two
-    differences: Any  # MeanEstimate or Moments of the differences
+    deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
+    differences: Any  # MeanEstimate, Moments or PoweredMean of the differences
+    weight: float = np.nan  # weight of the judge in a PoweredMean
+    worth: float = np.nan
 
     @property
     def n_queries(self) -> int:
@@ -37,7 +39,7 @@ class PairedSample:
 
     @classmethod
     def of(cls, differences, weights, means: tuple[float, float], n_undefined: int):
-        """Summarize differences without nan; `means` contains the means of the two systems."""
+        """Summarize differences that contain no nan; `means` contains the means of both systems."""
         rounded = np.round(differences, TIE_DECIMALS)
         n, mean, deviation = len(rounded), np.nan, 0.0
         if n:
@@ -52,7 +54,7 @@ class PairedSample:
 
 
 def differences_by_query(values, baseline_values, weights) -> np.ndarray:
-    """Subtract the baseline's values; nan where a value is missing or the weight is 0."""
+    """Subtract the baseline values; return nan where a value is missing or the weight is 0."""
     differences = values - baseline_values
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 

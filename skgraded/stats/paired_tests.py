@@ -10,29 +10,29 @@ import numpy as np
 from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
 
-FEWEST, MOST = 9_999, 9_999_999  # limits of the default number of resamples
+FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
-PIECE = 1024  # queries per product of flips and differences; affects only speed
-TIE_DECIMALS = 12  # differences that round to 0 are ties; equal values may have rounding errors
+PIECE = 1024  # number of queries per matrix product of sign flips and differences
+TIE_DECIMALS = 12  # number of decimals to which differences are rounded, to remove rounding errors
 
 
 class PairedTest(NamedTuple):
-    """A paired test. Its function `p` receives rows with at least two differences each."""
+    """A paired test. Each row passed to its function `p` contains at least two differences."""
 
     words: str  # its name within a sentence
-    # p(rows, n_resamples, seed, advance) returns one p-value per row of shape (n_queries,).
-    # nan is ignored. `advance` is called with the number of new resamples times the number of rows.
+    # p(rows, n_resamples, seed, advance) returns one p-value per row of differences, ignoring nan.
+    # The function p calls `advance` with the number of new resamples times the number of rows.
     p: Callable
-    assumes: str | None = None  # assumption required for significance with few queries
-    compares_ranks: bool = False  # rank tests may favour the system with the lower mean
-    # Fraction of the queries that the t-test needs for normal differences (Pitman efficiency).
+    assumes: str | None = None  # assumption required for significance if there are few queries
+    compares_ranks: bool = False  # whether p may favor the system with the lower mean
+    # Pitman efficiency relative to the t-test for normally distributed differences.
     efficiency: float = 1.0
 
 
 # Tests -------------------------------------------------------------------------------------------
 
 def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, advance=unseen) -> np.ndarray:
-    """Test whether the differences are symmetric about 0 (t, bootstrap: whether their mean is 0).
+    """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
     differences are 0 or there is only one, and nan if there are none. All rows use the same
@@ -53,7 +53,7 @@ def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
         return 1.0, False
-    if test == "t":  # p depends on the sizes of the differences and can be arbitrarily small
+    if test == "t":  # p can be arbitrarily small
         return 0.0, False
     if test == "wilcoxon":
         return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
@@ -70,19 +70,19 @@ def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
-    """Return the number of resamples (at least 9,999) with which any test can be significant."""
-    # The smallest possible p is then a tenth of the strictest threshold of the correction.
+    """Return the number of resamples (at least 9,999) with which every test can be significant."""
+    # n resamples yield p ≥ 2 / (n + 1); choose n to make this a tenth of the strictest threshold.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
 
 
 def assumption(test: str, n_differing: int, level: float) -> str | None:
-    """Return the assumption required for significance with `n_differing` queries, or None."""
+    """Return the assumption without which `n_differing` queries are too few, or None."""
     return TESTS[test].assumes if p_of_identical(n_differing) > 1 - level else None
 
 
 def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
-    """Return whether the ranks of the differences favour the system with the lower mean."""
+    """Return whether the ranks of the differences favor the system with the lower mean."""
     from scipy.stats import rankdata
 
     differences = np.round(differences, TIE_DECIMALS)
@@ -105,7 +105,7 @@ def has_spread(differences: np.ndarray) -> bool:
 def _randomization(rows, n_resamples, seed, advance):
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.round(rows, TIE_DECIMALS) != 0, np.nan_to_num(rows), 0.0)
-    # Zeros are not flipped, because flips do not change them; this makes more tests exact.
+    # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
     advance(n_resamples * int(exact.sum()))
@@ -124,19 +124,19 @@ def _p_of_flips(rows, n_resamples, rng, advance):
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
     n_drawn = 0
     for flipped in flips:
-        reductions = _product(flipped, columns)  # half of what each flip subtracts from the sum
+        reductions = _product(flipped, columns)  # each flip reduces the sum by twice this value
         n_less += np.count_nonzero(reductions >= -slack, axis=0)
         n_greater += np.count_nonzero(reductions <= slack, axis=0)
         n_drawn += len(reductions)
         advance(reductions.size)
-    n_observed = 0 if n_resamples is None else 1  # the observed signs count as one of the flips
+    n_observed = 0 if n_resamples is None else 1  # count the observed signs as one flip
     return np.minimum(
         1.0, 2 * (np.minimum(n_less, n_greater) + n_observed) / (n_drawn + n_observed)
     )
 
 
 def _product(flipped, columns):
-    """Compute flipped @ columns in pieces that fit into the cache."""
+    """Compute the matrix product flipped @ columns in pieces that fit in the cache."""
     pieces = range(0, len(columns), PIECE)
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
@@ -154,8 +154,8 @@ def _some_flips(n, n_resamples, rng):
 
 
 def _batches(n, n_resamples, fewest=64):
-    """Yield (start, stop) for each batch of resamples; a resample contains n numbers."""
-    size = max(fewest, BLOCK // n)  # speed only: small products are limited by memory access
+    """Yield (start, stop) for each batch of resamples; a resample contains n values."""
+    size = max(fewest, BLOCK // n)  # affects only speed: small matrix products are slow
     for first in range(0, n_resamples, size):
         yield first, min(first + size, n_resamples)
 
@@ -197,7 +197,7 @@ def p_of_t(n: int, t: float) -> float:
 
 
 def p_of_identical(n: int) -> float:
-    """Return the p-value of n identical differences from their signs, because t is infinite."""
+    """Return the p-value of a sign test of n identical differences, for which t is infinite."""
     return 2.0 ** (1 - n)
 
 
@@ -222,7 +222,7 @@ def _bootstrap(rows, n_resamples, seed, advance):
 
 
 def _p_of_draws(rows, n_resamples, seed, advance):
-    """Compute bootstrap p-values of rows without nan; all rows share the same draws."""
+    """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
     means = rows.mean(axis=1)
     centred = (rows - means[:, None]).T
@@ -257,9 +257,9 @@ TESTS = {
 def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, advance):
     """Compute p-values for pairs of systems with randomized Tukey HSD (Carterette 2012).
 
-    The test compares the differences between the rows of `values` (n_systems, n_queries) with the
+    `values` has shape (n_systems, n_queries). The test compares each pair's difference with the
     largest difference after permuting the values of each query among the systems. Also return the
-    critical difference between two means, above which p is at most `p_wanted`, or nan.
+    critical difference between two means, above which p is at most `p_wanted` (nan if none exists).
     """
     values = values[:, ~np.isnan(values).any(axis=0)].T
     if len(values) < 2:

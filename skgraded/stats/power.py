@@ -2,13 +2,16 @@
 
 import math
 from bisect import bisect_left
+from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import number
+from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.queries import query_codes
+from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 
-MOST = 10_000_000  # queries; smaller effects are refused
-POWER = 0.8  # power for which detectable effects are reported (Cohen 1988, Sakai 2016)
+MOST = 10_000_000  # maximum number of queries; effects that require more are rejected
+POWER = 0.8  # power at which detectable effects are reported (Cohen 1988, Sakai 2016)
 
 
 def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0.95) -> int:
@@ -28,8 +31,8 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     Returns
     -------
     int
-        The smallest sufficient number of queries, at least 2, from the noncentral t-distribution
-        [1]_.
+        The smallest sufficient number of queries, at least 2, computed from the noncentral
+        t-distribution [1]_.
 
     References
     ----------
@@ -41,30 +44,68 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     >>> sg.required_queries(0.5), sg.required_queries(0.1)
     (34, 787)
     """
-    effect = abs(number("effect_size", -math.inf, math.inf)(effect_size))
-    power = number("power", 0, 1, above=True, below=True)(power)
-    level = number("level", 0, 1, above=True, below=True)(level)
+    effect = abs(number_validator("effect_size", -math.inf, math.inf)(effect_size))
+    power = number_validator("power", 0, 1, above=True, below=True)(power)
+    level = CHECK_LEVEL(level)
     if not effect or _power(effect, MOST, level) < power:
         raise ValueError(
-            f"effect_size is {effect_size!r}, which {MOST:,} queries cannot detect: pass the "
-            "smallest effect that matters, such as 0.2."
+            f"effect_size is too small to detect with {MOST:,} queries; got {effect_size!r}. Pass "
+            "the smallest effect that matters, such as 0.2."
         )
     numbers = range(2, MOST + 1)
     return numbers[bisect_left(numbers, power, key=lambda n: _power(effect, n, level))]
 
 
+def sample_queries(
+    query_ids: Any, n: int, rng: int | np.random.Generator | None = None
+) -> np.ndarray:
+    """Draw distinct queries at random, for example for human judgments.
+
+    Parameters
+    ----------
+    query_ids : array-like
+        Query ids. Repeated ids, such as the `qid` of rows, count once.
+    n : int
+        Number of queries, from 1 to the number of distinct ids.
+    rng : int or numpy.random.Generator, optional
+        Source of random numbers; pass an int for reproducible results.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The drawn ids, in the order of `query_ids`. Each subset of n queries is equally likely.
+
+    Raises
+    ------
+    ValueError
+        If an id is missing, or `n` is not an integer from 1 to the number of distinct ids.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.sample_queries(["q1", "q2", "q3", "q3", "q4"], 2, rng=0).tolist()
+    ['q3', 'q4']
+    """
+    distinct = query_codes(query_ids, name="query_ids")[1]
+    n = whole_number(n, "n", 1)
+    check_rng(rng)
+    if n > len(distinct):
+        raise ValueError(f"n is {n}, but query_ids contains only {len(distinct)} distinct queries.")
+    return distinct[np.sort(np.random.default_rng(rng).choice(len(distinct), n, replace=False))]
+
+
 def _power(effect, n, level):
-    """Return the probability that a two-sided paired t-test detects an effect and its sign."""
+    """Return the power of a two-sided paired t-test to detect an effect with the correct sign."""
     from scipy.special import nctdtr, stdtrit
 
     reach, shift = stdtrit(n - 1, (1 + level) / 2), effect * np.sqrt(n)
-    if shift > 37:  # beyond the range in which nctdtr is accurate
+    if shift > 37:  # nctdtr is inaccurate for larger shifts
         return 1.0 if shift - reach > 37 else 1 - nctdtr(n - 1, 37.0, reach)
     return 1 - nctdtr(n - 1, shift, reach)
 
 
 def detectable_effect(n: int, reach: float) -> float:
-    """Return the smallest effect that a t-test with critical value `reach` detects at POWER."""
+    """Return the smallest effect that a t-test with the critical t `reach` detects at power 0.8."""
     from scipy.special import nctdtrinc
 
     if n < 2 or not np.isfinite(reach):

@@ -18,7 +18,7 @@ class GroupMean(NamedTuple):
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None):
-        """Compute the weighted mean of the values, ignoring nan."""
+        """Compute the weighted mean and its squared standard error, ignoring nan."""
         counts = ~np.isnan(values)
         w = np.ones(len(values)) if weights is None else weights
         values, w = values[counts], w[counts]
@@ -34,16 +34,16 @@ class GroupMean(NamedTuple):
 
 
 def welch_p_value(first: GroupMean, second: GroupMean) -> float:
-    """Return the two-sided p-value of Welch's t-test; nan if a group has fewer than two values.
+    """Return the two-sided p-value of Welch's t-test, or nan if a group has fewer than two values.
 
-    If all values of a group are identical, p is at least the p-value of a sign test on the group.
+    If all values of a group are identical, p is at least the p-value of a sign test of this group.
     """
     from scipy.special import stdtr
 
     if min(first.n, second.n) < 2:
         return np.nan
     gap, square = first.mean - second.mean, first.square + second.square
-    if not square:  # permutation test over all assignments of values to groups
+    if not square:  # use a permutation test over all assignments of values to groups
         p = min(1.0, 2 / comb(first.n + second.n, first.n))
         return p if round(gap, TIE_DECIMALS) else 1.0
     p = float(2 * stdtr(_degrees(first, second), -abs(gap) / np.sqrt(square)))
@@ -51,7 +51,7 @@ def welch_p_value(first: GroupMean, second: GroupMean) -> float:
 
 
 def welch_interval(first: GroupMean, second: GroupMean, level: float) -> ConfidenceInterval:
-    """Compute Welch's interval for two means; nan if a group has fewer than two values."""
+    """Compute Welch's interval for a difference of means, or nan if a group has n < 2."""
     from scipy.special import stdtrit
 
     if min(first.n, second.n) < 2:

@@ -1,1 +1,1 @@
-"""Create pages, charts, sentences, tables and JSON without depending on report classes."""
+"""Write pages, charts, sentences, tables and JSON; this package imports no report classes."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted
-from skgraded.writing.text import interval_text, number, shortened, signed
+from skgraded.writing.text import fixed, interval_text, shortened, signed
 
-MAX_BARS = 300  # bars per chart; more than fit on a narrow screen
-MAX_CHARTS = 12  # per measure
-MAX_INTERVALS = 24  # on one axis
-MAX_SHADED = 30  # systems in a heat map
-SHADES = 5  # number of shades for wins, and for losses
+MAX_BARS = 300  # maximum number of bars per chart; narrow screens cannot display more
+MAX_CHARTS = 12  # maximum number of charts per measure
+MAX_INTERVALS = 24  # maximum number of intervals on one axis
+MAX_SHADED = 30  # maximum number of systems in a heat map
+SHADES = 5  # number of color shades for wins, and likewise for losses
 
 
 # Values of all queries, in order -----------------------------------------------------------------
@@ -23,10 +23,10 @@ def level_chart(name, values, mean, n_queries=None):
     """Chart the per-query values of one measure, or their quantiles over `n_queries` queries."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
-    text = f"mean {number(mean, 3)}"
+    text = f"mean {fixed(mean, 3)}"
     if len(values):
         lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
-        text += f", median {number(median, 3)}, quartiles {number(lower, 3)} and {number(upper, 3)}"
+        text += f", median {fixed(median, 3)}, quartiles {fixed(lower, 3)} and {fixed(upper, 3)}"
     ticks = zip((high, (low + high) / 2, low), reversed(interval_axis(low, high)), strict=True)
     n = len(values) if n_queries is None else n_queries
     ends = _ends(n, "highest", "lowest")
@@ -54,7 +54,7 @@ def difference_charts(
 
 
 def _ticks_within(high):
-    """Return three or five round numbers between high and -high, with their labels."""
+    """Return three or five round numbers from high to -high, with their labels."""
     power = 10.0 ** math.floor(math.log10(high))
     step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
@@ -63,7 +63,7 @@ def _ticks_within(high):
 
 
 def _ends(n, first, last):
-    """Return the labels below the first and the last of n queries."""
+    """Return the labels below the bars of the first and the last of n queries."""
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
@@ -106,7 +106,7 @@ def _percent(value, low, high):
 
 
 def interval_mark(value, ends, low, high):
-    """Return a point and its interval in percent of the axis; tables are sorted by `value`."""
+    """Return the positions of a value and its interval as percentages of the axis length."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
         for x in (value, *ends)
@@ -123,7 +123,7 @@ def interval_axis(low, high):
 
 
 def interval_bars(cells):
-    """Return an axis that spans the intervals of means, and the position of each interval.
+    """Return an axis that spans all intervals of the means, and each interval's position.
 
     `cells` have the attributes `value` and `interval`. The position of an unknown limit is None.
     """
@@ -133,7 +133,7 @@ def interval_bars(cells):
     ticks, digits = _ticks(min(ends), max(ends))
     low, high = ticks[0], ticks[-1]
     axis = {
-        "ends": [number(end, digits) for end in (low, high)],
+        "ends": [fixed(end, digits) for end in (low, high)],
         "grid": [_percent(tick, low, high) for tick in ticks],
     }
     return axis, [
@@ -147,14 +147,14 @@ def forest(measure, records, note, letters):
     ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
     ticks, digits = _ticks(min(ends), max(ends))
-    margin = 0.08 * (ticks[-1] - ticks[0])  # room for half a text at both ends
+    margin = 0.08 * (ticks[-1] - ticks[0])  # space for half a label at each end
     low, high = ticks[0] - margin, ticks[-1] + margin
     rows = []
     for record in records:
         interval = record.ci_low, record.ci_high
         mark = interval_mark(record.difference, interval, low, high)
         mark["open"] = not record.is_significant
-        if record.is_significant is None:  # without a test
+        if record.is_significant is None:  # no test was performed
             mark["open"] = interval[0] <= 0 <= interval[1]
         text = f"{signed(record.difference)} ({interval_text(interval)})"
         full = f"{record.system} − {record.baseline}"
@@ -171,7 +171,7 @@ def forest(measure, records, note, letters):
 
 
 def charted(records: list[Any]) -> tuple[list[Any], str]:
-    """Select the records of one measure that charts show, with a note if some are omitted.
+    """Select the records of one measure to chart; also return a note if some are omitted.
 
     With a baseline, select the systems with the highest means. Otherwise, select the pairs that
     include the best system, which then comes first in each record.
@@ -210,7 +210,7 @@ def turned(row: Any) -> Any:
 
 
 def pair_name(record: Any) -> str:
-    """Return the name of a pair of systems, each shortened."""
+    """Return the shortened names of two systems, separated by a minus sign."""
     return f"{shortened(record.system)} − {shortened(record.baseline)}"
 
 
@@ -219,7 +219,7 @@ def _pair_letters(record, letters):
 
 
 def _ticks(low, high):
-    """Return three to six round numbers that span low to high, and the decimals they need."""
+    """Return three to six round tick positions from low to high, and the number of decimals."""
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         low, high = (-1, 1) if low == 0 else (min(0, low), max(0, high))
     span = high - low
@@ -233,7 +233,7 @@ def _ticks(low, high):
 # Pairs -------------------------------------------------------------------------------------------
 
 def heat_map(measure, names, differences, significant):
-    """Shade the mean difference for each pair of systems, row mean minus column mean.
+    """Shade the mean difference for each pair of systems: row mean minus column mean.
 
     `differences` and `significant` have shape (n_systems, n_systems), in the order of `names`;
     `significant` is nan for pairs that are not tested.

@@ -10,15 +10,15 @@ from skgraded._input.words import counted
 from skgraded.writing import charts, text
 from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, render
 
-MAX_VALUES = 150_000  # per-query values per page, about 1.5 MB
-MAX_ROWS = 40  # rows of the table in a notebook
-MAX_SENTENCES = 12  # visible sentences per measure; further sentences are collapsed
-MAX_BARS = 4  # measures; with more measures, only the first has bars in the leaderboard
+MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
+MAX_ROWS = 40  # maximum number of table rows in a notebook
+MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
+MAX_BARS = 4  # if there are more measures, only the first has bars in the leaderboard
 SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
-COMPARED = {  # heading: (column type, column name in the data frame)
+COMPARED = {  # maps each column heading to (type, attribute of a row)
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
     "Measure": ("text", "heading"),
@@ -34,6 +34,8 @@ COMPARED = {  # heading: (column type, column name in the data frame)
     "Undefined": ("count", "n_undefined"),
     "Effect size": ("signed", "effect_size"),
     "Queries": ("count", "n_queries"),
+    "Weight of judge": ("value", "weight"),
+    "Worth": ("value", "worth"),
 }
 
 
@@ -45,16 +47,16 @@ class QueryTable:
     per_query: dict[str, np.ndarray]  # (n_systems, n_queries) by measure name
     weights: np.ndarray | None
     systems: list[str]
-    baseline: int  # index of the system that comes first in the table
-    differences: Callable[[Any], np.ndarray]  # per-query differences for the pair in a row
+    baseline: int  # index of the system that the table shows first
+    differences: Callable[[Any], np.ndarray]  # returns the per-query differences for a row
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonPage:
     """Content of a comparison page.
 
-    Each row has the table's columns, `heading`, `is_significant` and `winner` as attributes. The
-    best system comes first. `hidden` lists columns that are uninformative for this comparison.
+    Each row has one attribute per table column, plus `heading`, `is_significant` and `winner`. Rows
+    for the best system come first. `hidden` lists the columns that the table omits.
     """
 
     title: str
@@ -65,7 +67,7 @@ class ComparisonPage:
     level: float  # of the intervals
     sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
     gap_sentences: Callable[[], list[str]]  # differences between segments
-    # Mean differences of all pairs and their significance, keyed by heading, in leaderboard order.
+    # Returns matrices of mean differences and significance, with systems in leaderboard order.
     matrices: Callable[[], dict[str, tuple[np.ndarray, np.ndarray]]]
     queries: QueryTable | None = None  # None without per-query values
 
@@ -103,7 +105,7 @@ class ComparisonPage:
     def fragment(self) -> str:
         """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed.
 
-        If there are more than 40 rows, only those with the smallest p-values are shown.
+        If there are more than 40 rows, only the 40 rows with the smallest p-values are shown.
         """
         rows, note = self.rows, ""
         if len(rows) > MAX_ROWS:
@@ -139,15 +141,16 @@ class ComparisonPage:
             rows.append([system, *(
                 {"mean": cell, "bar": bars[i] if bars else None, "width": widest}
                 for cell, (_, bars) in zip(row, columns, strict=True)
-            )])
+            ), *(shares[i] for shares in board.judged.values())])
         headings = [
             ({"text": heading, "axis": axis, "width": widest}, "mean")
             for heading, (axis, _) in zip(board.measures, columns, strict=True)
         ]
+        headings += [(name, "value") for name in board.judged]
         return PageTable(note, [("System", "system"), *headings], rows)
 
     def _findings(self):
-        """Return the summary, the visible sentences and the folded sentences for each heading."""
+        """Return a summary, visible sentences and collapsed sentences for each heading."""
         groups: dict = {}
         for row, sentence in self.sentences():
             groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
@@ -173,7 +176,7 @@ class ComparisonPage:
                 for heading, (rows, note) in drawn.items()
             ],
             "n_queries": len(queries.query_ids),
-            "kept": (  # if the table does not contain all
+            "kept": (  # shown if the table does not contain all queries
                 f"the {quarter} with the largest loss of any system against "
                 f"{text.shortened(queries.systems[queries.baseline])} by {first}, "
                 f"the {quarter} with the largest win, and an evenly spread sample of the others"
@@ -203,7 +206,7 @@ class ComparisonPage:
 
 
 def _finding(heading, pairs):
-    """Return the heading, summary, visible sentences, and folded sentences with their titles."""
+    """Return the heading, a summary, visible sentences, and collapsed sentences with titles."""
     significant = [parts for row, parts in pairs if row.is_significant]
     others = [parts for row, parts in pairs if not row.is_significant]
     shown, more = significant[:MAX_SENTENCES], significant[MAX_SENTENCES:]
@@ -241,7 +244,7 @@ def _take(row, key):
 
 
 def _shown_queries(values, base, n_measures):
-    """Return the positions of all queries, or of the largest differences and a sample."""
+    """Select all queries, or those with the largest differences and a sample of the rest."""
     n_systems, n = values.shape
     limit = min(MAX_QUERIES, max(200, MAX_VALUES // (n_systems * n_measures)))
     if n <= limit:

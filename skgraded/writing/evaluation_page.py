@@ -6,7 +6,7 @@ are static HTML; the script draws the table of queries and sorts tables.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,13 +18,13 @@ from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
 
 MOST_IN_VERDICT = 2  # measures in the verdict
-MAX_QUERIES = 2_000  # maximum number of table rows per page; 0.3 MB for 4 systems
+MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
 SECTIONS = {
     "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
     "queries": "Queries",
 }
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
-FOLDS = {  # column: heading and kind
+FOLDS = {  # maps each column to (heading, type)
     "fold": ("Fold", "count"),
     "n_queries": ("Queries", "count"),
     "fit_time": ("Fit\u00a0(s)", "seconds"),
@@ -34,7 +34,7 @@ FOLDS = {  # column: heading and kind
 
 
 class PageTable(NamedTuple):
-    """A table on a page: headings with column kinds, and rows of cells."""
+    """A table on a page: a caption, columns as pairs (heading, type), and rows of cells."""
 
     caption: str
     columns: Sequence[tuple[Any, str]]
@@ -47,8 +47,8 @@ class EvaluationPage:
 
     The frames have one row per measure (`summary`), per segment and measure (`segments`) or per
     fold (`folds`). The arrays have one element per query. A Summary contains values for only some
-    of the `n_queries` queries; its `profiles` are quantiles of all values. Notebooks display the
-    queries at the positions `lowest`.
+    of the `n_queries` queries, but its `profiles` are quantiles over all of them. Notebooks display
+    only the queries at the positions `lowest`.
     """
 
     title: str
@@ -65,6 +65,7 @@ class EvaluationPage:
     folds: Any = None
     segments: Any = None
     profiles: dict[str, np.ndarray] | None = None
+    judged: dict[str, float] = field(default_factory=dict)  # share of judged documents, such as @10
 
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
@@ -99,14 +100,14 @@ class EvaluationPage:
         })
 
     def _verdict(self):
-        """Describe the first means and their intervals, as returned by `text.name_parts`."""
+        """Describe the first two means and their intervals; return pairs (text, full name)."""
         means = []
         for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
             ends = record["ci_low"], record["ci_high"]
             interval = "" if math.isnan(ends[0]) else (
                 f" ({text.percent_text(self.level)} interval {text.interval_text(ends)})"
             )
-            means.append(f"{record['measure']}: {text.number(record['mean'])}{interval}")
+            means.append(f"{record['measure']}: {text.fixed(record['mean'])}{interval}")
         return text.name_parts("; ".join(means), self.per_query)
 
     def _lead(self):
@@ -114,6 +115,7 @@ class EvaluationPage:
         parts = [
             counted(self.n_queries, "query", "queries"),
             counted(len(self.per_query), "measure", "measures"),
+            *(f"{name} {text.fixed(mean)}" for name, mean in self.judged.items()),
         ]
         if self.folds is not None:
             parts.append(f"out-of-fold scores of {counted(len(self.folds), 'fold', 'folds')}")
@@ -123,7 +125,7 @@ class EvaluationPage:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)
 
     def _kept(self):
-        """Describe which queries a truncated table contains."""
+        """Describe the selection of queries if the table does not contain all queries."""
         if self.profiles is not None:
             return "the lowest by each measure"
         half = f"{MAX_QUERIES // 2:,}"
@@ -156,7 +158,7 @@ class EvaluationPage:
 
 def _means_table(frame, level, profiles):
     lowest = min((np.fmin.reduce(values, initial=0.0) for values in profiles.values()), default=0)
-    low, high = math.floor(lowest), 1  # correlations go down to -1
+    low, high = math.floor(lowest), 1  # correlations can be as low as -1
     by_segment = "segment" in frame
     rows = []
     for record in frame.to_dict("records"):

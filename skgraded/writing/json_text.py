@@ -17,8 +17,9 @@ from skgraded._input.words import object_array, plain
 from skgraded._input.writing import write_text
 
 FORMAT = 1
-MOST_DIGITS = 300  # limit for integers; floats have up to 309 digits, the limit of older pandas
-A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")  # squares of floats: 1,300 digits
+MOST_DIGITS = 300  # maximum number of digits in an integer; old pandas versions reject longer ones
+# Up to 2,500 digits are allowed, because the square of a float can have 1,300 digits.
+A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")
 DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 
 
@@ -36,23 +37,21 @@ def write(report: dict[str, Any], path: str | Path | None) -> str | None:
 def read(text_or_path: str | Path) -> dict[str, Any]:
     """Read a report written by `write`, from a path or from text that starts with {."""
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
-    source = "The text" if is_text else str(text_or_path)
+    source = "the text" if is_text else f"the file {text_or_path}"
     try:
         text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
         report = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
     except ValueError as error:  # also invalid UTF-8
-        raise ValueError(f"{source} is not JSON: {error}") from None
+        raise ValueError(f"Cannot read {source} as JSON: {error}") from None
     except RecursionError:
-        raise ValueError(
-            f"{source} is not a report that to_json wrote: it is nested too deeply."
-        ) from None
+        raise ValueError(f"Cannot read {source} as JSON: it is nested too deeply.") from None
     if not isinstance(report, dict) or "kind" not in report:
-        raise ValueError(f"{source} is not a report that to_json wrote: it has no 'kind'.")
+        raise ValueError(f"A report written by to_json must contain 'kind', but {source} does not.")
     written = report.get("format")
     if type(written) is not int or written != FORMAT:
         raise ValueError(
-            f"{source} has the format {written!r}, but this version of skgraded reads format "
-            f"{FORMAT} only: install the newest version."
+            f"Cannot read {source}: its format is {written!r}, but this version of skgraded reads "
+            f"only format {FORMAT}. Install the newest version of skgraded."
         )
     return report
 
@@ -63,7 +62,7 @@ def _refuse_constant(text):
 
 def _whole(text):
     if len(text) > MOST_DIGITS:
-        raise ValueError(f"it contains an integer of {len(text)} digits, too many for a table")
+        raise ValueError(f"an integer has {len(text)} digits; the maximum is {MOST_DIGITS}")
     return int(text)
 
 
@@ -72,8 +71,8 @@ def _whole(text):
 class Form(NamedTuple):
     """Functions that convert one kind of value to JSON and back.
 
-    `read` receives the result of `write` and its location in the report. A ValueError gives the
-    location of a value that has the wrong form.
+    `read` receives the result of `write` and its location in the report. If the value has the wrong
+    form, `read` raises a ValueError that contains this location.
     """
 
     write: Callable[[Any], Any]
@@ -119,16 +118,16 @@ def record(made: Callable[..., Any], **forms: Form) -> Form:
 
 
 def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
-    """Convert attributes of an object to JSON, each with its form."""
+    """Convert the attributes of an object to JSON; `forms` contains a form for each attribute."""
     return {name: form.write(getattr(value, name)) for name, form in forms.items()}
 
 
 def read_fields(forms: Mapping[str, Form], written: Any, place: str = "") -> dict[str, Any]:
-    """Read the result of `write_fields`; error messages give its location."""
+    """Read the result of `write_fields`; error messages contain the location `place`."""
     _refuse_other_type(written, (dict,), "an object", place)
     for name in forms:
         if name not in written:
-            raise ValueError(f"{place or 'it'} lacks {name!r}.")
+            raise ValueError(f"{place or 'it'} does not contain {name!r}.")
     return {
         name: form.read(written[name], f"{place}[{name!r}]" if place else name)
         for name, form in forms.items()
@@ -151,8 +150,8 @@ def _plain_form(expected, *types):
 
 
 NULL = _plain_form("null", type(None))
-TEXT = _plain_form("text", str)
-INTEGER = _plain_form("a whole number", int)
+TEXT = _plain_form("a string", str)
+INTEGER = _plain_form("an integer", int)
 TRUE_OR_FALSE = _plain_form("true or false", bool)
 PLAIN_NUMBER = _plain_form("a number", int, float)
 NUMBER = Form(
@@ -164,7 +163,8 @@ NUMBER = Form(
 
 def _read_fraction(written, name):
     if not isinstance(written, str) or not A_FRACTION.fullmatch(written):
-        raise ValueError(f"{name} must be a fraction such as '3/4'; got {written!r:.60}.")
+        shown = f"{written!r:.60}"
+        raise ValueError(f"Value {name} must be a fraction, such as '3/4'; got {shown}.")
     return Fraction(written)
 
 
@@ -190,7 +190,7 @@ def numbers_to_json(values: np.ndarray) -> list[Any]:
 
 
 FLOATS = _array_form("a number", float, numbers_to_json, int, float, type(None))
-INTEGERS = _array_form("a whole number", np.intp, np.ndarray.tolist, int)
+INTEGERS = _array_form("an integer", np.intp, np.ndarray.tolist, int)
 FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
 
 
@@ -206,7 +206,7 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
     parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
     text, values = parts["dtype"], parts["values"]
     if not DTYPE_OF_IDS.fullmatch(text):
-        raise ValueError(f"{name}['dtype'] is {text!r}, which is not a dtype of ids.")
+        raise ValueError(f"{name} requires a boolean, numeric, time or object dtype; got {text!r}.")
     dtype = np.dtype(text)
     if dtype.kind == "O":
         return object_array(values)
@@ -217,7 +217,7 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
         ids = np.empty(0)
     read_back = ids.tolist()
     if read_back != values or [*map(type, read_back)] != [*map(type, values)]:
-        raise ValueError(f"{name} contains values that do not fit its dtype, {text!r}.")
+        raise ValueError(f"The values of {name} do not match the dtype {text!r}.")
     return ids.view(dtype)
 
 
@@ -230,8 +230,8 @@ def _id_to_json(value, what="query id"):
     if type(value) in (str, bool, int, float):
         return value
     raise TypeError(
-        f"The {what} {value!r} of type {type(value).__name__} cannot be written as JSON: convert "
-        "it to text, a number or a tuple of these."
+        f"Cannot write the {what} {value!r} of type {type(value).__name__} as JSON: convert it to "
+        "a string, a number or a tuple of these."
     )
 
 
@@ -242,7 +242,11 @@ def _id_of_json(written, name):
         return float(written["float"])
     if isinstance(written, dict) and isinstance(written.get("tuple"), list):
         return tuple(_id_of_json(part, name) for part in written["tuple"])
-    raise ValueError(f"{name} contains {written!r}, which is not an id.")
+    raise ValueError(f"{name} must contain ids; got {written!r}.")
 
 
 IDS, ONE_ID = Form(ids_to_json, ids_of_json), Form(_id_to_json, _id_of_json)
+SEGMENT_NAMES = Form(
+    lambda segments: ids_to_json(object_array(segments), "segment"),
+    lambda written, name: IDS.read(written, name).tolist(),
+)

@@ -1,35 +1,38 @@
 """Sentences for comparison reports: verdicts, pairs of systems, segments and margins.
 
-"Better" always means significantly better.
+In all sentences, "better" means significantly better.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skgraded._input.words import counted, plural
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
-from skgraded.writing.text import Bound, percent_text
+from skgraded.writing.text import Bound, fixed, interval_text, label, percent_text
 
 SAME = " All differences are equal, so the interval has no width."
-MOST_NAMED = 3  # systems, measures or segments named in a verdict; a count replaces longer lists
+MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
+MOST_NAMED = 3  # maximum number of names listed in a verdict; a count replaces longer lists
+CHANCE = 0.1  # with a kappa up to this value, judges hardly agree more often than by chance
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 # Who leads ---------------------------------------------------------------------------------------
 
 class Standing(NamedTuple):
-    """Leaders for one measure, possibly within a segment, and the systems they outperform."""
+    """Leading systems by one measure, overall or in a segment, and the systems they outperform."""
 
     measure: str
     segment: str | None
-    leaders: list[str]  # all systems with the highest mean; empty if all means are nan
+    leaders: list[str]  # systems that share the highest mean; empty if all means are nan
     beaten: list[str]  # systems that every leader significantly outperforms
-    unbeaten: list[str]  # other systems that were compared with every leader
+    unbeaten: list[str]  # the other systems that were compared with every leader
+    winners: Sequence[str] = ()  # systems significantly better than a leader, despite lower means
 
     @property
     def lead(self) -> str:
-        """Subject and verb that name the leading systems."""
+        """Names of the leading systems, followed by a verb, as in "bm25 leads"."""
         shown = self.leaders
         if len(shown) > MOST_NAMED:
             shown = [*shown[:2], f"{len(shown) - 2} more systems"]
@@ -39,7 +42,7 @@ class Standing(NamedTuple):
 def verdict(
     standings: Sequence[Standing], systems: Sequence[str], baseline: str | None, is_tested: bool
 ) -> str:
-    """Describe which systems lead and are outperformed, and which measures disagree."""
+    """Describe which systems lead, which they outperform, and which measures disagree."""
     first = standings[0]
     if first.segment is not None:
         return _segment_verdict(standings, baseline, is_tested)
@@ -66,6 +69,9 @@ def _claims(standing, baseline, each=None):
     if each is None:
         each = {1: "", 2: "both "}.get(len(standing.leaders), "all ")
     n = len(beaten) + len(unbeaten)
+    if standing.winners:
+        be = plural(len(standing.winners), "is", "are")
+        return [f"{_listed(standing.winners)}, however, {be} significantly better"]
     if not n:
         return []
     if not beaten:
@@ -82,7 +88,7 @@ def _claims(standing, baseline, each=None):
 
 
 def _disagreement(standings):
-    """Describe the measures for which other systems lead."""
+    """Describe the measures by which other systems lead."""
     first, *others = standings
     differing = [
         other for other in others if other.leaders and not set(other.leaders) & set(first.leaders)
@@ -92,7 +98,10 @@ def _disagreement(standings):
     text = ""
     for other in differing:
         text += f" By {other.measure}, {other.lead}"
-        if set(first.leaders) <= set(other.beaten):
+        if other.winners:
+            text += f", although {_listed(other.winners)} {plural(len(other.winners), 'is', 'are')}"
+            text += " significantly better"
+        elif set(first.leaders) <= set(other.beaten):
             text += f", better than {_listed(first.leaders)}"
         elif set(first.leaders) <= {*other.beaten, *other.unbeaten}:
             text += f", not significantly better than {_listed(first.leaders)}"
@@ -166,28 +175,44 @@ def _word(n):
     return NUMBERS[n] if n < len(NUMBERS) else str(n)
 
 
+def judged_gap(systems: Sequence[str], judged: Mapping[str, Any]) -> str:
+    """Describe a difference of more than 0.1 in the share of judged documents, or return "".
+
+    `judged` contains an array of mean shares per system, keyed by a name such as "Judged@10".
+    """
+    for name, shares in judged.items():
+        by_share = sorted(zip(shares, systems, strict=True))
+        (low, lowest), (high, highest) = by_share[0], by_share[-1]
+        if high - low > MAX_JUDGED_GAP:
+            return (
+                f"{name} is {high:.3f} for {highest} but {low:.3f} for {lowest}: judgments favour "
+                "the systems whose documents were selected for judging."
+            )
+    return ""
+
+
 # A pair of systems -------------------------------------------------------------------------------
 
 class Unreachable(NamedTuple):
-    """The smallest possible p-value of a test that cannot reach significance."""
+    """The smallest possible p-value of a test that cannot be significant."""
 
     p: float
     adjusted: float
-    n_resamples: int | None  # if the number of resamples bounds p
+    n_resamples: int | None  # None if the number of queries limits how small p can be
 
 
 class Findings(NamedTuple):
-    """Results of a test for one row, besides the p-value."""
+    """Test results for one row, except the p-value."""
 
-    assumes: str | None = None  # assumption of the test with few queries
+    assumes: str | None = None  # what the test assumes if there are few queries
     unreachable: Unreachable | None = None
-    is_fine: bool = False  # not significant, although a larger difference could be
+    is_fine: bool = False  # whether significance was attainable but not reached
 
 
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
     """Describe one row of a comparison; `row.system` has the higher mean.
 
-    `n_queries` includes queries excluded from the row. `corrected` names the correction.
+    `n_queries` also counts the queries that the row excludes. `corrected` names the correction.
     """
     n, measure = row.n_queries, row.heading
     if n == 0:
@@ -216,12 +241,22 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
         f"{_relation(row)}: {row.mean:.{digits}f} against {row.baseline_mean:.{digits}f}, "
         f"{row.difference:+z.{digits}f}{_interval(row, level, digits)}{_tested(row, corrected)}; "
         f"{outcomes}.{few}{_unreachable(row, findings.unreachable)}{_detectable(row, findings)}"
-        f"{end}"
+        f"{_worth(row)}{end}"
+    )
+
+
+def _worth(row):
+    """Report how many human-judged queries would give the same error without the judge."""
+    if row.worth != row.worth:
+        return ""
+    return (
+        f" With the judge, {row.n_queries:,} human-judged queries are as informative as "
+        f"{round(row.worth):,} without it."
     )
 
 
 def _undefined(row):
-    """Report how many ties are due to undefined values."""
+    """Report how many ties are queries that are undefined for both systems."""
     n = row.n_undefined
     if not n > 0:  # nan: unknown
         return ""
@@ -239,7 +274,7 @@ def _relation(row):
     if row.winner is None:
         return (
             f"{system} and {baseline} differ significantly by {measure}, but the ranks of the "
-            f"differences, which the test compares, do not favour {system}, whose mean is higher"
+            f"differences, which the test compares, do not favor {system}, whose mean is higher"
         )
     return f"{system} is better than {baseline} by {measure}"
 
@@ -257,7 +292,7 @@ def _tested(row, corrected):
 
 
 def _unreachable(row, smallest):
-    """Explain why no outcome of the test could have been significant, if this is the case."""
+    """Explain why no outcome of the test can be significant; return "" if one can be."""
     if smallest is None:
         return ""
     n = row.n_queries - row.ties
@@ -357,7 +392,7 @@ def _queries(n):
 # Tests and corrections --------------------------------------------------------------------------
 
 def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
-    """Return the name of the test and, for several tests, of the p-value correction."""
+    """Return the name of the test and, for several tests, the name of the correction."""
     if test is None:
         return "no test"
     words = TESTS[test].words
@@ -376,3 +411,103 @@ def corrected(correction: str | None, n_tests: int) -> str:
     if correction is None:
         return f" not corrected for {n_tests} tests"
     return f" after {CORRECTIONS[correction].words} over {n_tests} tests"
+
+
+# Judges ------------------------------------------------------------------------------------------
+
+FEW_FOR_RR = 20  # RR has few distinct values; see benchmarks/README.md
+
+
+def query_counts(n: int, n_judge: int | None) -> str:
+    """Report the number of queries and, with a judge, how many of them only the judge judged."""
+    if n_judge is None:
+        return counted(n, "query", "queries")
+    return f"{n:,} human-judged queries and {n_judge:,} further queries of the judge"
+
+
+def powered_sentence(row: Any, level: float) -> str:
+    """Describe a prediction-powered mean; `row` is a dict with the columns of the summary."""
+    worth = round(row["worth"])
+    is_rr = row["measure"].partition("@")[0].partition("(")[0] == "RR"
+    is_narrow = is_rr and row["n_human"] <= FEW_FOR_RR
+    note = f" With up to {FEW_FOR_RR} human-judged queries, intervals for RR are too narrow."
+    return (
+        f"{row['measure']} is {fixed(row['mean'])} ({percent_text(level)} interval "
+        f"{interval_text((row['ci_low'], row['ci_high']))}). It combines {row['n_human']:,} "
+        f"human-judged queries with {row['n_judge']:,} queries of the judge, which makes them as "
+        f"informative as {counted(worth, 'human-judged query', 'human-judged queries')} alone."
+        + note * is_narrow
+    )
+
+
+def judges_verdict(rows: Sequence[Any], truth: str) -> str:
+    """Name the judge whose grades agree best with the truth, according to Krippendorff's α."""
+    known = [row for row in rows if row.alpha == row.alpha]
+    if not known:
+        return f"The agreement with {truth} is unknown, because the grades do not vary."
+    best = max(known, key=lambda row: row.alpha)
+    kappa = "" if best.kappa != best.kappa else f", κ = {fixed(best.kappa, 2)}"
+    agrees = "agrees" if len(known) == 1 else "agrees best"
+    alpha = _with_interval(best.alpha, best.alpha_low, best.alpha_high)
+    return f"{best.judge}{_in_segment(best)} {agrees} with {truth}: α = {alpha}{kappa}."
+
+
+def label_sentence(row: Any, truth: str, level: float) -> str:
+    """Describe how well a judge's grades agree with the truth's grades."""
+    name = f"{row.judge}{_in_segment(row)}"
+    if not row.n_shared:
+        return f"{name} and {truth} graded no document in common."
+    text = (
+        f"{name} gives the same grade as {truth} to {percent_text(round(row.exact, 3))} of "
+        f"{counted(row.n_shared, 'document', 'documents')}: "
+    )
+    if row.kappa == row.kappa:
+        text += f"κ = {_with_interval(row.kappa, row.kappa_low, row.kappa_high)}, "
+    text += f"α = {_with_interval(row.alpha, row.alpha_low, row.alpha_high)}"
+    text += f" ({percent_text(level)} intervals over queries)."
+    if abs(row.bias) >= 0.005:
+        direction = "higher" if row.bias > 0 else "lower"
+        text += f" On average, its grades are {abs(row.bias):.2f} {direction}."
+    if row.kappa <= CHANCE:
+        text += f" A κ of at most {CHANCE:g} is hardly better than chance."
+    return text
+
+
+def outside_sentences(rows: Sequence[Any], truth: str) -> list[str]:
+    """Report each judge's grades outside the range of the truth's grades."""
+    texts = []
+    for judge in dict.fromkeys(row.judge for row in rows):
+        of_judge = [row for row in rows if row.judge == judge]
+        documents = counted(sum(row.n for row in of_judge), "document", "documents")
+        grades = [f"{row.grade:g}" for row in of_judge[:MOST_NAMED]]
+        if len(of_judge) > MOST_NAMED:
+            named = f"grades such as {', '.join(grades)}"
+        else:
+            named = f"the {plural(len(grades), 'grade', 'grades')} {', '.join(grades)}"
+        texts.append(
+            f"{judge} gives {documents} {named}, outside the range of the grades of {truth}."
+        )
+    return texts
+
+
+def leaderboard_sentence(row: Any, truth: str) -> str:
+    """Describe how well a judge's leaderboard agrees with the truth's leaderboard."""
+    places = plural(row.largest_drop, "place", "places")
+    return (
+        f"The {row.measure} leaderboards{_in_segment(row)} of {row.n_systems} systems under "
+        f"{row.judge} and under {truth} have τ = {fixed(row.tau_b, 2)} (spread over resampled "
+        f"queries: {fixed(row.tau_low, 2)} to {fixed(row.tau_high, 2)}). Significantly different "
+        f"pairs: {row.agree} under both judges, {row.reversed} in opposite directions, "
+        f"{row.only_truth} only under {truth}, {row.only_judge} only under {row.judge}. The "
+        f"largest drop of a system is {row.largest_drop:g} {places}."
+    )
+
+
+def _in_segment(row):
+    return "" if row.segment is None else f" in {label(row.segment)}"
+
+
+def _with_interval(value, low, high):
+    if low != low:
+        return fixed(value, 2)
+    return f"{fixed(value, 2)} [{fixed(low, 2)}, {fixed(high, 2)}]"

@@ -1,4 +1,4 @@
-"""Format tables as text, Markdown, LaTeX and CSV without pandas; create pandas DataFrames."""
+"""Format tables as text, Markdown, LaTeX and CSV, or convert them to pandas DataFrames."""
 
 import io
 import math
@@ -19,8 +19,8 @@ from skgraded.writing.text import Bound
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
-SHORT_TABLE, SHORT_NAME = 40, 30  # rows and characters; longer tables and names are broken in LaTeX
-LINE, LETTER, GAP = 345, 4.2, 6  # points; widths of a line, a character and a gap in LaTeX
+SHORT_TABLE, SHORT_NAME = 40, 30  # in LaTeX, longer tables (rows) and names (characters) are split
+LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a column gap, in points
 _NAMES = r">{\raggedright\arraybackslash}p"
 _INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
@@ -45,20 +45,20 @@ _LONGTABLE = r"""\begin{longtable}{%s}
 \endlastfoot
 %s\end{longtable}
 """
-_BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # where a long name may be broken
-_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # Markdown ignores underscores within words
-# Also escape <, > and |, which old LaTeX fonts render as other characters.
+_BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # long names may be broken here
+_OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
+# LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
 _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
     "≤": r"$\leq$",
-    "[": "{[}", "]": "{]}",  # [ after the \\ of a row would start an optional argument
+    "[": "{[}", "]": "{]}",  # LaTeX would read [ after \\ as an optional argument
 })
 
 
 class Marked(NamedTuple):
-    """A table cell that contains a mean, its mark and its interval."""
+    """A table cell that contains a mean, its significance mark and its interval."""
 
     value: float
     best: bool
@@ -104,7 +104,7 @@ def frame(data: Any, **settings: Any) -> Any:
 
 
 def markdown(table: Any, digits: int = 4) -> str:
-    """Format a table as Markdown; floats have `digits` decimals. `Grid.of` describes `table`."""
+    """Format a table as Markdown; floats have `digits` decimals. See `Grid.of` for `table`."""
     grid = Grid.of(table)
     text = _as_text(grid, digits, _safe_in_markdown, _marked_in_markdown)
     columns, rules = [], []
@@ -119,7 +119,7 @@ def markdown(table: Any, digits: int = 4) -> str:
 
 
 def latex(table: Any, digits: int = 4) -> str:
-    r"""Format a table as LaTeX that fits the line width; `Grid.of` describes `table`.
+    r"""Format a table as LaTeX that fits the line width; see `Grid.of` for `table`.
 
     The table requires ``\usepackage{booktabs,array,graphicx}`` and is scaled down if it is too
     wide. A table with more than 40 rows is a longtable, which can span several pages and requires
@@ -159,7 +159,7 @@ def _plain(cell):
 
 
 def _columns_of_line(widths, numeric):
-    """Return longtable columns: numbers have full width, and names share the remaining width."""
+    """Return longtable column types; name columns share the width left by number columns."""
     columns = ["r"] * len(widths)
     names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
     taken = sum(widths) - sum(width for width, _ in names)
@@ -243,10 +243,10 @@ def cell_text(cell: Any, digits: int) -> str:
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
-        # A p-value of 1e-9 must not be shown as 0.
+        # Very small p-values, such as 1e-9, must not be shown as 0.
         rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-digits
         return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{digits}f}"
-    return " ".join(str(cell).split())  # a line is a row
+    return " ".join(str(cell).split())  # a line break would end the row
 
 
 def _marked_in_text(text, cell):

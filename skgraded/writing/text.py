@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.words import plain, printable
 
-NAME = 48  # characters of a name that are shown
+NAME = 48  # characters; longer names are shortened
 
 
 class Bound(float):
@@ -39,8 +39,8 @@ def shortened(name: object, width: int = NAME) -> str:
 def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
     """Split a sentence into text and names, as pairs of the displayed text and the full name.
 
-    For text between names, the full name is empty. Only names that are shortened or may contain
-    right-to-left text are split off.
+    For text between names, the full name is "". Only names that are shortened, or that may contain
+    right-to-left text, become separate parts.
     """
     special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
     longest_first = sorted(special, key=len, reverse=True)
@@ -68,7 +68,7 @@ def percent_text(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def number(value: float, digits: int = 4) -> str:
+def fixed(value: float, digits: int = 4) -> str:
     """Format a number with fixed decimals and a Unicode minus sign; zero has no sign."""
     text = f"{value:z.{digits}f}"
     return text.replace("-", "−")
@@ -76,7 +76,7 @@ def number(value: float, digits: int = 4) -> str:
 
 def signed(value: float, digits: int = 4) -> str:
     """Format a number with its sign, unless it is zero."""
-    text = number(value, digits)
+    text = fixed(value, digits)
     return text if text[0] == "−" or text == "nan" or float(text) == 0 else f"+{text}"
 
 
@@ -84,28 +84,29 @@ def interval_text(ends: tuple[float, float]) -> str:
     """Format the limits of an interval."""
     low, high = ends
     if math.isnan(low):
-        return "unknown"  # of a single query
-    return f"{number(low)} to {number(high)}"
+        return "unknown"  # a single query has no interval
+    return f"{fixed(low)} to {fixed(high)}"
 
 
 def p_text(value: float) -> str:
     """Format a p-value or its upper bound."""
     if value < 0.00005:
         return "< 0.0001"
-    return f"≤ {number(value)}" if isinstance(value, Bound) else number(value)
+    return f"≤ {fixed(value)}" if isinstance(value, Bound) else fixed(value)
 
 
 def shown(value: Any, kind: str) -> str:
     """Format a cell according to the kind of its column."""
     show: dict[str, Callable[[Any], str]] = {
-        "value": number, "signed": signed, "p": p_text,
-        "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: number(s, 3),
+        "value": fixed, "signed": signed, "p": p_text,
+        "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: fixed(s, 3),
+        "places": lambda n: f"{n:g}",
     }
     return show[kind](value)
 
 
 def exact(cell: Any, kind: str) -> str:
-    """Return the sort key of a cell; cells with an empty key are sorted last."""
+    """Return the sort key of a cell; a cell with the key "" is sorted last."""
     value = {
         "interval": lambda: cell[0], "strip": lambda: cell["value"],
         "mean": lambda: cell["mean"].value,

@@ -226,9 +226,9 @@ def test_rows_or_queries_that_it_was_not_told_of_are_an_error(parts):
     metric = eval_metric("ndcng", train[2], qid)
     for told, train_pool, valid_pool, message in [
         (metric, pool(*train), pool(X[:-1], y[:-1], qid[:-1]), f"eval_group_id.* {len(y)} "),
-        (metric, pool(*generated(5, 30)), valid, "group_id describes .* Make a metric for each"),
-        (eval_metric("ndcng", train[2], pairs), pool(*train), valid, "eval_group_id describes"),
-        (eval_metric("ndcng", qid, train[2]), pool(*train), valid, " group_id desc"),  # swapped
+        (metric, pool(*generated(5, 30)), valid, "match group_id, .*: make a new metric"),
+        (eval_metric("ndcng", train[2], pairs), pool(*train), valid, "match eval_group_id, which"),
+        (eval_metric("ndcng", qid, train[2]), pool(*train), valid, " group_id, which"),  # swapped
     ]:
         with pytest.raises(CatBoostError, match=message):
             trained(told, train_pool, valid_pool)
@@ -236,7 +236,7 @@ def test_rows_or_queries_that_it_was_not_told_of_are_an_error(parts):
 
 def test_without_a_fit_that_calls_the_number_of_rows_must_tell_the_set():
     metric = eval_metric("ndcng", [1, 1, 2], [1, 2, 2])
-    with pytest.raises(ValueError, match="cannot determine their data set"):
+    with pytest.raises(ValueError, match="identifies a data set by its number of rows; got 3"):
         metric.evaluate([np.zeros(3)], np.zeros(3), None)
 
 
@@ -257,7 +257,7 @@ def test_nan_scores_and_scores_of_several_classes_are_an_error():
     metric = eval_metric("ndcng", [1, 1, 1], [1, 2, 2, 2])
     target = np.array([1, 2, 1, 0], dtype=np.float32)
     assert metric.evaluate([np.array([4.0, 3, 2, 1])], target, None) == (1.0, 1.0)
-    with pytest.raises(ValueError, match="NaN: row 2 is nan"):
+    with pytest.raises(ValueError, match="NaN; got nan for row 2"):
         metric.evaluate([np.array([1, 2, np.nan, 3])], target, None)
     with pytest.raises(ValueError, match=r"1-D.*shape \(4, 3\)"):
         metric.evaluate([np.zeros(4)] * 3, target, None)
@@ -267,11 +267,11 @@ def test_nan_scores_and_scores_of_several_classes_are_an_error():
 @pytest.mark.parametrize(
     "ids, message",
     [
-        ([1, 1, 2, 1], "to be contiguous, but {} returns to an earlier query in row 3"),
+        ([1, 1, 2, 1], "to be contiguous, but argument {} repeats an earlier query in row 3"),
         ([1, None, 2], "^{} is missing in row 1"),
         ([], "{} is empty"),
-        (None, "{} must be an array with the id of each row"),
-        ("abc", "{} must be an array with the id of each row"),
+        (None, "{} must be an array with one id per row"),
+        ("abc", "{} must be an array with one id per row"),
     ],
 )
 def test_bad_queries_are_an_error_that_names_them(name, ids, message):

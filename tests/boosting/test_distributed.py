@@ -16,8 +16,8 @@ from skgraded.lightgbm import eval_metric
 
 WORKER = Path(__file__).parents[1] / "helpers" / "distributed_worker.py"
 PART = (
-    "ValueError: This training runs on several workers, so {what} would report the mean over the "
-    "queries of one worker as the mean over all queries. Leave it out"
+    "ValueError: In distributed training, {what} would report the mean over the "
+    "queries of a single worker. Omit it"
 )
 SECONDS = 120
 
@@ -121,7 +121,7 @@ def test_a_worker_without_rows_adds_nothing_and_an_error_of_one_ends_the_others(
     assert first["one empty"] == second["one empty"]
     assert len(first["one empty"]) == 3
     assert "The DMatrix has no queries" in second["one failing"]
-    assert "failed on 1 of the workers: see the error messages there" in first["one failing"]
+    assert "failed on 1 of the workers: see the workers' errors" in first["one failing"]
 
 
 def test_the_early_stopping_of_a_ranker_refuses_several_workers(of_xgboost):

@@ -299,14 +299,14 @@ def test_lightgbm_still_has_the_traps_that_the_guide_names(real):
 
 
 def test_bagging_by_query_is_refused(real):
-    with pytest.raises(ValueError, match="bagging_by_query=True, LightGBM passes no rows"):
+    with pytest.raises(ValueError, match="bagging_by_query=True cannot be combined"):
         trained(real, objective("mu_map"), bagging_by_query=True, bagging_freq=1)
 
 
 @pytest.mark.parametrize("door", [objective, objective_of_xgboost])
 def test_other_measures_are_refused_and_the_message_lists_those_to_train_on(door):
     for measure in ("rr", "nerr@5", "q", "tau_ap", "kendall_tau", "p@5", "edrc"):
-        with pytest.raises(TypeError, match="train on AP, MuAP, GAP, RPrecision, DCG, NDCG"):
+        with pytest.raises(TypeError, match="choose one of AP, MuAP, GAP, RPrecision, DCG, NDCG"):
             door(measure)
 
 
@@ -397,5 +397,5 @@ def test_scores_that_are_not_finite_are_refused(real):
     for score in (np.nan, np.inf):
         scores = first.copy()
         scores[7] = score
-        with pytest.raises(ValueError, match=f"row 7 is {score}"):
+        with pytest.raises(ValueError, match=f"got {score} for row 7"):
             objective("ndcg")(y, scores, None, sizes)

@@ -111,8 +111,8 @@ def test_a_pipeline_of_a_ranker_alone(ranking):
 def test_what_the_last_step_refuses_is_refused(ranking):
     X, y, qid = ranking
     piped = sg.QueryRanker(make_pipeline(StandardScaler(), LGBMRanker()))
-    with pytest.raises(ValueError, match="LGBMRanker accepts only whole grades"):
+    with pytest.raises(ValueError, match="must be integers for LGBMRanker"):
         piped.fit(X, y / 2, qid=qid)
     stopped = sg.QueryRanker(make_pipeline(StandardScaler(), Ridge()), early_stopping=True)
-    with pytest.raises(TypeError, match="early_stopping=True supports boosters"):
+    with pytest.raises(TypeError, match="early_stopping=True requires a booster"):
         stopped.fit(X, y, qid=qid)

@@ -214,7 +214,8 @@ def test_copies_measure_the_same_and_remember_nothing(library, sets, measures, c
 # Errors ------------------------------------------------------------------------------------------
 
 def test_a_bare_measure_points_to_the_metric(library, sets):
-    message = f"{library.data_name}.*use a metric from skgraded.{library.data_name.split()[-1]}"
+    data_set, name = library.data_name.split(" of ")
+    message = f"{data_set} from {name}.*use a metric from skgraded.{name}"
     with pytest.raises(TypeError, match=message):
         library.history_of(sets[0], sets, sg.NDCG(), 1)
 
@@ -242,7 +243,7 @@ def test_scores_of_several_classes_are_an_error(library):
 
 
 def test_as_many_predictions_as_labels_are_needed(library, constructed):
-    with pytest.raises(ValueError, match="There are 89 predictions, but 90 labels"):
+    with pytest.raises(ValueError, match="There are 89 predictions for 90 labels"):
         library.metric("ndcng")(np.ones(89), constructed)
 
 

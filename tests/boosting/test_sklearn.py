@@ -180,7 +180,7 @@ def test_without_early_stopping_nothing_changes():
 
 @pytest.mark.parametrize("argument", ["X_val", "y_val", "sample_weight_val"])
 def test_a_validation_set_of_its_own_is_refused(argument):
-    message = f"passes scikit-learn a validation set and stops the training: leave out {argument}"
+    message = f"Omit the argument {argument}: with early_stopping=True, QueryRanker passes"
     with pytest.raises(ValueError, match=re.escape(message)):
         stopped(**{argument: np.zeros((2, 4))})
 

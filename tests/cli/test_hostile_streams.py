@@ -73,7 +73,7 @@ def test_what_unpacks_to_a_hundredfold_is_refused(files, capsys, pack):
     line = b"q1 Q0 %s 1 2 s\n" % (b"b" * 10_000)
     (files / "bomb").write_bytes(pack(line * (text_files.MANY * 9 // 8 // len(line))))
     said = refused(capsys, "evaluate qrels bomb")
-    assert "unpack to more than 100 times their size" in said and "into a pipe" in said
+    assert "expand to more than 100 times their compressed size" in said and "into a pipe" in said
 
 
 def test_what_is_repeated_and_small_is_read(files, capsys):

@@ -78,9 +78,9 @@ def test_every_format(files, capsys):
 
 def test_contradictions_are_an_error_or_left_out(files, capsys):
     (files / "votes.pref").write_text(TRUTH + "q2 b a\n" * 2)
-    assert "has a cycle: 'a' ≻ 'b' ≻ 'a'" in refused(capsys, "preferences votes.pref b.run")
+    assert "contain a cycle: 'a' ≻ 'b' ≻ 'a'" in refused(capsys, "preferences votes.pref b.run")
     found = run(capsys, "preferences votes.pref b.run --cycles unknown --format json")
-    assert found.err.startswith("skgraded: note: Left out as unknown (cycles='unknown'): 1 of 4")
+    assert found.err.startswith("skgraded: note: Left out contradictory pairs")
     majority = report(capsys, "preferences votes.pref b.run --cycles majority --per-query")
     assert majority["b.run"]["per_query"]["q2"]["EDRC"] == 1
 
@@ -89,21 +89,21 @@ def test_a_note_that_holds_for_several_runs_is_printed_once(files, capsys):
     (files / "votes.pref").write_text(TRUTH + "q2 b a\n")
     (files / "c.run").write_text(SECOND)
     error = run(capsys, "preferences votes.pref b.run c.run --cycles unknown").err
-    assert error.count("Left out as unknown") == 1
+    assert error.count("Left out contradictory pairs") == 1
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ("truth.pref", "truth.pref: add at least one run after the file of preferences"),
-    ("truth.pref a.run -m ndcg", "NDCG cannot measure preferences"),
+    ("truth.pref", "at least one run after the preferences file truth.pref"),
+    ("truth.pref a.run -m ndcg", "kendall_tau; got NDCG"),
     ("truth.pref a.run --prior 3", "prior must be a number in"),
-    ("truth.pref truth.pref", "a run has 6 columns"),
-    ("a.run a.run", "a file of preferences has 3 columns"),
+    ("truth.pref truth.pref", "a run must have 6 columns"),
+    ("a.run a.run", "a file of preferences must have 3 columns"),
     ("truth.pref other.run", "truth.pref and other.run have no query in common"),
-    ("- -", "Standard input (-) can be only one of the files"),
-    ("truth.pref a.run a.run", "a.run is given twice"),
+    ("- -", "Standard input (-) can be used for only one of the files"),
+    ("truth.pref a.run a.run", "got a.run twice"),
     ("truth.pref nothing.run", "nothing.run: No such file"),
     ("truth.pref a.run --output a.run", "--output a.run is"),
-    ("truth.pref a.run b.run --format html", "a.run lacks 1 of the 3"),
+    ("truth.pref a.run b.run --format html", "a.run does not contain 1 of the 3"),
 ])
 def test_bad_input_is_one_line(files, capsys, words, message):
     (files / "other.run").write_text("q8 Q0 a 1 1 s\n")

@@ -224,7 +224,7 @@ def test_measures_of_ranx_on_its_own_objects(ranx):
 
 
 def test_errors_about_objects_of_ranx(ranx):
-    with pytest.raises(TypeError, match="qrels is a Run of ranx, which contains scores instead"):
+    with pytest.raises(TypeError, match="qrels is a ranx Run, which contains scores instead"):
         join_run(ranx.Run(RUN), ranx.Qrels(QRELS))
     with pytest.raises(ValueError, match="run is empty"):
         join_run(QRELS, ranx.Run())
@@ -233,7 +233,7 @@ def test_errors_about_objects_of_ranx(ranx):
             measure(ranx.Qrels(QRELS), ranx.Run(RUN))
     bad = ranx.Qrels({"q1": {"a": 1, "b": 0}})
     bad.set_relevance_level(2)
-    with pytest.raises(ValueError, match="≥ 0: document 'b' of query 'q1' is -1"):
+    with pytest.raises(ValueError, match="≥ 0; got -1 for document 'b' of query 'q1'"):
         join_run(bad, RUN)
 
 
@@ -279,26 +279,26 @@ def test_ids_that_differ_in_type_alone_are_an_error(qrels, run):
 @pytest.mark.parametrize(
     "qrels, problem",
     [
-        ({"q1": {"a": -1}}, "≥ 0: document 'a' of query 'q1' is -1. Subtract the irrelevant level"),
-        ({"q1": {"b": 1}, "q2": {"a": math.nan}}, "finite: document 'a' of query 'q2' is nan"),
-        ({"q1": {}}, "qrels is empty: it has no document"),
+        ({"q1": {"a": -1}}, "≥ 0; got -1 for document 'a' of query 'q1'. Shift all grades so"),
+        ({"q1": {"b": 1}, "q2": {"a": math.nan}}, "finite; got nan for document 'a' of query 'q2'"),
+        ({"q1": {}}, "qrels is empty: it contains no documents"),
         ({}, "qrels is empty"),
         ([], "qrels is empty"),
         (iter([]), "qrels is empty"),
         ({"q1": {None: 1}}, "qrels.document is missing in row 0"),
-        ({"qid": ["q"], "doc": ["a"], "grade": [1]}, "no column 'document'; it has 'qid', 'doc', "
-         "'grade'. Other accepted names: doc_id, docno."),
+        ({"qid": ["q"], "doc": ["a"], "grade": [1]}, "no column 'document'; its columns are "
+         "'qid', 'doc', 'grade'. Other accepted names: doc_id, docno."),
         ({"qid": ["q"], "docid": ["a"], "grade": [1]}, "Did you mean 'docid'"),
         ({"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]},
-         "qrels has the columns 'relevance' and 'label': keep only the column with the grades"),
-        ([ScoredDoc("q1", "a", 1.0)], "qrels has no column 'grade'; it has 'query_id', 'doc_id', "
-         "'score'"),
-        ([Qrel("q1", "a", 1), Qrel("q1", "a", 2)], "row 1: query 'q1' has document 'a' with grade "
-         "2, but with grade 1 in row 0"),
-        ([{"id": "q1", "ratings": [{"_id": "a"}]}], "item 0 of query 'q1' must have '_id' and "
-         "'rating'; got {'_id': 'a'}"),
+         "qrels has several grade columns, 'relevance' and 'label': keep only one of them"),
+        ([ScoredDoc("q1", "a", 1.0)],
+         "qrels has no column 'grade'; its columns are 'query_id', 'doc_id', 'score'"),
+        ([Qrel("q1", "a", 1), Qrel("q1", "a", 2)], "row 1: document 'a' of query 'q1' has grade "
+         "2, but it has grade 1 at row 0"),
+        ([{"id": "q1", "ratings": [{"_id": "a"}]}], "Item 0 of query 'q1' in qrels must contain "
+         "'_id' and 'rating'; got {'_id': 'a'}"),
         ([{"id": 1, "ratings": [{"_id": "a", "rating": 1}, {"_id": "a", "rating": 3}]}],
-         "query 1 has document 'a' with grade 3, but with grade 1 in row 0"),
+         "document 'a' of query 1 has grade 3, but it has grade 1 at row 0"),
     ],
 )
 def test_bad_values_are_named(qrels, problem):
@@ -311,14 +311,15 @@ def test_bad_values_are_named(qrels, problem):
     [
         ({"q1": {"a": 1.0}, "q2": None}, "run['q2'] must be a dict that maps documents to numbers"),
         ({"took": 3, "hits": {"hits": []}}, "run['took'] must be a dict"),
-        ({"q1": {"a": "row 3"}}, "run must hold numbers; document 'a' of query 'q1' is 'row 3'"),
+        ({"q1": {"a": "row 3"}}, "run must contain numbers; document 'a' of query 'q1' is 'row 3'"),
         ([("q1", "a", 1.0)], "run has no column 'query': pass the result of read_run, a table, a "
-         "dict of dicts, a Run of ranx, or named tuples such as ScoredDoc of ir_measures; got"),
+         "dict of dicts, a ranx Run, or named tuples such as ScoredDoc from ir_measures; got"),
         ("bm25.run", "got 'bm25.run'"),
         ({ScoredDoc("q1", "a", 1.0)}, "got set"),
-        ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], "row 1 has no 'query_id'; it is ('q1', 'b')"),
-        ([{"ratings": []}], "run[0] must be a dict with 'id' and 'ratings'"),
-        (lambda: polars(table(RUN, ["qid", "docno", "score"])).lazy(), "run is a LazyFrame, whose"),
+        ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], "row 1 has no field 'query_id': ('q1', 'b')"),
+        ([{"ratings": []}], "run[0] must be a dict with the keys 'id' and 'ratings'"),
+        (lambda: polars(table(RUN, ["qid", "docno", "score"])).lazy(),
+         "run must be in memory: convert the LazyFrame"),
     ],
 )
 def test_what_is_no_run_is_refused(run, problem):
@@ -327,7 +328,7 @@ def test_what_is_no_run_is_refused(run, problem):
 
 
 def test_hits_without_a_score_are_refused():
-    with pytest.raises(ValueError, match="item 0 of query 'q1' must have '_id' and '_score'"):
+    with pytest.raises(ValueError, match="Item 0 of query 'q1' in run must .* '_id' and '_score'"):
         join_run(QRELS, {"q1": [{"_id": "a", "_score": None}]})
 
 

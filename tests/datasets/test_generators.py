@@ -234,7 +234,7 @@ def test_one_document_or_one_level_is_not_a_ranking(make, name):
 
 
 def test_uniform_levels_need_a_document_each():
-    with pytest.raises(ValueError, match="n_levels must be at most n_documents = 5 .*; got 10"):
+    with pytest.raises(ValueError, match="n_levels must be at most n_documents = 5, .*; got 10"):
         make_swapped_rankings(5)
 
 

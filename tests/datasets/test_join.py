@@ -230,19 +230,19 @@ def test_ids_may_be_tuples_and_of_several_kinds():
     "side, change, problem",
     [
         ("qrels", {"document": ["a", "b", "b", "d", "e"], "query": ["q1"] * 5},
-         r"qrels: row 2: query 'q1' has document 'b' with grade 1, .* grade 2 in row 1"),
+         r"qrels: row 2: document 'b' of query 'q1' has grade 1, .* grade 2 at row 1"),
         ("run", {"document": ["b", "d", "b", "a", "d"]},
-         "run: row 2: query 'q1' has document 'b' twice, first in row 0"),
-        ("qrels", {"grade": [0, 1, -2, 1, 1]}, r"qrels.grade must hold grades ≥ 0: row 2 is -2"),
-        ("qrels", {"grade": [0, math.nan, 1, 1, 1]}, "qrels.grade must be finite: row 1 is nan"),
-        ("run", {"score": [1, 2, 3, math.nan, 5]}, "run.score must not be NaN: row 3 is nan"),
+         "run: row 2: query 'q1' already contains document 'b' at row 0"),
+        ("qrels", {"grade": [0, 1, -2, 1, 1]}, "qrels.grade must .* grades ≥ 0; got -2 for row 2"),
+        ("qrels", {"grade": [0, math.nan, 1, 1, 1]}, "grade must be finite; got nan for row 1"),
+        ("run", {"score": [1, 2, 3, math.nan, 5]}, "score must not .* NaN; got nan for row 3"),
         ("run", {"score": [1, 2]}, "run.score has 2 rows, but run.query has 5"),
         ("run", {"document": ["a"]}, "run.document has 1 rows, but run.query has 5"),
         ("qrels", {"grade": [1]}, "qrels.grade has 1 rows, but qrels.query has 5"),
         ("run", {"query": ["q1", None, "q1", "q1", "q1"]}, r"run.query is missing in row 1 \(None"),
         ("run", {"document": ["x", "d", math.nan, "a", "y"]}, "run.document is missing in row 2"),
         ("run", {"query": [], "document": [], "score": []}, "run.query is empty"),
-        ("run", {"query": ["7"] * 5}, "no query in common: qrels contains 'q2', .* contains '7'"),
+        ("run", {"query": ["7"] * 5}, "no query in common: .*qrels contains 'q2', .* contains '7'"),
     ],
 )
 def test_bad_columns_are_named_with_row_and_value(side, change, problem):
@@ -256,7 +256,7 @@ def test_bad_columns_are_named_with_row_and_value(side, change, problem):
 def test_a_column_that_is_missing(kind):
     for column in ("query", "document", "score"):
         run = {f"{name}s" if name == column else name: values for name, values in RUN.items()}
-        problem = f"run has no column '{column}'; it has .*Did you mean '{column}s'"
+        problem = f"run has no column '{column}'; its columns are .*Did you mean '{column}s'"
         with pytest.raises(ValueError, match=problem):
             join_run(QRELS, KINDS[kind](run))
 
@@ -271,12 +271,12 @@ def test_what_is_no_table():
     "column, values, problem",
     [
         ("query", "abcde", "run.query must be an array"),
-        ("query", [["q1"]] * 5, "run.query must hold hashable ids; row 0 is"),
+        ("query", [["q1"]] * 5, "run.query must contain hashable ids; row 0 contains"),
         ("query", {"q1", "q2"}, "run.query is a set, which has no row order"),
-        ("document", "abcde", "run.document must be an array with the id of each row; got 'abcde'"),
-        ("document", [["a"]] * 5, "run.document must hold hashable ids; row 0 is"),
+        ("document", "abcde", "run.document must be an array with one id per row; got 'abcde'"),
+        ("document", [["a"]] * 5, "run.document must contain hashable ids; row 0 contains"),
         ("document", {"a", "b"}, "run.document is a set, which has no row order"),
-        ("score", ["high"] * 5, "run.score must hold numbers"),
+        ("score", ["high"] * 5, "run.score must contain numbers"),
     ],
 )
 def test_columns_of_the_wrong_kind(column, values, problem):

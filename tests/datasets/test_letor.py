@@ -164,31 +164,31 @@ GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
         ("1 qid: 1:1", "'qid:' and the query must follow the grade; got 'qid:'"),
         ("1 qid1 1:1", "'qid:' and the query must follow the grade; got 'qid1'"),
         ("1 #qid:1 1:1", "'qid:' and the query must follow the grade; got ''"),
-        ("1 qid:1 1:x", "a feature must be index:number; got '1:x'"),
-        ("1 qid:1 1:NULL", "a feature must be index:number; got '1:NULL'"),
-        ("1 qid:1 1:", "a feature must be index:number; got '1:'"),
-        ("1 qid:1 1", "a feature must be index:number; got '1'"),
-        ("1 qid:1 0.5", "a feature must be index:number; got '0.5'"),
-        ("1 qid:1 :3", "a feature must be index:number; got ':3'"),
-        ("1 qid:1 1.5:3", "a feature must be index:number; got '1.5:3'"),
-        ("1 qid:1 1:2:3", "a feature must be index:number; got '1:2:3'"),
+        ("1 qid:1 1:x", "a feature must have the form index:number; got '1:x'"),
+        ("1 qid:1 1:NULL", "a feature must have the form index:number; got '1:NULL'"),
+        ("1 qid:1 1:", "a feature must have the form index:number; got '1:'"),
+        ("1 qid:1 1", "a feature must have the form index:number; got '1'"),
+        ("1 qid:1 0.5", "a feature must have the form index:number; got '0.5'"),
+        ("1 qid:1 :3", "a feature must have the form index:number; got ':3'"),
+        ("1 qid:1 1.5:3", "a feature must have the form index:number; got '1.5:3'"),
+        ("1 qid:1 1:2:3", "a feature must have the form index:number; got '1:2:3'"),
         ("1_0 qid:1 1:1", "the grade must be a finite number; got '1_0'"),
-        ("1 qid:1_0 1:1_0", "a feature must be index:number; got '1:1_0'"),
-        ("1 qid:1 1_0:1 #docid = a_b", "a feature must be index:number; got '1_0:1'"),
-        ("1 qid:1 1:0x10", "a feature must be index:number; got '1:0x10'"),
-        ("1 qid:1 qid:2 1:3", "a feature must be index:number; got 'qid:2'"),
-        ("1 qid:1 1: 3", "a feature must be index:number; got '1:'"),
-        ("1 qid:1 0:3 1:1", "a feature's index must be from 1 to 2147483647; got '0:3'"),
-        ("1 qid:1 -1:3 1:1", "a feature's index must be from 1 to 2147483647; got '-1:3'"),
-        ("1 qid:1 2147483648:3", "a feature's index must be from 1 to .*; got '2147483648:3'"),
-        ("1 qid:1 99999999999999999999:3", "a feature's index must be from 1 to 2147483647"),
+        ("1 qid:1_0 1:1_0", "a feature must have the form index:number; got '1:1_0'"),
+        ("1 qid:1 1_0:1 #docid = a_b", "a feature must have the form index:number; got '1_0:1'"),
+        ("1 qid:1 1:0x10", "a feature must have the form index:number; got '1:0x10'"),
+        ("1 qid:1 qid:2 1:3", "a feature must have the form index:number; got 'qid:2'"),
+        ("1 qid:1 1: 3", "a feature must have the form index:number; got '1:'"),
+        ("1 qid:1 0:3 1:1", "a feature index must be from 1 to 2147483647; got '0:3'"),
+        ("1 qid:1 -1:3 1:1", "a feature index must be from 1 to 2147483647; got '-1:3'"),
+        ("1 qid:1 2147483648:3", "a feature index must be from 1 to .*; got '2147483648:3'"),
+        ("1 qid:1 99999999999999999999:3", "a feature index must be from 1 to 2147483647"),
         ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
         ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
-        ("1 qid:1 1:" + "x" * 99, r"a feature must be index:number; got '1:x{38}…'"),
-        (b"1 qid:\xe9 1:1", r"query and document id must be UTF-8; got 'qid:\\\\xe9'"),
-        (b"1 qid:1 1:1 #docid = \xe9", r"query and document id must be UTF-8; got '\\\\xe9'"),
-        (b"1 qid:1 1:1 #\0", "a NUL byte"),
-        (b"\xff\xfe1\0 \0", "a NUL byte"),
+        ("1 qid:1 1:" + "x" * 99, r"a feature must have the form index:number; got '1:x{38}…'"),
+        (b"1 qid:\xe9 1:1", r"query and document ids must be UTF-8; got 'qid:\\\\xe9'"),
+        (b"1 qid:1 1:1 #docid = \xe9", r"query and document ids must be UTF-8; got '\\\\xe9'"),
+        (b"1 qid:1 1:1 #\0", "a LETOR file must be .*a NUL byte"),
+        (b"\xff\xfe1\0 \0", "a LETOR file must be .*a NUL byte"),
         (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
     ],
 )
@@ -217,7 +217,7 @@ def test_lines_are_counted_with_blanks_and_comments(write):
 
 def test_a_file_without_rows(write):
     for content in (b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)):
-        with pytest.raises(ValueError, match="data.txt: the file contains no row"):
+        with pytest.raises(ValueError, match="data.txt: the file is empty or contains"):
             read_letor(write(content))
 
 
@@ -302,18 +302,18 @@ def test_sizes_become_numbers_of_queries(write):
 @pytest.mark.parametrize(
     "text, sizes, problem",
     [
-        ("2 1:1\n1 1:2\n", "1\n2\n", r"sizes: the sizes of 2 queries add up to 3 rows, but .*"
+        ("2 1:1\n1 1:2\n", "1\n2\n", r"sizes: the 2 query sizes add up to 3 rows, but .*"
          r"data.txt has 2"),
-        ("2 1:1\n1 1:2\n", "2\n0\n", "sizes: line 2: the size of a query must be a whole"),
+        ("2 1:1\n1 1:2\n", "2\n0\n", "sizes: line 2: the size of a query must be an integer"),
         ("2 1:1\n1 1:2\n", "1.5\n", "sizes: line 1: the size .*; got '1.5'"),
         ("2 1:1\n1 1:2\n", "1\ninf\n", "sizes: line 2: the size .*; got 'inf'"),
         ("2 1:1\n1 1:2\n", "1\n\n1\n", "sizes: line 2: the size .*; got ''"),
         ("2 1:1\n1 1:2\n", "1 1\n", "sizes: line 1: the size .*; got '1 1'"),
-        ("2 1:1\n1 1:2\n", "", "sizes: the file contains no size"),
+        ("2 1:1\n1 1:2\n", "", "sizes: the file contains no sizes"),
         ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3'"),
-        ("2 1:1\n1 qidx:3 1:2\n", "2\n", "data.txt: line 2: a feature must be .* 'qidx:3'"),
+        ("2 1:1\n1 qidx:3 1:2\n", "2\n", "data.txt: line 2: a feature must .* 'qidx:3'"),
         ("2 1:1\n1_0 1:2\n", "2\n", "data.txt: line 2: the grade must be .* '1_0'"),
-        ("2 1:1\n1 1:1_0\n", "2\n", "data.txt: line 2: a feature must be .* '1:1_0'"),
+        ("2 1:1\n1 1:1_0\n", "2\n", "data.txt: line 2: a feature must .* '1:1_0'"),
     ],
 )
 def test_sizes_that_do_not_fit(write, text, sizes, problem):

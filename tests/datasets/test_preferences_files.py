@@ -95,8 +95,8 @@ def test_what_is_read_goes_into_edrc_with_votes():
 
 
 BAD = {
-    "few columns": (TRIPLES, b"32_1 d1\n", 4, "previous lines have 3 columns, query preferred"),
-    "many columns": (SHOWN, b"32_1 a 0 d1 1\n", 4, "4 columns, query document document preferred"),
+    "few columns": (TRIPLES, b"32_1 d1\n", 4, "previous lines have 3 columns .query preferred"),
+    "many columns": (SHOWN, b"32_1 a 0 d1 1\n", 4, "4 columns .query document document pref"),
     "itself": (TRIPLES, b"\n32_1 d1 d1\n", 5, "document 'd1' is preferred to itself"),
     "a third one": (SHOWN, b"32_1 d1 d2 d3\n", 4,
                     "must name the preferred document, 'd1' or 'd2'; got 'd3'"),
@@ -104,10 +104,10 @@ BAD = {
     "infinite": (LEVELS, b"32_1 ann 1 d1 inf\n", 10, "must be a finite number; got 'inf'"),
     "underscore": (LEVELS, b"32_1 ann 1 d1 1_0\n", 10, "must be a finite number; got '1_0'"),
     "two levels": (LEVELS, b"\n31_1 ann 2 d1 9\n", 11,
-                   "document 'd1' has level 9 here and another level on line 6, both in subgroup"),
+                   "has level 9, but it has a different level on line 6"),
     "binary": (TRIPLES, b"\0\1\2\n", 4, "a NUL byte"),
     "not UTF-8": (TRIPLES, b"32_1 d\xff d1\n", 4, "text must be UTF-8"),
-    "lone return": (TRIPLES, b"32_1 d1 d2\r32_1 d1 d3\n", 4, "a carriage return within the line"),
+    "lone return": (TRIPLES, b"32_1 d1 d2\r32_1 d1 d3\n", 4, "the line contains a carriage return"),
 }
 
 
@@ -121,12 +121,12 @@ def test_bad_lines_are_named(kind, monkeypatch):
 
 
 @pytest.mark.parametrize("text, problem", [
-    (b"\n1 2\n", "line 2: a file of preferences has 3 columns, query preferred other; 4 .*got 2"),
-    (b"1 Q0 d 1 0.5 bm25\n", "line 1: a file of preferences has .*got 6: '1 Q0 d 1 0.5 bm25'"),
+    (b"\n1 2\n", "line 2: a file of preferences must have 3 columns .query pref.* or 4 .*got 2"),
+    (b"1 Q0 d 1 0.5 bm25\n", "line 1: a file of preferences must .*got 6: '1 Q0 d 1 0.5 bm25'"),
     (b"301 0 d1 2\n", "line 1: the last column must name the preferred document, '0' or 'd1'"),
-    (b"1 a 0 d1 2\n1 a 0 d2 2\n1 a 1 d3 5\n", "contains no preference"),
-    (b"", "the file contains no row"),
-    (b"\n \t\n", "the file contains no row"),
+    (b"1 a 0 d1 2\n1 a 0 d2 2\n1 a 1 d3 5\n", "contains no preferences"),
+    (b"", "the file is empty or contains only blank lines"),
+    (b"\n \t\n", "the file is empty or contains only blank lines"),
 ])
 def test_files_of_other_kinds_are_refused(text, problem):
     with pytest.raises(ValueError, match=f"<file>: .*{problem}"):

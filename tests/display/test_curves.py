@@ -375,7 +375,7 @@ def test_rows_are_never_taken_for_one_query_without_a_word(cls, ranking):
     by_column = sg.QueryRanker(LinearRegression(), qid=-1).fit(column, y)
     elsewhere = sg.QueryRanker(LinearRegression(), qid=10).fit(column, y)
     for given in (plain, {"a": by_column, "b": plain}, {"a": by_column, "b": elsewhere}):
-        with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
+        with pytest.raises(ValueError, match="requires the query of each row: pass qid or group"):
             cls.from_estimator(given, X, y)
 
 
@@ -396,18 +396,18 @@ def test_seen_queries_are_warned_of(cls, ax, ranking):
 @pytest.mark.parametrize("y_score, given, error, message", [
     ([1, 2], {}, ValueError, r"^y_score has 2 rows, but y_true has 3"),
     ({"a": [1, 2, 3], "b": [1, 2]}, {}, ValueError, r"^y_score of 'b' has 2 rows"),
-    ([1, np.nan, 3], {}, ValueError, r"^y_score must not be NaN: row 1 is nan"),
-    ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not be NaN: row 2 is nan"),
-    ({}, {}, ValueError, r"^y_score is an empty mapping"),
-    ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"^y_score is a mapping.*omit name"),
+    ([1, np.nan, 3], {}, ValueError, r"^y_score must not contain NaN; got nan for row 1"),
+    ({"a": [1, 2, np.nan]}, {}, ValueError, r"^y_score of 'a' must not .* NaN; got nan for row 2"),
+    ({}, {}, ValueError, r"^The mapping y_score is empty"),
+    ({"a": [1, 2, 3]}, {"name": "b"}, ValueError, r"must be None, because the keys of y_score"),
     ([1, 2, 3], {"name": ["b"]}, TypeError, r"^name must be a str.*got \['b'\]"),
     ([1, 2, 3], {"ties": "any"}, ValueError, r"^ties must be one of"),
     ([1, 2, 3], {"max_systems": 0}, ValueError, "^max_systems must be at least 1; got 0"),
-    ([1, 2, 3], {"max_systems": 1.5}, ValueError, "^max_systems must be a whole number"),
+    ([1, 2, 3], {"max_systems": 1.5}, ValueError, "^max_systems must be an integer"),
     ([1, 2, 3], {"qid": [1, 1]}, ValueError, r"^qid has 2 rows, but y_true has 3"),
     ([1, 2, 3], {"sample_weight": [1, -1, 1]}, ValueError, r"^sample_weight must be finite"),
-    ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must hold grades ≥ 0: row 1"),
-    ([1, 2, 3], {"y_true": [1, 0, np.nan]}, ValueError, "row 2 is nan"),
+    ([1, 2, 3], {"y_true": [1, -1, 0]}, ValueError, "y_true must contain only grades ≥ 0; got -1"),
+    ([1, 2, 3], {"y_true": [1, 0, np.nan]}, ValueError, "nan for row 2"),
 ])
 def test_bad_input_is_one_clear_error_and_no_figure(cls, y_score, given, error, message):
     with pytest.raises(error, match=message):
@@ -415,16 +415,16 @@ def test_bad_input_is_one_clear_error_and_no_figure(cls, y_score, given, error, 
 
 
 @pytest.mark.parametrize("cls, given, message", [
-    (THRESHOLD, {"y_true": [0, 0, 0], "relative": False}, "y_true has no grade above 0"),
-    (THRESHOLD, {"undefined": 0.5}, "undefined must be 0.0, 1.0 or nan; got 0.5"),
-    (CUTOFF, {"measures": "tau_ap"}, r"^TauAP accepts no cut-off k"),
-    (CUTOFF, {"measures": "ndcg@10"}, r"^Pass NDCG@10 without its cut-off"),
-    (CUTOFF, {"measures": "ndcg@mean"}, r"^Pass NDCG@mean without its cut-off"),
+    (THRESHOLD, {"y_true": [0, 0, 0], "relative": False}, "y_true contains no grade above 0"),
+    (THRESHOLD, {"undefined": 0.5}, "'undefined' must be 0.0, 1.0 or nan; got 0.5"),
+    (CUTOFF, {"measures": "tau_ap"}, r"^Measure TauAP does not accept a cut-off k"),
+    (CUTOFF, {"measures": "ndcg@10"}, r"^Pass measure NDCG@10 without its cut-off"),
+    (CUTOFF, {"measures": "ndcg@mean"}, r"^Pass measure NDCG@mean without its cut-off"),
     (CUTOFF, {"measures": []}, r"^measures is empty"),
     (CUTOFF, {"measures": ["ap", "map"]}, r"^measures contains AP twice"),
     (CUTOFF, {"cutoffs": [0, 1]}, r"^cutoffs must be at least 1; got 0"),
-    (CUTOFF, {"cutoffs": [1, 1.5]}, r"^cutoffs must be a whole number"),
-    (CUTOFF, {"cutoffs": [2, 1]}, r"^cutoffs must be ascending; got \[2, 1\]"),
+    (CUTOFF, {"cutoffs": [1, 1.5]}, r"^cutoffs must be an integer"),
+    (CUTOFF, {"cutoffs": [2, 1]}, r"^cutoffs must be in ascending order; got \[2, 1\]"),
     (CUTOFF, {"cutoffs": []}, r"^cutoffs is empty"),
     (CUTOFF, {"cutoffs": 10}, r"^cutoffs must be 1-D; got a single value"),
 ])

@@ -82,7 +82,7 @@ def test_a_measure_selects_a_result_of_several_by_default_the_first(frame, ranke
         display = IMPORTANCE.from_importances(results, measure=measure, ax=ax)
         assert display.measure == name
         assert sorted(bars_of(display).values()) == sorted(results[name].importances_mean)
-    with pytest.raises(ValueError, match="measure is RR, but importances contains NDCNG@10, MuAP"):
+    with pytest.raises(ValueError, match="lacks the measure RR; it contains NDCNG@10, MuAP"):
         IMPORTANCE.from_importances(results, measure="rr")
 
 
@@ -105,12 +105,12 @@ def test_by_default_twenty_features_are_drawn(ax):
 
 
 @pytest.mark.parametrize(("importances", "settings", "error", "message"), [
-    *((empty, {}, ValueError, "^importances must be a mapping of .*; got the shape")
+    *((empty, {}, ValueError, "^importances must be a mapping of .*; got shape")
       for empty in ({}, [], None, 0.5, "text", {"a": []}, np.zeros((2, 0)), np.zeros((2, 2, 2)))),
-    ([1, np.nan], {}, ValueError, "^importances_mean must be finite: row 1 is nan"),
-    (["a", "b"], {}, TypeError, "^importances_mean must hold numbers"),
+    ([1, np.nan], {}, ValueError, "^importances_mean must be finite; got nan for row 1"),
+    (["a", "b"], {}, TypeError, "^importances_mean must contain numbers"),
     ({"a": [1, 2], "b": [1]}, {}, ValueError, "^importances must contain the same number of"),
-    ([1, 2], {"features": ["a"]}, ValueError, "^features must have one element per importance, 2"),
+    ([1, 2], {"features": ["a"]}, ValueError, "^features must contain 2 elements, one per"),
     ([1, 2], {"max_features": 0}, ValueError, "^max_features must be at least 1; got 0"),
     ([1, 2], {"measure": "ndgc"}, ValueError, "(?i)ndcg"),
 ])

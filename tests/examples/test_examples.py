@@ -31,7 +31,7 @@ def test_quickstart_finds_something_on_generated_data():
     np.testing.assert_allclose(rows["all scores equal"], rows["random scores"], atol=0.05)
     for learned in ("grid search", "early stopping"):
         assert np.all(np.subtract(rows[learned], rows["all scores equal"]) > 0.1)
-    worst = output.split("serves worst\n")[1].splitlines()
+    worst = output.split("with early stopping\n")[1].splitlines()
     assert len(worst) == 1 + 5
 
 

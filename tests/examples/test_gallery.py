@@ -128,3 +128,9 @@ def test_stars_bring_a_random_order_nearer_to_the_model(ran):
     for name in ("MuAP", "NDCNG@10"):
         gaps = [values["model"][name] - values["random"][name] for values in means.values()]
         assert 0 < gaps[0] < gaps[1]
+
+
+def test_no_measure_preserves_the_order_of_the_systems_clearly_better(ran):
+    taus = ran("plot_judges")[0]["summary"]
+    for _, of_judge in taus.groupby("judge"):
+        assert len(of_judge) == 3 and np.ptp(of_judge["mean"]) < of_judge["std"].min()

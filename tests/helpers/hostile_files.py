@@ -237,7 +237,7 @@ def check(data, kind):
         found = read(data, kind)
     except ValueError as error:
         assert expected is None, f"{data!r} is refused: {error}"
-        named = r"<file>: (lines? \d+|the file contains no|the Parquet)"
+        named = r"<file>: (lines? \d+|the file (is empty|contains no)|the Parquet)"
         assert type(error) is ValueError and re.match(named, str(error)), f"{data!r}: {error!r}"
         assert not re.match(r"<file>: lines", str(error)), f"{data!r}: {error!r}"
         return False

@@ -102,7 +102,7 @@ def test_grades_below_0():
         for bad in (-1, -0.5, -np.inf, -1e-300):
             grades = [0.0, 1, 2, 0, 1, -7]
             grades[first] = bad
-            advice = ["irrelevant level"] if np.isfinite(bad) else []
+            advice = ["irrelevant documents"] if np.isfinite(bad) else []
             check("y_true", grades, f"row {first}", f"{bad:g}", *advice, error=ValueError)
 
 
@@ -369,10 +369,10 @@ def test_the_first_fault_and_the_first_bad_row_are_named():
     with pytest.raises(ValueError, match="y_true"):
         sg.NDCG()([-1, 1], [np.nan, 1], qid=[1, 1])
     for values, message in (
-        ([1, 2, "a", 0], r"y_true must hold numbers; row 2 is 'a'"),
-        (["a", "b"], r"y_true must hold numbers; row 0 is 'a'"),
-        (np.array(["a", "b"]), r"y_true must hold numbers; its dtype is <U1, row 0 is 'a'"),
-        ([np.inf, -1], r"y_true must be finite: row 0 is inf"),
+        ([1, 2, "a", 0], r"y_true must contain numbers; row 2 is 'a'"),
+        (["a", "b"], r"y_true must contain numbers; row 0 is 'a'"),
+        (np.array(["a", "b"]), r"must contain numbers; its dtype is <U1, and row 0 contains 'a'"),
+        ([np.inf, -1], r"y_true must be finite; got inf for row 0"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             sg.AP()(values, range(len(values)))
@@ -381,12 +381,12 @@ def test_the_first_fault_and_the_first_bad_row_are_named():
 @pytest.mark.parametrize("sizes", [[2, 3], np.array([2, 3]), np.array([2.0, 3.0]), (1, 1, 3), [5]])
 def test_sizes_given_as_ids_are_told_where_they_go(sizes):
     X, y = np.zeros((5, 1)), [0, 1, 0, 1, 2]
-    advice = r"y_true has 5. The values of qid add up to 5: pass .* group=, or .*np\.repeat"
+    advice = r"y_true has 5. The values of qid add up to 5: .* pass them as group=, or .*np\.repeat"
     with pytest.raises(ValueError, match=advice):
         sg.NDCG()(y, y, qid=sizes)
     with pytest.raises(ValueError, match=advice):
         sg.evaluate(y, y, qid=sizes, measures="ap")
-    with pytest.raises(ValueError, match="add up to 5: pass query sizes as group="):
+    with pytest.raises(ValueError, match="add up to 5: if they are query sizes, pass"):
         sg.QueryRanker(Ridge()).fit(X, y, qid=sizes)
 
 

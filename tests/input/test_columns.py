@@ -99,7 +99,7 @@ def test_what_was_not_retrieved_stays_so_beside_scores_that_a_float_would_round(
     scores = [BIG + 1, -np.inf, BIG, np.inf]
     assert sg.RR(ties="worst")([0, 0, 1, 0], scores) == 1 / 3
     assert sg.RR()([0, 1, 0, 0], scores) == 0
-    with pytest.raises(ValueError, match="y_score must not be NaN: row 1 is nan"):
+    with pytest.raises(ValueError, match="y_score must not contain NaN; got nan for row 1"):
         sg.RR()([0, 1], [BIG + 1, np.nan])
     huge = np.array([1, np.inf], dtype=np.longdouble)
     huge[0] = np.finfo(np.longdouble).min  # finite, but below every float of 64 bits

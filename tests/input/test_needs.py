@@ -134,7 +134,7 @@ def test_the_command_names_what_pages_and_parquet_files_need(tmp_path):
         "evaluate table.parquet":
             'Reading a Parquet file needs pyarrow and pandas: pip install "skgraded[all]"',
         "evaluate folder": 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
-        "compare qrels.txt b.run b.run": "b.run is given twice.",
+        "compare qrels.txt b.run b.run": "Each system can be passed only once; got b.run twice.",
         "compare qrels.txt a.run b.run": TABLE,
     }
     code = f"import json, sys{WITHOUT}{EACH}"

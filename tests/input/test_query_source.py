@@ -45,7 +45,7 @@ def test_the_column_is_taken_out_where_it_is():
     assert column.take_out(without) is without
     np.testing.assert_array_equal(column.take_out(FRAME.to_numpy()), FRAME[["a", "b"]])
     assert column.take_out(FRAME[["q", "b"]]).columns.tolist() == ["b"]
-    with pytest.raises(ValueError, match="no feature besides the query column"):
+    with pytest.raises(ValueError, match="no features besides the query column"):
         column.take_out(FRAME[["q"]])
 
 
@@ -58,9 +58,9 @@ def reduced(**settings):
 
 @pytest.mark.parametrize("qid, settings, cause", [
     ("query_id", {"output": "pandas"}, "A preceding step probably dropped the column: qid is the"),
-    ("query_id", {}, "A preceding step probably dropped the column or its name: qid is the column"),
-    (3, {}, "A preceding step probably dropped the column: qid is column 3, but X has 2 columns"),
-    (-1, {}, "A preceding step probably moved or dropped the query column: qid is"),
+    ("query_id", {}, "qid refers to the column 'query_id', but X is a ndarray"),
+    (3, {}, "A preceding step probably dropped the column: qid is column 3, but X has only 2 "),
+    (-1, {}, "qid is column -1 of X, but that column contains"),
     ("query_id", {"output": "pandas", "remainder": "passthrough"},
      "A preceding step renamed the column to 'remainder__query_id': qid is the column 'query_id'"),
 ])

@@ -221,7 +221,7 @@ def test_folders_are_read_whatever_their_names_and_links_followed(tmp_path):
     assert measured(inside.parent) == expected
     assert measured(inside.parent / "*") == expected
     (inside / "again").symlink_to(elsewhere)
-    with pytest.raises(ValueError, match="links to a folder that is already read as "):
+    with pytest.raises(ValueError, match="is a link to a folder that has already been read as "):
         measured(inside.parent)
 
 
@@ -271,7 +271,7 @@ def with_value(column, value, row=17):
 
 def test_an_error_says_in_which_file_and_row(tmp_path):
     folder = written(tmp_path, with_value("score", np.nan))
-    message = r"part\.1\.parquet from row 0, where .* is null in row 17, query"
+    message = r"part\.1\.parquet from row 0, where .* contains null in row 17, query"
     with pytest.raises(ValueError, match=message):
         measured(folder)
 
@@ -281,7 +281,7 @@ BAD = {
     "Expected an Arrow table or record batch, or a .* DataFrame; got dict": lambda: measured(
         [{"grade": [1]}]
     ),
-    "batches is a single DataFrame: put it in a list": lambda: measured(ONE),
+    "batches must be .* got a single DataFrame. Pass the table in a list": lambda: measured(ONE),
     "batches must be an iterable of tables or the path": lambda: measured(7),
     "In batch 0, .*Column 'query' with dtype object cannot be converted": lambda: measured(
         [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))]
@@ -290,18 +290,18 @@ BAD = {
         [pl.from_pandas(ONE).with_columns(pl.Series("query", [{1}] * len(ONE), pl.Object))]
     ),
     "Column 'score' with dtype complex128": lambda: measured([ONE.assign(score=1j)]),
-    "There are several columns 'grade'": lambda: measured([ONE.rename(columns={"other": "grade"})]),
-    "qid must be text in UTF-8: row 1 is b'.xff'": lambda: measured([pa.table({
+    "Several columns are named 'grade'": lambda: measured([ONE.rename(columns={"other": "grade"})]),
+    "qid must be UTF-8 text; row 1 is b'.xff'": lambda: measured([pa.table({
         "grade": [1, 0], "score": [1, 2], "weight": [1, 1],
         "query": pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()),
     })]),
-    "qid must hold numbers, text or dates; its type is list": lambda: measured(
+    "qid must contain numbers, text or dates; its type is list": lambda: measured(
         [ONE.assign(query=[["a"]] * len(ONE))]
     ),
-    "qid must hold numbers, text or dates; its type is extension": lambda: measured(
+    "qid must contain numbers, text or dates; its type is extension": lambda: measured(
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
     ),
-    "y_score must hold numbers": lambda: measured([ONE.assign(score="high")]),
+    "y_score must contain numbers": lambda: measured([ONE.assign(score="high")]),
 }
 
 
@@ -325,7 +325,7 @@ def test_no_file(tmp_path):
 def test_columns_of_batches_must_stay_of_one_type(small_steps):
     frame = table()
     parts = [frame[:1000], frame[1000:2000].astype({"query": str}), frame[2000:]]
-    with pytest.raises(TypeError, match="qid has type large_string, but had type int64"):
+    with pytest.raises(TypeError, match="got large_string in batch 1, but int64 in earlier"):
         measured(parts)
 
 
@@ -352,8 +352,8 @@ def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
             "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])
         },
     )
-    assert "while partitioning='shuffle' wrote rows to" in done.stdout, done
-    assert "set TMPDIR to a folder on a larger disk" in done.stdout
+    assert "while writing rows for partitioning='shuffle' to" in done.stdout, done
+    assert "Set TMPDIR to a folder on a larger disk" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
@@ -365,6 +365,6 @@ def test_few_rows_need_no_disk_and_of_many_nothing_is_left_on_it(tmp_path, monke
     request.getfixturevalue("small_steps")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     measured(pieces(mixed(frame), 30))
-    with pytest.raises(ValueError, match="is NaN in row 0, query"):
+    with pytest.raises(ValueError, match="contains NaN in row 0, query"):
         measured([*pieces(mixed(frame), 30), frame[:5].assign(score=np.nan)])
     assert list(tmp_path.iterdir()) == []

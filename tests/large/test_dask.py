@@ -73,7 +73,7 @@ def test_ids_of_two_types_are_refused(dask, partitioning):
         lambda: dask.evaluate(parts, **settings),
         lambda: dask.module.evaluate_per_query(parts, **settings).compute(),
     ):
-        with pytest.raises(TypeError, match=r"has the types timestamp\[ns\] and timestamp\[s\]"):
+        with pytest.raises(TypeError, match=r"qid must .*; got timestamp\[ns\] and timestamp\[s\]"):
             measure()
 
 

@@ -124,10 +124,10 @@ def test_an_error_names_the_part_and_of_a_missing_value_the_column_and_the_query
     query = frame.loc[117, "query"]
     frame.loc[117, column] = None
     parts = [frame[:100], frame[100:200]]
-    place = f"In {engine.part} [01], where rows count from 0: "  # Spark orders files by size
-    missing = rf"the column '{column}' \({argument}\) is (null|NaN) in row 17"
+    place = f"In {engine.part} [01], where rows are numbered from 0: "  # Spark orders files by size
+    missing = rf"column '{column}' \({argument}\) contains (null|NaN) in row 17"
     with pytest.raises(ValueError, match=place + missing + (
-        ": give every row its id" if column == "query" else f", query '{query}': "
+        ": fill in the missing ids" if column == "query" else f", query '{query}': "
     )):
         engine.measured(parts, partitioning)
 
@@ -138,7 +138,7 @@ def test_a_missing_grade_is_no_error_for_measures_that_take_it(engine):
     expected = sg.Summary.of(in_memory(frame, "edrc"))
     assert engine.measured([frame], measures="edrc") == expected
     frame.loc[9, "grade"] = -1.0
-    with pytest.raises(ValueError, match="y_true must hold grades ≥ 0: row 9 is -1"):
+    with pytest.raises(ValueError, match="y_true must contain only grades ≥ 0; got -1 for row 9"):
         engine.measured([frame], measures="edrc")
 
 
@@ -149,7 +149,7 @@ BAD_SETTINGS = {
     "partitioning must be one of": {"partitioning": "sorted"},
     "y_true must be the name of a column; got ndarray": {"y_true": np.ones(3)},
     "sample_weight must be the name of a column; got float": {"sample_weight": 1.0},
-    "y_score must be a column name, or a list of two or more names": {"y_score": ["score"]},
+    "y_score must be a column name or a list of several distinct names": {"y_score": ["score"]},
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "no measure|Unknown measure|unknown": {"measures": "nonsense"},
 }

@@ -72,19 +72,19 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
 
 
 @pytest.mark.parametrize(("column", "value", "message"), [
-    ("grade", np.inf, "y_true must be finite: row 17 is inf"),
-    ("grade", -1.0, "y_true must hold grades ≥ 0: row 17 is -1"),
-    ("grade", np.nan, "the column 'grade' .y_true. is NaN in row 17, query "),
-    ("grade", 9.0, "max_grade is 3, but y_true has 9 in row 17"),
-    ("score", np.nan, "the column 'score' .y_score. is NaN in row 17, query "),
-    ("weight", -2.0, "sample_weight must be finite and ≥ 0: row 17 is -2"),
-    ("query", np.nan, "the column 'query' .qid. is NaN in row 17: "),
+    ("grade", np.inf, "y_true must be finite; got inf for row 17"),
+    ("grade", -1.0, "y_true must contain only grades ≥ 0; got -1 for row 17"),
+    ("grade", np.nan, "column 'grade' .y_true. contains NaN in row 17, query "),
+    ("grade", 9.0, "max_grade is 3, but y_true contains grade 9 in row 17"),
+    ("score", np.nan, "column 'score' .y_score. contains NaN in row 17, query "),
+    ("weight", -2.0, "sample_weight must be finite and ≥ 0; got -2 for row 17"),
+    ("query", np.nan, "column 'query' .qid. contains NaN in row 17: "),
 ])
 def test_a_bad_value_is_named_with_its_part_and_row(column, value, message):
     part = part_of(10, 10).astype(float).assign(weight=1.0)
     part.loc[17, column] = value
     job = check_job("grade", "score", "query", ["rr", "ndcng(max_grade=3)"], "weight", "whole")
-    with pytest.raises(ValueError, match=f"In part 7, where rows count from 0: {message}"):
+    with pytest.raises(ValueError, match=f"In part 7, where rows are numbered from 0: {message}"):
         clean(part, job, "part 7")
 
 

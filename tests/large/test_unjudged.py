@@ -85,7 +85,7 @@ def test_a_null_is_an_error_that_names_the_rules(frame):
 
 
 def test_max_grade_is_checked_before_any_work(frame):
-    with pytest.raises(ValueError, match="max_grade is 1, but y_true has 2"):
+    with pytest.raises(ValueError, match="max_grade is 1, but y_true contains grade 2"):
         sg.evaluate_batches(
             [frame], **COLUMNS | {"measures": "ndcng(max_grade=1)"}, unjudged_documents="drop"
         )

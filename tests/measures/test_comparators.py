@@ -103,20 +103,6 @@ def test_err_is_catboosts(k):
         assert sg.ERR(k=k)(grades, scores) == pytest.approx(expected, abs=1e-7)  # of float32
 
 
-@pytest.mark.parametrize("persistence", [0.5, 0.8, 0.95])
-def test_rbp_is_that_of_cwl_eval(persistence):
-    ranking, cwl_rbp = peer("cwl.ruler.ranking"), peer("cwl.ruler.measures.cwl_rbp")
-    rng = np.random.default_rng(1)
-    grades = rng.integers(0, 5, 60)
-    gains = (grades / 4).tolist()
-    ranked = ranking.Ranking("query", gains, np.ones(60).tolist(), max_n=60)
-    expected = cwl_rbp.RBPCWLMetric(persistence).measure(ranked)
-    scores = -np.arange(60)
-    # it divides by the Σ p^(i-1) of its 60 ranks, where RBP has the infinite sum 1 / (1 - p)
-    value = sg.RBP(persistence=persistence, max_grade=4)(grades, scores)
-    assert value == pytest.approx(expected * (1 - persistence**60), rel=1e-12)
-
-
 def test_gap_refuses_a_gain_of_irrelevant_documents():
     def one_more(grades):
         return grades + 1
@@ -191,15 +177,14 @@ def test_nerr_of_ntcireval(queries, k):
 
 # Names of trec_eval, with its own code in pytrec_eval -------------------------------------------
 
-@pytest.mark.parametrize("n_scores", [1000, 4])
-def test_measures_by_their_names_in_trec_eval_have_its_values(n_scores):
+def test_measures_by_their_names_in_trec_eval_have_its_values_under_ties():
     pytrec_eval = peer("pytrec_eval")
-    rng = np.random.default_rng(n_scores)
+    rng = np.random.default_rng(4)
     qrels, run = {}, {}
     for query in map(str, range(60)):
         judged, retrieved = (rng.permutation(30)[: rng.integers(1, 25)] for _ in range(2))
         qrels[query] = {f"d{j}": int(rng.integers(0, 4)) for j in judged}
-        run[query] = {f"d{j}": float(rng.integers(n_scores)) for j in retrieved}
+        run[query] = {f"d{j}": float(rng.integers(4)) for j in retrieved}
     names = ["map", "recip_rank", "P_5", "P_10", "recall_5", "recall_10", "ndcg_cut_5",
              "ndcg_cut_10", "ndcg_cut_100"]
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {*names, "ndcg"}).evaluate(run)
@@ -211,17 +196,6 @@ def test_measures_by_their_names_in_trec_eval_have_its_values(n_scores):
     for name, values in zip([*names, "ndcg"], ours.per_query.values(), strict=True):
         expected = [theirs[query][name] for query in qrels]
         np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-15, err_msg=name)
-
-
-def test_map_cut_of_trec_eval_differs_from_ap_with_a_cut_off():
-    pytrec_eval = peer("pytrec_eval")
-    qrels, run = {"q": dict.fromkeys("abcdefgh", 1)}, {"q": dict.fromkeys("abcdefgh", 1.0)}
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map_cut"}).evaluate(run)
-    rows = sg.datasets.join_run(qrels, run)
-    assert theirs["q"]["map_cut_5"] == 5 / 8  # divided by R = 8
-    assert sg.AP(k=5)(rows.y_true, rows.y_score) == 5 / 5  # divided by min(R, 5)
-    with pytest.raises(ValueError, match="map_cut_5 divides by the number R"):
-        sg.measure("map_cut_5")
 
 
 @pytest.mark.parametrize("kind, measure", [("Ranking", sg.PairAccuracy()), ("Classic", sg.AUC())])

@@ -220,7 +220,7 @@ class TestUnknownGrades:
             lambda: score_queries([sg.EDRC(), measure], judgments, self.SCORES),
         ]
         for call in calls:
-            with pytest.raises(ValueError, match=r"y_true must not be NaN: row 3 is nan"):
+            with pytest.raises(ValueError, match=r"y_true must not contain NaN; got nan for row 3"):
                 call()
 
 

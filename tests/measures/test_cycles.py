@@ -20,7 +20,7 @@ ROUND = [("A", "B"), ("B", "C"), ("C", "A")]
 
 def quiet(function, *args, **kwargs):
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Left out as unknown")
+        warnings.filterwarnings("ignore", "Left out contradictory pairs")
         return function(*args, **kwargs)
 
 
@@ -107,9 +107,10 @@ def test_one_warning_counts_both_sides():
     with pytest.warns(UserWarning) as told:
         values = sg.edrc_per_query(TRUE, PREDICTED, qid=QID, cycles="unknown")
     assert [str(one.message) for one in told] == [
-        "Left out as unknown (cycles='unknown'): 4 of 6 pairs in true_pairs, 1 of them stated both "
-        "ways, in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, 1 of them stated both ways, in "
-        "1 of 2 queries. skgraded.measures.preferences_left_out counts them per query."
+        "Left out contradictory pairs (cycles='unknown'): 4 of 6 pairs in true_pairs, 1 of them "
+        "stated both ways, in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, 1 of them stated "
+        "both ways, in 1 of 2 queries. "
+        "To count them per query, use skgraded.measures.preferences_left_out."
     ]
     assert told[0].filename == __file__
     # of Z ≻ X the prediction says nothing any more; of Y nothing is known
@@ -133,8 +134,8 @@ def test_counts_by_query():
 
 def test_the_error_says_how_many_queries_have_cycles():
     message = (
-        "true_pairs, query 1, has a cycle: .* or give cycles='unknown' or 'majority'. "
-        "Queries with cycles: 2 of 3."
+        r"true_pairs \(query 1\) contain a cycle: .* or pass cycles='unknown' or .*'majority'. "
+        "2 of 3 queries contain cycles."
     )
     with pytest.raises(ValueError, match=message):
         sg.edrc_per_query(TRUE, dict.fromkeys([1, 2, 3], {"A": 1}), qid=QID)
@@ -150,12 +151,12 @@ def test_other_words_for_cycles_are_refused(cycles):
 
 
 @pytest.mark.parametrize("change, error, message", [
-    ({"cycles": "raise"}, ValueError, '"raise" leaves nothing out'),
-    ({"qid": None}, ValueError, "qid is missing"),
+    ({"cycles": "raise"}, ValueError, '"raise", no pairs are left out'),
+    ({"qid": None}, ValueError, "requires qid"),
     ({"qid": [1]}, ValueError, "qid has 1 rows, but pairs has 3"),
     ({"pairs": []}, ValueError, "pairs is empty"),
     ({"pairs": set(ROUND)}, TypeError, "pairs is a set"),
-    ({"pairs": ["AB"]}, ValueError, "pairs must be pairs .* row 0 is 'AB'"),
+    ({"pairs": ["AB"]}, ValueError, "pairs must contain pairs .* row 0 is 'AB'"),
 ])
 def test_counts_refuse_what_the_measure_refuses(change, error, message):
     with pytest.raises(error, match=message):

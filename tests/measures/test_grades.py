@@ -106,12 +106,12 @@ def test_the_top_of_the_scale_may_be_a_32_bit_grade(measure, top):
     assert measure(max_grade=top)(grades, SCORES[:3]) == pytest.approx(expected, rel=1e-6)
     assert measure(max_grade=top).n_undefined(grades) == 0
     above = np.nextafter(np.nextafter(grades, np.float32(1)), np.float32(1))
-    with pytest.raises(ValueError, match=rf"max_grade is {top}, but y_true has {top} in row 0"):
+    with pytest.raises(ValueError, match=rf"is {top}, but y_true contains grade {top} in row 0"):
         measure(max_grade=top)(above, SCORES[:3])
 
 
 def test_of_grades_above_the_top_of_the_scale_the_first_is_named():
-    with pytest.raises(ValueError, match="max_grade is 3, but y_true has 5 in row 1"):
+    with pytest.raises(ValueError, match="max_grade is 3, but y_true contains grade 5 in row 1"):
         sg.ERR(max_grade=3)([3, 5, 4], SCORES[:3])
 
 

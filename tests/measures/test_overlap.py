@@ -113,8 +113,8 @@ def test_long_rankings_take_no_table_of_items_by_depths():
 @pytest.mark.parametrize("x, y, p, ties, message", [
     ([1, 2], [1, 2, 3], 0.9, "average", "2"),
     ([1, nan], [1, 2], 0.9, "average", "x.*NaN|x.*nan"),
-    ([-inf, -inf], [1, 2], 0.9, "average", "x lists no item"),
-    ([1, 2], [-inf, -inf], 0.9, "average", "y lists no item"),
+    ([-inf, -inf], [1, 2], 0.9, "average", "x contains no items"),
+    ([1, 2], [-inf, -inf], 0.9, "average", "y contains no items"),
     ([], [], 0.9, "average", "empty"),
     ([1, 2], [1, 2], 1, "average", "p must be"),
     ([1, 2], [1, 2], 0.9, "a", "ties must be"),

@@ -1,111 +1,246 @@
-"""Measures equal those of trec_eval, ir_measures and ranx for runs without ties."""
+"""The tables of docs/coming_from.md list all measures of other tools, and give their values.
+
+All runs are without ties. Each row of the tables is one test.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import runpy
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import numpy as np
 import pytest
-from oracle import is_relevant
 
 import skgraded as sg
 from skgraded.datasets import join_run
 
-TREC_EVAL = {
-    "map": sg.AP(), "recip_rank": sg.RR(), "P_5": sg.Precision(5), "recall_5": sg.Recall(5),
-    "success_5": sg.Success(5), "Rprec": sg.RPrecision(), "bpref": sg.Bpref(),
-    "ndcg": sg.NDCG(gain="linear"), "ndcg_cut_5": sg.NDCG(5, gain="linear"),
-    "set_P": sg.SetPrecision(), "set_recall": sg.SetRecall(), "set_F": sg.SetF(),
-    **{
-        f"iprec_at_recall_{level:.2f}": sg.InterpolatedPrecision(level)
-        for level in (0.0, 0.1, 0.3, 0.5, 1.0)
-    },
+DOCS = Path(__file__).parents[2] / "docs"
+TOOLS = runpy.run_path(str(DOCS / "table_of_other_tools.py"))["TOOLS"]
+COMPARED = [
+    pytest.param(tool, row, id=f"{tool}: {row.theirs}")
+    for tool, rows in TOOLS.items() for row in rows if row.here
+]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # in ir_measures
+    pytest.mark.filterwarnings("ignore::SyntaxWarning"),  # in cwl-eval
+    pytest.mark.filterwarnings("ignore:unsafe cast"),  # from numba, in ranx
+]
+
+
+def peer(module):
+    return pytest.importorskip(
+        module, reason=f'{module} is missing: pip install "skgraded[peers]"'
+    )
+
+
+@dataclass
+class Data:
+    """Qrels and a run as dicts, and their joined columns; grades of unjudged documents are nan."""
+
+    qrels: dict
+    run: dict
+    grades: np.ndarray
+    scores: np.ndarray
+    qid: np.ndarray
+
+
+def joined(qrels, run, unjudged_documents="keep"):
+    rows = join_run(qrels, run, unjudged_documents=unjudged_documents)
+    return Data(qrels, run, rows.y_true, rows.y_score, rows.qid)
+
+
+def retrieved_rows(data):
+    rows = data.scores > -np.inf
+    return replace(data, grades=data.grades[rows], scores=data.scores[rows], qid=data.qid[rows])
+
+
+OPTIONS = {
+    '`unjudged_documents="drop"`': lambda data: joined(data.qrels, data.run, "drop"),
+    "retrieved documents only": retrieved_rows,
+    "binary grades": lambda data: replace(data, grades=np.minimum(data.grades, 1)),
 }
-IR_MEASURES = {
-    "AP": sg.AP(), "AP(rel=2)": sg.AP(threshold=2), "RR": sg.RR(), "P@5": sg.Precision(5),
-    "R@5": sg.Recall(5), "Success@5": sg.Success(5), "Success(rel=2)@3": sg.Success(3, threshold=2),
-    "Rprec": sg.RPrecision(), "Rprec(rel=2)": sg.RPrecision(threshold=2), "Bpref": sg.Bpref(),
-    "Bpref(rel=2)": sg.Bpref(threshold=2), "nDCG": sg.NDCG(gain="linear"),
-    "nDCG@5": sg.NDCG(5, gain="linear"), "IPrec@0.1": sg.InterpolatedPrecision(0.1),
-    "IPrec@1.0": sg.InterpolatedPrecision(1.0), "SetP": sg.SetPrecision(),
-    "SetP(rel=2)": sg.SetPrecision(threshold=2), "SetR": sg.SetRecall(), "SetF": sg.SetF(),
-    "Judged@5": sg.Judged(5), "Judged@30": sg.Judged(30), "Compat(p=0.95)": sg.Compat(),
-    "Compat(p=0.8)": sg.Compat(0.8),
-}
-RANX = {  # each of its functions takes seconds to compile, so that this has no measure twice
-    "hit_rate@5": sg.Success(5), "r-precision": sg.RPrecision(), "f1": sg.SetF(),
-    "dcg@5": sg.DCG(5, gain="linear"), "dcg_burges@5": sg.DCG(5),
-}
-ACCEPT_UNJUDGED = (sg.Bpref, sg.Judged)
 
 
 @pytest.fixture(scope="module")
 def data():
-    """Qrels and a run of 60 queries as dicts, and their joined columns."""
+    """60 queries whose runs contain unjudged documents and lack judged ones."""
     rng = np.random.default_rng(0)
     qrels, run = {}, {}
-    for query in range(60):
+    for query in map(str, range(60)):  # gdeval requires digits
         documents = [f"d{i}" for i in range(rng.integers(2, 25))]
         grades = rng.choice([0, 0, 1, 2, 3], len(documents))
         grades[0] = 2  # ranx and trec_eval differ on queries without a relevant document
         retrieved = rng.choice(
             documents + [f"unjudged{i}" for i in range(8)],
             rng.integers(1, len(documents) + 8), replace=False,
-        )
+        ).tolist()
+        retrieved.append("unjudged")  # Accuracy of ir_measures requires an irrelevant document
         scores = rng.permutation(len(retrieved)) + 1.0  # ir_measures gives missing documents 0
-        qrels[f"q{query}"] = dict(zip(documents, grades.tolist(), strict=True))
-        run[f"q{query}"] = dict(zip(retrieved.tolist(), scores.tolist(), strict=True))
-    return qrels, run, joined(qrels, run)
+        qrels[query] = dict(zip(documents, grades.tolist(), strict=True))
+        run[query] = dict(zip(retrieved, scores.tolist(), strict=True))
+    return joined(qrels, run)
 
 
-def joined(qrels, run):
-    """Grades, with nan for unjudged documents, scores and queries of all documents."""
-    rows = [
-        (qrels[query].get(document, np.nan), run[query].get(document, -np.inf), query)
-        for query in qrels
-        for document in qrels[query] | run[query]
-    ]
-    grades, scores, queries = zip(*rows, strict=True)
-    return np.array(grades), np.array(scores), list(queries)
+# The values of other tools: {query: value} ------------------------------------------------------
+
+def ir_measures_values(name, data):
+    ir_measures = peer("ir_measures")
+    rows = ir_measures.iter_calc([ir_measures.parse_measure(name)], data.qrels, data.run)
+    return {row.query_id: row.value for row in rows}
 
 
-def values_of(measure, data):
-    grades, scores, queries = data[2]
-    if not isinstance(measure, ACCEPT_UNJUDGED):
-        grades = np.nan_to_num(grades)
-    return dict(zip(data[0], measure.per_query(grades, scores, qid=queries), strict=True))
+def trec_eval_values(name, data):
+    measure = {measure_of("trec_eval", name)}
+    results = peer("pytrec_eval").RelevanceEvaluator(data.qrels, measure).evaluate(data.run)
+    return {query: values[name] for query, values in results.items()}
 
 
-def assert_equal(measure, data, expected):
-    values = values_of(measure, data)
-    assert set(expected) == set(values)
-    for query, value in expected.items():
-        assert values[query] == pytest.approx(value, rel=1e-9, abs=1e-12), (measure, query)
+def ranx_values(name, data):
+    ranx = peer("ranx")
+    run = ranx.Run(data.run)
+    ranx.evaluate(ranx.Qrels(data.qrels), run, name)
+    return run.scores[name]
 
 
-def test_trec_eval(data):
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason='pip install "skgraded[peers]"')
-    evaluator = pytrec_eval.RelevanceEvaluator(data[0], pytrec_eval.supported_measures)
-    results = evaluator.evaluate(data[1])
-    for name, measure in TREC_EVAL.items():
-        assert_equal(measure, data, {query: row[name] for query, row in results.items()})
+def cwl_eval_values(name, data):
+    ranking = peer("cwl.ruler.ranking")
+    call, _, attribute = name.partition(").")
+    metric = eval(call.rstrip(")") + ")", cwl_eval_classes())
+    metric.residuals = True  # between no gain and full gain of unjudged documents
+    values, top = {}, np.nanmax(data.grades)
+    for query in data.qrels:
+        rows = np.flatnonzero(data.qid == query)
+        rows = rows[np.argsort(-data.scores[rows])]
+        gains = data.grades[rows] / top
+        retrieved = gains[data.scores[rows] > -np.inf]
+        topic = ranking.Ranking(query, retrieved, np.ones(len(retrieved)), max_n=500)
+        topic.total_qrel_rels = np.nansum(gains)
+        metric.measure(topic)
+        values[query] = getattr(metric, attribute or "expected_utility")
+    return values
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # within ir_measures
-def test_ir_measures(data):
-    ir_measures = pytest.importorskip("ir_measures", reason='pip install "skgraded[peers]"')
-    for text, measure in IR_MEASURES.items():
-        rows = ir_measures.iter_calc([ir_measures.parse_measure(text)], data[0], data[1])
-        assert_equal(measure, data, {row.query_id: row.value for row in rows})
+def cwl_eval_classes():
+    package = peer("cwl.ruler.measures")
+    for module in pkgutil.iter_modules(package.__path__, "cwl.ruler.measures."):
+        importlib.import_module(module.name)
+    base = importlib.import_module("cwl.ruler.measures.cwl_metrics").CWLMetric
+    return {cls.__name__: cls for cls in base.__subclasses__()}
 
 
-@pytest.mark.filterwarnings("ignore:unsafe cast")  # numba's, about ranx
-def test_ranx(data):
-    ranx = pytest.importorskip("ranx", reason='pip install "skgraded[peers]"')
-    run = ranx.Run(data[1])
-    ranx.evaluate(ranx.Qrels(data[0]), run, list(RANX), make_comparable=True)
-    for name, measure in RANX.items():
-        assert_equal(measure, data, run.scores[name])
+VALUES = {
+    "ir_measures": ir_measures_values, "trec_eval": trec_eval_values, "ranx": ranx_values,
+    "cwl-eval": cwl_eval_values,
+}
+
+
+# The names of their measures --------------------------------------------------------------------
+
+def trec_eval_names():
+    pytrec_eval = peer("pytrec_eval")
+    return set(pytrec_eval.supported_measures).union(*pytrec_eval.supported_nicknames.values())
+
+
+def ranx_names():
+    metrics = peer("ranx.metrics")
+    of_evaluate = set(re.findall('metric == "(.+?)"', inspect.getsource(metrics.metric_switch)))
+    functions = {metrics.metric_switch(name).__name__ for name in of_evaluate}
+    return of_evaluate | set(metrics.__all__) - functions - {"get_hit_lists"}
+
+
+NAMES = {
+    "ir_measures": lambda: {
+        name for name, cls in peer("ir_measures").measures.registry.items()
+        if not hasattr(cls, "measure_class")  # of skgraded.ir_measures
+    },
+    "trec_eval": trec_eval_names, "ranx": ranx_names, "cwl-eval": lambda: set(cwl_eval_classes()),
+}
+PARAMETERS = {  # what follows the name of a measure
+    "ir_measures": r"[@(].*", "trec_eval": r"_[\d.]+$", "ranx": r"(@|\.|-l)\d+$",
+    "cwl-eval": r"\(.*",
+}
+
+
+def measure_of(tool, name):
+    return re.sub(PARAMETERS[tool], "", name)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_table_has_all_measures_and_no_others(tool):
+    listed = {measure_of(tool, name) for row in TOOLS[tool] for name in row.theirs.split()}
+    names = NAMES[tool]()
+    missing = [name for name in names if not any(fnmatchcase(name, row) for row in listed)]
+    unknown = [row for row in listed if not any(fnmatchcase(name, row) for name in names)]
+    assert not missing and not unknown
+
+
+# Values here ------------------------------------------------------------------------------------
+
+def with_options(text, data):
+    """The expression of a text of the table, and the data that it is computed from."""
+    expression, _, options = text.partition(" with ")
+    for option in filter(None, options.split(" and ")):
+        data = OPTIONS[option](data)
+    return expression, data
+
+
+def values_here(expression, data):
+    """Evaluate an expression of the table, such as "`AP@5` · min(R, 5) / R", for each query."""
+    def per_query(rows):
+        return np.array([rows[data.qid == query].sum() for query in data.qrels])
+
+    symbols = {
+        "R": per_query(data.grades > 0), "N": per_query(data.grades == 0),
+        "n": per_query(data.scores > -np.inf), "M": np.nanmax(data.grades),
+        "D": lambda k: (1 / np.log2(np.arange(2, k + 2))).sum(),
+        "min": np.minimum, "max": np.maximum, "log": np.log, "where": np.where, "nan": np.nan,
+    }
+    measures = list(dict.fromkeys(re.findall("`(.+?)`", expression)))
+    if measures:
+        evaluation = sg.evaluate(
+            data.grades, data.scores, qid=data.qid, measures=measures,
+            unjudged_documents="irrelevant",
+        )
+        assert evaluation.query_ids.tolist() == list(data.qrels)
+        assert list(evaluation.per_query) == measures
+        symbols["values"] = evaluation.per_query
+    source = re.sub("`(.+?)`", r'values["\1"]', expression).replace("·", "*")
+    return defined(dict(zip(data.qrels, eval(source, symbols), strict=True)))
+
+
+def defined(values):
+    return {query: value for query, value in values.items() if not np.isnan(value)}
+
+
+@pytest.mark.parametrize(("tool", "row"), COMPARED)
+def test_each_row_gives_the_values_of_the_tool(tool, row, data):
+    expression, used = with_options(row.here, data)
+    ours = values_here(expression, used)
+    for name in row.theirs.split():
+        theirs = defined(VALUES[tool](name, used))
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=row.tolerance), name
+
+
+def test_judged_only_of_ir_measures_drops_unjudged_documents(data):
+    ir_measures = peer("ir_measures")
+    dropped = joined(data.qrels, data.run, "drop")
+    n_compared = 0
+    for row in TOOLS["ir_measures"]:
+        for name in row.theirs.split() if row.here else []:
+            measure = ir_measures.parse_measure(name)
+            if "judged_only" in measure.SUPPORTED_PARAMS:
+                measure = measure(judged_only=True)
+                if ir_measures.pytrec_eval.supports(measure):
+                    ours = values_here(row.here.partition(" with ")[0], dropped)
+                    assert ours == pytest.approx(ir_measures_values(str(measure), data)), name
+                    n_compared += 1
+    assert n_compared > 20
 
 
 def test_the_random_queries_hold_the_hard_cases(data):
-    grades, scores, _ = data[2]
-    assert np.isnan(grades).sum() > 100 and np.isinf(scores).sum() > 100
-    assert 0 < is_relevant(np.nan_to_num(grades), 2).sum() < is_relevant(grades, None).sum()
-    assert len(join_run(*data[:2]).y_true) == len(grades)
+    assert np.isnan(data.grades).sum() > 100 and np.isinf(data.scores).sum() > 100
+    assert 0 < (data.grades >= 2).sum() < (data.grades > 0).sum()

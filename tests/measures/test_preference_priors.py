@@ -52,5 +52,5 @@ def test_a_coherent_prior_of_one_half_is_the_number():
 
 @pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan, None, "half"])
 def test_a_callable_prior_out_of_range_is_refused(bad):
-    with pytest.raises(ValueError, match=r"prior\('A', 'B'\) is"):
+    with pytest.raises(ValueError, match=r"prior\('A', 'B'\) returned"):
         edrc_score([("A", "B")], [("C", "A")], items=["A", "B"], prior=lambda v, w: bad)

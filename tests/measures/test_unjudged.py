@@ -40,7 +40,7 @@ def test_other_measures_refuse_them(name):
     if name in ACCEPTING:
         assert np.isfinite(measure([1, nan, 0], [1, 2, 3]))
     else:
-        with pytest.raises(ValueError, match="y_true must not be NaN: row 1 is nan"):
+        with pytest.raises(ValueError, match="y_true must not contain NaN; got nan for row 1"):
             measure([1, nan, 0], [1, 2, 3])
 
 

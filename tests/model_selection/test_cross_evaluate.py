@@ -129,7 +129,7 @@ def test_a_splitter_that_tears_queries_is_refused(ranking):
     X, y, qid = ranking
     test, train = np.split(qid, [-(-len(y) // 5)])
     torn = len(np.intersect1d(test, train))
-    with pytest.raises(ValueError, match=rf"cv splits {torn} queries in fold 0.*GroupKFold"):
+    with pytest.raises(ValueError, match=rf"Fold 0 of cv splits {torn} queries.*GroupKFold"):
         sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=KFold(5))
 
 
@@ -210,7 +210,7 @@ def test_a_query_whose_fold_failed_once_has_the_mean_of_its_other_tests(ranking)
             return super().fit(X, y)
 
     given = {"qid": qid, "measures": "ap"}
-    with pytest.warns(FitFailedWarning, match="1 of 8 folds failed, and their 10 queries got nan"):
+    with pytest.warns(FitFailedWarning, match="1 of 8 folds .* 10 queries have the value nan"):
         cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **given)
     once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **given).per_query["AP"]
     twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given).per_query["AP"]
@@ -264,7 +264,7 @@ def test_group_sizes_serve_as_queries_of_consecutive_rows():
 
 def test_without_queries_there_is_one_clear_error(ranking):
     X, y, _ = ranking
-    with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
+    with pytest.raises(ValueError, match="query of each row is required: pass qid or group"):
         sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y)
 
 
@@ -290,9 +290,9 @@ def test_splits_may_be_given_as_a_list(ranking):
 @pytest.mark.parametrize(
     ("grade", "measures", "message"),
     [
-        (np.nan, "ap", r"^y must be finite: row 3 is nan"),
-        (-1, "ap", r"^y must hold grades ≥ 0: row 3 is -1"),
-        (9, "ndcng(max_grade=4)", r"max_grade is 4, but y_true has 9 in row 3"),
+        (np.nan, "ap", r"^y must be finite; got nan for row 3"),
+        (-1, "ap", r"^y must contain only grades ≥ 0; got -1 for row 3"),
+        (9, "ndcng(max_grade=4)", r"max_grade is 4, but y_true contains grade 9 in row 3"),
     ],
 )
 def test_bad_grades_are_refused_before_any_fit(ranking, grade, measures, message):
@@ -402,7 +402,7 @@ def test_weights_count_in_means_and_reach_a_fit_that_asks_for_them(ranking, of_r
 
 def test_bad_weights_are_refused_before_any_fit(ranking):
     X, y, qid = ranking
-    with pytest.raises(ValueError, match="sample_weight must be finite and ≥ 0: row 1 is -1"):
+    with pytest.raises(ValueError, match="sample_weight must be finite and ≥ 0; got -1 for row 1"):
         sg.cross_evaluate(NeverFitted(), X, y, qid=qid, sample_weight=-np.arange(len(y)))
 
 
@@ -434,7 +434,7 @@ class FailsWhere(Ridge):
 HOW = {
     "fit": "RuntimeError: no fit",
     "predict": "RuntimeError: no prediction",
-    "nan": r"ValueError: The ranker predicts nan for row \d+ of X",
+    "nan": r"ValueError: Predictions must not contain NaN; got nan for row \d+ of X",
 }
 
 
@@ -450,7 +450,7 @@ def test_a_failing_fold_gets_the_error_score_and_says_so(ranking, of_ridge, how,
     X, y, qid = ranking
     ranker = failing_in_fold_1(X, y, qid, how)
     n = np.count_nonzero(of_ridge.fold == 1)
-    message = rf"1 of 4 folds failed, and their {n} queries got {error_score}. Fold 1: {HOW[how]}"
+    message = rf"1 of 4 .* {n} queries have the value {error_score}. Error in fold 1: {HOW[how]}"
     with pytest.warns(FitFailedWarning, match=message):
         cv = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4, error_score=error_score)
     for name, values in of_ridge.per_query.items():
@@ -471,7 +471,7 @@ def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
     ranker = failing_in_fold_1(X, y, qid, "predict")
     with pytest.raises(RuntimeError, match="no prediction"):
         sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
-    with pytest.raises(ValueError, match="All 5 folds failed. Fold 0: AssertionError: bad input"):
+    with pytest.raises(ValueError, match="Error in fold 0: AssertionError: bad input"):
         sg.cross_evaluate(NeverFitted(), X, y, qid=qid, error_score=0)
 
 

@@ -432,12 +432,12 @@ def test_what_does_not_go_with_it_is_named(name, fit_params):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (LGBMRanker(boosting_type="dart"), "'dart' changes them in later rounds"),
-        (LGBMRanker(boosting="dart"), "'dart' changes them in later rounds"),
-        (XGBRanker(booster="dart"), "'dart' changes them in later rounds"),
-        (XGBRegressor(booster="gblinear"), "'gblinear' changes them in later rounds"),
+        (LGBMRanker(boosting_type="dart"), "'dart', which modifies the trees of earlier"),
+        (LGBMRanker(boosting="dart"), "'dart', which modifies the trees of earlier"),
+        (XGBRanker(booster="dart"), "'dart', which modifies the trees of earlier"),
+        (XGBRegressor(booster="gblinear"), "'gblinear', which modifies the trees of earlier"),
         (XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=3)]),
-         "leave EarlyStopping out of the callbacks"),
+         "Remove EarlyStopping from the callbacks"),
     ],
 )
 def test_boosters_that_change_first_rounds_later_or_stop_by_themselves_are_refused(
@@ -524,7 +524,7 @@ def test_catboost_takes_sparse_rows_with_64_bit_indices(early_stopping):
 
 @pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor()])
 def test_other_estimators_are_refused(estimator):
-    with pytest.raises(TypeError, match="from the packages catboost, lightgbm.* and"):
+    with pytest.raises(TypeError, match="from catboost, lightgbm.* or"):
         stopped(estimator)
 
 
@@ -534,9 +534,9 @@ def test_other_estimators_are_refused(estimator):
         ({"validation_fraction": 0}, "validation_fraction must be a finite number > 0 and < 1"),
         ({"validation_fraction": 1.0}, "validation_fraction must be .* < 1; got 1.0"),
         ({"validation_fraction": "0.1"}, "validation_fraction must be .* < 1; got '0.1'"),
-        ({"validation_fraction": 0.999}, "validation_fraction=0.999 of 50 queries leaves none"),
+        ({"validation_fraction": 0.999}, "validation_fraction=0.999 holds out all 50 queries"),
         ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1"),
-        ({"n_iter_no_change": 2.5}, "n_iter_no_change must be a whole number"),
+        ({"n_iter_no_change": 2.5}, "n_iter_no_change must be an integer"),
         ({"measure": "nonsense"}, "Unknown measure"),
     ],
 )
@@ -548,7 +548,7 @@ def test_bad_settings_are_named_before_any_fit(seen, setting, message):
 
 def test_one_query_cannot_be_parted():
     X, y, _ = data()
-    with pytest.raises(ValueError, match="holds out whole queries, but there is only one"):
+    with pytest.raises(ValueError, match="requires at least two queries; got one"):
         stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, qid=np.zeros(len(y)))
 
 
@@ -562,16 +562,16 @@ def test_two_queries_are_one_each_side(seen):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"eval_y": None}, "needs eval_X, eval_y, eval_qid: eval_y is missing"),
-        ({"eval_X": None, "eval_qid": None}, "eval_X and eval_qid are missing"),
-        ({"eval_qid": None}, "eval_qid is missing"),
+        ({"eval_y": None}, "requires eval_X, eval_y, eval_qid: also pass eval_y"),
+        ({"eval_X": None, "eval_qid": None}, "also pass eval_X and eval_qid"),
+        ({"eval_qid": None}, "also pass eval_qid"),
         ({"eval_y": np.zeros(3)}, "eval_y has 3 rows, but eval_X has"),
         ({"eval_qid": np.zeros(3)}, "qid has 3 rows, but eval_X has"),
         ({"eval_sample_weight": np.zeros(3)}, "sample_weight has 3 rows, but eval_X h"),
         ({"eval_X": np.zeros((3, 2)), "eval_y": [0, 1, 0], "eval_qid": [90] * 3},
          "eval_X has 2 features, but QueryRanker is expecting 4"),
-        ({"qid": None, "group": [1]}, "With eval_X, pass the queries as qid"),
-        ({"init_score": np.zeros(1)}, "init_score has values for the rows of X only"),
+        ({"qid": None, "group": [1]}, "If eval_X is passed, pass the queries as qid"),
+        ({"init_score": np.zeros(1)}, "init_score contains values only for the rows of X"),
     ],
 )
 def test_a_bad_validation_set_is_named_before_any_fit(seen, change, message):
@@ -589,7 +589,7 @@ def days(qid):
 
 @pytest.mark.parametrize(
     ("ids", "shown"),
-    [(np.array, "7,"), (lambda qid: [f"query {one}" for one in qid], "'query 7',"),
+    [(np.array, "7:"), (lambda qid: [f"query {one}" for one in qid], "'query 7':"),
      (days, ".*'2024-01-08T")],
     ids=["numbers", "text", "dates"],
 )
@@ -597,14 +597,14 @@ def test_a_query_in_training_and_validation_is_named(ids, shown):
     X, y, given = two_sets()
     given["eval_qid"][3] = 7
     given |= {name: ids(given[name]) for name in ("qid", "eval_qid")}
-    with pytest.raises(ValueError, match=f"1 of the 16 queries of eval_X, such as {shown}"):
+    with pytest.raises(ValueError, match=f"1 of the 16 queries in eval_X, such as {shown}"):
         stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, **given)
 
 
 @pytest.mark.parametrize("argument", ["eval_X", "eval_y", "eval_qid", "eval_sample_weight"])
 def test_a_validation_set_without_early_stopping_is_refused(argument):
     X, y, qid = data()
-    with pytest.raises(ValueError, match=f"{argument} is only for early stopping: omit it, or set"):
+    with pytest.raises(ValueError, match=f"{argument} requires early stopping: omit the"):
         sg.QueryRanker(ESTIMATORS["LGBMRanker"]).fit(X, y, qid=qid, **{argument: X})
 
 
@@ -622,7 +622,7 @@ def test_a_measure_undefined_for_all_held_out_is_refused_before_any_fit(seen, me
 def test_a_grade_above_the_scale_of_the_measure_is_refused_before_any_fit(seen):
     X, y, given = two_sets()
     given["eval_y"][0] = 9
-    with pytest.raises(ValueError, match="max_grade is 4, but y_true has 9 in row 0"):
+    with pytest.raises(ValueError, match="max_grade is 4, but y_true contains grade 9 in row 0"):
         stopping(LGBM_RECORDER, measure="err(max_grade=4)").fit(X, y, **given)
     assert seen.training == []
 
@@ -636,9 +636,9 @@ def test_queries_without_weight_are_nothing_to_stop_on(seen):
     X, y, qid = data()
     held = stopping(LGBM_RECORDER)
     only = np.array(list(dict.fromkeys(qid.tolist())))[np.random.RandomState(0).permutation(50)[0]]
-    with pytest.raises(ValueError, match="sample_weight is 0 in all training rows"):
+    with pytest.raises(ValueError, match="must be positive in at least one training row"):
         held.fit(X, y, qid=qid, sample_weight=(qid == only).astype(float))
-    with pytest.raises(ValueError, match="sample_weight is 0 in all validation rows"):
+    with pytest.raises(ValueError, match="must be positive in at least one validation row"):
         held.set_params(validation_fraction=0.01)
         held.fit(X, y, qid=qid, sample_weight=(qid != only).astype(float))
     assert seen.training == []
@@ -647,7 +647,7 @@ def test_queries_without_weight_are_nothing_to_stop_on(seen):
 def test_fractional_grades_to_stop_on_are_refused_where_those_to_train_on_are():
     X, y, given = two_sets()
     given["eval_y"] = given["eval_y"] + 0.5
-    with pytest.raises(ValueError, match=r"eval_y has the grade \d.5 in row 0"):
+    with pytest.raises(ValueError, match=r"Grades in eval_y .* got \d.5 in row 0"):
         stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, **given)
 
 
@@ -733,7 +733,7 @@ def test_an_eval_X_without_an_index_is_told_so():
     frame = pd.DataFrame(X)
     ranker = sg.QueryRanker(LGBMRanker(verbose=-1), qid=pd.Series(qid), early_stopping=True)
     train = qid < 8
-    with pytest.raises(ValueError, match="no row index"):
+    with pytest.raises(ValueError, match="no row labels"):
         ranker.fit(frame[train], y[train], eval_X=X[~train], eval_y=y[~train])
 
 

@@ -193,16 +193,16 @@ def test_a_curve_as_a_frame_and_as_a_text():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (dict(train_sizes=[0.0, 0.5]), r"fractions in \(0, 1\] of the queries.*got 0.0"),
-        (dict(train_sizes=[0.5, 10]), r"fractions in \(0, 1\] of the queries.*got 10.0"),
+        (dict(train_sizes=[0.0, 0.5]), r"fractions of the queries in \(0, 1\].*got 0.0"),
+        (dict(train_sizes=[0.5, 10]), r"fractions of the queries in \(0, 1\].*got 10.0"),
         (dict(train_sizes=[np.nan]), r"got nan"),
         (dict(train_sizes=[0, 5]), r"numbers of queries from 1 to 12.*got 0"),
         (dict(train_sizes=[13]), r"numbers of queries from 1 to 12.*got 13"),
-        (dict(train_sizes=[]), r"train_sizes must be a list of numbers; got \[\]"),
-        (dict(train_sizes=0.5), r"train_sizes must be a list of numbers; got 0.5"),
-        (dict(train_sizes=[True]), r"train_sizes must be a list of numbers"),
-        (dict(cv=KFold(2)), r"cv splits 24 queries in fold 0"),
-        (dict(qid=None), r"learning_curve needs the query of each row: give qid or group"),
+        (dict(train_sizes=[]), r"train_sizes must be a non-empty list of numbers; got \[\]"),
+        (dict(train_sizes=0.5), r"train_sizes must be a non-empty list of numbers; got 0.5"),
+        (dict(train_sizes=[True]), r"train_sizes must be a non-empty list of numbers"),
+        (dict(cv=KFold(2)), r"Fold 0 of cv splits 24 queries"),
+        (dict(qid=None), r"pass qid or group to learning_curve"),
         (dict(measures="ndcng(max_grade=1)"), r"max_grade is 1"),
         (dict(measures=[]), r"measures is empty"),
     ],
@@ -217,5 +217,5 @@ def test_a_bad_curve_is_refused_before_any_fit(given, message):
 def test_a_query_that_is_a_date_is_shown_as_one():
     X, y, qid = toy_data()
     dates = np.datetime64("2024-01-01", "ns") + qid * np.timedelta64(1, "D")
-    with pytest.raises(ValueError, match=f"in fold 0, such as .*'{dates[0]}'"):
+    with pytest.raises(ValueError, match=f"Fold 0 .*, such as .*'{dates[0]}'"):
         learning_curve(NeverFitted(), X, y, qid=dates, cv=ShuffleSplit(2, random_state=0))

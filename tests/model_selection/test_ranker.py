@@ -153,7 +153,7 @@ def test_other_arguments_of_fit_are_passed_on():
 
 def test_weights_for_an_estimator_that_takes_none_are_refused():
     X, y, qid = toy_data()
-    with pytest.raises(ValueError, match="KNeighborsRegressor.fit accepts no sample_weight"):
+    with pytest.raises(ValueError, match="not supported by KNeighborsRegressor.fit"):
         sg.QueryRanker(KNeighborsRegressor()).fit(X, y, qid=qid, sample_weight=np.ones(len(X)))
 
 
@@ -213,19 +213,19 @@ def test_no_qid_is_refused_and_the_three_ways_named():
 def test_two_qids_are_refused():
     X, y, qid = toy_data()
     ranker = sg.QueryRanker(lambdarank(), qid=1)
-    with pytest.raises(ValueError, match="more than once: qid=1 to the constructor"):
+    with pytest.raises(ValueError, match="only once; got qid=1 in the constructor"):
         ranker.fit(X, y, qid=qid)
     ranker.fit(X, y)
-    with pytest.raises(ValueError, match="more than once"):
+    with pytest.raises(ValueError, match="passed only once"):
         ranker.score(X, y, qid=qid)
-    with pytest.raises(ValueError, match="more than once"):
+    with pytest.raises(ValueError, match="passed only once"):
         sg.QueryRanker(lambdarank()).fit(X, y, qid=qid, group=[10] * 24)
 
 
 def test_a_fractional_grade_for_a_ranker_of_whole_grades_names_the_regressors():
     X, y, qid = toy_data()
     y[7] = 2.5
-    with pytest.raises(ValueError, match="grade 2.5 in row 7") as error:
+    with pytest.raises(ValueError, match="got 2.5 in row 7") as error:
         sg.QueryRanker(lambdarank()).fit(X, y, qid=qid)
     assert "QueryRanker(LGBMRegressor())" in str(error.value)
     assert "QueryRanker(HistGradientBoostingRegressor())" in str(error.value)
@@ -247,7 +247,7 @@ def test_the_objective_goes_by_all_names_that_lightgbm_knows(given, is_whole):
     y[7] = 2.5
     ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **given))
     if is_whole:
-        with pytest.raises(ValueError, match="2.5 in row 7, but LGBMRanker accepts only whole"):
+        with pytest.raises(ValueError, match="integers for LGBMRanker; got 2.5 in row 7"):
             ranker.fit(X, y, qid=qid)
     else:
         with warnings.catch_warnings():
@@ -259,19 +259,19 @@ def test_the_objective_goes_by_all_names_that_lightgbm_knows(given, is_whole):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(y=np.full(240, -1.0)), "y must hold grades ≥ 0: row 0 is -1"),
-        (dict(y=np.full(240, np.nan)), "y must be finite: row 0 is nan"),
+        (dict(y=np.full(240, -1.0)), "y must contain only grades ≥ 0; got -1 for row 0"),
+        (dict(y=np.full(240, np.nan)), "y must be finite; got nan for row 0"),
         (dict(y=np.zeros((240, 1))), "y must be 1-D"),
         (dict(y=np.zeros(239)), "y has 239 rows, but X has 240"),
         (dict(qid=np.zeros(239)), "qid has 239 rows, but X has 240"),
         (dict(qid=[None] * 240), "qid is missing in row 0"),
         (dict(sample_weight=np.ones(7)), "sample_weight has 7 rows, but X has 240"),
-        (dict(sample_weight=1.0 - np.arange(240)), "sample_weight .* ≥ 0: row 2 is -1"),
-        (dict(sample_weight=[1, np.nan] * 120), "sample_weight must be finite .*: row 1 is nan"),
+        (dict(sample_weight=1.0 - np.arange(240)), "sample_weight .* ≥ 0; got -1 for row 2"),
+        (dict(sample_weight=[1, np.nan] * 120), "sample_weight must .*; got nan for row 1"),
         (dict(sample_weight=np.zeros(240)), "sample_weight is 0 in all rows"),
         (dict(init_score=np.ones(7)), "init_score has 7 rows, but X has 240"),
         (dict(X=np.zeros(240)), "X must be 2-D"),
-        (dict(qid=None, group=[100, 100]), "group sizes add up to 200 rows, but X has 240"),
+        (dict(qid=None, group=[100, 100]), "sizes in group add up to 200 rows, but X has 240"),
     ],
 )
 def test_bad_input_is_named(change, message):
@@ -293,7 +293,7 @@ def test_an_unknown_measure_is_refused_before_the_fit():
 )
 def test_what_is_neither_ranker_nor_regressor_is_refused(estimator):
     X, y, qid = toy_data()
-    with pytest.raises(TypeError, match="wraps a regressor, or a ranker whose fit method accepts"):
+    with pytest.raises(TypeError, match="must be a regressor, or a ranker whose fit method"):
         sg.QueryRanker(estimator).fit(X, y, qid=qid)
 
 
@@ -307,7 +307,7 @@ def test_what_is_no_estimator_is_refused(estimator):
 @pytest.mark.parametrize("qid", [[1, 2], 1.5, np.arange(240)])
 def test_a_constructor_qid_of_another_type_is_refused(qid):
     X, y, _ = toy_data()
-    with pytest.raises(TypeError, match="qid must be the name of a column"):
+    with pytest.raises(TypeError, match="qid must be the name .* of a column"):
         sg.QueryRanker(lambdarank(), qid=qid).fit(X, y)
 
 
@@ -341,7 +341,7 @@ def test_score_never_takes_a_feature_for_the_queries(kind):
     make = TABLES[kind]
     ranker = sg.QueryRanker(lambdarank(), qid=1).fit(make(X), y)
     without = make(X)[["age", "links", "words"]] if kind in FRAMES else make(X[:, FEATURES])
-    with pytest.raises(ValueError, match="score needs the queries, column"):
+    with pytest.raises(ValueError, match="query column .*, which score requires"):
         ranker.score(without, y)
 
 
@@ -550,7 +550,7 @@ def test_two_files_that_number_their_queries_alike_are_the_likely_cause(first):
     X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
     ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid + first)
     few = qid < 5
-    message = f"5 of the 5 queries to score.*number their queries from {first}, as separately"
+    message = f"5 of the 5 queries to score.*number their queries from {first}, as often in"
     with pytest.warns(sg.TornQueryWarning, match=message):
         ranker.score(X[few] + 1, y[few], qid=qid[few] + first)
     others = (qid >= 3) & (qid < 6)
@@ -585,5 +585,5 @@ def test_test_rows_with_the_grades_of_the_training_rows_warn_all_the_same(table)
 
 def test_grades_are_called_y_and_checked_before_anything_warns():
     ranker = sg.QueryRanker(Ridge()).fit([[1], [2], [3]], [0, 1, 2], qid=[1, 1, 1])
-    with pytest.raises(ValueError, match=r"^y must be finite: row 1 is nan"):
+    with pytest.raises(ValueError, match=r"^y must be finite; got nan for row 1"):
         ranker.score([[1], [2]], [0, np.nan], qid=[1, 1])

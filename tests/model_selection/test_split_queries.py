@@ -30,8 +30,8 @@ import skgraded as sg
 pd = pytest.importorskip("pandas")
 
 IN_PART = re.compile(
-    r"(\d+) of the (\d+) queries to (fit|score), such as (.+), are seen in part: "
-    r"qid has (\d+) of their rows that X lacks"
+    r"(\d+) of the (\d+) queries to (fit|score), such as (.+), are incomplete: "
+    r"X does not contain (\d+) of their rows in qid"
 )
 ALPHAS = {"estimator__alpha": [0.1, 1, 10, 100]}
 

@@ -80,8 +80,8 @@ def test_times_are_split_as_by_scikit_learn(settings, day_of):
 
 
 @pytest.mark.parametrize(("make", "error", "message"), [
-    (lambda: QueryKFold(3), TypeError, "qid is missing"),
-    (lambda: QueryTimeSeriesSplit(3, qid="query"), TypeError, "time is missing"),
+    (lambda: QueryKFold(3), TypeError, "qid is required"),
+    (lambda: QueryTimeSeriesSplit(3, qid="query"), TypeError, "time is required"),
     (lambda: QueryTimeSeriesSplit(3, time=[1], qid="query"), TypeError, "time must be the name"),
     (lambda: QueryKFold(1, "query"), ValueError, "n_splits"),
     (lambda: QueryTimeSeriesSplit(0, "day", "query"), ValueError, "n_splits"),
@@ -93,10 +93,10 @@ def test_bad_settings(make, error, message):
 
 
 @pytest.mark.parametrize(("splitter", "days", "message"), [
-    (QueryKFold(4, "query"), [1, 1, 2, 3], "n_splits=4 needs at least 4 queries; X has 3"),
+    (QueryKFold(4, "query"), [1, 1, 2, 3], "n_splits=4 requires at least 4 queries, but X con"),
     (QueryKFold(2, "queri"), [1, 1, 2, 3], "Did you mean 'query'"),
     (QueryTimeSeriesSplit(2, "dai", "query"), [1, 1, 2, 3], "time is the column 'dai'"),
-    (QueryTimeSeriesSplit(2, "day", "query"), [1, 1, 1, 2], "3 different times; X has 2"),
+    (QueryTimeSeriesSplit(2, "day", "query"), [1, 1, 1, 2], "3 distinct times, but X contains 2"),
     (QueryTimeSeriesSplit(2, "day", "query"), [1, 2, 3, 3], r"Query 7 .* 1 and 2 \(row 1 of X\)"),
     (QueryTimeSeriesSplit(2, "day", "query"), [1, 1, None, 3], "time is missing in row 2"),
     (QueryTimeSeriesSplit(2, "day", "query"), ["a", "a", None, "b"], "time is missing in row 2"),

@@ -325,7 +325,7 @@ def test_feature_selection_without_routing_is_refused_and_says_why(selector, sou
         setting.scorer = sg.make_ranking_scorer(MEASURE, qid=at)
     else:
         setting = Setting("lightgbm", source)
-    reasons = "no names|no row index|looks like a feature|no feature"
+    reasons = "no names|no row labels|looks like a feature|no feature"
     with pytest.raises(ValueError, match=reasons) as refusal:
         selectors(setting)[selector].fit(setting.X, setting.y)
     assert "metadata routing" in str(refusal.value)

@@ -189,14 +189,14 @@ def test_a_search_over_days_needs_no_routing():
 @pytest.mark.parametrize(
     ("splitter", "error", "message"),
     [
-        (KFold(4), ValueError, r"early_stopping splits \d+ queries in fold 0, such as .*Query"),
+        (KFold(4), ValueError, r"of early_stopping splits \d+ queries, such as .*Query"),
         (LAST_DAYS_BY_POSITION.split, TypeError, "must be True, False or a splitter"),
         (QueryKFold, TypeError, "early_stopping must be True, False or a splitter"),
         ("auto", TypeError, "early_stopping must be True, False or a splitter.*got 'auto'"),
         (0.1, TypeError, "got 0.1"),
-        (PredefinedSplit([-1] * 1000), ValueError, "no training rows or no validation rows"),
+        (PredefinedSplit([-1] * 1000), ValueError, "must contain both training and"),
         (QueryTimeSeriesSplit(4, time="dya", qid="query_id"), ValueError, "the column 'dya'"),
-        (QueryTimeSeriesSplit(9, time="words", qid="query_id"), ValueError, "n_splits=9 needs"),
+        (QueryTimeSeriesSplit(9, time="words", qid="query_id"), ValueError, "n_splits=9 requires"),
     ],
 )
 def test_bad_splitters_are_refused(splitter, error, message):
@@ -210,7 +210,7 @@ def test_bad_splitters_are_refused(splitter, error, message):
 def test_a_splitter_and_eval_X_are_refused_together():
     X, y, _, _ = data()
     frame = TABLES["pandas"](X)
-    with pytest.raises(ValueError, match="come from both eval_X and early_stopping"):
+    with pytest.raises(ValueError, match="eval_X cannot be combined with early_stopping"):
         stopping(LAST_DAYS).fit(frame, y, eval_X=frame, eval_y=y)
 
 
@@ -255,7 +255,7 @@ def test_the_column_of_the_ranker_takes_precedence_over_that_of_the_splitter():
     ranker = sg.QueryRanker(Ridge(), qid="query_id")
     report = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(5, qid="words"))  # whole days
     assert sorted(report.query_ids.tolist()) == sorted(set(qid.tolist()))
-    with pytest.raises(ValueError, match="needs the query of each row: give qid or group"):
+    with pytest.raises(ValueError, match="query of each row is required: pass qid or group"):
         sg.cross_evaluate(Ridge(), frame, y, cv=GroupKFold(3))
 
 

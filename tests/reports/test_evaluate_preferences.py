@@ -135,7 +135,7 @@ def test_a_user_without_a_known_pair_is_undefined(undefined):
 
 def test_a_user_whose_preferences_all_contradict_each_other_is_undefined():
     pairs, users = [*PAIRS, ("a", "c")], [*USERS, "bob"]
-    with pytest.warns(UserWarning, match="Left out as unknown") as caught:
+    with pytest.warns(UserWarning, match="Left out contradictory pairs") as caught:
         ev = sg.evaluate_preferences(pairs, GOOD, qid=users, measures=ALL, cycles="unknown")
     assert caught[0].filename == __file__
     assert ev.n_undefined == {"EDRC": 1, "PairAccuracy": 1, "KendallTau": 1}
@@ -178,22 +178,22 @@ def test_every_report_accepts_it():
 # Bad input ---------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("change", "error", "message"), [
-    ({"measures": "ndcg"}, ValueError, "NDCG cannot measure preferences: measures must be edrc"),
-    ({"measures": "edrc(prior=0.3)"}, ValueError, "pass discount and prior as arguments"),
+    ({"measures": "ndcg"}, ValueError, "must be edrc, .*; got NDCG"),
+    ({"measures": "edrc(prior=0.3)"}, ValueError, "Pass 'discount' and 'prior' as arguments"),
     ({"measures": []}, ValueError, "measures is empty"),
-    ({"qid": None}, ValueError, "qid is missing"),
+    ({"qid": None}, ValueError, "qid is required"),
     ({"qid": USERS[:2]}, ValueError, "qid has 2 rows, but true_pairs has 3"),
     ({"prior": 2}, ValueError, "prior must be a number in"),
     ({"discount": "square"}, ValueError, "discount must be one of"),
     ({"cycles": "ignore"}, ValueError, "cycles must be one of"),
     ({"items": "recommended"}, TypeError, '"judged" or "predicted"; got .recommended.'),
-    ({"items": {"ann": ["a"]}}, ValueError, "items lacks 1 of the 2 queries"),
+    ({"items": {"ann": ["a"]}}, ValueError, r"items .*\(1 of 2 queries"),
     ({"sample_weight": [1, 2]}, ValueError, "sample_weight has 2 rows, but qid has 3"),
-    ({"sample_weight": [1, 2, -1]}, ValueError, "sample_weight must be finite and ≥ 0: row 2"),
+    ({"sample_weight": [1, 2, -1]}, ValueError, "sample_weight must .*; got -1 for row 2"),
     ({"sample_weight": [0, 0, 0]}, ValueError, "sample_weight is 0 in all rows"),
-    ({"predicted_pairs": [("a", "b")]}, TypeError, "predicted_pairs must, with qid, be a mapping"),
-    ({"predicted_pairs": {"ann": []}}, ValueError, "predicted_pairs lacks 1 of the 2 queries"),
-    ({"true_pairs": [*PAIRS[:2], ("c", "c")]}, ValueError, "row 2 prefers 'c' to itself"),
+    ({"predicted_pairs": [("a", "b")]}, TypeError, "predicted_pairs must map each query"),
+    ({"predicted_pairs": {"ann": []}}, ValueError, r"predicted_pairs .*\(1 of 2 q"),
+    ({"true_pairs": [*PAIRS[:2], ("c", "c")]}, ValueError, "row 2 contains 'c' twice"),
 ])
 def test_bad_input_is_refused(change, error, message):
     arguments = {"true_pairs": PAIRS, "predicted_pairs": GOOD, "qid": USERS} | change

@@ -5,6 +5,7 @@ import functools
 import json
 import operator
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -42,6 +43,11 @@ def weighted():
     return evaluation(values, undefined=undefined, weights=np.array([0.5, 1, 2, 0]))
 
 
+def partly_judged():
+    shares = np.array([0.5, 1, np.nan, 0])
+    return replace(weighted(), judged={"Judged@10": shares, "Judged@5": shares})
+
+
 @pytest.fixture(scope="module")
 def reports():
     three = systems(["a", "b", "c"], 6)
@@ -50,9 +56,13 @@ def reports():
     summaries = sg.Summaries.of(three)
     return {
         "Evaluation": weighted(),
+        "Evaluation with unjudged documents": partly_judged(),
         "CrossEvaluation": crossed(),
         "Comparison": sg.compare(three, baseline="b", rng=0, n_resamples=100),
         "Comparison of weights": sg.compare({"a": weighted(), "b": weighted()}, test=None),
+        "Comparison with unjudged documents": sg.compare(
+            {"a": partly_judged(), "b": partly_judged()}, test=None
+        ),
         "SegmentComparison": sg.compare(mixed, by=["x", "y", "y"] * 2, rng=0, n_resamples=100),
         "Summary": sg.Summary.of(weighted()),
         "Summaries": summaries,
@@ -61,8 +71,9 @@ def reports():
 
 
 NAMES = [
-    "Evaluation", "CrossEvaluation", "Comparison", "Comparison of weights", "SegmentComparison",
-    "Summary", "Summaries", "SummaryComparison",
+    "Evaluation", "Evaluation with unjudged documents", "CrossEvaluation", "Comparison",
+    "Comparison of weights", "Comparison with unjudged documents", "SegmentComparison", "Summary",
+    "Summaries", "SummaryComparison",
 ]
 
 
@@ -92,7 +103,7 @@ def read(kind, written):
     try:
         return kind.from_json(json.dumps(written))
     except ValueError as error:
-        of_any = "The text is not JSON: it contains an integer of 401 digits"
+        of_any = "Cannot read the text as JSON: an integer has 401 digits"
         assert str(error).startswith((f"The JSON of the {kind.__name__} ", of_any)), error
         assert "\n" not in str(error) and len(str(error)) < 1000
         return None
@@ -151,17 +162,17 @@ def test_any_field_that_lacks_is_another_or_has_more_is_an_error_or_means_what_i
 def test_text_that_was_cut_is_no_report(reports, name):
     text = reports[name].to_json()
     for end in np.linspace(1, len(text) - 1, 20).astype(int).tolist():
-        with pytest.raises(ValueError, match="is not JSON: |is not a report"):
+        with pytest.raises(ValueError, match="^Cannot read the text as JSON: "):
             type(reports[name]).from_json(text[:end])
 
 
 @pytest.mark.parametrize("content, message", [
-    (b"", "is not JSON"),
-    (b"\xff\xfe", "is not JSON: 'utf-8' codec"),
-    (b"[" * 200_000, "is not a report that to_json wrote: it is nested too deeply"),
-    (b"[1]", "report.json is not a report that to_json wrote: it has no 'kind'"),
+    (b"", "Cannot read the file .*report.json as JSON"),
+    (b"\xff\xfe", "as JSON: 'utf-8' codec"),
+    (b"[" * 200_000, "as JSON: it is nested too deeply"),
+    (b"[1]", "must contain 'kind', but the file .*report.json does not"),
     (b'{"kind": "Evaluation", "a": NaN}', "it contains NaN, which is not valid JSON"),
-    (b'{"kind": "Evaluation", "format": "2"}', "has the format '2'"),
+    (b'{"kind": "Evaluation", "format": "2"}', "its format is '2', but .* reads only format 1"),
     (b'{"kind": ["Evaluation"], "format": 1}', r"kind 'Evaluation'; got \['Evaluation'\]"),
     (b'{"kind": "Comparison", "format": 1}', "kind 'Evaluation'; got 'Comparison'"),
 ])
@@ -173,11 +184,11 @@ def test_files_that_are_no_reports(content, message, tmp_path):
 
 
 @pytest.mark.parametrize("dtype, message", [
-    ("<U2000000000", "query_ids['dtype'] is '<U2000000000', which is not a dtype of ids"),
-    ("<U2", "query_ids['dtype'] is '<U2', which is not a dtype of ids"),
-    ("|i1", "query_ids contains values that do not fit its dtype, '|i1'"),
-    ("i4,i4", "query_ids['dtype'] is 'i4,i4', which is not a dtype of ids"),
-    ("no dtype", "query_ids['dtype'] is 'no dtype', which is not a dtype of ids"),
+    ("<U2000000000", "query_ids requires a boolean, numeric, time or object dtype; got"),
+    ("<U2", "query_ids requires a boolean, numeric, time or object dtype; got '<U2'"),
+    ("|i1", "The values of query_ids do not match the dtype '|i1'"),
+    ("i4,i4", "query_ids requires a boolean, numeric, time or object dtype; got 'i4,i4'"),
+    ("no dtype", "query_ids requires a boolean, numeric, time or object dtype; got 'no dtype'"),
 ])
 def test_ids_that_are_not_of_their_dtype_are_refused(reports, dtype, message):
     written = json.loads(reports["Evaluation"].to_json())
@@ -187,14 +198,14 @@ def test_ids_that_are_not_of_their_dtype_are_refused(reports, dtype, message):
 
 
 SUMMARY_CHANGES = [
-    ("n_queries", -1, "n_queries must be a whole number ≥ 0; got -1"),
-    ("n_queries", 2, r"tallies\['AP'\] has 2 values, .* 3 with the lowest .* n_queries is 2"),
-    ("n_queries", 1, r"tallies\['AP'\] has 2 values, 0 undefined .* n_queries is 1"),
+    ("n_queries", -1, "n_queries must be an integer ≥ 0; got -1"),
+    ("n_queries", 2, r"n_queries must be at least 3, .* tallies\['AP'\]; got 2"),
+    ("n_queries", 1, r"n_queries must be at least .* tallies\['AP'\]; got 1"),
     ("tallies", {}, "tallies must contain at least one measure"),
     ("tallies.AP.n_undefined", -1, r"tallies\['AP'\]: n_undefined must be ≥ 0; got -1"),
-    ("tallies.AP.n_undefined", 5, "5 undefined queries"),
-    ("tallies.AP.at", 1, r"tallies\['AP'\] was computed with different measures"),
-    ("tallies.AP.at", 2, r"tallies\['AP'\]: worst contains a query without a finite value"),
+    ("tallies.AP.n_undefined", 5, "n_queries must be at least 8"),
+    ("tallies.AP.at", 1, r"Measures in tallies\['AP'\] must match the keys"),
+    ("tallies.AP.at", 2, r"tallies\['AP'\]: The list 'worst' must contain a finite value"),
     ("tallies.AP.counts.1001", 1, r"\['counts'\] must be integers from -1000 to 1000; got '1001'"),
     ("tallies.AP.counts.0500", 1, r"\['counts'\] must be integers from -1000 to 1000; got '0500'"),
     ("tallies.AP.counts.7", -1, "counts must add up to 2 values; got 1"),
@@ -205,12 +216,12 @@ SUMMARY_CHANGES = [
     ("tallies.AP.moments.n", 4, "counts must add up to 4 values; got 2"),
     ("tallies.AP.moments.highest", "inf", "must describe 2 finite values"),
     ("tallies.AP.moments.w", "-3", "must describe 2 finite values with positive weights"),
-    ("tallies.AP.moments.w", "1/0", "must be a fraction such as '3/4'; got '1/0'"),
+    ("tallies.AP.moments.w", "1/0", "must be a fraction, such as '3/4'; got '1/0'"),
     ("tallies.AP.moments.w", "1e999999999", "must be a fraction"),
     ("tallies.AP.moments", [1, 2], "must be an object"),
-    ("tallies.AP.worst.values.0", [0.3], r"tallies\['AP'\] was computed with different measures"),
-    ("tallies.AP.worst.values.0", [None, 1], "a query without a finite value"),
-    ("tallies.AP.worst.values.0", [0.9, 1], "worst must be sorted by value"),
+    ("tallies.AP.worst.values.0", [0.3], r"Measures in tallies\['AP'\] must match the keys"),
+    ("tallies.AP.worst.values.0", [None, 1], "'worst' must contain a finite value"),
+    ("tallies.AP.worst.values.0", [0.9, 1], "'worst' must be sorted by value"),
     ("tallies.AP.worst.query_ids.values", ["q0"], "has 1 queries, but 3 rows of values"),
 ]
 
@@ -218,7 +229,7 @@ SUMMARY_CHANGES = [
 CHANGES = [
     *(("Summary", *change) for change in SUMMARY_CHANGES),
     ("Evaluation", "query_ids.values.1", "q0", "query_ids contains 'q0' more than once"),
-    ("Evaluation", "query_ids", ..., "lacks 'query_ids'"),
+    ("Evaluation", "query_ids", ..., "does not contain 'query_ids'"),
     ("Evaluation", "weights.2", -1, "weights contains -1 for query .*: weights must be finite"),
     ("Evaluation", "weights.2", None, "weights contains nan for query 'q2'"),
     ("Evaluation", "weights", [1, 1], "weights has 2 rows, but query_ids has 4"),
@@ -226,40 +237,40 @@ CHANGES = [
     ("Evaluation", "per_query.RR.2", "x", r"per_query\['RR'\]\[2\] must be a number"),
     ("Evaluation", "per_query", {}, "per_query must contain at least one measure"),
     ("Evaluation", "per_query", 7, "is invalid: per_query must be an object; got 7"),
-    ("Evaluation", "undefined", {"RR": []}, "undefined and per_query must have the same measures"),
+    ("Evaluation", "undefined", {"RR": []}, "undefined must have the same measures as per_query"),
     ("Evaluation", "undefined.RR", [True], r"undefined\['RR'\] has 1 rows, but query_ids has 4"),
     ("Evaluation", "undefined.RR.1", 0, r"undefined\['RR'\]\[1\] must be true or false; got 0"),
     ("CrossEvaluation", "fold", [0, 1], "fold has 2 rows"),
     ("CrossEvaluation", "fold.0", 4, "fold contains 4 for query .* from 0 to 3"),
     ("CrossEvaluation", "fit_time.0", -1, "fit_time contains -1 for fold 0: times must be ≥ 0"),
     ("CrossEvaluation", "errors", [None], "fit_time has 4 rows, but errors has 1"),
-    ("Comparison", "rows.p_value", ..., r"rows lacks 'p_value'"),
-    ("Comparison", "rows.mean", [0.5], "columns of rows have different lengths"),
+    ("Comparison", "rows.p_value", ..., "rows does not contain 'p_value'"),
+    ("Comparison", "rows.mean", [0.5], "Columns of rows must have equal lengths"),
     ("Comparison", "rows.p_value.0", 1.5, "must be from 0 to 1; got 1.5"),
-    ("Comparison", "rows.wins.0", -1, "must be a whole number ≥ 0; got -1"),
+    ("Comparison", "rows.wins.0", -1, "must be an integer ≥ 0; got -1"),
     ("Comparison", "rows.wins.0", 7, "wins, ties and losses of .* must add up to n_quer"),
-    ("Comparison", "rows.n_undefined.0", 0.5, "must be a whole number ≥ 0; got 0.5"),
+    ("Comparison", "rows.n_undefined.0", 0.5, "must be an integer ≥ 0; got 0.5"),
     ("Comparison", "rows.ci_method.0", "z", "ci_method of .*'z'.* must be one of"),
     ("Comparison", "query_values", None, "test='randomization' requires query_values"),
-    ("Comparison", "query_values.segment", [0] * 6, "must either both be None or both"),
-    ("Comparison", "rows.ci_low.0", 1e300, "at most ci_high; got 1e.300 and"),
-    ("Comparison", "rows.system.0", "d", r"rows\[0\] compares .*'d'.*, but must compare .*'a'"),
+    ("Comparison", "query_values.segment", [0] * 6, "segments .* must either both be None"),
+    ("Comparison", "rows.ci_low.0", 1e300, "not exceed ci_high; got 1e.300 and"),
+    ("Comparison", "rows.system.0", "d", r"rows\[0\] must compare .*'a'.*; got .*'d'"),
     ("Comparison", "query_values.weights", [-1.0] * 6, "weights contains -1 for query 'q0'"),
     ("Comparison", "query_values.query_ids.values.3", "q2", "query_ids contains 'q2' more than"),
-    ("Comparison", "query_values.per_query.MuAP", [[0.5]], r"its shape is \(1, 1\)"),
-    ("Comparison", "n_queries", 7, "query_values must have the systems, measures"),
+    ("Comparison", "query_values.per_query.MuAP", [[0.5]], r"got shape \(1, 1\)"),
+    ("Comparison", "n_queries", 7, "query_values must match the systems"),
     ("Comparison", "level", 95, "level must be a finite number > 0 and < 1; got 95"),
     ("Comparison", "test", "z", "test must be one of .* or None; got 'z'"),
     ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or None"),
-    ("Comparison", "systems", ..., "lacks 'systems'"),
-    ("SegmentComparison", "rows.segment.0", 2, r"rows\['segment'\] contains 2; .* from 0 to 1"),
-    ("SegmentComparison", "gaps.segment.0", 0, r"gaps\[0\] compares"),
+    ("Comparison", "systems", ..., "does not contain 'systems'"),
+    ("SegmentComparison", "rows.segment.0", 2, r"rows\['segment'\] must be from 0 to 1; got 2"),
+    ("SegmentComparison", "gaps.segment.0", 0, r"gaps\[0\] must compare"),
     ("SegmentComparison", "gaps.n_queries.0", -1, "n_queries of .* ≥ 0; got -1"),
-    ("SegmentComparison", "gaps.other_n_queries.0", 7, "more queries than n_queries, which is 6"),
+    ("SegmentComparison", "gaps.other_n_queries.0", 7, "n_queries=6 is less than the number"),
     ("SummaryComparison", "systems", ["a"], r"at least two systems .* got systems \['a'\]"),
-    ("SummaryComparison", "n_queries", 5, "more queries than n_queries, which is 5"),
-    ("Summaries", "systems", {}, r"at least two systems; got \[\]"),
-    ("Summaries", "systems.a.n_queries", 7, r"systems\['b'\] has different measures than 'a', or "),
+    ("SummaryComparison", "n_queries", 5, "n_queries=5 is less than the number"),
+    ("Summaries", "systems", {}, r"At least two systems are required; got \[\]"),
+    ("Summaries", "systems.a.n_queries", 7, "number of queries, but 'b' and 'a' differ"),
 ]
 
 

@@ -228,14 +228,14 @@ TWO = systems(["a", "b"], 60)
 
 
 @pytest.mark.parametrize("evaluations, by, error, message", [
-    (TWO, BY[:-1], ValueError, "by has 59 segments, but there are 60 queries"),
-    (TWO, {"q0": "head"}, ValueError, "by has no segment for query 'q1'"),
-    (TWO, [None] * 60, ValueError, "by has no segment for query 'q0': it is None"),
-    (TWO, "head", TypeError, "by must be an array with the segment of each query"),
-    (sg.Summaries.of(TWO), BY, ValueError, "Summaries contain no per-query values: by must be"),
+    (TWO, BY[:-1], ValueError, "'by' contains 59 segments, but there are 60 queries"),
+    (TWO, {"q0": "head"}, ValueError, "'by' has no segment for query 'q1'"),
+    (TWO, [None] * 60, ValueError, "'by' has no segment for query 'q0': the value is None"),
+    (TWO, "head", TypeError, "'by' must be an array with one segment per query"),
+    (sg.Summaries.of(TWO), BY, ValueError, "'by' must be None if Summaries"),
     (systems(["a", "b"], 101), range(101), ValueError,
-     "by has 101 segments, such as 0 and 1, but at most 100"),
-    (of_values([], []), [], ValueError, "by has no segments because there are no queries"),
+     "'by' contains 101 segments, such as 0 and 1, but at most 100"),
+    (of_values([], []), [], ValueError, "'by' defines no segments, because there are no queries"),
 ])
 def test_bad_segments_are_refused(evaluations, by, error, message):
     with pytest.raises(error, match=message):

@@ -74,12 +74,12 @@ ONE = of_values([1.0])
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"evaluations": ONE}, "evaluations has 1 system: pass at least two"),
-    ({"evaluations": {}, "reference": ONE}, "evaluations has 0 systems: pass at"),
-    ({"evaluations": ONE, "reference": ONE}, "reference has 1 system: pass at le"),
+    ({"evaluations": ONE}, "systems in evaluations must be ≥ 2; got 1"),
+    ({"evaluations": {}, "reference": ONE}, "systems in evaluations must be ≥ 1; got 0"),
+    ({"evaluations": ONE, "reference": ONE}, "systems in reference must be ≥ 2; got 1"),
     ({"evaluations": ONE, "reference": 7}, "reference must be a mapping of names to Eval"),
     ({"evaluations": of_values([1, 0]), "reference": of_values([1], [1])},
-     "'a of reference' lacks 1 of the"),
+     "'a of reference' has no values for 1 of the"),
     ({"evaluations": of_values([1], [1]), "method": "z"}, "method must be"),
 ])
 def test_bad_input(arguments, message):

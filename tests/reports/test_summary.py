@@ -172,22 +172,22 @@ def test_a_summary_without_queries():
 
 
 BAD = {
-    "n_queries is 1[.]": lambda s: sg.Summary(1, s.tallies),
+    "n_queries must be at least": lambda s: sg.Summary(1, s.tallies),
     "tallies must contain at least one measure": lambda s: sg.Summary(20, {}),
-    "with different measures": lambda s: sg.Summary(20, dict(list(s.tallies.items())[1:])),
+    "must match the keys of tallies": lambda s: sg.Summary(20, dict(list(s.tallies.items())[1:])),
     "counts must add up to 20 values; got 0": lambda s: dataclasses.replace(
         s.tallies["NDCNG@10"], counts=np.zeros(2001, dtype=int)
     ),
     "merge received no parts": lambda s: sg.Summary.merge([]),
-    "part 1 is a int": lambda s: sg.Summary.merge([s, 1]),
-    "part 0 has NDCNG@10, .*, part 1 has AP": lambda s: sg.Summary.merge(
+    "Part 1 passed to merge must be a Summary object; got int": lambda s: sg.Summary.merge([s, 1]),
+    "part 0 has NDCNG@10, .*, and part 1 has AP": lambda s: sg.Summary.merge(
         [s, sg.Summary.of(evaluation({"AP": [1.0]}))]
     ),
-    "requires an Evaluation, returned by evaluate; got dict": lambda s: sg.Summary.of({}),
+    "requires an Evaluation; got dict": lambda s: sg.Summary.of({}),
     "q must be a finite number ≥ 0 and ≤ 1; got 2": lambda s: s.quantile(2),
     "n must be at most 100": lambda s: s.worst(101),
     "n must be at least 1": lambda s: s.worst(0),
-    "measure is RR, but the evaluated measures are": lambda s: s.worst(1, "rr"),
+    "measure must be one of the evaluated measures .*; got RR": lambda s: s.worst(1, "rr"),
     "level must be": lambda s: s.confidence_interval(1),
     "kind 'Summary'; got 'Evaluation'": lambda s: sg.Summary.from_json(make().to_json()),
 }

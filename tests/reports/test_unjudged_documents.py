@@ -1,5 +1,7 @@
 """evaluate and join_run with documents that nobody judged."""
 
+import pickle
+from dataclasses import replace
 from math import inf, nan
 
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import pytest
 from queries import random_queries
 from registry import FEW, rebuilt
+from small_reports import assert_same_report
 
 import skgraded as sg
 from skgraded.datasets import join_run
@@ -74,7 +77,7 @@ def test_measures_that_accept_nan_receive_all_rows(queries, rule):
 
 def test_without_a_rule_the_error_names_the_choices(queries):
     with pytest.raises(ValueError, match=(
-        "y_true must not be NaN: row .*unjudged_documents='irrelevant' .*'drop' .*"
+        "y_true must not contain NaN; .*unjudged_documents='irrelevant' .*'drop' .*"
         "accept NaN: Bpref, EDRC, Judged, RBPResidual"
     )):
         evaluate(queries)
@@ -83,7 +86,7 @@ def test_without_a_rule_the_error_names_the_choices(queries):
 
 
 def test_rows_of_errors_are_those_of_the_input():
-    with pytest.raises(ValueError, match=r"max_grade is 2, but y_true has 3 in row 3"):
+    with pytest.raises(ValueError, match=r"max_grade is 2, but y_true contains grade 3 in row 3"):
         sg.evaluate(
             [nan, 0, nan, 3], [4, 3, 2, 1], qid=[0, 0, 1, 1], measures="NERR(max_grade=2)",
             unjudged_documents="drop",
@@ -151,3 +154,172 @@ class TestJoinRun:
     def test_an_unknown_rule_is_refused(self):
         with pytest.raises(ValueError, match="unjudged_documents must be"):
             join_run(self.QRELS, self.RUN, unjudged_documents="skip")
+
+
+class TestJudgedShares:
+    """Evaluations of rows with unjudged documents record which share is judged."""
+
+    SETTINGS = {"measures": ["ndcg@5", "ap"], "unjudged_documents": "drop"}  # noqa: RUF012
+
+    def test_the_cut_off_is_that_of_the_first_measure_or_10(self, queries):
+        for measures, name in (
+            ("ndcg@5", "Judged@5"), ("bpref", "Judged@10"), ("ndcg@mean", "Judged@10"),
+            (["ap", "ndcg@5"], "Judged@10"), ("judged@3", "Judged@3"),
+        ):
+            evaluation = evaluate(queries, measures=measures, unjudged_documents="irrelevant")
+            expected = sg.measure(name).per_query(
+                queries.y_true, queries.y_score, qid=queries.qid
+            )
+            assert list(evaluation.judged) == [name] and 0 < expected.mean() < 1
+            np.testing.assert_array_equal(evaluation.judged[name], expected)
+
+    def test_there_is_none_if_every_document_is_judged(self, queries):
+        filled = np.nan_to_num(queries.y_true)
+        evaluation = sg.evaluate(filled, queries.y_score, qid=queries.qid, **self.SETTINGS)
+        assert evaluation.judged is None
+        comparison = sg.compare({"a": evaluation, "b": evaluation}, rng=0)
+        assert comparison.judged is None and comparison.leaderboard().judged == {}
+        assert "Judged" not in comparison.to_html() + evaluation.to_html()
+
+    def test_shares_stay_with_their_queries(self, queries):
+        whole = evaluate(queries, **self.SETTINGS)
+        some = [4, 0, 17]
+        np.testing.assert_array_equal(
+            whole.take(some).judged["Judged@5"], whole.judged["Judged@5"][some]
+        )
+        (standardized, _) = sg.standardize({"a": whole, "b": whole}).values()
+        np.testing.assert_array_equal(standardized.judged["Judged@5"], whole.judged["Judged@5"])
+        assert_same_report(pickle.loads(pickle.dumps(whole)), whole)
+        assert_same_report(sg.Evaluation.from_json(whole.to_json()), whole)
+
+    def test_concat_is_the_evaluation_of_all_rows(self, queries):
+        halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
+        joined, whole = sg.Evaluation.concat(halves), evaluate(queries, **self.SETTINGS)
+        order = np.argsort(joined.query_ids), np.argsort(whole.query_ids)
+        assert_same_report(joined.take(order[0]), whole.take(order[1]))
+        # Every document of a part is judged.
+        judged = sg.evaluate([1, 0], [2, 1], group=[2], **self.SETTINGS)
+        judged = replace(judged, query_ids=["new"])
+        shares = sg.Evaluation.concat([judged, whole]).judged["Judged@5"]
+        assert shares.tolist() == [1, *whole.judged["Judged@5"]]
+        # Shares with different cut-offs are not concatenated.
+        other = evaluate(queries, queries.qid % 2 == 1, **self.SETTINGS | {"measures": MIXED})
+        assert sg.Evaluation.concat([halves[0], other]).judged is None
+
+    @pytest.mark.parametrize("judged, problem", [
+        ({"Judged@5": [1.5, 0]}, r"judged\['Judged@5'\] contains 1.5 for query 'a': shares must be "
+         "from 0 to 1"),
+        ({"Judged@5": [0, -0.1]}, "contains -0.1 for query 'b'"),
+        ({"Judged@5": [1]}, "judged.*1"),
+        ([1, 0], "judged must be a dict"),
+    ])
+    def test_shares_are_checked(self, judged, problem):
+        values = {"AP": [1, 0]}
+        with pytest.raises((ValueError, TypeError), match=problem):
+            sg.Evaluation(["a", "b"], values, {"AP": [False, False]}, judged=judged)
+
+    def test_the_page_of_one_system_contains_the_mean(self, queries):
+        weights = 1.0 + queries.qid % 3
+        evaluation = evaluate(queries, sample_weight=weights, **self.SETTINGS)
+        mean = np.average(evaluation.judged["Judged@5"], weights=evaluation.weights)
+        lead = f"60 queries, 2 measures, Judged@5 {mean:.4f}; queries are weighted."
+        assert lead in evaluation.to_html() and lead in evaluation._repr_html_()
+
+
+MIXED = ["ap", "ndcg@5"]
+
+
+class TestCompare:
+    """Systems of which one retrieves documents that nobody judged."""
+
+    GROUP = [4] * 12  # noqa: RUF012
+    POOLED = [2, 0, 1, 0] * 12  # noqa: RUF012
+    NEW = [2, nan, nan, 0] * 12  # noqa: RUF012
+
+    def systems(self, measures="ndcg@2", unjudged_documents="irrelevant", new=NEW):
+        rng, settings = np.random.default_rng(0), {"group": self.GROUP, "measures": measures}
+        return {
+            name: sg.evaluate(
+                grades, rng.random(48), unjudged_documents=unjudged_documents, **settings
+            )
+            for name, grades in {"new": new, "pooled": self.POOLED}.items()
+        }
+
+    def compare(self, **settings):
+        with pytest.warns(UserWarning, match="Judged@"):
+            return sg.compare(self.systems(**settings), rng=0)
+
+    @pytest.mark.parametrize("rule", ["irrelevant", "drop"])
+    def test_rows_are_those_of_grades_without_nan(self, rule):
+        rows = self.compare(unjudged_documents=rule).to_frame()
+        new, scores = np.array(self.NEW), np.random.default_rng(0).random(48)
+        query = np.arange(48) // 4
+        kept = np.isfinite(new) if rule == "drop" else slice(None)
+        systems = self.systems(new=self.POOLED)
+        systems["new"] = sg.evaluate(
+            np.nan_to_num(new)[kept], scores[kept], qid=query[kept], measures="ndcg@2"
+        )
+        pd.testing.assert_frame_equal(rows, sg.compare(systems, rng=0).to_frame())
+
+    def test_the_leaderboard_has_a_column(self):
+        systems = self.systems()
+        share = systems["new"].judged["Judged@2"].mean()
+        assert 0 < share < 0.9 and systems["pooled"].judged is None
+        board = self.compare().leaderboard()
+        shares = dict(zip(board.systems, board.judged["Judged@2"], strict=True))
+        assert shares == {"new": share, "pooled": 1}
+        frame = board.to_frame()
+        assert frame.columns.tolist() == ["system", "NDCG@2", "Judged@2"]
+        assert dict(zip(frame["system"], frame["Judged@2"], strict=True)) == shares
+        heading, *rows, _ = str(board).splitlines()
+        assert heading.split()[-1] == "Judged@2"
+        assert {line.split()[-1] for line in rows} == {f"{share:.4f}", "1.0000"}
+        assert "Judged@2" in board.to_markdown() and "1.0000" in board.to_latex()
+
+    def test_a_difference_is_reported_everywhere(self):
+        share = self.systems()["new"].judged["Judged@2"].mean()
+        gap = (
+            f"Judged@2 is 1.000 for pooled but {share:.3f} for new: judgments favour the systems "
+            "whose documents were selected for judging."
+        )
+        comparison = self.compare()
+        assert comparison.sentences()[-1] == gap
+        assert comparison.leaderboard().verdict.endswith(f". {gap}")
+        for text in (comparison.to_html(), comparison._repr_html_()):
+            assert "judgments favour the systems" in text
+            assert text.count(">Judged@2<") == 1 and f"{share:.3f}" in text
+
+    def test_a_small_difference_is_not(self, recwarn):
+        new = [*self.POOLED[:46], nan, nan]
+        comparison = sg.compare(self.systems(new=new), rng=0)
+        assert not recwarn and 0.9 < comparison.judged["Judged@2"][0] < 1
+        assert not any("Judged" in sentence for sentence in comparison.sentences())
+        assert "Judged" not in comparison.leaderboard().verdict
+        assert ">Judged@2<" in comparison.to_html()
+
+    def test_a_difference_of_a_tenth_is_small(self, recwarn):
+        base = sg.Evaluation(["a"], {"AP": [1]}, {"AP": [False]})
+        systems = {str(s): replace(base, judged={"Judged@10": [s]}) for s in (0.4, 0.3)}
+        sg.compare(systems, test=None)
+        assert not recwarn
+
+    def test_a_measured_share_is_shown_once(self):
+        board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
+        assert board.measures == ["NDCG@2", "Judged@2"] and board.judged == {}
+        assert "judgments favour" in board.verdict
+
+    def test_segments_keep_one_column_for_all_queries(self):
+        with pytest.warns(UserWarning, match="Judged@2"):
+            comparison = sg.compare(self.systems(), rng=0, by=["x", "y"] * 6)
+        columns = comparison.leaderboard().to_frame().columns.tolist()
+        assert columns == ["system", "NDCG@2 in x", "NDCG@2 in y", "Judged@2"]
+
+    def test_what_was_written_is_read(self):
+        comparison = self.compare()
+        for again in (
+            pickle.loads(pickle.dumps(comparison)), sg.Comparison.from_json(comparison.to_json())
+        ):
+            assert_same_report(again, comparison)
+        for shares in ([1, 2], [1]):
+            with pytest.raises(ValueError, match="judged"):
+                replace(comparison, judged={"Judged@2": np.array(shares)})

@@ -152,8 +152,8 @@ def test_intervals_say_what_they_are_pickle_and_are_those_of_t_unasked():
     ({"level": 0}, ValueError, "level must"),
     ({"method": "bca"}, ValueError, r"method must be one of \['bootstrap', 't'\]; got 'bca'"),
     ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100; got 99"),
-    ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be a whole number"),
-    ({"rng": "seed"}, TypeError, "rng must be None, a whole number ≥ 0 or a numpy.random"),
+    ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be an integer"),
+    ({"rng": "seed"}, TypeError, "rng must be None, an integer ≥ 0 or a numpy.random"),
     ({"rng": -1}, TypeError, "rng must"),
 ])
 def test_bad_settings_are_refused(kwargs, error, message):

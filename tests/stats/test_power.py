@@ -31,8 +31,8 @@ def test_two_queries_do_not_reach_a_high_level_with_a_large_effect():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"effect_size": 0}, "effect_size is 0, which 10,000,000 queries cannot detect"),
-    ({"effect_size": 1e-9}, "effect_size is 1e-09, which"),
+    ({"effect_size": 0}, "effect_size is too small to detect with 10,000,000 queries; got 0"),
+    ({"effect_size": 1e-9}, "with 10,000,000 queries; got 1e-09"),
     ({"effect_size": float("nan")}, "effect_size must"),
     ({"effect_size": 1, "power": 1}, "power must be a finite number > 0 and < 1; got 1"),
     ({"effect_size": 1, "level": 0}, "level must be a finite number > 0 and < 1; got 0"),

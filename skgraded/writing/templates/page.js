@@ -1,8 +1,8 @@
 "use strict";
 (() => {
-  // With more systems, the table of queries shows two systems at a time.
+  // If there are more systems than this, the table of queries shows two systems at a time.
   const ALL_SYSTEMS = matchMedia("(max-width: 44rem)").matches ? 2 : 5;
-  const ROWS_AT_ONCE = 200;  // rows per batch
+  const ROWS_AT_ONCE = 200;  // table rows drawn per batch
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
@@ -33,7 +33,7 @@
   }
 
   function addButton(head, sort) {
-    const label = head.querySelector(".label") ?? head;  // without the axis below it
+    const label = head.querySelector(".label") ?? head;  // excludes the axis below the label
     const button = element("button", { type: "button" });
     button.append(element("span", {}, label.textContent));
     label.replaceChildren(button);
@@ -53,7 +53,7 @@
     return value === "" ? null : Number(value);
   }
 
-  // A link to a folded section opens it, and paper shows all sections.
+  // Open a collapsed section when a link leads to it, and open all sections for printing.
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", () => {
       const section = byId(link.hash.slice(1)).closest("details");
@@ -70,7 +70,7 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
-      if (head.classList.contains("drawn")) return;  // a picture of other columns
+      if (head.classList.contains("drawn")) return;  // charts repeat other columns
       const name = (head.querySelector(".label") ?? head).textContent;
       addButton(head, (ascending) => {
         const rows = [...body.rows];
@@ -94,7 +94,7 @@
   };
   const lowered = data.ids.map((id) => id.toLowerCase());
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
-  let timer = null, finish = () => {};  // of rows that are still to be drawn
+  let timer = null, finish = () => {};  // draw the remaining rows
 
   function shown(value, column) {
     if (isMissing(value)) return "nan";
@@ -245,7 +245,7 @@
     return made;
   }
 
-  // Round numbers that span low to high.
+  // Return round numbers that span low to high.
   function ticks(low, high) {
     const power = 10 ** Math.floor(Math.log10((high - low) / 5));
     const step = power * [1, 2, 5, 10].find((unit) => (high - low) / (power * unit) <= 5.0001);

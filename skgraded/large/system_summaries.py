@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Differences:
-    """Summary of per-query differences: second system minus first system.
+    """Summary of the per-query differences between two systems: second minus first.
 
-    It includes the queries with values for both systems and a positive weight.
+    The summary includes only queries with values for both systems and a positive weight.
     """
 
     moments: Moments
@@ -87,7 +87,7 @@ class Differences:
         )
 
     def p_value(self) -> float:
-        """Return the two-sided p-value of the paired t-test, equal to the result of `p_values`."""
+        """Return the two-sided p-value of the paired t-test, as computed by `p_values`."""
         n = self.moments.n
         if n < 2 or self.ties == n:
             return 1.0 if n else math.nan
@@ -104,7 +104,7 @@ def _read_pairs(written, name):
     differences = {}
     for i, triple in enumerate(list_of(Form(list, lambda value, _: value)).read(written, name)):
         if not isinstance(triple, list) or len(triple) != 3:
-            raise ValueError(f"{name}[{i}] must contain two systems and their differences.")
+            raise ValueError(f"Element {name}[{i}] must contain two systems and their differences.")
         pair = tuple(TEXT.read(system, f"{name}[{i}]") for system in triple[:2])
         if pair in differences:
             raise ValueError(f"{name} contains {pair} more than once.")
@@ -126,10 +126,10 @@ PAIRS = Form(
 
 @dataclass(frozen=True, repr=False)
 class Summaries(Mergeable):
-    """Summaries of several systems on the same queries and of their pairwise differences.
+    """Summaries of several systems on the same queries, and of their pairwise differences.
 
-    Returned by `Summaries.of` and, if `y_score` names several columns, by the functions that
-    return a `Summary`. `compare` accepts Summaries instead of Evaluations.
+    Summaries are returned by `Summaries.of`. If `y_score` names several columns, functions that
+    otherwise return a `Summary` return Summaries. `compare` accepts Summaries and Evaluations.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class Summaries(Mergeable):
     >>> summaries = sg.evaluate_batches([day], "grade", ["bm25", "lgbm"], "query", measures="rr")
     >>> summaries.systems["lgbm"]
     Summary(3 queries: RR=1.0000)
-    >>> sg.compare(summaries, baseline="bm25", test="t")
+    >>> sg.compare(summaries, baseline="bm25")
     Comparison(3 queries: lgbm - bm25, RR: +0.3333, p=0.184)
     """
 
@@ -159,23 +159,23 @@ class Summaries(Mergeable):
     def __post_init__(self) -> None:
         names = list(self.systems)
         if len(names) < 2:
-            raise ValueError(f"systems must contain at least two systems; got {names}.")
+            raise ValueError(f"At least two systems are required; got {names}.")
         if list(self.differences) != list(combinations(names, 2)):
             raise ValueError(
-                f"differences must contain each pair of {names}; got {list(self.differences)}."
+                f"The differences must cover all pairs of {names}; got {list(self.differences)}."
             )
         for name, summary in self.systems.items():
             if summary.n_queries != self.n_queries or list(summary.tallies) != self.measures:
                 raise ValueError(
-                    f"systems[{name!r}] has different measures than {names[0]!r}, or a different "
-                    "number of queries."
+                    "All systems must have the same measures and the same number of queries, but "
+                    f"{name!r} and {names[0]!r} differ."
                 )
         for pair, by_measure in self.differences.items():
             n = max((summary.moments.n for summary in by_measure.values()), default=0)
             if list(by_measure) != self.measures or n > self.n_queries:
                 raise ValueError(
-                    f"differences of {pair} must have the measures {self.measures} and at most "
-                    f"{self.n_queries} queries; got {list(by_measure)} and {n}."
+                    f"The differences for {pair} must contain the measures {self.measures} and at "
+                    f"most {self.n_queries} queries; got {list(by_measure)} and {n} queries."
                 )
 
     @classmethod
@@ -195,9 +195,10 @@ class Summaries(Mergeable):
 
     def _merged_with(self, other, i):
         if list(self.systems) != list(other.systems):
+            first, later = ", ".join(self.systems), ", ".join(other.systems)
             raise ValueError(
-                f"Parts of merge must have the same systems: part 0 has {', '.join(self.systems)}, "
-                f"part {i} has {', '.join(other.systems)}."
+                f"All parts passed to merge must have the same systems: part 0 has {first}, and "
+                f"part {i} has {later}."
             )
         systems = {
             name: Summary.merge([summary, other.systems[name]])
@@ -210,7 +211,7 @@ class Summaries(Mergeable):
 
     @property
     def n_queries(self) -> int:
-        """Number of queries, including those without a value or weight."""
+        """Number of queries, including those without a value or with weight 0."""
         return next(iter(self.systems.values())).n_queries
 
     @property
@@ -219,23 +220,59 @@ class Summaries(Mergeable):
         return list(next(iter(self.systems.values())).tallies)
 
     def between(self, baseline: str, system: str) -> dict[str, Differences]:
-        """Return the differences `system` minus `baseline` for each measure."""
+        """Return the summarized differences `system` minus `baseline`, keyed by measure."""
         if (baseline, system) in self.differences:
             return self.differences[baseline, system]
         return {name: -reverse for name, reverse in self.differences[system, baseline].items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate means and intervals, one row per system and measure.
+        """Tabulate means and intervals, with one row per system and measure.
 
         The pandas.DataFrame has the column ``system`` and the columns of `Summary.to_frame`.
         """
         return tables.frame([
             {"system": name, **row}
-            for name, summary in self.systems.items() for row in summary._summary_rows()
+            for name, summary in self.systems.items() for row in summary.rows()
         ])
 
+    def compared(self, settings: Settings, baseline: str | None = None) -> Comparison:
+        """Compare the systems using the sums of their differences and validated settings."""
+        if settings.test not in ("t", None):
+            raise ValueError(
+                f"test={settings.test!r} requires per-query values, but Summaries contain only "
+                "sums: use test='t' or test=None."
+            )
+        all_moments = (
+            differences.moments for by_measure in self.differences.values()
+            for differences in by_measure.values()
+        )
+        unequal = next((m for m in all_moments if m.n and m.lightest < m.heaviest), None)
+        if settings.test is not None and unequal is not None:
+            lightest, heaviest = f"{unequal.lightest:g}", f"{unequal.heaviest:g}"
+            raise ValueError(
+                f"The tests weight all queries equally, but the weights range from {lightest} to "
+                f"{heaviest}. Pass test=None to get weighted means and intervals without tests, or "
+                "evaluate without sample_weight."
+            )
+        systems, measures = list(self.systems), self.measures
+        cases = cases_of(systems, measures, baseline)
+        return Comparison(
+            systems=systems, measures=measures, baseline=baseline, seed=None,
+            rows=compared_rows(SumSamples(self, cases), systems, settings),
+            test=settings.test, correction=settings.correction, level=settings.level,
+            n_resamples=settings.n_resamples, n_queries=self.n_queries,
+            is_weighted=unequal is not None,
+            system_means={
+                measure: np.array([
+                    [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]
+                    for summary in self.systems.values()
+                ])
+                for measure in measures
+            },
+        )
+
     def _page(self, title=None):
-        return compare_sums(self, Settings(None, None, LEVEL, FEWEST, 0))._page(title)
+        return self.compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
 
     def __repr__(self) -> str:
         systems = "; ".join(
@@ -246,7 +283,7 @@ class Summaries(Mergeable):
 
 
 class SumSamples:
-    """Source of paired samples computed from exact sums."""
+    """Paired samples computed from exact sums."""
 
     def __init__(self, summaries: Summaries, cases: Sequence[Case]) -> None:
         self.cases = cases
@@ -261,7 +298,7 @@ class SumSamples:
         return [differences.sample() for differences in self._differences]
 
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Test each case with the paired t-test, the only test that can be computed from sums."""
+        """Return p-values of the paired t-test, the only test that can be computed from sums."""
         return np.array([differences.p_value() for differences in self._differences])
 
 
@@ -277,41 +314,3 @@ def _paired(evaluations):
         }, first.weights
     values = pair_evaluations(evaluations).values
     return values.per_query, values.weights
-
-
-def compare_sums(
-    summaries: Summaries, settings: Settings, baseline: str | None = None
-) -> Comparison:
-    """Compare systems using the sums of their differences; the settings are already checked."""
-    if settings.test not in ("t", None):
-        raise ValueError(
-            f"test={settings.test!r} requires per-query values, but Summaries contain only sums: "
-            "use test='t' or test=None."
-        )
-    all_moments = (
-        differences.moments for by_measure in summaries.differences.values()
-        for differences in by_measure.values()
-    )
-    unequal = next((m for m in all_moments if m.n and m.lightest < m.heaviest), None)
-    if settings.test is not None and unequal is not None:
-        raise ValueError(
-            "The tests weight all queries equally, but the weights range from "
-            f"{unequal.lightest:g} to {unequal.heaviest:g}. Use test=None, which returns "
-            "weighted means and intervals, or evaluate without sample_weight."
-        )
-    systems, measures = list(summaries.systems), summaries.measures
-    cases = cases_of(systems, measures, baseline)
-    return Comparison(
-        systems=systems, measures=measures, baseline=baseline, seed=None,
-        rows=compared_rows(SumSamples(summaries, cases), systems, settings),
-        test=settings.test, correction=settings.correction, level=settings.level,
-        n_resamples=settings.n_resamples, n_queries=summaries.n_queries,
-        is_weighted=unequal is not None,
-        mean_intervals={
-            measure: np.array([
-                summary.confidence_interval(settings.level)[measure]
-                for summary in summaries.systems.values()
-            ])
-            for measure in measures
-        },
-    )

@@ -32,7 +32,8 @@ def assert_same(found, expected):
 def test_a_comparison_is_that_of_the_values(baseline, correction):
     evaluations = systems(["a", "b", "c"], 60)
     settings = {"test": "t", "baseline": baseline, "correction": correction}
-    found = sg.compare(sg.Summaries.of(evaluations), **settings)
+    found = sg.compare(sg.Summaries.of(evaluations), **settings | {"test": "auto"})
+    assert found.test == "t"
     assert_same(found.to_frame(), expected_of(evaluations, **settings))
     by_values = sg.compare(evaluations, rng=0, **settings)
     said = [sentence.split(" (")[0] for sentence in by_values.sentences()]
@@ -119,20 +120,22 @@ def test_json_tables_and_pages():
 
 
 BAD = {
-    "test='randomization' requires per-query values": lambda s: sg.compare(s),
+    "test='randomization' requires per-query values": lambda s: sg.compare(
+        s, test="randomization"
+    ),
     "baseline must be one of the systems .*; got 'x'": lambda s: sg.compare(
         s, baseline="x", test="t"
     ),
     "correction must be one of": lambda s: sg.compare(s, correction="none", test="t"),
     "merge received no parts": lambda s: sg.Summaries.merge([]),
-    "part 1 is a Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
-    "must have the same systems: part 0 has a, b, part 1 has a, c": lambda s: sg.Summaries.merge(
+    "must be a Summaries object; got Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
+    "have the same systems: part 0 has a, b, and part 1 has a, c": lambda s: sg.Summaries.merge(
         [s, sg.Summaries.of(systems(["a", "c"], 5))]
     ),
-    "'other_score' \\(y_score\\) is NaN in row 3": lambda s: by_batches(
+    "'other_score' \\(y_score\\) contains NaN in row 3": lambda s: by_batches(
         [two_systems().assign(other_score=lambda f: f["other_score"].mask(f.index == 3))]
     ),
-    "a list of two or more names": lambda s: by_batches([two_systems()], y_score=["score"]),
+    "a list of several distinct names": lambda s: by_batches([two_systems()], y_score=["score"]),
     "must be the name of a column; got int": lambda s: by_batches([two_systems()], y_score=[1, 2]),
 }
 

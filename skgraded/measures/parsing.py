@@ -10,10 +10,10 @@ from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure
 
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-# trec_eval measures that have no equivalent here, and the reason.
+# trec_eval measures without an equivalent in skgraded, each with an explanation.
 _DIFFERENT = {
-    "map_cut_{k}": "trec_eval's {name} divides by the number R of relevant documents, and AP@{k} "
-    "by min(R, {k}). Use 'AP@{k}' for the latter, or 'map' without a cut-off.",
+    "map_cut_{k}": "trec_eval's {name} divides by the number R of relevant documents, but AP@{k} "
+    "divides by min(R, {k}). Use 'AP@{k}', or 'map' without a cut-off.",
 }
 
 
@@ -23,10 +23,10 @@ def measure(text: str | Measure) -> Measure:
     Parameters
     ----------
     text : str or Measure
-        ``Name(parameter=value,…)@k``. Values are Python literals or nan; ``@mean`` is the mean over
-        all cut-offs. Case and underscores in names are ignored. Aliases are also accepted, such as
-        ``map``, ``μAP`` and ``mrr``, and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10`` and
-        ``recip_rank``; the user guide lists all of them. A Measure is returned unchanged.
+        A string in the form ``Name(parameter=value,…)@k``. Values are Python literals or nan;
+        ``@mean`` is the mean over all cut-offs. Case and underscores in names are ignored. Aliases
+        such as ``map``, ``μAP``, ``mrr`` and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``
+        and ``recip_rank`` are listed in the user guide. A Measure is returned unchanged.
 
     Returns
     -------
@@ -35,8 +35,8 @@ def measure(text: str | Measure) -> Measure:
     Raises
     ------
     ValueError
-        If the string cannot be parsed, contains an unknown measure or parameter, or is trec_eval's
-        name of a measure that is defined differently here (``map_cut_10``).
+        If the string cannot be parsed, contains an unknown measure or parameter, or is the name of
+        a trec_eval measure that is defined differently here (``map_cut_10``).
 
     Examples
     --------
@@ -53,21 +53,21 @@ def measure(text: str | Measure) -> Measure:
     if isinstance(text, Measure):
         return text
     if not isinstance(text, str):
-        raise TypeError(f"A measure must be a Measure or a text such as 'ndcng@10'; got {text!r}.")
+        raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
     form = _FORM.fullmatch(text)
     if form is None:
-        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
+        raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
     cls, of_alias = _class_named(form[1])
     parameters: dict = {}
     for name, value in chain(_parameters_of(text, form, cls), of_alias.items()):
         if name in parameters:
             what = "two cut-offs" if name == "k" else f"{name} twice"
-            raise ValueError(f"The measure {text!r} has {what}.")
+            raise ValueError(f"Measure {text!r} contains {what}.")
         parameters[name] = value
     try:
         return cls(**parameters)
     except ValueError as error:
-        raise ValueError(f"Cannot read the measure {text!r}: {error}") from None
+        raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
 
 
 def _plain(name):
@@ -75,7 +75,7 @@ def _plain(name):
 
 
 def _class_named(name):
-    """Return the class with this name or alias, and the parameters that the alias sets."""
+    """Return the class for a name or alias, and the parameters that the alias sets."""
     known: dict = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
     known |= {_plain(alias): meaning for alias, meaning in ALIASES.items() if "{" not in alias}
     plain = _plain(name)
@@ -91,13 +91,13 @@ def _class_named(name):
             raise ValueError(f"Unknown measure {name!r}. {reason.format(name=name, **numbers)}")
     near = nearest(plain, known)
     hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
-    raise ValueError(f"Unknown measure {name!r}.{hint} Known: {', '.join(MEASURES)}.")
+    raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
 
 
 def _numbers_in(name, alias):
-    """Parse a name such as P_10 with the alias P_{k}; return its parameters, or None."""
+    """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
-    form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10, or P.10 as an option
+    form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10; trec_eval options use P.10
     if not parameter or form is None or _plain(form[1]) != _plain(stem):
         return None
     return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
@@ -111,19 +111,19 @@ def _parameters_of(text, form, cls):
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
-        raise ValueError(f"Cannot read the measure {text!r}: write Name(parameter=value)@k.")
+        raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
     known = {_plain(name): name for name in cls.fields}
     for keyword in call.keywords:
         name = known.get(_plain(keyword.arg or "**"))
         if name is None:
             raise ValueError(
-                f"{cls.__name__} has no parameter {keyword.arg!r}; it has "
+                f"Measure {cls.__name__} has no parameter {keyword.arg!r}; its parameters are "
                 f"{', '.join(known.values())}.{did_you_mean(keyword.arg, known.values())}"
             )
         yield name, _literal(text, keyword)
     if cut_off:
         if "k" not in known.values():
-            raise ValueError(f"{cls.__name__} has no cut-off k; got {text!r}.")
+            raise ValueError(f"Measure {cls.__name__} has no cut-off k; got {text!r}.")
         yield "k", int(cut_off) if cut_off.isascii() and cut_off.isdecimal() else cut_off.lower()
 
 
@@ -135,24 +135,22 @@ def _literal(text, keyword):
     except ValueError:
         shown = ast.unparse(keyword.value)
         raise ValueError(
-            f"Cannot read the measure {text!r}: {keyword.arg} must be a literal such as 2, "
-            f"'linear' or nan; got {shown}."
+            f"Cannot parse measure {text!r}: {keyword.arg} must be a literal such as 2, 'linear' "
+            f"or nan; got {shown}."
         ) from None
 
 
 def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Convert a measure, a string, or a list of these to a list of distinct measures."""
+    """Convert one or more measures or strings to a list of distinct measures."""
     if isinstance(measures, (str, Measure)):
         measures = [measures]
     if isinstance(measures, Mapping):
         raise TypeError(
-            "measures is a mapping, but only make_ranking_scorer accepts names of measures: pass "
-            "the list of its values."
+            "measures must not be a mapping: pass a list of measures. Only make_ranking_scorer "
+            "accepts mappings."
         )
     if not isinstance(measures, Iterable):
-        raise TypeError(
-            f"measures must be a measure, its text, or a list of them; got {measures!r}."
-        )
+        raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
     parsed = [measure(m) for m in measures]
     if not parsed:
         raise ValueError("measures is empty: pass at least one measure, such as 'ndcng@10'.")

@@ -1,0 +1,78 @@
+"""The ``judges`` command, which compares relevance judgments from several judges."""
+
+from argparse import Namespace
+from collections.abc import Callable
+
+import numpy as np
+
+from skgraded.cli._printing import WRITERS
+from skgraded.cli._systems import source_of, system_names
+from skgraded.datasets.join import join_judgments
+from skgraded.datasets.trec import read_qrels, read_run
+from skgraded.reports.comparing_judges import compare_judges
+from skgraded.reports.judges import JudgeComparison
+
+FILES = """\
+files:
+  HUMAN            qrels of the trusted judge: query iteration document grade
+  JUDGE [JUDGE ...]  qrels of the other judges, such as language models
+  --run RUN [RUN ...]  TREC runs: query Q0 document rank score name
+
+  Agreement is computed over documents that both judged. With two or more runs, the leaderboards
+  under both judges are compared over queries that both judged.
+
+examples:
+  skgraded judges human.txt gpt.txt llama.txt
+  skgraded judges human.txt gpt.txt --run bm25.run dense.run --format html --output x.html
+"""
+SHORT = ["judge", "n_shared", "exact", "kappa", "kappa_weighted", "alpha", "tau_b", "bias"]
+
+
+def compare_judge_files(args: Namespace, note: Callable[[str], None]) -> JudgeComparison:
+    """Compare judges whose judgments are in files; `note` is called with messages for the user."""
+    if len(args.files) < 2:
+        raise ValueError(f"Pass at least one judge's qrels after {args.files[0]}.")
+    runs = args.runs or []
+    if [*args.files, *runs].count("-") > 1:
+        raise ValueError("Standard input (-) can be used for only one of the files.")
+    if len(runs) == 1:
+        raise ValueError("Leaderboards require at least two runs after --run.")
+    qrels = {
+        name: read_qrels(source_of(path), progress=args.progress)
+        for path, name in system_names(args.files).items()
+    }
+    systems = {
+        name: read_run(source_of(path), progress=args.progress)
+        for path, name in system_names(runs).items()
+    }
+    rows = join_judgments(qrels, systems)
+    if systems:
+        n = len(np.unique(np.concatenate([run.query for run in systems.values()])))
+        n_joined = len(np.unique(rows.qid))
+        if n > n_joined:
+            note(f"{n - n_joined} of {n} queries of the runs have no judgments and are left out.")
+    return compare_judges(
+        rows.y_judges, rows.y_scores or None, qid=rows.qid, weights=args.weights,
+        measures=args.measures or ["ndcng@10", "mu_map"], level=args.level,
+        unjudged_documents=args.unjudged_documents, rng=args.seed,
+    )
+
+
+def of_judges(report: JudgeComparison, args: Namespace) -> str:
+    """Format a JudgeComparison in the format that the command specifies."""
+    if args.format == "html":
+        return str(report.to_html(title=args.title))
+    if args.format == "json":
+        return str(report.to_json())
+    if args.format == "csv":
+        return str(report.to_csv())
+    frames = [report.labels()] + [report.leaderboards()] * bool(report.systems)
+    if args.format == "table":
+        frames[0] = frames[0][SHORT]
+    text = report.verdict()
+    if args.format == "latex":
+        text = f"% {text}"
+    parts = [text, *map(WRITERS[args.format], frames)]
+    if args.format == "table":
+        parts.append("\n".join(report.sentences()))
+    return "\n\n".join(parts)

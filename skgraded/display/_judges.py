@@ -1,0 +1,247 @@
+"""Plots of two judges: the confusion matrix of their grades, and the systems' means."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded.display._base import Display, documented, escaped, legend_name, wrapped_name
+from skgraded.display._intervals import MARKERS
+from skgraded.display._systems import as_names, check_made_by, measure_names
+from skgraded.measures import Measure
+from skgraded.reports.judges import JudgeComparison, check_judge
+from skgraded.writing.text import fixed, percent_text
+
+CELL = 0.55  # width and height of a heat map cell, in inches
+MOST_NAMED = 12  # maximum number of systems whose points are labeled with names
+
+
+class JudgeConfusionDisplay(Display):
+    """Heat map of the grades of two judges, with one row per grade of the truth.
+
+    Each cell contains the number of documents with a given pair of grades. The color shows the
+    share of these documents in the row, that is, among documents with the same true grade.
+
+    Create a display with `from_report`.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_grades, n_grades)
+        Numbers of documents.
+    grades : array-like of shape (n_grades,)
+        The grades, in ascending order.
+    truth, judge : str
+        Names of the judges.
+
+    Attributes
+    ----------
+    counts, grades, truth, judge
+        The parameters.
+    image_ : matplotlib.image.AxesImage
+    texts_ : list of matplotlib.text.Text
+        Numbers in the cells, row by row.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> grades = {"human": [2, 0, 1, 0, 2, 1, 0, 0], "model": [2, 0, 2, 0, 1, 1, 0, 1]}
+    >>> report = sg.compare_judges(grades, qid=[1, 1, 1, 2, 2, 2, 3, 3])
+    >>> display = sg.JudgeConfusionDisplay.from_report(report, "model", ax=Figure().subplots())
+    >>> [text.get_text() for text in display.texts_[:3]]
+    ['3', '1', '0']
+    """
+
+    def __init__(self, counts: ArrayLike, grades: ArrayLike, *, truth: str, judge: str):
+        self.counts, self.grades = np.asarray(counts), np.asarray(grades)
+        n = len(self.grades)
+        if self.counts.shape != (n, n) or n == 0:
+            raise ValueError(
+                f"counts must have shape {(n, n)}, with one row and one column per grade; got "
+                f"{self.counts.shape}."
+            )
+        self.truth, self.judge = truth, judge
+
+    @classmethod
+    @documented
+    def from_report(
+        cls, report: JudgeComparison, judge: str | None = None, *, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Plot the confusion matrix of a judge in a comparison of judges.
+
+        Parameters
+        ----------
+        judge : str, optional
+            One of the judges; by default, the first.
+        """
+        cls._need_matplotlib("from_report")
+        check_made_by("compare_judges", report, JudgeComparison, "report")
+        judge = report.judges[0] if judge is None else check_judge("judge", judge, report.judges)
+        frame = report.confusion(judge)
+        return cls(frame.to_numpy(), frame.index, truth=report.truth, judge=judge).plot(
+            ax=ax, **kwargs
+        )
+
+    def _draw(self, ax, settings):
+        n = len(self.grades)
+        self._take_axes(ax, 1.6 + CELL * max(n, 4), 1.1 + CELL * max(n, 4))
+        totals = np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
+        style = {"cmap": "Blues", "vmin": 0, "vmax": 1, **settings}
+        self.image_ = self.ax_.imshow(self.counts / totals, **style)
+        labels = [f"{grade:g}" for grade in self.grades]
+        self.ax_.set_xticks(range(n), labels)
+        self.ax_.set_yticks(range(n), labels)
+        self.ax_.set_xlabel(f"grade by {wrapped_name(self.judge)}")
+        self.ax_.set_ylabel(f"grade by {wrapped_name(self.truth)}")
+        longest = len(f"{self.counts.max():,}")
+        size = min(10.0, 72 * CELL / (0.7 * longest))
+        self.texts_ = [
+            self.ax_.text(
+                j, i, f"{count:,}", ha="center", va="center", fontsize=size,
+                color="white" if count / totals[i, 0] > 0.6 else "black",
+            )
+            for (i, j), count in np.ndenumerate(self.counts)
+        ]
+        bar = self.figure_.colorbar(self.image_, ax=self.ax_, shrink=0.8)
+        bar.set_label("share of the row")
+
+
+class JudgeMeansDisplay(Display):
+    """Scatter plot of the systems' means and intervals, by the true grades and a judge's grades.
+
+    Each point is a system. On the diagonal, both means are equal. The judge ranks the systems
+    as the truth does if the points ascend from left to right.
+
+    Create a display with `from_report`.
+
+    Parameters
+    ----------
+    truth_means, judge_means : array-like of shape (n_systems, 3)
+        Mean, and lower and upper limit of its interval, for each system.
+    name : list of str
+        Names of the systems.
+    measure, truth, judge : str
+        Names of the measure and of the judges.
+    tau : float, optional
+        Kendall's τ_b of the means, for the title.
+    level : float, optional
+        Confidence level of the intervals.
+
+    Attributes
+    ----------
+    truth_means, judge_means, name, measure, truth, judge, tau, level
+        The parameters.
+    points_ : list of matplotlib.container.ErrorbarContainer
+        One element per system.
+    line_ : matplotlib.lines.Line2D
+        The diagonal.
+    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> from matplotlib.figure import Figure
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    >>> report = sg.compare_judges(
+    ...     {"human": y, "strict": y // 2}, {"a": X[:, 0], "b": X[:, 1]}, qid=qid, rng=0)
+    >>> display = sg.JudgeMeansDisplay.from_report(report, ax=Figure().subplots())
+    >>> display.name, display.truth_means.shape
+    (['a', 'b'], (2, 3))
+    """
+
+    def __init__(
+        self,
+        truth_means: ArrayLike,
+        judge_means: ArrayLike,
+        *,
+        name: list[str],
+        measure: str,
+        truth: str,
+        judge: str,
+        tau: float | None = None,
+        level: float | None = None,
+    ):
+        self.truth_means, self.judge_means = (
+            np.asarray(means, dtype=float) for means in (truth_means, judge_means)
+        )
+        n = len(self.truth_means)
+        if not self.truth_means.shape == self.judge_means.shape == (n, 3):
+            raise ValueError(
+                "truth_means and judge_means must both have shape (n_systems, 3); got "
+                f"{self.truth_means.shape} and {self.judge_means.shape}."
+            )
+        self.name = as_names(name, n)
+        self.measure, self.truth, self.judge, self.tau = measure, truth, judge, tau
+        self.level = level
+
+    @classmethod
+    @documented
+    def from_report(
+        cls,
+        report: JudgeComparison,
+        judge: str | None = None,
+        *,
+        measure: str | Measure | None = None,
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the means of the systems in a comparison of judges.
+
+        Parameters
+        ----------
+        judge : str, optional
+            One of the judges; by default, the first.
+        """
+        cls._need_matplotlib("from_report")
+        check_made_by("compare_judges", report, JudgeComparison, "report")
+        if not report.systems:
+            raise ValueError("report contains no systems: pass y_scores to compare_judges.")
+        if report.segments is not None:
+            raise ValueError("report must not have segments: call compare_judges without by=.")
+        judge = report.judges[0] if judge is None else check_judge("judge", judge, report.judges)
+        shown = measure_names(report.measures[0] if measure is None else measure, report.measures)
+        rows = [
+            row for row in report.mean_rows if row.judge == judge and row.measure == shown[0]
+        ]
+        (tau,) = (
+            row.tau_b for row in report.leaderboard_rows
+            if row.judge == judge and row.measure == shown[0]
+        )
+        return cls(
+            [[row.truth_mean, row.truth_low, row.truth_high] for row in rows],
+            [[row.judge_mean, row.judge_low, row.judge_high] for row in rows],
+            name=report.systems, measure=shown[0], truth=report.truth, judge=judge, tau=tau,
+            level=report.level,
+        ).plot(ax=ax, **kwargs)
+
+    def _draw(self, ax, settings):
+        self._take_axes(ax, 5.2, 5.0)
+        both = np.concatenate([self.truth_means, self.judge_means])
+        ends = np.nanmin(both), np.nanmax(both)
+        (self.line_,) = self.ax_.plot(ends, ends, color=self._ink, linestyle=":", linewidth=1)
+        self.points_: list[Any] = []
+        has_names = len(self.name or []) <= MOST_NAMED
+        for i, (x, y) in enumerate(zip(self.truth_means, self.judge_means, strict=True)):
+            label = {"label": legend_name((self.name or [])[i])} if has_names else {}
+            style = {
+                "fmt": MARKERS[i % len(MARKERS)] if has_names else "o", "markersize": 5,
+                "color": self._color(i if has_names else 0), "elinewidth": 0.8, **settings,
+            }
+            self.points_.append(self.ax_.errorbar(
+                x[0], y[0], xerr=_reach(x), yerr=_reach(y), **label, **style
+            ))
+        tau = "" if self.tau is None else f", τ = {fixed(self.tau, 2)}"
+        intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
+        self.ax_.set_title(escaped(f"{self.measure} of {len(self.truth_means)} systems{tau}"))
+        self._write_around(
+            [f"mean under {self.truth}", intervals], f"mean under {self.judge}"
+        )
+
+
+def _reach(mean):
+    """Return the distances from a mean to the limits of its interval, as a column."""
+    value, low, high = mean
+    return np.nan_to_num([[value - low], [high - value]])

@@ -1,0 +1,420 @@
+"""Tables and sentences derived from a Comparison: leaderboard, findings, margin tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, groupby, product
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skgraded._input.columns import number_validator
+from skgraded.measures import Measure
+from skgraded.reports.comparison_rows import columns_of, corrected_p_values, pair_key
+from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.pairing import refuse_unequal
+from skgraded.reports.report import Table
+from skgraded.stats import corrections, paired_tests
+from skgraded.stats.intervals import mean_interval
+from skgraded.writing import sentences, tables
+from skgraded.writing.charts import turned
+from skgraded.writing.tables import Marked
+
+if TYPE_CHECKING:
+    import pandas
+
+BETTER, WORSE = "▲", "▼"
+ROUNDING = 1e-12  # absolute tolerance; smaller differences of means are treated as rounding errors
+WITH_JUDGE = (
+    " The judge's weight is estimated for each mean and each difference, so a difference can "
+    "deviate from the means."
+)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Leaderboard(Table):
+    """Table of the systems' means per measure, returned by `Comparison.leaderboard`.
+
+    In Markdown and LaTeX, the best mean of each measure is bold.
+
+    Attributes
+    ----------
+    systems : list of str
+        Names, starting with the best system by the first measure.
+    measures : list of str
+        Column headings: measures or, with segments, measures in segments.
+    cells : list of list of Marked
+        One row per system and one cell per measure. A cell contains the mean as ``value``, whether
+        it is the ``best``, a ``mark`` for significant differences, and the mean's ``interval``.
+    letters : dict of str to str
+        Letters that identify the systems in marks, in the order of `systems`.
+    baseline : str or None
+        The system that all other systems are compared with; None if all pairs are compared.
+    note : str
+        Explanation of the marks.
+    verdict : str
+        Sentences that name the leader by the first measure, the systems it significantly
+        outperforms, the measures that disagree, and a large difference in judged documents.
+    judged : dict of str to list of float
+        Mean share of judged documents for each system, keyed by column heading, such as
+        "Judged@10". Empty if every document is judged.
+    """
+
+    systems: list[str]
+    measures: list[str]
+    cells: list[list[Marked]]
+    letters: dict[str, str]
+    baseline: str | None
+    note: str
+    verdict: str
+    judged: dict[str, list[float]] = field(default_factory=dict)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the means, with one row per system; the columns are ``system`` and the measures.
+
+        If some documents are unjudged, the last column contains the share of judged documents.
+        """
+        return self._frame(self.systems, [[cell.value for cell in row] for row in self.cells])
+
+    def _shown(self):
+        return self._frame(self.names(), self.cells, dtype=object)
+
+    def _frame(self, names, cells, **settings):
+        rows = zip(names, cells, *self.judged.values(), strict=True)
+        return tables.frame(
+            [[name, *row, *shares] for name, row, *shares in rows],
+            columns=["system", *self.measures, *self.judged], **settings,
+        )
+
+    def names(self) -> list[str]:
+        """Return the system names, each preceded by its letter if the marks consist of letters."""
+        if self.baseline is not None:
+            return self.systems
+        return [f"{self.letters[name]} {name}" for name in self.systems]
+
+    def __str__(self) -> str:
+        return f"{tables.aligned(self._shown())}\n{self.note}"
+
+    def __repr__(self) -> str:
+        return f"Leaderboard of {len(self.systems)} systems by {', '.join(self.measures)}"
+
+
+def leaderboard_of(
+    rows: Sequence[Any], systems: list[str], headings: Mapping[tuple[str, Any], str],
+    baseline: str | None, intervals: Mapping[tuple[str, str], tuple[float, float]],
+    segment_texts: Mapping[Any, str], judged: Mapping[str, Any], system_means: Mapping[str, Any],
+) -> Leaderboard:
+    """Create a leaderboard from `Comparison.shown_rows`, with one column per heading.
+
+    `headings` has the keys (measure, segment), and `intervals` the keys (system, heading). `judged`
+    contains the shares of judged documents, and `system_means` the means per measure, in the order
+    of `systems`. Means that are not in `system_means` are taken from the rows.
+    """
+    means = _means(rows, systems, system_means)
+    shown = list(headings.values())
+    order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
+    letters = dict(zip(order, _letters(), strict=False))
+    outcomes = {  # maps (heading, system, other) to whether system outperforms other
+        (row.heading, *pair): row.winner == pair[0]
+        for row in rows if row.is_significant is not None
+        for pair in ((row.system, row.baseline), (row.baseline, row.system))
+    }
+    columns, standings = [], []
+    for (measure, segment), heading in headings.items():
+        best = max(_sortable(means[name, heading]) for name in order)
+        leaders = [name for name in order if means[name, heading] >= best - ROUNDING]
+        columns.append([
+            Marked(
+                means[name, heading], name in leaders,
+                _mark(heading, name, order, letters, outcomes, baseline),
+                intervals[name, heading],
+            )
+            for name in order
+        ])
+        standings.append(_standing(
+            measure, segment_texts.get(segment), heading, order, leaders, outcomes
+        ))
+    is_tested = rows[0].is_significant is not None
+    return Leaderboard(
+        order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
+        _note(is_tested, baseline) + WITH_JUDGE * bool(system_means),
+        " ".join(filter(None, [
+            sentences.verdict(standings, order, baseline, is_tested),
+            sentences.judged_gap(systems, judged),
+        ])),
+        {
+            name: shares[[systems.index(system) for system in order]].tolist()
+            for name, shares in judged.items() if name not in shown
+        },
+    )
+
+
+def _means(rows, systems, system_means):
+    """Return the mean for each pair (system, heading), from `system_means` or from the rows."""
+    means = {
+        (system, measure): float(mean) for measure, values in system_means.items()
+        for system, mean in zip(systems, values, strict=True)
+    }
+    for row in rows:
+        means.setdefault((row.system, row.heading), row.mean)
+        means.setdefault((row.baseline, row.heading), row.baseline_mean)
+    return means
+
+
+def _mark(heading, name, order, letters, outcomes, baseline):
+    """Return the mark that shows the significant differences of a system."""
+    if name == baseline:
+        return ""
+    if baseline is not None:
+        is_worse = outcomes.get((heading, baseline, name), False)
+        return BETTER * outcomes.get((heading, name, baseline), False) + WORSE * is_worse
+    shown: list[str] = []
+    for is_beaten, group in groupby(order, lambda other: outcomes.get((heading, name, other))):
+        run = [letters[other] for other in group]
+        if is_beaten:  # four or more consecutive letters become a range, such as a–d
+            shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
+    return ("" if len(order) <= 26 else ",").join(shown)
+
+
+def _standing(measure, segment, heading, order, leaders, outcomes):
+    beaten: list[str] = []
+    unbeaten: list[str] = []
+    for other in order:
+        results = [outcomes.get((heading, leader, other)) for leader in leaders]
+        if other in leaders or None in results:
+            continue
+        (beaten if all(results) else unbeaten).append(other)
+    winners = [
+        other for other in order
+        if any(outcomes.get((heading, other, leader)) for leader in leaders)
+    ]
+    return sentences.Standing(measure, segment, leaders, beaten, unbeaten, winners)
+
+
+def winner_first(rows: Sequence[Any], order: Sequence[str], baseline: str | None) -> list[Any]:
+    """Sort the rows of each heading by system, in the given order.
+
+    Without a baseline, the system with the higher mean comes first in each row.
+    """
+    places = {name: i for i, name in enumerate(order)}
+    headings = {row.heading: i for i, row in reversed(list(enumerate(rows)))}
+    if baseline is None:
+        rows = [better_first(row, order) for row in rows]
+    return sorted(
+        rows, key=lambda row: (headings[row.heading], places[row.system], places[row.baseline])
+    )
+
+
+def better_first(row: Any, order: Sequence[str]) -> Any:
+    """Return the row with the better system first; if means are equal, `order` decides."""
+    is_equal = not abs(row.difference) > ROUNDING  # also if the difference is nan
+    is_later = order.index(row.system) > order.index(row.baseline)
+    return turned(row) if (is_later if is_equal else row.difference < 0) else row
+
+
+def _sortable(mean):
+    return mean if mean == mean else float("-inf")
+
+
+def _letters():
+    """Generate a, b, …, z, aa, ab and so on."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _note(is_tested, baseline):
+    if not is_tested:
+        return "* best; not tested."
+    if baseline is None:
+        return "* best; letters: systems it significantly outperforms."
+    return (
+        f"* best; {BETTER} significantly better than the baseline {baseline}; "
+        f"{WORSE} baseline significantly better."
+    )
+
+
+# Findings ----------------------------------------------------------------------------------------
+
+def row_sentences(comparison: Any) -> list[tuple[Any, str]]:
+    """Return (row, sentence) pairs; significant rows of each measure come first."""
+    p_values = np.array([row.p_value for row in comparison.rows], dtype=float)
+    said = sentences.corrected(comparison.correction, int((~np.isnan(p_values)).sum()))
+    sizes: dict[Any, int] = {None: comparison.n_queries}
+    for segment in comparison.segments or []:
+        sizes[segment] = len(comparison.query_values.queries_of(segment))
+    headings = list(comparison.headings().values())
+    places = {pair_key(row): i for i, row in enumerate(comparison.rows)}
+    rows = winner_first(comparison.shown_rows(), comparison.leaderboard().systems, None)
+    rows.sort(key=lambda row: (headings.index(row.heading), not row.is_significant))
+    return [
+        (row, sentences.sentence(
+            row, _findings(comparison, places[pair_key(row)], row, p_values), sizes[row.segment],
+            comparison.level, said,
+        ))
+        for row in rows
+    ]
+
+
+def _findings(comparison, i, row, p_values):
+    """Return the results of the test for row i, other than the p-value."""
+    test, level = comparison.test, comparison.level
+    if test is None or row.ties == row.n_queries:
+        return sentences.Findings()
+    if row.is_significant:
+        assumes = paired_tests.assumption(test, row.n_queries - row.ties, level)
+        return sentences.Findings(assumes=assumes)
+    n_resamples, p_values = comparison.n_resamples, p_values.copy()
+    p_values[i], by_resamples = paired_tests.smallest_p(
+        test, row.n_queries, row.ties, n_resamples
+    )
+    adjusted = corrections.adjust(p_values, comparison.correction)[i]
+    if corrections.is_significant(adjusted, level):
+        return sentences.Findings(is_fine=True)
+    return sentences.Findings(unreachable=sentences.Unreachable(
+        p_values[i], adjusted, n_resamples if by_resamples else None
+    ))
+
+
+def gap_sentences(comparison: Any) -> list[str]:
+    """Return one sentence per comparison between segments; significant ones come first."""
+    n_tests = sum(gap.p_value == gap.p_value for gap in comparison.gaps)
+    said = sentences.corrected(corrections.without_hsd(comparison.correction), n_tests)
+    texts, level = comparison.segment_texts(), comparison.level
+    gaps = [
+        (
+            None if comparison.test is None else corrections.is_significant(gap.p_adjusted, level),
+            gap.larger_lead_first(),
+        )
+        for gap in comparison.gaps
+    ]
+    gaps.sort(key=lambda pair: (comparison.measures.index(pair[1].measure), not pair[0]))
+    return [
+        sentences.gap_sentence(
+            gap, texts[gap.segment], texts[gap.other_segment], is_significant, level, said
+        )
+        for is_significant, gap in gaps
+    ]
+
+
+# Margins -----------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class MarginRow:
+    """The difference between two systems and its margin test; see `Comparison.equivalence`."""
+
+    system: str
+    measure: str
+    margin: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    n_queries: int
+    n_undefined: float
+    baseline: str
+    mean: float
+    baseline_mean: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MarginTests(Table):
+    """Results of `Comparison.equivalence` or `Comparison.noninferiority`.
+
+    Attributes
+    ----------
+    question : {"equivalence", "noninferiority"}
+    correction : str or None
+    level : float
+        Equivalence or noninferiority is shown if p_adjusted ≤ 1 - level.
+    rows : list of MarginRow
+    """
+
+    question: str
+    correction: str | None
+    level: float
+    rows: list[MarginRow]
+
+    @property
+    def table(self) -> dict[str, list[Any]]:
+        """The columns of `to_frame`."""
+        return columns_of(MarginRow, self.rows)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the tests, with one row per measure and pair of systems.
+
+        The columns are described in `Comparison.equivalence`.
+        """
+        return tables.frame(self.table)
+
+    def sentences(self) -> list[str]:
+        """Describe each row in a sentence; significant results come first for each measure."""
+        n_tests = sum(row.p_value == row.p_value for row in self.rows)
+        said = sentences.corrected(self.correction, n_tests)
+        measures = list(dict.fromkeys(row.measure for row in self.rows))
+        shown = [(corrections.is_significant(row.p_adjusted, self.level), row) for row in self.rows]
+        shown.sort(key=lambda pair: (measures.index(pair[1].measure), not pair[0]))
+        return [
+            sentences.margin_sentence(row, self.question, is_shown, self.level, said)
+            for is_shown, row in shown
+        ]
+
+    def to_latex(self) -> str:
+        """Return the columns up to `p_adjusted` as LaTeX text; see `Evaluation.to_latex`."""
+        return tables.latex(self.to_frame().loc[:, :"p_adjusted"])
+
+    def __repr__(self) -> str:
+        rows = "; ".join(
+            f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
+            f"margin {row.margin:g}, p={row.p_value:.3g}"
+            for row in self.rows
+        )
+        return f"{self.question}({rows})"
+
+
+def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
+    """Test the difference in each row of a Comparison against a margin."""
+    if comparison.segments is not None:
+        raise ValueError("Margin tests do not support segments: call compare without by=.")
+    refuse_unequal(comparison.weights, comparison.query_ids)
+    margins = _margins(margin, comparison.measures)
+    level, correction = comparison.level, corrections.without_hsd(comparison.correction)
+    if level <= 0.5:
+        raise ValueError(
+            f"Margin tests require a comparison with a level above 0.5; got {level}. Use the "
+            "default, compare(..., level=0.95)."
+        )
+    samples = [
+        comparison.differences(row.system, row.baseline, row.measure) for row in comparison.rows
+    ]
+    p_values = np.array([
+        paired_tests.margin_p_value(sample, margins[row.measure], question)
+        for sample, row in zip(samples, comparison.rows, strict=True)
+    ])
+    adjusted, within = corrected_p_values(p_values, correction, level)
+    rows = []
+    for i, row in enumerate(comparison.rows):
+        low, high = mean_interval(samples[i], None, 2 * within - 1, "t")
+        rows.append(MarginRow(
+            row.system, row.measure, margins[row.measure], row.difference, low, high,
+            float(p_values[i]), adjusted[i], row.n_queries, row.n_undefined, row.baseline,
+            row.mean, row.baseline_mean,
+        ))
+    return MarginTests(question, correction, level, rows)
+
+
+def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[str, float]:
+    """Return the margin for each measure, keyed by measure name."""
+    if not isinstance(margin, Mapping):
+        return dict.fromkeys(measures, number_validator("margin", 0, above=True)(margin))
+    margins = {
+        evaluated_name(measure, measures):
+        number_validator(f"margin[{str(measure)!r}]", 0, above=True)(value)
+        for measure, value in margin.items()
+    }
+    missing = [measure for measure in measures if measure not in margins]
+    if missing:
+        raise ValueError(f"margin has no value for {missing}: pass a value for every measure.")
+    return margins

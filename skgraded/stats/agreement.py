@@ -1,0 +1,199 @@
+"""Agreement of two judges on grades and on rankings of systems, with uncertainty over queries."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from skgraded.stats.intervals import BLOCK, ConfidenceInterval, t_reach
+
+DECIMALS = 12  # means are tied if they are equal after rounding to this many decimals
+CELLS = 16 * BLOCK  # maximum number of values in a block of resamples; limits memory
+
+
+class Agreement(NamedTuple):
+    """Chance-corrected agreement of two judges, with jackknife intervals over queries."""
+
+    kappa: float
+    kappa_interval: ConfidenceInterval
+    alpha: float
+    alpha_interval: ConfidenceInterval
+
+
+UNKNOWN = ConfidenceInterval(np.nan, np.nan)
+
+
+def agreement(
+    truth: np.ndarray, judge: np.ndarray, query: np.ndarray, level: float, is_ordinal: bool
+) -> Agreement:
+    """Compute Cohen's kappa and Krippendorff's alpha for the grades of two judges.
+
+    If `is_ordinal`, alpha uses the ordinal distance; otherwise alpha uses the interval distance,
+    and kappa is nan. The intervals use the jackknife over queries, because the documents of a query
+    are not independent.
+    """
+    query = np.unique(query, return_inverse=True)[1]
+    if is_ordinal and len(query):
+        table = GradePairs(truth, judge, query)
+        kappa, kappa_interval = jackknife(table.kappa, table.total, table.without_each, level)
+        alpha, alpha_interval = jackknife(table.alpha, table.total, table.without_each, level)
+        return Agreement(kappa, kappa_interval, alpha, alpha_interval)
+    both = np.concatenate([truth, judge])
+    scale = np.abs(both).max(initial=0) or 1.0  # squares neither overflow nor underflow
+    centre = (both / scale).mean() if len(both) else 0.0
+    x, y = truth / scale - centre, judge / scale - centre
+    sums = np.array([
+        np.bincount(query, weights) for weights in (np.ones(len(x)), (x - y)**2, x + y, x*x + y*y)
+    ])
+    total = sums.sum(axis=1)
+    alpha, interval = jackknife(
+        lambda sums: _alpha(*sums), total, lambda: iter([total[:, None] - sums]), level
+    )
+    return Agreement(np.nan, UNKNOWN, alpha, interval)
+
+
+def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[float, float]:
+    """Return Cohen's kappa, unweighted and weighted; nan if all grades are equal."""
+    from sklearn.metrics import cohen_kappa_score
+
+    both = np.concatenate([truth, judge])
+    if len(truth) < 1 or (both == both[0]).all():
+        return np.nan, np.nan
+    codes = np.unique(both, return_inverse=True)[1].reshape(2, -1)
+    unweighted, weighted = (float(cohen_kappa_score(*codes, weights=w)) for w in (None, weights))
+    return unweighted, weighted
+
+
+def jackknife(
+    statistic: Callable, total: np.ndarray, without_each: Callable[[], Iterator], level: float
+) -> tuple[float, ConfidenceInterval]:
+    """Compute a statistic and its jackknife t interval, with n_queries - 1 degrees of freedom.
+
+    `without_each` yields arrays of sums; each sum is over all queries except one.
+    """
+    estimate = float(statistic(total))
+    values = np.concatenate([np.atleast_1d(statistic(sums)) for sums in without_each()])
+    n = len(values)
+    if n < 2 or np.isnan(estimate) or np.isnan(values).any():
+        return estimate, UNKNOWN
+    error = np.sqrt((n - 1) / n * np.sum((values - values.mean()) ** 2))
+    reach = t_reach(n, level) * error
+    return estimate, ConfidenceInterval(
+        float(max(estimate - reach, -1.0)), float(min(estimate + reach, 1.0))
+    )
+
+
+class GradePairs:
+    """Counts of the distinct pairs (true grade, judge's grade) in each query."""
+
+    def __init__(self, truth, judge, query):
+        self.grades, codes = np.unique(np.concatenate([truth, judge]), return_inverse=True)
+        first, second = codes.reshape(2, -1)
+        pairs, self._pair = np.unique(first * len(self.grades) + second, return_inverse=True)
+        self.first, self.second = np.divmod(pairs, len(self.grades))
+        order = np.argsort(query, kind="stable")
+        self._query, self._pair = query[order], self._pair[order]
+        self.total = np.bincount(self._pair, minlength=len(pairs))
+
+    def without_each(self):
+        """Yield blocks of counts of shape (n, n_pairs); each row excludes one query."""
+        n_pairs, n_queries = len(self.total), self._query[-1] + 1
+        size = max(1, BLOCK // (n_pairs + len(self.grades)))  # limits memory
+        for start in range(0, n_queries, size):
+            n = min(size, n_queries - start)
+            rows = slice(*np.searchsorted(self._query, [start, start + n]))
+            cells = (self._query[rows] - start) * n_pairs + self._pair[rows]
+            yield self.total - np.bincount(cells, minlength=n * n_pairs).reshape(n, n_pairs)
+
+    def _n_grades(self, counts, codes):
+        """For each row of counts, return how often the judge with these `codes` gave each grade."""
+        n = np.zeros((*counts.shape[:-1], len(self.grades)))
+        order = np.argsort(codes, kind="stable")
+        known, starts = np.unique(codes[order], return_index=True)
+        n[..., known] = np.add.reduceat(counts[..., order], starts, axis=-1)
+        return n
+
+    def kappa(self, counts):
+        """Compute Cohen's kappa for each row of counts; nan if the expected agreement is 1."""
+        n = counts.sum(axis=-1)
+        agreed = counts[..., self.first == self.second].sum(axis=-1)
+        by_chance = self._n_grades(counts, self.first) * self._n_grades(counts, self.second)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            expected = by_chance.sum(axis=-1) / n
+            return (agreed - expected) / (n - expected)
+
+    def alpha(self, counts):
+        """Compute Krippendorff's ordinal alpha for each row of counts.
+
+        The ordinal distance of two grades is the difference between their mean ranks among all
+        grades of both judges.
+        """
+        n_grades = self._n_grades(counts, self.first) + self._n_grades(counts, self.second)
+        ranks = np.cumsum(n_grades, axis=-1) - n_grades / 2
+        ranks -= n_grades.sum(axis=-1, keepdims=True) / 2
+        distances = ranks[..., self.first] - ranks[..., self.second]
+        return _alpha(
+            counts.sum(axis=-1), (counts * distances**2).sum(axis=-1),
+            (n_grades * ranks).sum(axis=-1), (n_grades * ranks**2).sum(axis=-1),
+        )
+
+
+def _alpha(n, squares, total, total_squares):
+    """Compute alpha = 1 - observed / expected disagreement from sums over n documents.
+
+    For the grades x and y of the two judges, the sums are Σ (x - y)², Σ (x + y) and Σ (x² + y²).
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return 1 - (2 * n - 1) * squares / (2 * n * total_squares - total**2)
+
+
+# Rankings of systems -----------------------------------------------------------------------------
+
+def tau_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Compute Kendall's tau-b along the last axis; nan if all values in x or y are equal."""
+    first, second = np.triu_indices(x.shape[-1], 1)
+    x_signs, y_signs = (
+        np.sign(np.round(means[..., first] - means[..., second], DECIMALS)) for means in (x, y)
+    )
+    n_untied = np.abs(x_signs).sum(axis=-1) * np.abs(y_signs).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (x_signs * y_signs).sum(axis=-1) / np.sqrt(n_untied)
+
+
+def tau_spread(
+    truth: np.ndarray, judge: np.ndarray, n_resamples: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """Return the 2.5 % and 97.5 % quantiles of tau-b over resampled queries.
+
+    The arrays have the shape (n_systems, n_queries); nan values are ignored. The quantiles show the
+    spread of tau, but are not a confidence interval, because ties in the resamples lower tau.
+    """
+    n_systems, n_queries = truth.shape
+    values = np.concatenate([truth, judge])
+    is_known = (~np.isnan(values)).T.astype(float)
+    values = np.nan_to_num(values).T
+    size = max(1, CELLS // (n_queries + n_systems**2))
+    taus = np.empty(n_resamples)
+    for start in range(0, n_resamples, size):
+        n = min(size, n_resamples - start)
+        draws = rng.integers(n_queries, size=(n, n_queries)) + np.arange(n)[:, None] * n_queries
+        times = np.bincount(draws.ravel(), minlength=n * n_queries).reshape(n, -1).astype(float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = times @ values / (times @ is_known)
+            taus[start:start + n] = tau_b(means[:, :n_systems], means[:, n_systems:])
+    if np.isnan(taus).all():
+        return np.nan, np.nan
+    low, high = np.nanquantile(taus, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def mean_ranks(means: np.ndarray) -> np.ndarray:
+    """Return the ranks of the means; ties share a mean rank. All ranks are nan if a mean is nan."""
+    from scipy.stats import rankdata
+
+    return rankdata(np.round(means, DECIMALS))
+
+
+def largest_drop(truth: np.ndarray, judge: np.ndarray) -> float:
+    """Return the largest drop in rank from the true leaderboard to the judge's leaderboard."""
+    return float(np.max(mean_ranks(truth) - mean_ranks(judge)))

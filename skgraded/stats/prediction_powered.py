@@ -1,0 +1,131 @@
+"""Prediction-powered means: a few trusted values combined with many values of a judge.
+
+References: Angelopoulos, Bates et al. (2023) and, for PPI++, Angelopoulos et al. (2023).
+"""
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+
+from skgraded.stats.intervals import ROUNDING
+from skgraded.stats.paired_tests import p_of_identical, p_of_t
+from skgraded.stats.power import MOST
+
+FEWEST_QUERIES = 10  # with fewer human-judged queries, estimates of weight and error are unreliable
+
+
+class PoweredMean(NamedTuple):
+    """A prediction-powered mean over n human-judged queries and n_judge further queries."""
+
+    n: int
+    n_judge: int
+    mean: float
+    standard_error: float
+    weight: float  # λ, from 0 (the judge is ignored) to 1
+    human_mean: float
+    human_error: float
+    judge_mean: float  # over all queries
+
+    @property
+    def degrees(self) -> int:
+        """Degrees of freedom of Student's t; estimating the weight costs one degree."""
+        return self.n - 2
+
+    @property
+    def lowest(self) -> float:
+        """The mean, which equals `highest` only if the standard error is 0."""
+        return self.mean
+
+    @property
+    def highest(self) -> float:
+        """The mean plus its standard error; see `lowest`."""
+        return self.mean + self.standard_error
+
+    @property
+    def worth(self) -> float:
+        """Number of human-judged queries that give the same standard error without the judge."""
+        if not self.standard_error:
+            return float(self.n)
+        return self.n * (self.human_error / self.standard_error) ** 2
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value of the hypothesis that the mean is 0."""
+        if not self.standard_error:
+            return p_of_identical(self.n) if abs(self.mean) > ROUNDING else 1.0
+        return p_of_t(self.degrees + 1, self.mean / self.standard_error)
+
+
+def variance(values: np.ndarray) -> float:
+    """Return the variance (divisor n - 1); 0 if the values are identical up to rounding."""
+    if np.ptp(values) <= ROUNDING * np.abs(values).max():
+        return 0.0
+    return float(np.var(values, ddof=1))
+
+
+def judge_weight(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> float:
+    """Compute λ = cov(h, j) / ((1 + n/N) var(j)), clipped to [0, 1].
+
+    h (human) and j (judge) cover the n human-judged queries; var(j) also covers the N others.
+    """
+    judge_variance = variance(np.concatenate([judge, others]))
+    if not judge_variance or not variance(human):
+        return 0.0
+    covariance = np.cov(human, judge)[0, 1]
+    return float(np.clip(covariance / ((1 + len(human) / len(others)) * judge_variance), 0, 1))
+
+
+def weighted_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray, weight: float) -> float:
+    """Return the mean λ mean(others) + mean(h - λ j)."""
+    return float(weight * np.mean(others) + np.mean(human - weight * judge))
+
+
+def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> PoweredMean:
+    """Estimate the mean human value over all queries.
+
+    `human` and `judge` cover the same queries; `others` contains the judge's other values.
+    """
+    n, n_judge = len(human), len(others)
+    weight = judge_weight(human, judge, others)
+    square = weight**2 * variance(others) / n_judge + variance(human - weight * judge) / n
+    return PoweredMean(
+        n, n_judge, weighted_mean(human, judge, others, weight), float(np.sqrt(square)), weight,
+        float(np.mean(human)), float(np.sqrt(variance(human) / n)),
+        float(np.mean(np.concatenate([judge, others]))),
+    )
+
+
+def queries_needed(
+    human: np.ndarray, judge: np.ndarray, others: np.ndarray, half_width: float, level: float
+) -> tuple[int, int]:
+    """Return how many queries people must judge for this half-width, without and with the judge.
+
+    The judge's queries are fixed. Variances and the covariance are estimated from the pilot. If
+    the judge does not reduce the number of human-judged queries, both results are equal.
+    """
+    from scipy.special import stdtrit
+
+    def reached(degrees, square):
+        return stdtrit(degrees, (1 + level) / 2) * np.sqrt(square) <= half_width
+
+    human_variance, total = variance(human), len(judge) + len(others)
+    if not reached(MOST - 1, human_variance / MOST):
+        raise ValueError(
+            f"half_width is {half_width}, but even {MOST:,} human-judged queries would give a "
+            "wider interval."
+        )
+    numbers = range(2, MOST + 1)
+    alone = numbers[bisect_left(
+        numbers, True, key=lambda n: bool(reached(n - 1, human_variance / n))
+    )]
+    n = np.arange(FEWEST_QUERIES, min(alone, total - 1))
+    judge_variance = variance(np.concatenate([judge, others]))
+    if not len(n) or not judge_variance:
+        return alone, alone
+    covariance = np.cov(human, judge)[0, 1]
+    weight = np.clip(covariance / ((1 + n / (total - n)) * judge_variance), 0, 1)
+    residual = human_variance - 2 * weight * covariance + weight**2 * variance(judge)
+    square = weight**2 * judge_variance / (total - n) + np.maximum(residual, 0) / n
+    enough = reached(n - 2, square)
+    return alone, int(n[np.argmax(enough)]) if enough.any() else alone

@@ -1,0 +1,1 @@
+"""Measures inside other libraries, one file per library."""

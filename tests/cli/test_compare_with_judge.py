@@ -1,0 +1,124 @@
+"""The option --judge of `skgraded compare`: few human judgments and many of a judge."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import refused, report, run
+
+import skgraded as sg
+
+COMMAND = "compare human a.run b.run -m ndcng@10 -m rr --judge judge"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Write qrels of people for 40 of 300 queries, qrels of a judge for all, and two runs."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = {"human": [], "judge": [], "a.run": [], "b.run": []}
+    human_ids = set(sg.sample_queries([f"q{i}" for i in range(300)], 40, rng=0).tolist())
+    for query in [f"q{i}" for i in range(300)]:
+        grades = rng.integers(0, 4, 12)
+        for i, grade in enumerate(grades):
+            judged = np.clip(grade + rng.integers(-1, 2), 0, 3)
+            if query in human_ids:
+                lines["human"].append(f"{query} 0 d{i} {grade}")
+            lines["judge"].append(f"{query} 0 d{i} {judged}")
+            for name, noise in (("a.run", 2.0), ("b.run", 3.0)):
+                score = grade + noise * rng.normal()
+                lines[name].append(f"{query} Q0 d{i} 0 {score:.6f} {name}")
+    for name, text in lines.items():
+        (tmp_path / name).write_text("\n".join(text) + "\n")
+    return tmp_path
+
+
+def evaluations(qrels):
+    """Evaluate both runs with qrels of the current folder."""
+    systems = {}
+    for name in ("a.run", "b.run"):
+        rows = sg.datasets.join_run(sg.datasets.read_qrels(qrels), sg.datasets.read_run(name))
+        systems[name] = sg.evaluate(
+            rows.y_true, rows.y_score, qid=rows.qid, measures=["ndcng@10", "rr"]
+        )
+    return systems
+
+
+def test_compare_with_a_judge_equals_the_library(folder, capsys):
+    expected = sg.compare(evaluations("human"), judge=evaluations("judge"))
+    found = report(capsys, COMMAND)
+    for i, row in enumerate(expected.to_frame().to_dict("records")):
+        compared = found["b.run"]["compared"][i]
+        assert compared == {
+            name: value for name, value in row.items() if name not in ("system", "n_undefined")
+        } | {"n_undefined": None}
+    for i, name in enumerate(expected.systems):
+        assert found[name]["mean"] == {key: v[i, 0] for key, v in expected.system_means.items()}
+        assert (found[name]["n_queries"], found[name]["n_judge"]) == (40, 260)
+    run(capsys, f"{COMMAND} --format csv --output out.csv")
+    frame = pd.read_csv("out.csv")
+    assert frame["worth"].tolist() == pytest.approx(expected.table["worth"])
+
+
+def test_the_table_shows_the_weight_the_worth_and_the_numbers_of_queries(folder, capsys):
+    out, error = run(capsys, COMMAND)
+    assert error == ""  # queries without human judgments are expected
+    assert "40 human-judged queries and 260 further queries of the judge; 95 % intervals;" in out
+    assert "paired t-test" in out and " weight " in out and "worth" in out
+    for form in ("markdown", "latex", "html"):
+        assert "b.run" in run(capsys, f"{COMMAND} --format {form}").out
+
+
+def test_notes_are_about_queries_that_a_run_lacks(folder, capsys):
+    lines = (folder / "human").read_text().splitlines()
+    first = lines[0].split()[0]
+    for name in ("a.run", "b.run"):
+        rows = (folder / name).read_text().splitlines()
+        (folder / name).write_text(
+            "".join(f"{row}\n" for row in rows if row.split()[0] != first)
+        )
+    error = run(capsys, COMMAND).err
+    assert f"a.run: 1 of 40 judged queries (the first is {first!r}) are missing" in error
+    assert "1 of 300 judged queries" in error and "have no judgments" not in error
+    assert report(capsys, f"{COMMAND} -c --quiet")["a.run"]["n_queries"] == 40
+    assert "does not contain 1 of the 40 queries of human" in refused(capsys, f"{COMMAND} --strict")
+
+
+def test_strict_accepts_queries_without_human_judgments(folder, capsys):
+    assert report(capsys, f"{COMMAND} --strict")["a.run"]["n_queries"] == 40
+
+
+@pytest.mark.parametrize("words, message", [
+    ("--test randomization", "compare(judge=…) requires test='t'; got test='randomization'"),
+    ("--test none", "compare(judge=…) requires test='t'; got test=None"),
+    ("--correction hsd", "correction='hsd' requires test='randomization'"),
+    ("--per-query", "--per-query is not available with --judge"),
+])
+def test_other_options_are_refused(folder, capsys, words, message):
+    assert message in refused(capsys, f"{COMMAND} {words}")
+
+
+def test_bad_files_are_refused(folder, capsys):
+    assert "No such file" in refused(capsys, "compare human a.run b.run --judge nothing")
+    assert "standard input (-) can be used for only one of the qrels" in refused(
+        capsys, "compare human - b.run --judge judge"
+    )
+    assert "can be used for only one of the qrels" in refused(
+        capsys, "compare - a.run b.run --judge -"
+    )
+    assert "judge must contain at least two queries besides the 40 queries" in refused(
+        capsys, "compare human a.run b.run --judge human"
+    )
+    assert "judge lacks 260 queries of evaluations, such as 'q" in refused(
+        capsys, "compare judge a.run b.run --judge human"
+    )
+    assert "is also an input file" in refused(capsys, f"{COMMAND} --output judge")
+    (folder / "few").write_text("".join(f"q{i} 0 d0 1\n" for i in range(9)))
+    assert "evaluations has 9 queries, but at least 10 human-judged queries" in refused(
+        capsys, "compare few a.run b.run --judge judge"
+    )
+    (folder / "t.csv").write_text("query,grade,x,y\nq,1,1,2\n")
+    (folder / "rows.letor").write_text("1 qid:1 1:1\n")
+    (folder / "parts").mkdir()
+    for words in ("t.csv --score-column x --score-column y", "rows.letor a.run b.run", "parts"):
+        error = refused(capsys, f"compare {words} --judge judge")
+        assert "--judge requires qrels and runs, but" in error

@@ -1,0 +1,746 @@
+"""compare_judges: agreement of judges on documents, and of leaderboards under their grades."""
+
+import json
+import pickle
+import re
+import warnings
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+from small_reports import HOSTILE, assert_same_report
+
+import skgraded as sg
+
+LABELS = (
+    "judge n_shared only_truth only_judge exact kappa kappa_low kappa_high kappa_weighted alpha "
+    "alpha_low alpha_high tau_b bias"
+).split()
+LEADERBOARDS = (
+    "judge measure n_systems n_queries tau_b tau_low tau_high tau_ap rbo largest_drop agree "
+    "reversed only_truth only_judge"
+).split()
+MEANS = (
+    "judge measure system truth_mean truth_low truth_high judge_mean judge_low judge_high"
+).split()
+
+
+def grades_and_scores(n_queries=12, n_judges=2, n_systems=4, seed=0, missing=0.0):
+    """Grades of "human" and of judges, scores of systems with different noise, and qid."""
+    rng = np.random.default_rng(seed)
+    qid = np.repeat([f"q{i}" for i in range(n_queries)], 12)
+    human = rng.integers(0, 4, len(qid)).astype(float)
+    judges = {"human": human}
+    for i in range(n_judges):
+        judges[f"j{i}"] = np.clip(human + rng.integers(-1, 2 + i, len(qid)), 0, 3)
+    noise = rng.normal(size=(n_systems, len(qid)))
+    scores = {f"s{i}": i % 3 / 3 * human + noise[i] for i in range(n_systems)}
+    for name, grades in judges.items():
+        judges[name] = np.where(rng.random(len(qid)) < missing, np.nan, grades)
+    return judges, scores, qid
+
+
+def compared(n_queries=12, **settings):
+    sizes = {
+        name: settings.pop(name) for name in ("n_judges", "n_systems", "seed", "missing")
+        if name in settings
+    }
+    judges, scores, qid = grades_and_scores(n_queries, **sizes)
+    return sg.compare_judges(judges, scores, qid=qid, **{"rng": 0} | settings)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return compared(missing=0.1)
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+def test_columns_and_their_order(report):
+    assert report.labels().columns.tolist() == LABELS
+    assert report.leaderboards().columns.tolist() == LEADERBOARDS
+    assert report.means().columns.tolist() == MEANS
+    pd.testing.assert_frame_equal(report.to_frame(), report.labels())
+    assert report.labels()["judge"].tolist() == ["j0", "j1"]
+    keys = report.leaderboards()[["judge", "measure"]].values.tolist()
+    assert keys == [[judge, name] for judge in ("j0", "j1") for name in ("NDCNG@10", "MuAP")]
+    systems = report.means()["system"].tolist()
+    assert systems == ["s0", "s1", "s2", "s3"] * 4
+
+
+def test_labels_are_computed_over_documents_that_both_judged(report):
+    judges, _, _ = grades_and_scores(missing=0.1)
+    is_known = {name: ~np.isnan(grades) for name, grades in judges.items()}
+    for row in report.labels().to_dict("records"):
+        known, other = is_known["human"], is_known[row["judge"]]
+        x, y = (judges[name][known & other].astype(int) for name in ("human", row["judge"]))
+        assert row["n_shared"] == len(x)
+        assert row["only_truth"] == (known & ~other).sum()
+        assert row["only_judge"] == (other & ~known).sum()
+        assert row["only_truth"] != row["only_judge"] != 0
+        assert row["exact"] == (x == y).mean()
+        assert row["kappa"] == pytest.approx(cohen_kappa_score(x, y))
+        assert row["kappa_weighted"] == pytest.approx(cohen_kappa_score(x, y, weights="quadratic"))
+        assert row["tau_b"] == pytest.approx(stats.kendalltau(x, y).statistic)
+        assert row["bias"] == pytest.approx((y - x).mean())
+        assert row["kappa_low"] < row["kappa"] < row["kappa_high"]
+        assert row["alpha_low"] < row["alpha"] < row["alpha_high"]
+
+
+def test_linear_weights():
+    judges, _, qid = grades_and_scores()
+    found = sg.compare_judges(judges, qid=qid, weights="linear").labels()["kappa_weighted"]
+    expected = cohen_kappa_score(*(judges[name].astype(int) for name in ("human", "j0")),
+                                 weights="linear")
+    assert found[0] == pytest.approx(expected)
+
+
+def test_confusion_counts_pairs_of_grades(report):
+    judges, _, _ = grades_and_scores(missing=0.1)
+    frame = report.confusion("j1")
+    pairs = pd.DataFrame(judges)[["human", "j1"]].dropna().astype(int)
+    expected = pd.crosstab(pairs["human"], pairs["j1"]).reindex(
+        index=range(4), columns=range(4), fill_value=0
+    )
+    pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+    assert (frame.index.name, frame.columns.name) == ("human", "j1")
+
+
+def test_grades_that_only_one_of_two_gives_are_rows_and_columns():
+    judges = {"human": [0, 1, 5], "model": [0, 1, 3]}
+    frame = sg.compare_judges(judges, group=[3]).confusion("model")
+    assert frame.index.tolist() == frame.columns.tolist() == [0, 1, 3, 5]
+    assert frame.loc[5].tolist() == [0, 0, 1, 0] and frame[5].tolist() == [0, 0, 0, 0]
+
+
+def test_the_published_table(data_dir):
+    folder = data_dir / "llm-judges"
+    published = pd.read_csv(folder / "published.csv", index_col="judge")
+    rows = sg.datasets.join_judgments({
+        name: sg.datasets.read_qrels(folder / f"{name}.txt.gz")
+        for name in ("human", *published.index)
+    })
+    with pytest.warns(UserWarning, match=(
+        "^h2oloo-zeroshot2 gives 1 document the grade 10, outside the range of the grades of "
+        "human. The grades are used as they are.$"
+    )):
+        report = sg.compare_judges(rows.y_judges, qid=rows.qid, truth="human")
+    found = report.labels().set_index("judge")
+    assert len(found) == 17 and found.index.tolist() == published.index.tolist()
+    assert found["kappa"].round(4).tolist() == published["kappa"].tolist()
+    assert found["alpha"].round(4).tolist() == published["alpha"].tolist()
+    assert (found["n_shared"] == 4423).all()
+    assert [vars(row) for row in report.outside] == [
+        {"judge": "h2oloo-zeroshot2", "grade": 10, "n": 1}
+    ]
+    assert report.confusion("h2oloo-zeroshot2")[10].sum() == 1
+    assert any("the grade 10" in sentence for sentence in report.sentences())
+
+
+# Leaderboards ------------------------------------------------------------------------------------
+
+def boards_of(names, judges, scores, qid, rng, unjudged="irrelevant", **settings):
+    """One comparison of the systems per judge, over queries that all these judges judged."""
+    is_known = np.logical_and.reduce([
+        pd.Series(~np.isnan(judges[name])).groupby(qid).transform("any") for name in names
+    ])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # shares of judged documents
+        return [
+            sg.compare({
+                system: sg.evaluate(
+                    judges[name][is_known], values[is_known], qid=qid[is_known],
+                    measures=["ndcng@10", "mu_map"], unjudged_documents=unjudged,
+                ) for system, values in scores.items()
+            }, rng=rng, **settings) for name in names
+        ]
+
+
+@pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
+@pytest.mark.parametrize("settings", [
+    {}, {"test": "t", "correction": None}, {"test": "t", "level": 0.8, "correction": "fdr_bh"},
+])
+def test_significant_pairs_are_those_of_two_comparisons(unjudged, settings):
+    judges, scores, qid = grades_and_scores(30, seed=1, missing=0.1)
+    judges["j1"] = np.where(np.isin(qid, ["q3", "q4"]), np.nan, 3 - judges["j1"])  # reversed
+    report = sg.compare_judges(
+        judges, scores, qid=qid, unjudged_documents=unjudged, rng=7, **settings
+    )
+    level = settings.get("level", 0.95)
+    for row in report.leaderboards().to_dict("records"):
+        boards = boards_of(("human", row["judge"]), judges, scores, qid, 7, unjudged, **settings)
+        frames = [board.to_frame() for board in boards]
+        first, second = (
+            frame[frame["measure"] == row["measure"]].reset_index(drop=True) for frame in frames
+        )
+        signs = [
+            np.sign(frame["difference"]) * (frame["p_adjusted"] <= 1 - level + 1e-12)
+            for frame in (first, second)
+        ]
+        product = signs[0] * signs[1]
+        assert row["agree"] == (product > 0).sum()
+        assert row["reversed"] == (product < 0).sum()
+        assert row["only_truth"] == ((signs[0] != 0) & (signs[1] == 0)).sum()
+        assert row["only_judge"] == ((signs[1] != 0) & (signs[0] == 0)).sum()
+        assert row["n_queries"] == {"j0": 30, "j1": 28}[row["judge"]]
+        assert row["n_systems"] == 4
+        means = [
+            [board.query_values.per_query[row["measure"]][i].mean() for i in range(4)]
+            for board in boards
+        ]
+        assert row["tau_b"] == pytest.approx(stats.kendalltau(*means).statistic)
+        assert row["rbo"] == pytest.approx(sg.rbo(*means, p=0.9))
+        assert row["tau_ap"] == pytest.approx(sg.TauAP()(*map(stats.rankdata, means)))
+        places = [stats.rankdata(-np.array(values)) for values in means]
+        assert row["largest_drop"] == (places[1] - places[0]).max()
+        assert -1 <= row["tau_low"] <= row["tau_high"] <= 1
+    assert report.leaderboards()["reversed"].sum() > 0
+
+
+def test_a_leaderboard_upside_down():
+    judges, scores, qid = grades_and_scores(60, seed=1)
+    report = sg.compare_judges(
+        {"human": judges["human"], "devil": 3 - judges["human"]}, scores, qid=qid, rng=0,
+        measures="ndcng",
+    )
+    (row,) = report.leaderboard_rows
+    assert row.reversed > 0 and row.agree == 0 and row.tau_b < 0
+    assert report.labels()["alpha"][0] < 0
+
+
+def test_a_judge_equal_to_the_truth():
+    judges, scores, qid = grades_and_scores(40)
+    report = sg.compare_judges({"a": judges["human"], "b": judges["human"]}, scores, qid=qid, rng=0)
+    (label,) = report.label_rows
+    for name in ("exact", "kappa", "kappa_weighted", "alpha", "alpha_low", "kappa_high"):
+        assert getattr(label, name) == 1
+    assert label.tau_b == pytest.approx(1) and label.bias == 0
+    for row in report.leaderboard_rows:
+        assert (row.tau_b, row.tau_ap, row.largest_drop) == (1, 1, 0)
+        assert row.rbo == pytest.approx(1)
+        assert row.reversed == row.only_truth == row.only_judge == 0
+
+
+def test_means_are_those_of_evaluations(report):
+    judges, scores, qid = grades_and_scores(missing=0.1)
+    for row in report.means().to_dict("records"):
+        for side, judge in (("truth", "human"), ("judge", row["judge"])):
+            evaluation = sg.evaluate(
+                judges[judge], scores[row["system"]], qid=qid, measures=["ndcng@10", "mu_map"],
+                unjudged_documents="irrelevant",
+            )
+            interval = evaluation.confidence_interval(method="t")[row["measure"]]
+            found = [row[f"{side}_{name}"] for name in ("mean", "low", "high")]
+            assert found == pytest.approx([evaluation.mean()[row["measure"]], *interval])
+
+
+def test_leaderboards_use_the_queries_that_both_judged():
+    judges, scores, qid = grades_and_scores(12)
+    judges["human"] = np.where(np.isin(qid, ["q0", "q1"]), np.nan, judges["human"])
+    judges["j0"] = np.where(np.isin(qid, ["q1", "q2", "q3"]), np.nan, judges["j0"])
+    found = sg.compare_judges(judges, scores, qid=qid, rng=0).leaderboards()
+    assert found["n_queries"].tolist() == [8, 8, 10, 10]
+    is_kept = ~np.isin(qid, ["q0", "q1", "q2", "q3"])
+    alone = sg.compare_judges(
+        {name: judges[name][is_kept] for name in ("human", "j0")},
+        {name: values[is_kept] for name, values in scores.items()}, qid=qid[is_kept], rng=0,
+    ).leaderboards()
+    pd.testing.assert_frame_equal(found[:2], alone)
+
+
+def test_measures_without_a_defined_value():
+    judges, scores, qid = grades_and_scores()
+    judges = {"human": judges["human"], "strict": np.zeros(len(qid))}
+    report = sg.compare_judges(
+        judges, scores, qid=qid, measures=[sg.AP(undefined=np.nan)], rng=0
+    )
+    (row,) = report.leaderboard_rows
+    for name in ("tau_b", "tau_low", "tau_high", "tau_ap", "rbo", "largest_drop"):
+        assert np.isnan(getattr(row, name))
+    assert row.agree == row.reversed == row.only_judge == 0
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert "unknown" in report.to_html()
+
+
+def test_an_integer_seed_gives_the_same_report():
+    first, second, other = (compared(n_systems=9, rng=seed).to_json() for seed in (3, 3, 4))
+    assert first == second != other
+    generators = [np.random.default_rng(5) for _ in range(2)]
+    first, second = (compared(rng=rng).to_json() for rng in generators)
+    assert first == second
+
+
+# Segments ----------------------------------------------------------------------------------------
+
+def test_a_segment_is_compared_as_its_queries_alone():
+    judges, scores, qid = grades_and_scores(20, missing=0.1)
+    by = {f"q{i}": "head" if i % 3 else "tail" for i in range(20)}
+    settings = {"rng": 0, "test": "t", "correction": None}
+    report = sg.compare_judges(judges, scores, qid=qid, by=by, **settings)
+    assert report.segments == ["tail", "head"]
+    assert report.labels().columns.tolist() == ["segment", *LABELS]
+    assert report.leaderboards().columns.tolist() == ["segment", *LEADERBOARDS]
+    assert report.means().columns.tolist() == ["segment", *MEANS]
+    for segment in ("tail", "head"):
+        is_kept = np.array([by[query] == segment for query in qid])
+        alone = sg.compare_judges(
+            {name: values[is_kept] for name, values in judges.items()},
+            {name: values[is_kept] for name, values in scores.items()}, qid=qid[is_kept],
+            **settings,
+        )
+        for name in ("labels", "leaderboards", "means"):
+            frame = getattr(report, name)()
+            frame = frame[frame["segment"] == segment].drop(columns="segment")
+            pd.testing.assert_frame_equal(frame.reset_index(drop=True), getattr(alone, name)())
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert any(" in tail " in sentence for sentence in report.sentences())
+
+
+def test_a_segment_that_a_judge_did_not_judge():
+    judges, scores, qid = grades_and_scores()
+    by = np.array(["x"] * 6 + ["y"] * 6)
+    judges["j0"][72:] = np.nan
+    report = sg.compare_judges(judges, scores, qid=qid, by=by, rng=0)
+    label = report.labels().set_index(["segment", "judge"]).loc["y", "j0"]
+    assert (label["n_shared"], label["only_truth"], label["only_judge"]) == (0, 72, 0)
+    assert np.isnan(label["exact"]) and np.isnan(label["alpha"])
+    board = report.leaderboards().set_index(["segment", "judge"]).loc["y", "j0"]
+    assert board["n_queries"].tolist() == [0, 0] and board["tau_b"].isna().all()
+    assert (board[["agree", "reversed", "only_truth", "only_judge"]] == 0).all(axis=None)
+    assert "j0 in y and human graded no document in common." in report.sentences()
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert "j0" in report.to_html()
+
+
+def test_segments_are_of_one_kind_of_grades():
+    # Real grades occur in one segment only; alpha is the interval alpha in both.
+    judges = {"human": np.tile([0.0, 1, 2], 6), "model": np.tile([0.0, 2, 2], 6)}
+    judges["model"][-1] = 1.5
+    report = sg.compare_judges(judges, group=[3] * 6, by=["a"] * 3 + ["b"] * 3)
+    assert report.labels()["kappa"].isna().all()
+    assert report.labels()["alpha"].notna().all()
+
+
+# Input -------------------------------------------------------------------------------------------
+
+def test_truth_is_the_first_judge_by_default():
+    judges, scores, qid = grades_and_scores()
+    other = dict(reversed(judges.items()))
+    first = sg.compare_judges(judges, scores, qid=qid, rng=0)
+    named = sg.compare_judges(other, scores, qid=qid, rng=0, truth="human")
+    assert (named.truth, named.judges) == ("human", ["j1", "j0"])
+    pd.testing.assert_frame_equal(
+        first.labels(), named.labels().sort_values("judge", ignore_index=True)
+    )
+    assert sg.compare_judges(other, qid=qid).truth == "j1"
+
+
+def test_grades_in_columns_of_any_kind(make_column):
+    # make_column needs non-negative integers; booleans keep only 0 and 1.
+    values = np.random.default_rng(0).integers(0, 3, 60).tolist()
+    column, numbers = make_column(values)
+    human = np.random.default_rng(1).integers(0, 3, 60)
+    qid = np.arange(60) // 6
+    report = sg.compare_judges({"human": human, "model": column}, qid=qid)
+    assert_same_report(
+        report, sg.compare_judges({"human": human, "model": np.array(numbers)}, qid=qid)
+    )
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars", "arrow", "pandas odd index"])
+def test_frames_of_grades_and_scores(frame):
+    judges, scores, qid = grades_and_scores()
+    expected = sg.compare_judges(judges, scores, qid=qid, rng=0)
+    odd = np.arange(len(qid))[::-1] // 2
+    make = {
+        "pandas": pd.DataFrame,
+        "pandas odd index": lambda columns: pd.DataFrame(columns, index=odd),
+        "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+        "arrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+    }[frame]
+    assert_same_report(
+        sg.compare_judges(make(judges), make(scores), qid=pd.Series(qid, index=odd[::-1]), rng=0),
+        expected,
+    )
+
+
+def test_missing_grades_in_columns_of_any_kind():
+    human = np.arange(12) % 3
+    expected = sg.compare_judges(
+        {"human": human, "model": np.where(human == 2, np.nan, human)}, group=[3] * 4
+    )
+    assert expected.labels()["only_truth"].tolist() == [4]
+    for column in (
+        np.ma.array(human, mask=human == 2), pd.Series(human).astype("Int64").mask(human == 2),
+        [None if grade == 2 else grade for grade in human.tolist()],
+        pd.Series([None if grade == 2 else grade for grade in human.tolist()], dtype=object),
+    ):
+        found = sg.compare_judges({"human": human, "model": column}, group=[3] * 4)
+        assert_same_report(found, expected)
+
+
+def test_sizes_instead_of_query_ids():
+    judges, scores, qid = grades_and_scores()
+    by_id = sg.compare_judges(judges, scores, qid=qid, rng=0)
+    assert_same_report(sg.compare_judges(judges, scores, group=[12] * 12, rng=0), by_id)
+    order = np.random.default_rng(0).permutation(len(qid))
+    mixed = sg.compare_judges(
+        {name: values[order] for name, values in judges.items()}, qid=qid[order]
+    )
+    pd.testing.assert_frame_equal(mixed.labels(), by_id.labels())
+
+
+def test_input_is_not_changed():
+    judges, scores, qid = grades_and_scores()
+    for values in (*judges.values(), *scores.values()):
+        values.flags.writeable = False
+    sg.compare_judges(judges, scores, qid=qid, rng=0)
+
+
+GRADES = {"human": [0, 1, 2, 0], "model": [0, 2, 2, 1]}
+SCORES = {"a": [4.0, 3, 2, 1], "b": [1.0, 2, 3, 4]}
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"y_judges": [[0, 1, 2, 0], [0, 2, 2, 1]]},
+     "^y_judges must be a mapping or frame with one column per judge; got list"),
+    ({"y_judges": "human"}, "^y_judges must be a mapping or frame .* got str"),
+    ({"y_judges": np.zeros((4, 2))}, "^y_judges must be a mapping or frame .* got ndarray"),
+    ({"y_judges": pd.Series([0, 1])}, "^y_judges must be a mapping or frame .* got Series"),
+    ({"y_judges": {1: [0] * 4, 2: [1] * 4}}, "^The names in y_judges must be strings; got 1"),
+    ({"y_judges": {"human": [0, 1, 2, 0]}}, "^y_judges must contain at least two distinct names"),
+    ({"y_judges": {}}, r"^y_judges must contain at least two distinct names; got \[\]"),
+    ({"y_judges": GRADES | {"model": [0, 1]}},
+     r"^y_judges\['model'\] has 2 rows, but y_judges\['human'\] has 4"),
+    ({"y_judges": GRADES | {"model": [0, 1, -1, 0]}},
+     r"^y_judges\['model'\] must contain only grades ≥ 0; got -1 for row 2"),
+    ({"y_judges": GRADES | {"model": [0, 1, np.inf, 0]}},
+     r"^y_judges\['model'\] must be finite; got inf for row 2"),
+    ({"y_judges": GRADES | {"model": None}}, r"^y_judges\['model'\] is missing"),
+    ({"y_judges": GRADES | {"model": ["a"] * 4}}, r"y_judges\['model'\]"),
+    ({"y_judges": GRADES | {"model": np.zeros((4, 1))}}, r"^y_judges\['model'\] must be 1-D"),
+    ({"y_judges": GRADES | {"model": [np.nan] * 4}},
+     "^No document was graded by both 'human' and 'model'"),
+    ({"y_judges": {"human": [1, np.nan] * 2, "model": [np.nan, 1] * 2}},
+     "^No document was graded by both 'human' and 'model'"),
+    ({"y_scores": [1, 2, 3, 4]}, "^y_scores must be a mapping or frame with one column per system"),
+    ({"y_scores": {"a": [1, 2, 3, 4]}},
+     r"^y_scores must contain at least two distinct names; got \['a'\]"),
+    ({"y_scores": {}}, "^y_scores must contain at least two distinct names"),
+    ({"y_scores": SCORES | {"b": [1, 2]}}, r"^y_scores\['b'\] has 2 rows"),
+    ({"y_scores": SCORES | {"b": [1, np.nan, 1, 1]}},
+     r"^y_scores\['b'\] must not contain NaN; got nan for row 1"),
+    ({"qid": None}, "^Pass either the query of each row as qid or the query sizes as group"),
+    ({"group": [2, 2]}, "^Pass either the query of each row"),
+    ({"qid": [1, 1, 2]}, r"^qid has 3 rows, but y_judges\['human'\] has 4"),
+    ({"qid": [1, 1, None, 2]}, "^qid"),
+    ({"qid": None, "group": [2, 3]}, "^The sizes in group"),
+    ({"truth": "humna"}, r"^truth must be one of \['human', 'model'\]; got 'humna'. Did you mean"),
+    ({"truth": 1}, "^truth must be one of"),
+    ({"measures": "nope"}, "^Unknown measure 'nope'"),
+    ({"measures": []}, "^measures is empty"),
+    ({"measures": ["ap", "ap"]}, "^measures contains AP twice"),
+    ({"unjudged_documents": "keep"}, r"^unjudged_documents must be one of \['irrelevant', 'drop'"),
+    ({"weights": None}, "^weights must be one of"),
+    ({"weights": "cubic"}, "^weights must be one of"),
+    ({"level": 95}, "^level must be a finite number > 0 and < 1; got 95"),
+    ({"test": "sign"}, "^test must be one of"),
+    ({"test": None}, "^test must be one of"),
+    ({"correction": "sidak"}, "^correction must be one of"),
+    ({"correction": "hsd", "test": "t"}, "^correction='hsd' requires test='randomization'"),
+    ({"by": ["x"]}, "^Argument 'by' contains 1 segments, but there are 2 queries"),
+    ({"by": {1: "x"}}, "^Argument 'by' has no segment for query 2"),
+    ({"n_resamples": 99}, "^n_resamples must be at least 100; got 99"),
+    ({"rng": "seed"}, "^rng must be None, .* got 'seed'"),
+    ({"rng": -1}, "^rng must be None, .* got -1"),
+])
+def test_bad_input_is_one_error(changes, message):
+    arguments = {"y_judges": GRADES, "y_scores": SCORES, "qid": [1, 1, 2, 2]} | changes
+    with pytest.raises((ValueError, TypeError), match=message):
+        sg.compare_judges(**arguments)
+
+
+def test_settings_are_checked_without_scores():
+    for changes in ({"n_resamples": 5}, {"rng": "x"}, {"level": 2}, {"test": "sign"}):
+        with pytest.raises((ValueError, TypeError), match=f"^{next(iter(changes))} must be"):
+            sg.compare_judges(GRADES, qid=[1, 1, 2, 2], **changes)
+
+
+def test_unknown_judges_of_a_confusion(report):
+    with pytest.raises(ValueError, match=r"^judge must be one of \['j0', 'j1'\]; got 'j2'"):
+        report.confusion("j2")
+    with pytest.raises(ValueError, match="^judge must be one of"):
+        report.confusion("human")
+
+
+# Grades of other scales --------------------------------------------------------------------------
+
+def test_real_grades_have_interval_alpha_and_no_kappa():
+    judges, scores, qid = grades_and_scores()
+    judges = {"human": judges["human"], "real": judges["j0"] * 0.7 + 0.1, "whole": judges["j1"]}
+    report = sg.compare_judges(judges, scores, qid=qid, rng=0)
+    labels = report.labels().set_index("judge")
+    assert labels.loc["real", ["kappa", "kappa_low", "kappa_high", "kappa_weighted"]].isna().all()
+    x, y = judges["human"], judges["real"]
+    both = np.concatenate([x, y])
+    pairs = (both[:, None] - both) ** 2
+    expected = 1 - ((x - y) ** 2).mean() / (pairs.sum() / (len(both) * (len(both) - 1)))
+    assert labels["alpha"]["real"] == pytest.approx(expected)
+    assert labels["tau_b"]["real"] == pytest.approx(stats.kendalltau(x, y).statistic)
+    assert labels.loc["whole"].notna().all()
+    with pytest.raises(ValueError, match="^There is no confusion table for 'human' and 'real': "):
+        report.confusion("real")
+    assert report.confusions["real"] is None
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert "κ" not in report.sentences()[0] and "κ" in report.sentences()[1]
+
+
+def test_grades_outside_the_range_are_counted_and_used():
+    judges = {"human": [0, 1, 2, 3, 1], "low": [0, 1, 2, 3, 3], "high": [7, 9, 2, 9, 1]}
+    judges["odd"] = [4, 5, 6, 7, 8]
+    with pytest.warns(UserWarning) as caught:
+        report = sg.compare_judges(judges, group=[3, 2])
+    (message,) = [str(item.message) for item in caught]
+    assert message == (
+        "high gives 3 documents the grades 7, 9, outside the range of the grades of human. "
+        "odd gives 5 documents grades such as 4, 5, 6, outside the range of the grades of human. "
+        "The grades are used as they are."
+    )
+    assert caught[0].filename == __file__
+    assert [(row.judge, row.grade, row.n) for row in report.outside][:2] == [
+        ("high", 7, 1), ("high", 9, 2),
+    ]
+    assert report.labels()["bias"].tolist() == pytest.approx([2 / 5, 21 / 5, 23 / 5])
+    assert sum("outside the range" in sentence for sentence in report.sentences()) == 2
+
+
+def test_many_distinct_integer_grades_are_measurements():
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 10**15, 1200).astype(float)
+    judges = {"human": human, "model": rng.permutation(human)}
+    report = sg.compare_judges(judges, group=[100] * 12)
+    assert report.confusions == {"model": None}
+    (row,) = report.label_rows
+    observed = ((human - judges["model"]) ** 2).mean()
+    # Both judges give the same 1200 grades, so all pairs of 2400 values have 4 times the sum.
+    expected = 4 * ((human[:, None] - human) ** 2).sum() / (2400 * 2399)
+    assert row.alpha == pytest.approx(1 - observed / expected) and np.isnan(row.kappa)
+    with pytest.raises(ValueError, match="or there are more than 1,000 distinct grades"):
+        report.confusion("model")
+
+
+def test_constant_grades():
+    ones = np.ones(12)
+    judges = {"human": ones, "same": ones, "other": np.zeros(12)}
+    scores = {"a": np.arange(12.0), "b": -np.arange(12.0)}
+    with pytest.warns(UserWarning, match="^other gives 12 documents the grade 0, outside"):
+        report = sg.compare_judges(judges, scores, group=[3] * 4, rng=0)
+    labels = report.labels().set_index("judge")
+    assert labels["exact"].tolist() == [1, 0] and labels["tau_b"].isna().all()
+    assert labels.loc["same", ["kappa", "alpha", "kappa_weighted"]].isna().all()
+    assert labels.loc["other", ["kappa", "kappa_low", "kappa_high"]].tolist() == [0, 0, 0]
+    # All 24 values: observed disagreement is certain, expected is 12/23.
+    assert labels["alpha"]["other"] == pytest.approx(1 - 1 / (12 / 23))
+    assert "same gives the same grade as human to 100 % of 12 documents: α = nan" in (
+        report.sentences()[0]
+    )
+    alone = sg.compare_judges({"human": ones, "same": ones}, group=[3] * 4)
+    assert alone.verdict() == "The agreement with human is unknown, because the grades do not vary."
+
+
+# Few and many ------------------------------------------------------------------------------------
+
+def test_one_query_has_no_intervals():
+    report = compared(n_queries=1)
+    labels = report.labels()
+    assert labels[["kappa", "alpha"]].notna().all(axis=None)
+    assert labels[["kappa_low", "kappa_high", "alpha_low", "alpha_high"]].isna().all(axis=None)
+    boards = report.leaderboards()
+    assert (boards["tau_low"] == boards["tau_b"]).all()
+    assert (boards[["agree", "reversed", "only_truth", "only_judge"]] == 0).all(axis=None)
+    assert report.means()["truth_low"].isna().all()
+    assert "nan" not in report.sentences()[0]
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert "unknown" in report.to_html()
+
+
+def test_two_queries_have_wide_intervals():
+    labels = compared(n_queries=2).labels()
+    assert (labels["alpha_low"] < labels["alpha"]).all()
+    assert labels[["kappa_low", "alpha_low"]].ge(-1).all(axis=None)
+    assert labels[["kappa_high", "alpha_high"]].le(1).all(axis=None)
+
+
+def test_twenty_judges():
+    report = compared(n_judges=20, n_systems=3)
+    assert len(report.labels()) == 20 and len(report.leaderboards()) == 40
+    assert len(report.means()) == 20 * 2 * 3
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    page = Page(report.to_html())
+    assert len(page.tables[0]) == 1 + 20
+
+
+def test_without_scores_there_are_only_labels():
+    judges, _, qid = grades_and_scores()
+    report = sg.compare_judges(judges, qid=qid)
+    assert report.systems == report.measures == report.leaderboard_rows == []
+    assert report.leaderboards().empty and report.means().empty
+    assert report.leaderboards().columns.tolist() == LEADERBOARDS
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert "Leaderboards" not in Page(report.to_html()).headings
+    assert len(report.sentences()) == 2
+
+
+def test_one_warning_for_systems_with_few_judged_documents():
+    judges, scores, qid = grades_and_scores(n_judges=5)
+    best = scores["s0"].reshape(12, 12).argsort(axis=1).argsort(axis=1).ravel() >= 6
+    for grades in judges.values():
+        grades[~best] = np.nan  # only documents that s0 ranks first are judged
+    scores["s1"] = -scores["s0"]
+    with pytest.warns(UserWarning) as caught:
+        sg.compare_judges(judges, scores, qid=qid, rng=0)
+    (message,) = [str(item.message) for item in caught]
+    assert message.startswith("With the grades of human, Judged@10 is ")
+    assert caught[0].filename == __file__
+
+
+# Copies ------------------------------------------------------------------------------------------
+
+def test_json_and_pickle_give_the_same_report(report, tmp_path):
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+    assert_same_report(pickle.loads(pickle.dumps(report)), report)
+    report.to_json(tmp_path / "judges.json")
+    found = sg.JudgeComparison.from_json(tmp_path / "judges.json")
+    assert found.to_json() == report.to_json() and repr(found) == repr(report)
+    assert found.sentences() == report.sentences()
+
+
+@pytest.mark.parametrize("changes", [
+    {"truth": "j0"}, {"judges": ["j0"]}, {"judges": ["j0", "j0"]}, {"level": 2}, {"weights": "x"},
+    {"test": "sign"}, {"correction": "x"}, {"label_rows": []}, {"leaderboard_rows": []},
+    {"mean_rows": []}, {"confusions": {}}, {"measures": ["AP"]}, {"systems": ["s0"]},
+    {"segments": ["x"]},
+])
+def test_a_report_that_contradicts_itself_is_refused(report, changes):
+    with pytest.raises((ValueError, TypeError)):
+        replace(report, **changes)
+
+
+def test_changed_json_is_refused(report):
+    text = json.loads(report.to_json())
+    for path, value in (
+        (("label_rows", "judge", 0), "j1"), (("label_rows", "alpha", 0), "high"),
+        (("confusions", "j0", "counts", 0), [1]), (("confusions", "j0", "counts", 0, 0), -1),
+        (("leaderboard_rows", "agree", 0), 0.5),
+    ):
+        changed = json.loads(json.dumps(text))
+        place = changed
+        for key in path[:-1]:
+            place = place[key]
+        assert place[path[-1]] != value
+        place[path[-1]] = value
+        with pytest.raises(ValueError):
+            sg.JudgeComparison.from_json(json.dumps(changed))
+
+
+# Pages -------------------------------------------------------------------------------------------
+
+class Page(HTMLParser):
+    """Tables as lists of rows of cell texts, headings, elements and all text of a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tables, self.headings, self.elements, self.text = [], [], [], ""
+        self._open = None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        elif tag == "h2":
+            self.headings.append("")
+        self._open = tag if tag in ("td", "th", "h2") else self._open
+
+    def handle_endtag(self, tag):
+        self._open = None if tag == self._open else self._open
+
+    def handle_data(self, data):
+        self.text += data
+        if self._open == "h2":
+            self.headings[-1] += data
+        elif self._open:
+            self.tables[-1][-1][-1] += data
+
+
+def test_a_page_shows_the_tables(report):
+    html = report.to_html()
+    page = Page(html)
+    assert report.to_html() == html
+    assert [heading.strip() for heading in page.headings] == [
+        "Grades", "Leaderboards", "Findings", "Confusion", "Means",
+    ]
+    labels, leaderboards = page.tables[:2]
+    for cells, row in zip(labels[1:], report.labels().to_dict("records"), strict=True):
+        text = " ".join(cells)
+        assert row["judge"] in text and f"{row['alpha']:.4f}" in text
+        assert f"{row['kappa']:.4f}" in text and str(row["n_shared"]) in text
+    for cells, row in zip(leaderboards[1:], report.leaderboards().to_dict("records"), strict=True):
+        assert row["judge"] in " ".join(cells) and row["measure"] in cells
+        assert str(row["only_judge"]) in cells
+    confusions = [table for table in page.tables if table[0][0].strip() == "Grade"]
+    for table, judge in zip(confusions, report.judges, strict=True):
+        assert [row[1:] for row in table[1:]] == report.confusion(judge).astype(str).values.tolist()
+    for sentence in report.sentences():
+        assert sentence in " ".join(page.text.split())
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in page.elements:
+        for name in ("aria-labelledby", "aria-controls"):
+            assert set(attributes.get(name, ids[0]).split()) <= set(ids)
+        if tag == "a":
+            assert attributes["href"].removeprefix("#") in ids
+    assert not re.search(r"@import|url\(|https?:", html)
+
+
+def test_a_fragment_shows_the_labels(report):
+    page = Page(report._repr_html_())
+    assert page.tables[0][0][0].strip() == "Judge" and len(page.tables[0]) == 3
+    assert report.verdict() in " ".join(page.text.split())
+
+
+def test_hostile_names_are_text():
+    names = [name for name in HOSTILE if isinstance(name, str)]
+    grades = {name: np.arange(12) % 3 for name in names}
+    rng = np.random.default_rng(0)
+    scores = {name: rng.normal(size=12) for name in names}
+    report = sg.compare_judges(
+        grades, scores, group=[3] * 4, rng=0, by={i: names[i % 2] for i in range(4)}
+    )
+    for html in (report.to_html(title=names[0]), report._repr_html_()):
+        page = Page(html)
+        assert not any(
+            name.startswith("on") for _, attributes in page.elements for name in attributes
+        )
+        assert "img" not in [tag for tag, _ in page.elements]
+        assert not re.search(r"<script>window", html)
+        assert "{{ 7 * 7 }}" in html and "49" not in page.tables[0][1][0]
+    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
+
+
+def test_texts_of_a_small_comparison():
+    report = sg.compare_judges(GRADES, qid=[1, 1, 2, 2])
+    alpha = report.labels()["alpha"][0]
+    assert repr(report) == f"JudgeComparison(truth human; model: κ=0.2727, α={alpha:.4f})"
+    (sentence,) = report.sentences()
+    assert sentence.startswith("model gives the same grade as human to 50 % of 4 documents: κ = ")
+    assert sentence.endswith("On average, its grades are 0.50 higher.")
+    assert report.verdict().startswith("model agrees with human: α = ")

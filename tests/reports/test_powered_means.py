@@ -1,0 +1,615 @@
+"""prediction_powered, compare with a judge, plan_judgments and sample_queries."""
+
+import pickle
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from small_reports import assert_same_report, evaluation
+
+import skgraded as sg
+from skgraded.stats.prediction_powered import powered_mean
+
+MEASURES = ("AP", "RR")
+
+
+def correlated(n, seed, quality, bias):
+    """Values of people and of a judge, between 0 and 1."""
+    rng = np.random.default_rng(seed)
+    human = rng.beta(2, 2, n)
+    judge = quality * human + (1 - quality) * rng.beta(2, 2, n)
+    return human, np.clip(judge + bias, 0, 1)
+
+
+def sides(n=40, n_judge=200, names=("a", "b", "c"), seed=0, quality=0.7, bias=0.1, lift=0.1):
+    """Evaluations of people for n random queries, and of a judge for all, keyed by system."""
+    n_all = n + n_judge
+    ids = [f"q{i}" for i in range(n_all)]
+    drawn = np.sort(np.random.default_rng(seed).choice(n_all, n, replace=False))
+    human, judge = {}, {}
+    for i, name in enumerate(names):
+        columns = {
+            measure: correlated(n_all, [seed, i, j], quality, bias)
+            for j, measure in enumerate(MEASURES)
+        }
+        human[name] = evaluation(
+            {measure: own[drawn] + lift * i for measure, (own, _) in columns.items()},
+            [ids[k] for k in drawn],
+        )
+        judge[name] = evaluation(
+            {measure: other + lift * i for measure, (_, other) in columns.items()}, ids
+        )
+    return human, judge
+
+
+HUMAN, JUDGE = sides()
+
+
+def shuffled(part, seed=1):
+    """The same Evaluation with its queries in another order."""
+    order = np.random.default_rng(seed).permutation(len(part.query_ids))
+    return evaluation(
+        {name: values[order] for name, values in part.per_query.items()},
+        [part.query_ids[i] for i in order],
+    )
+
+
+def split(human, judge, measure):
+    """Values of people, of the judge for the same queries, and of the judge for the others."""
+    position = {query: i for i, query in enumerate(judge.query_ids)}
+    rows = [position[query] for query in human.query_ids]
+    values = judge.per_query[measure]
+    return human.per_query[measure], values[rows], np.delete(values, rows)
+
+
+# Means -------------------------------------------------------------------------------------------
+
+def test_the_summary_has_the_documented_columns_and_the_formulas():
+    powered = sg.prediction_powered(HUMAN["a"], JUDGE["a"], level=0.9)
+    frame = powered.summary()
+    assert list(frame) == [
+        "measure", "mean", "ci_low", "ci_high", "n_human", "n_judge", "weight", "human_mean",
+        "judge_mean", "worth",
+    ]
+    assert frame.equals(powered.to_frame())
+    assert list(powered.mean()) == list(MEASURES) == frame["measure"].tolist()
+    for row in frame.to_dict("records"):
+        human, judge, others = split(HUMAN["a"], JUDGE["a"], row["measure"])
+        variance = np.var(np.append(judge, others), ddof=1)
+        weight = np.cov(human, judge)[0, 1] / ((1 + 40 / 200) * variance)
+        assert 0 < weight < 1 and row["weight"] == pytest.approx(weight)
+        mean = weight * others.mean() + (human - weight * judge).mean()
+        assert row["mean"] == powered.mean()[row["measure"]] == pytest.approx(mean)
+        error = np.sqrt(
+            weight**2 * np.var(others, ddof=1) / 200 + np.var(human - weight * judge, ddof=1) / 40
+        )
+        reach = stats.t.ppf(0.95, 40 - 2) * error
+        interval = powered.confidence_interval()[row["measure"]]
+        assert (row["ci_low"], row["ci_high"]) == interval == pytest.approx(
+            (mean - reach, mean + reach)
+        )
+        assert (row["n_human"], row["n_judge"]) == (40, 200)
+        assert row["human_mean"] == pytest.approx(human.mean())
+        assert row["judge_mean"] == pytest.approx(np.append(judge, others).mean())
+        assert row["worth"] == pytest.approx(40 * (stats.sem(human) / error) ** 2)
+    assert powered.confidence_interval().level == 0.9
+    assert powered.confidence_interval(0.99).level == 0.99
+    wider, narrower = powered.confidence_interval(0.99)["AP"], powered.confidence_interval()["AP"]
+    assert wider.low < narrower.low < narrower.high < wider.high
+
+
+def test_the_order_of_queries_and_measures_does_not_matter():
+    first = sg.prediction_powered(HUMAN["a"], JUDGE["a"]).summary()
+    turned = evaluation(
+        dict(reversed(JUDGE["a"].per_query.items())), JUDGE["a"].query_ids
+    )
+    second = sg.prediction_powered(shuffled(HUMAN["a"]), shuffled(turned)).summary()
+    numbers = [name for name in first if name != "measure"]
+    assert first["measure"].tolist() == second["measure"].tolist()
+    assert np.allclose(first[numbers], second[numbers], rtol=0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:human has only")
+@pytest.mark.parametrize("name", ["RR", "RR@10", "RR(threshold=2)@10", "RPrecision"])
+@pytest.mark.parametrize("n", [12, 20, 21])
+def test_sentences_say_that_intervals_for_rr_are_too_narrow_with_few_queries(n, name):
+    human, judge = sides(n=n, names=("a",))
+    parts = [
+        evaluation({"AP": part.per_query["AP"], name: part.per_query["RR"]}, part.query_ids)
+        for part in (human["a"], judge["a"])
+    ]
+    others, of_rr = sg.prediction_powered(*parts).sentences()
+    assert "too narrow" not in others
+    assert ("too narrow" in of_rr) == (name.startswith("RR") and n <= 20)
+
+
+def test_sentences_texts_and_pickles():
+    powered = sg.prediction_powered(HUMAN["a"], JUDGE["a"])
+    sentence, _ = powered.sentences()
+    row = powered.summary().iloc[0]
+    assert sentence.startswith(f"AP is {row['mean']:.4f} (95 % interval {row['ci_low']:.4f} to ")
+    assert "combines 40 human-judged queries with 200 queries of the judge" in sentence
+    assert f"as informative as {round(row['worth'])} human-judged queries alone" in sentence
+    assert repr(powered) == (
+        f"PredictionPowered(40 + 200 queries: AP={row['mean']:.4f}, RR="
+        f"{powered.mean()['RR']:.4f})"
+    )
+    assert "| AP" in powered.to_markdown() and r"\toprule" in powered.to_latex()
+    assert pickle.loads(pickle.dumps(powered)).summary().equals(powered.summary())
+
+
+def test_a_judge_without_variance_leaves_the_human_mean():
+    constant = evaluation(
+        {name: np.full(240, 0.1) for name in MEASURES}, JUDGE["a"].query_ids
+    )
+    for row in sg.prediction_powered(HUMAN["a"], constant).summary().to_dict("records"):
+        values = HUMAN["a"].per_query[row["measure"]]
+        reach = stats.t.ppf(0.975, 38) * stats.sem(values)
+        assert (row["weight"], row["worth"], row["mean"]) == (0, 40, values.mean())
+        assert row["ci_high"] - row["mean"] == pytest.approx(reach)
+        assert reach <= 1.02 * stats.t.ppf(0.975, 39) * stats.sem(values)
+
+
+def test_equal_weights_are_as_none():
+    weighted = replace(HUMAN["a"], weights=np.full(40, 0.3))
+    first = sg.prediction_powered(weighted, replace(JUDGE["a"], weights=np.full(240, 7.0)))
+    assert first.mean() == sg.prediction_powered(HUMAN["a"], JUDGE["a"]).mean()
+
+
+# Errors ------------------------------------------------------------------------------------------
+
+def first_of(part, n):
+    """An Evaluation of the first n queries."""
+    return evaluation(
+        {name: values[:n] for name, values in part.per_query.items()}, part.query_ids[:n]
+    )
+
+
+def with_nan(part, measure, i):
+    values = {name: column.copy() for name, column in part.per_query.items()}
+    values[measure][i] = np.nan
+    return evaluation(values, part.query_ids)
+
+
+def with_ids(part, ids):
+    return evaluation(part.per_query, ids)
+
+
+A, J = HUMAN["a"], JUDGE["a"]
+BAD = {
+    "{human} has 9 queries, but at least 10 human-judged queries are required": (first_of(A, 9), J),
+    "{judge} lacks 2 queries of {human}, such as 'x0'; it contains queries such as 'q0'": (
+        with_ids(A, ["x0", "x1", *A.query_ids[2:]]), J
+    ),
+    "{judge} lacks 40 queries of {human}, such as 0; it contains queries such as 'q0'": (
+        with_ids(A, list(range(40))), J
+    ),
+    "{judge} must contain at least two queries besides the 40 queries of {human}; got 0": (
+        A, A
+    ),
+    "{judge} lacks the measure RR of {human}: evaluate both with the same measures": (
+        A, evaluation({"AP": J.per_query["AP"]}, J.query_ids)
+    ),
+    "{human} lacks the measure RR of {judge}: evaluate both with the same measures": (
+        evaluation({"AP": A.per_query["AP"]}, A.query_ids), J
+    ),
+    "{human_a} has the value nan for RR in query '" + A.query_ids[3] + "'. Use the measure with": (
+        with_nan(A, "RR", 3), J
+    ),
+    "{judge_a} has the value nan for AP in query 'q239'": (A, with_nan(J, "AP", 239)),
+    "{human} has unequal weights: evaluate without sample_weight": (
+        replace(A, weights=np.arange(1.0, 41)), J
+    ),
+    "{judge} has unequal weights": (A, replace(J, weights=np.arange(240.0))),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_evaluations_are_refused(message):
+    human, judge = BAD[message]
+    for function, names in (
+        (sg.prediction_powered, ("human", "judge")),
+        (lambda *pair: sg.plan_judgments(*pair, 0.1), ("pilot_human", "pilot_judge")),
+    ):
+        expected = message.format(
+            human=names[0], judge=names[1], human_a=names[0], judge_a=names[1]
+        )
+        with pytest.raises(ValueError, match=re.escape(expected)):
+            function(human, judge)
+    expected = message.format(
+        human="evaluations", judge="judge", human_a="evaluations['a']", judge_a="judge['a']"
+    )
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        sg.compare({"a": human, "b": human}, judge={"a": judge, "b": judge})
+
+
+def test_other_types_are_refused():
+    for human, judge, name in ((None, J, "human"), (A, {"a": J}, "judge"), (A, "J", "judge")):
+        with pytest.raises(TypeError, match=f"{name} must be an Evaluation; got"):
+            sg.prediction_powered(human, judge)
+    with pytest.raises(TypeError, match="pilot_judge must be an Evaluation; got NoneType"):
+        sg.plan_judgments(A, None, 0.1)
+    for level in (0, 1, 95, "0.95", None):
+        with pytest.raises(ValueError, match="level must be a finite number > 0 and < 1"):
+            sg.prediction_powered(A, J, level=level)
+
+
+@pytest.mark.parametrize("call", [
+    lambda part: sg.prediction_powered(part, J),
+    lambda part: sg.plan_judgments(part, J, 0.1),
+    lambda part: sg.compare({"a": part, "b": first_of(HUMAN["b"], 19)}, judge={
+        "a": J, "b": JUDGE["b"]
+    }),
+])
+def test_fewer_than_20_queries_warn_at_the_caller(call):
+    with pytest.warns(UserWarning, match="has only 19 queries. With fewer than 20") as record:
+        call(first_of(A, 19))
+    assert [warning.filename for warning in record] == [__file__]
+
+
+# Comparisons -------------------------------------------------------------------------------------
+
+def test_a_comparison_estimates_the_differences_in_the_same_way():
+    comparison = sg.compare(HUMAN, judge=JUDGE, correction=None)
+    assert comparison.test == "t" and (comparison.n_queries, comparison.n_judge) == (40, 200)
+    frame = comparison.to_frame()
+    assert list(frame) == [
+        "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
+        "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size", "min_detectable",
+        "baseline", "baseline_mean", "ci_method", "weight", "worth",
+    ]
+    assert len(frame) == 3 * 2
+    for row in frame.to_dict("records"):
+        assert row["mean"] - row["baseline_mean"] == row["difference"]
+        values, others = (
+            split(HUMAN[row[name]], JUDGE[row[name]], row["measure"])
+            for name in ("system", "baseline")
+        )
+        expected = powered_mean(*(a - b for a, b in zip(values, others, strict=True)))
+        weight = expected.weight
+        human, judge, rest = values
+        assert row["mean"] == pytest.approx(weight * rest.mean() + (human - weight * judge).mean())
+        assert row["difference"] == pytest.approx(expected.mean, abs=1e-12)
+        assert row["weight"] == pytest.approx(weight, abs=1e-9)
+        assert row["worth"] == pytest.approx(expected.worth, rel=1e-9)
+        reach = stats.t.ppf(0.975, 38) * expected.standard_error
+        t = expected.mean / expected.standard_error
+        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), 38), rel=1e-6)
+        if row["p_value"] <= 0.05:
+            assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+                (expected.mean - reach, expected.mean + reach), abs=1e-9
+            )
+        assert row["effect_size"] == pytest.approx(t / np.sqrt(40), rel=1e-6)
+        assert row["n_queries"] == 40 and np.isnan(row["n_undefined"])
+        wins = (values[0] > others[0]).sum()
+        assert (row["wins"], row["losses"], row["ties"]) == (wins, 40 - wins, 0)
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
+def test_p_values_and_intervals_agree(correction):
+    n_significant = 0
+    for seed in range(20):
+        human, judge = sides(n=20, n_judge=60, seed=seed, lift=0.06)
+        frame = sg.compare(human, judge=judge, correction=correction).to_frame()
+        outside = (frame["ci_low"] > 0) | (frame["ci_high"] < 0)
+        is_significant = frame["p_adjusted"] <= 0.05
+        if correction == "holm":  # its intervals are those of Bonferroni's correction
+            assert (outside <= is_significant).all()
+        else:
+            assert outside.tolist() == is_significant.tolist()
+        assert (frame["p_adjusted"] >= frame["p_value"]).all()
+        n_significant += outside.sum()
+    assert 10 < n_significant < 110  # of 20 · 6 rows
+
+
+def test_corrections_are_those_of_other_comparisons():
+    p = sg.compare(HUMAN, judge=JUDGE, correction=None).to_frame()["p_value"]
+    bonferroni = sg.compare(HUMAN, judge=JUDGE, correction="bonferroni").to_frame()
+    assert np.allclose(bonferroni["p_adjusted"], np.minimum(6 * p, 1))
+    fdr = sg.compare(HUMAN, judge=JUDGE, correction="fdr_bh").to_frame()
+    assert np.allclose(fdr["p_adjusted"], stats.false_discovery_control(p))
+
+
+def test_systems_and_queries_may_be_in_another_order():
+    expected = sg.compare(HUMAN, judge=JUDGE, baseline="b").to_frame()
+    judge = {name: shuffled(JUDGE[name], i) for i, name in enumerate("cab")}
+    found = sg.compare(HUMAN, judge=judge, baseline="b").to_frame()
+    assert list(found["system"]) == ["a", "a", "c", "c"] == list(expected["system"])
+    numbers = expected.select_dtypes("number").columns
+    assert np.allclose(found[numbers], expected[numbers], rtol=0, atol=1e-9, equal_nan=True)
+
+
+def test_equal_systems_have_no_difference():
+    human, judge = {"a": A, "b": A}, {"a": J, "b": J}
+    for row in sg.compare(human, judge=judge).to_frame().to_dict("records"):
+        assert (row["difference"], row["ci_low"], row["ci_high"]) == (0, 0, 0)
+        assert (row["p_value"], row["weight"], row["worth"]) == (1, 0, 40)
+        assert (row["ties"], row["effect_size"]) == (40, 0) and np.isnan(row["min_detectable"])
+    # Rounding errors below the limit for ties change nothing.
+    noise = 1e-16 * np.random.default_rng(0).normal(size=40)
+    noisy = evaluation({k: v + noise for k, v in A.per_query.items()}, A.query_ids)
+    for row in sg.compare(human | {"b": noisy}, judge=judge).to_frame().to_dict("records"):
+        assert (row["p_value"], row["ties"], row["effect_size"]) == (1, 40, 0)
+
+
+def test_equal_differences_have_the_p_value_of_all_signs():
+    higher = evaluation({name: values + 0.1 for name, values in A.per_query.items()}, A.query_ids)
+    human, judge = {"a": A, "b": higher}, {"a": J, "b": JUDGE["b"]}
+    for row in sg.compare(human, judge=judge, correction=None).to_frame().to_dict("records"):
+        assert row["p_value"] == 2**-39 and row["weight"] == 0 and row["worth"] == 40
+        assert row["ci_low"] == row["ci_high"] == pytest.approx(0.1, abs=1e-12)
+        assert np.isnan(row["effect_size"]) and np.isnan(row["min_detectable"])
+
+
+def test_the_smallest_detectable_difference_is_detected_in_four_of_five_cases():
+    def rows(lift):
+        for seed in range(400):
+            human, judge = sides(n=25, n_judge=100, names=("a", "b"), seed=seed, lift=lift)
+            yield sg.compare(human, judge=judge, correction=None).rows[0]
+
+    smallest = np.mean([row.min_detectable for row in rows(0.0)])
+    detected = np.mean([row.p_value <= 0.05 and row.difference > 0 for row in rows(smallest)])
+    assert detected == pytest.approx(0.8, abs=0.06)  # the standard error is .02
+
+
+@pytest.mark.parametrize("settings, error, message", [
+    ({"by": ["x"] * 40}, ValueError, "'by' must be None if Summaries or a judge are passed"),
+    ({"test": "randomization"}, ValueError,
+     "compare(judge=…) requires test='t'; got test='randomization'"),
+    ({"test": "wilcoxon"}, ValueError, "requires test='t'; got test='wilcoxon'"),
+    ({"test": "bootstrap"}, ValueError, "requires test='t'; got test='bootstrap'"),
+    ({"test": None}, ValueError, "compare(judge=…) requires test='t'; got test=None"),
+    ({"test": "u"}, ValueError, "test must be one of"),
+    ({"correction": "hsd"}, ValueError, "correction='hsd' requires test='randomization'"),
+    ({"baseline": "z"}, ValueError, "baseline must be one of the systems"),
+    ({"judge": {"a": J, "b": J}}, ValueError,
+     "judge must have the systems ['a', 'b', 'c']; got ['a', 'b']"),
+    ({"judge": dict(zip("abd", JUDGE.values(), strict=True))}, ValueError, "got ['a', 'b', 'd']"),
+    ({"judge": J}, TypeError, "judge must be a mapping of names to Evaluations"),
+    ({"judge": {}}, ValueError, "The number of systems in judge must be ≥ 2; got 0"),
+    ({"judge": JUDGE | {"c": None}}, TypeError, "judge['c'] must be an Evaluation"),
+    ({"judge": JUDGE | {"c": first_of(JUDGE["c"], 200)}}, ValueError,
+     "judge: System 'c' has no values for 40 of the 240 queries of 'a'"),
+    ({"judge": JUDGE | {"c": replace(JUDGE["c"], weights=np.arange(240.0))}}, ValueError,
+     "judge: Systems 'c' and 'a' have different weights"),
+])
+def test_bad_comparisons_are_refused(settings, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        sg.compare(HUMAN, **({"judge": JUDGE} | settings))
+
+
+def with_judged(part, share):
+    n = len(part.query_ids)
+    return replace(part, judged={"Judged@10": np.full(n, share)})
+
+
+def test_different_shares_of_documents_that_people_judged_warn():
+    human = {"a": with_judged(A, 1.0), "b": with_judged(HUMAN["b"], 0.5)}
+    judge = {"a": J, "b": JUDGE["b"]}
+    for settings in ({"judge": judge}, {"rng": 0}):
+        with pytest.warns(UserWarning, match="Judged@10 is 1.000 for a but 0.500") as record:
+            comparison = sg.compare(human, **settings)
+        assert [warning.filename for warning in record] == [__file__]
+        assert comparison.judged["Judged@10"].tolist() == [1.0, 0.5]
+        assert "Judged@10" in str(comparison.leaderboard())
+
+
+def test_summaries_are_refused():
+    with pytest.raises(TypeError, match="To use a judge, pass Evaluations"):
+        sg.compare(sg.Summaries.of(HUMAN), judge=JUDGE)
+    with pytest.raises(TypeError, match="judge must be a mapping"):
+        sg.compare(HUMAN, judge=sg.Summaries.of(JUDGE))
+
+
+def test_a_leaderboard_shows_the_combined_means():
+    comparison = sg.compare(HUMAN, judge=JUDGE)
+    board = comparison.leaderboard()
+    frame = board.to_frame().set_index("system")
+    for name in HUMAN:
+        powered = sg.prediction_powered(HUMAN[name], JUDGE[name])
+        assert frame.loc[name].to_dict() == powered.mean()
+        row = board.cells[board.systems.index(name)]
+        assert [cell.interval for cell in row] == list(powered.confidence_interval().values())
+    assert board.systems == ["c", "b", "a"]  # each is better by .1 under both
+    assert "The judge's weight is estimated for each mean and each difference" in str(board)
+    assert "judge" not in sg.compare(HUMAN, rng=0).leaderboard().note
+
+
+def test_a_verdict_names_a_system_that_is_better_in_spite_of_a_lower_mean():
+    """The weights differ: high for the means, which share the queries, and low for differences."""
+    contradictions = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        drawn, ids = rng.choice(330, 30, replace=False), list(range(330))
+        easiness = 0.8 * rng.beta(2, 2, 330)
+        human, judge = {}, {}
+        for i, name in enumerate("ab"):
+            values = easiness + 0.05 * i + 0.08 * rng.normal(size=330)
+            human[name] = evaluation({"AP": values[drawn]}, drawn.tolist())
+            judge[name] = evaluation({"AP": 0.6 * values + 0.12 * rng.normal(size=330)}, ids)
+        comparison = sg.compare(human, judge=judge)
+        (row,), board = comparison.shown_rows(), comparison.leaderboard()
+        if row.winner is None or row.winner == board.systems[0]:
+            assert "however" not in board.verdict
+            continue
+        contradictions += 1
+        leader = board.systems[0]
+        assert board.verdict == (
+            f"{leader} leads by AP; {row.winner}, however, is significantly better."
+        )
+    assert contradictions > 0
+
+
+def test_the_page_the_sentences_and_the_tables_describe_the_judge():
+    comparison = sg.compare(HUMAN, judge=JUDGE)
+    page = comparison.to_html()
+    assert "40 human-judged queries and 200 further queries of the judge; paired t-test" in page
+    assert "Weight of judge" in page and "Worth" in page
+    assert "Weight of judge" not in sg.compare(HUMAN, rng=0).to_html()
+    for row, sentence in zip(comparison.ranked_rows(), comparison.sentences(), strict=False):
+        assert "over 40 queries" in sentence
+        assert "40 human-judged queries are as informative as" in sentence, row
+    assert "weight" in comparison.to_markdown() and "worth" in comparison.to_csv()
+    assert r"\toprule" in comparison.to_latex()
+    assert comparison._repr_html_().count("Weight of judge") >= 1
+
+
+def test_what_requires_per_query_values_is_refused():
+    comparison = sg.compare(HUMAN, judge=JUDGE)
+    message = "Comparisons that use a judge or Summaries have no per-query values"
+    for call in (
+        lambda: comparison.query_ids, lambda: comparison.per_query,
+        lambda: comparison.differences("a", "b", "AP"), lambda: comparison.equivalence(0.1),
+        lambda: comparison.noninferiority(0.1),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_json_and_pickles_return_the_same_comparison():
+    comparison = sg.compare(HUMAN, judge=JUDGE, baseline="a")
+    for copy in (
+        sg.Comparison.from_json(comparison.to_json()), pickle.loads(pickle.dumps(comparison))
+    ):
+        assert_same_report(copy, comparison)
+        assert copy.to_html() == comparison.to_html()
+
+
+@pytest.mark.parametrize("changes, message", [
+    ({"system_means": None}, "a judge needs system_means, not query_values"),
+    ({"n_judge": 0}, "n_judge must be at least 1; got 0"),
+    ({"system_means": {"AP": np.zeros((3, 3))}}, "system_means must match the systems"),
+    ({"system_means": {name: np.zeros((2, 3)) for name in MEASURES}}, "must match the systems"),
+    ({"test": "bootstrap"}, "test='bootstrap' requires query_values"),
+    ({"query_values": sg.compare(HUMAN, rng=0).query_values}, "not query_values"),
+])
+def test_comparisons_built_by_hand_are_checked(changes, message):
+    with pytest.raises(ValueError, match=message):
+        replace(sg.compare(HUMAN, judge=JUDGE), **changes)
+
+
+@pytest.mark.parametrize("column, value", [("weight", 1.5), ("weight", -0.1), ("worth", -1.0)])
+def test_rows_built_by_hand_are_checked(column, value):
+    row = sg.compare(HUMAN, judge=JUDGE).rows[0]
+    with pytest.raises(ValueError, match=f"{column} of .* must be from 0 to"):
+        replace(row, **{column: value})
+
+
+# Plans and samples -------------------------------------------------------------------------------
+
+def test_a_plan_has_one_row_per_measure():
+    plan = sg.plan_judgments(A, J, 0.05)
+    assert list(plan) == [
+        "measure", "half_width", "n_human_alone", "n_human_with_judge", "n_queries"
+    ]
+    assert plan["measure"].tolist() == list(MEASURES) and set(plan["n_queries"]) == {240}
+    assert set(plan["half_width"]) == {0.05}
+    assert (plan["n_human_with_judge"] <= plan["n_human_alone"]).all()
+
+
+def test_narrower_and_surer_intervals_require_more_queries():
+    human, judge = sides(n=30, n_judge=2000, quality=0.8)
+    plans = [sg.plan_judgments(human["a"], judge["a"], w) for w in np.geomspace(0.005, 0.3, 25)]
+    for name in ("n_human_alone", "n_human_with_judge"):
+        for measure in range(2):
+            numbers = [plan[name][measure] for plan in plans]
+            assert numbers == sorted(numbers, reverse=True)
+    numbers = [
+        sg.plan_judgments(human["a"], judge["a"], 0.05, level=level)["n_human_with_judge"][0]
+        for level in (0.5, 0.8, 0.95, 0.999)
+    ]
+    assert numbers == sorted(numbers) and numbers[0] < numbers[-1]
+
+
+def test_intervals_after_a_plan_have_about_the_planned_width():
+    n_all, half_width = 3000, 0.025
+    own, other = correlated(n_all, 5, 0.75, 0.1)
+    ids = np.arange(n_all)
+    judge = evaluation({"AP": other}, ids.tolist())
+
+    def human(n, seed):
+        drawn = sg.sample_queries(ids, n, rng=seed)
+        return evaluation({"AP": own[drawn]}, drawn.tolist())
+
+    planned, reached = [], []
+    for seed in range(40):
+        (row,) = sg.plan_judgments(human(100, seed), judge, half_width).to_dict("records")
+        assert row["n_human_with_judge"] < 0.6 * row["n_human_alone"]
+        later = human(row["n_human_with_judge"], 1000 + seed)
+        low, high = sg.prediction_powered(later, judge).confidence_interval()["AP"]
+        planned.append(row["n_human_with_judge"])
+        reached.append((high - low) / 2)
+    assert np.mean(reached) == pytest.approx(half_width, rel=0.05)
+    assert np.std(planned) < 0.3 * np.mean(planned)
+
+
+@pytest.mark.parametrize("half_width", [0, -1, np.nan, np.inf, "0.1", None])
+def test_bad_half_widths_are_refused(half_width):
+    with pytest.raises(ValueError, match="half_width must be a finite number > 0; got"):
+        sg.plan_judgments(A, J, half_width)
+
+
+def test_half_widths_that_no_number_of_queries_reaches_are_refused():
+    with pytest.raises(ValueError, match="half_width is 1e-09, but even 10,000,000 human-judged"):
+        sg.plan_judgments(A, J, 1e-9)
+
+
+def test_each_subset_is_equally_likely():
+    counts = {}
+    rng = np.random.default_rng(0)
+    for _ in range(6000):
+        subset = tuple(sg.sample_queries(["d", "a", "c", "b"], 2, rng).tolist())
+        counts[subset] = counts.get(subset, 0) + 1
+    # Subsets keep the order of the ids.
+    assert set(counts) == {
+        ("d", "a"), ("d", "c"), ("d", "b"), ("a", "c"), ("a", "b"), ("c", "b")
+    }
+    assert stats.chisquare(list(counts.values())).pvalue > 0.001
+
+
+def test_samples_are_reproducible_and_distinct():
+    qid = np.repeat(np.arange(500, 700), 3)
+    sample = sg.sample_queries(qid, 50, rng=3)
+    assert sample.dtype == qid.dtype and len(set(sample.tolist())) == 50
+    assert set(sample.tolist()) <= set(range(500, 700))
+    assert sample.tolist() == sg.sample_queries(qid, 50, rng=3).tolist()
+    assert sample.tolist() == sg.sample_queries(np.arange(500, 700), 50, rng=3).tolist()
+    assert sample.tolist() != sg.sample_queries(qid, 50, rng=4).tolist()
+    generator = np.random.default_rng(3)
+    assert sample.tolist() == sg.sample_queries(qid, 50, rng=generator).tolist()
+    assert sample.tolist() != sg.sample_queries(qid, 50, rng=generator).tolist()
+    assert sg.sample_queries(qid, 200).tolist() == list(range(500, 700))
+    assert sg.sample_queries(J.query_ids, 1, rng=0)[0] in set(J.query_ids)
+
+
+@pytest.mark.parametrize("ids, n, rng, error, message", [
+    (["a", "b", "a"], 3, 0, ValueError, "n is 3, but query_ids contains only 2 distinct queries"),
+    (["a"], 0, 0, ValueError, "n must be at least 1; got 0"),
+    (["a"], 1.5, 0, ValueError, "n must be an integer ≥ 1; got 1.5"),
+    (["a"], None, 0, ValueError, "n must be an integer ≥ 1; got None"),
+    ([], 1, 0, ValueError, "query_ids is empty"),
+    (["a", None], 1, 0, ValueError, "query_ids"),
+    ([1.0, np.nan], 1, 0, ValueError, "query_ids"),
+    (["a"], 1, "seed", TypeError, "rng must be None, an integer ≥ 0 or a numpy.random"),
+    (["a"], 1, -1, TypeError, "rng must be None, an integer ≥ 0"),
+])
+def test_bad_samples_are_refused(ids, n, rng, error, message):
+    with pytest.raises(error, match=message):
+        sg.sample_queries(ids, n, rng)
+
+
+def test_easy_queries_break_the_interval():
+    n_all = 2000
+    own, other = correlated(n_all, 0, 0.6, 0.1)
+    judge = evaluation({"AP": other}, list(range(n_all)))
+    rng = np.random.default_rng(1)
+    covered = {"all": 0, "easy": 0}
+    for _ in range(200):
+        for name, pool in (("all", np.arange(n_all)), ("easy", np.argsort(own)[n_all // 2 :])):
+            drawn = rng.choice(pool, 50, replace=False)
+            human = evaluation({"AP": own[drawn]}, drawn.tolist())
+            low, high = sg.prediction_powered(human, judge).confidence_interval()["AP"]
+            covered[name] += low <= own.mean() <= high
+    assert covered["all"] >= 180 and covered["easy"] <= 20

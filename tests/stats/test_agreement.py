@@ -1,0 +1,310 @@
+"""Agreement of judges compared with scikit-learn, krippendorff and SciPy, and by definition."""
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+import skgraded as sg
+from skgraded.stats.agreement import (
+    UNKNOWN,
+    GradePairs,
+    agreement,
+    largest_drop,
+    mean_ranks,
+    sklearn_kappas,
+    tau_b,
+    tau_spread,
+)
+
+
+def grades_of_two(n_queries=12, n_levels=4, seed=0):
+    """Grades of two judges who agree in part, and queries of different sizes in mixed order."""
+    rng = np.random.default_rng(seed)
+    query = rng.permutation(np.repeat(np.arange(n_queries), rng.integers(1, 15, n_queries)))
+    truth = rng.integers(0, n_levels, len(query)).astype(float)
+    judge = np.clip(truth + rng.integers(-1, 3, len(query)), 0, n_levels - 1)
+    return truth, judge, query
+
+
+def result_of(truth, judge, query, level=0.95):
+    both = np.concatenate([truth, judge])
+    return agreement(truth, judge, query, level, bool((both == np.rint(both)).all()))
+
+
+def alpha_by_definition(truth, judge, distance):
+    """Krippendorff's alpha from all pairs of values, with loops: 1 - observed / expected."""
+    values = [*truth, *judge]
+    n = len(values)
+    observed = sum(2 * distance(x, y, values) for x, y in zip(truth, judge, strict=True)) / n
+    expected = sum(
+        distance(values[i], values[j], values) for i in range(n) for j in range(n) if i != j
+    ) / (n * (n - 1))
+    return 1 - observed / expected
+
+
+def interval_distance(x, y, values):
+    return (x - y) ** 2
+
+
+def ordinal_distance(x, y, values):
+    # Krippendorff 2019: (Σ_{g from c to k} n_g - (n_c + n_k) / 2)²
+    low, high = min(x, y), max(x, y)
+    between = sum(low <= value <= high for value in values)
+    return (between - (values.count(low) + values.count(high)) / 2) ** 2 if low < high else 0
+
+
+@pytest.fixture
+def krippendorff():
+    return pytest.importorskip(
+        "krippendorff", reason='krippendorff is missing: pip install "skgraded[peers]"'
+    )
+
+
+# Kappa and alpha ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("n_levels", [2, 4, 11])
+@pytest.mark.parametrize("seed", range(3))
+def test_kappa_is_that_of_scikit_learn(n_levels, seed):
+    truth, judge, query = grades_of_two(n_levels=n_levels, seed=seed)
+    expected = cohen_kappa_score(truth.astype(int), judge.astype(int))
+    assert result_of(truth, judge, query).kappa == pytest.approx(expected, abs=1e-14)
+    for weights in ("linear", "quadratic"):
+        weighted = cohen_kappa_score(truth.astype(int), judge.astype(int), weights=weights)
+        found = sklearn_kappas(truth, judge, weights)
+        assert found == pytest.approx((expected, weighted), abs=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ordinal_alpha_by_definition(seed):
+    truth, judge, query = grades_of_two(n_queries=4, seed=seed)
+    expected = alpha_by_definition(truth.tolist(), judge.tolist(), ordinal_distance)
+    assert result_of(truth, judge, query).alpha == pytest.approx(expected, abs=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_interval_alpha_of_real_grades_by_definition(seed):
+    truth, judge, query = grades_of_two(n_queries=4, seed=seed)
+    judge = judge + np.random.default_rng(seed).normal(size=len(judge))
+    result = result_of(truth, judge, query)
+    expected = alpha_by_definition(truth.tolist(), judge.tolist(), interval_distance)
+    assert result.alpha == pytest.approx(expected, abs=1e-13)
+    assert np.isnan(result.kappa) and np.isnan(result.kappa_interval).all()
+
+
+def test_alpha_of_a_small_table_as_arithmetic():
+    # n_g = 3, 3, 2, so the mean ranks are 1.5 + 1/2, 4.5 + 1/2, 7 + 1/2 and the distances 3, 2.5.
+    truth, judge = np.array([0.0, 0, 1, 2]), np.array([0.0, 1, 1, 2])
+    observed = 2 * 3**2 / 8
+    expected = 2 * (3 * 3 * 3**2 + 3 * 2 * 2.5**2 + 3 * 2 * 5.5**2) / (8 * 7)
+    assert result_of(truth, judge, np.arange(4)).alpha == pytest.approx(1 - observed / expected)
+
+
+@pytest.mark.parametrize("n_levels", [2, 4, 11])
+@pytest.mark.parametrize("seed", range(3))
+def test_alpha_is_that_of_krippendorff(krippendorff, n_levels, seed):
+    truth, judge, query = grades_of_two(n_levels=n_levels, seed=seed)
+    expected = krippendorff.alpha(np.array([truth, judge]), level_of_measurement="ordinal")
+    assert result_of(truth, judge, query).alpha == pytest.approx(expected, abs=1e-13)
+    judge = judge / 3
+    expected = krippendorff.alpha(np.array([truth, judge]), level_of_measurement="interval")
+    assert result_of(truth, judge, query).alpha == pytest.approx(expected, abs=1e-13)
+
+
+def test_alpha_of_real_judges_is_that_of_krippendorff(krippendorff, data_dir):
+    folder = data_dir / "llm-judges"
+    rows = sg.datasets.join_judgments({
+        name: sg.datasets.read_qrels(folder / f"{name}.txt.gz")
+        for name in ("human", "Olz-exp", "h2oloo-zeroshot2")
+    })
+    human, *judges = rows.y_judges.values()
+    for judge in judges:
+        expected = krippendorff.alpha(np.array([human, judge]), level_of_measurement="ordinal")
+        found = result_of(human, judge, np.unique(rows.qid.astype(str), return_inverse=True)[1])
+        assert found.alpha == pytest.approx(expected, abs=1e-13)
+
+
+def test_ordinal_alpha_depends_only_on_the_order_of_grades():
+    truth, judge, query = grades_of_two()
+    scale = np.array([0.0, 1, 50, 10**15])
+    plain = result_of(truth, judge, query)
+    other = result_of(scale[truth.astype(int)], scale[judge.astype(int)], query)
+    np.testing.assert_allclose(np.hstack(other), np.hstack(plain), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1, 1e9, 1e300])
+def test_interval_alpha_does_not_depend_on_the_scale(scale):
+    truth, judge, query = grades_of_two()
+    judge = judge + 0.25
+    expected = alpha_by_definition(truth.tolist(), judge.tolist(), interval_distance)
+    found = agreement(truth * scale, judge * scale, query, 0.95, is_ordinal=False)
+    assert found.alpha == pytest.approx(expected, rel=1e-12)
+
+
+def test_equal_judges_agree_perfectly():
+    truth, _, query = grades_of_two()
+    for grades in (truth, truth / 7):
+        result = result_of(grades, grades, query)
+        assert result.alpha == 1 and result.alpha_interval == (1, 1)
+    assert result_of(truth, truth, query).kappa_interval == (1, 1)
+
+
+def test_agreement_of_constant_grades_is_unknown():
+    ones, query = np.ones(6), np.arange(6) // 2
+    result = result_of(ones, ones, query)
+    np.testing.assert_array_equal(np.hstack(result), np.full(6, np.nan))
+    assert np.isnan(sklearn_kappas(ones, ones, "quadratic")).all()
+    # The grades vary in one query only, so the value without this query is undefined.
+    other = np.array([1.0, 1, 1, 1, 1, 2])
+    result = result_of(ones, other, query)
+    assert result.kappa == 0 and np.isnan(result.alpha_interval).all()
+    nothing = result_of(np.array([]), np.array([]), np.array([], dtype=int))
+    np.testing.assert_array_equal(np.hstack(nothing), np.full(6, np.nan))
+
+
+# Jackknife ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("n_queries", [2, 3, 12])
+@pytest.mark.parametrize("is_ordinal", [True, False])
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_intervals_are_those_of_explicit_leave_one_query_out(n_queries, is_ordinal, level):
+    truth, judge, query = grades_of_two(n_queries)
+    if not is_ordinal:
+        judge = judge + 0.5
+    whole = result_of(truth, judge, query, level)
+    parts = [
+        result_of(truth[query != left_out], judge[query != left_out], query[query != left_out])
+        for left_out in range(n_queries)
+    ]
+    for name in ("kappa", "alpha") if is_ordinal else ("alpha",):
+        values = np.array([getattr(part, name) for part in parts])
+        error = np.sqrt((n_queries - 1) / n_queries * np.sum((values - values.mean()) ** 2))
+        reach = stats.t.ppf((1 + level) / 2, n_queries - 1) * error
+        value = getattr(whole, name)
+        expected = np.clip([value - reach, value + reach], -1, 1)
+        assert getattr(whole, f"{name}_interval") == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_query_has_no_interval():
+    truth, judge, _ = grades_of_two()
+    result = result_of(truth, judge, np.zeros(len(truth), dtype=int))
+    assert result.kappa_interval == pytest.approx(UNKNOWN, nan_ok=True)
+    assert result.alpha_interval == pytest.approx(UNKNOWN, nan_ok=True)
+
+
+def test_queries_are_left_out_in_blocks():
+    truth, judge, query = grades_of_two(n_queries=40_000)
+    pairs = GradePairs(truth, judge, query)
+    blocks = list(pairs.without_each())
+    assert len(blocks) > 1 and sum(map(len, blocks)) == 40_000
+    # Each query is left out once, and no other query is.
+    np.testing.assert_array_equal(sum(block.sum(axis=0) for block in blocks), 39_999 * pairs.total)
+
+
+def test_the_numbers_of_queries_do_not_matter():
+    truth, judge, query = grades_of_two()
+    plain = result_of(truth, judge, query)
+    np.testing.assert_array_equal(
+        np.hstack(result_of(truth, judge, 10**12 + 7 * query)), np.hstack(plain)
+    )
+
+
+# Rankings of systems -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+@pytest.mark.parametrize("seed", range(4))
+def test_tau_b_is_that_of_scipy(n, seed):
+    x, y = np.random.default_rng(seed).integers(0, n, (2, n)) / 7
+    expected = stats.kendalltau(x, y).statistic
+    assert tau_b(x, y) == pytest.approx(expected, nan_ok=True)
+
+
+def test_means_that_differ_by_rounding_are_tied():
+    means = np.array([0.1 + 0.2, 0.3, 0.5])
+    assert means[0] != means[1]
+    judge = np.array([0.1, 0.2, 0.3])
+    assert tau_b(means, judge) == pytest.approx(stats.kendalltau([1, 1, 2], judge).statistic)
+    assert mean_ranks(means).tolist() == [1.5, 1.5, 3]
+
+
+def test_tau_b_of_all_ties_is_unknown():
+    assert np.isnan(tau_b(np.ones(4), np.arange(4.0)))
+    assert np.isnan(tau_b(np.array([1, np.nan, 2.0]), np.arange(3.0)))
+
+
+def spread_by_loops(truth, judge, n_resamples=3000):
+    rng, taus = np.random.default_rng(1), []
+    for _ in range(n_resamples):
+        queries = rng.integers(truth.shape[1], size=truth.shape[1])
+        means = (np.nanmean(values[:, queries], axis=1) for values in (truth, judge))
+        taus.append(stats.kendalltau(*means).statistic)
+    return np.quantile(taus, [0.025, 0.975]), np.quantile(taus, [0.05, 0.95])
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_spread_is_that_of_taus_of_resampled_queries(is_known):
+    rng = np.random.default_rng(0)
+    truth = rng.beta(2, 2, (20, 30)) + np.arange(20)[:, None] / 50
+    judge = truth + rng.normal(0, 0.6, truth.shape)
+    if not is_known:  # each system has other values that are nan
+        truth[rng.random(truth.shape) < np.arange(20)[:, None] / 30] = np.nan
+        judge[rng.random(truth.shape) < np.arange(20)[:, None] / 30] = np.nan
+    found = tau_spread(truth, judge, 10_000, np.random.default_rng(0))
+    expected, narrower = spread_by_loops(truth, judge)
+    assert found == pytest.approx(expected, abs=0.02)
+    assert found[0] < narrower[0] - 0.01 and found[1] > narrower[1] + 0.01
+
+
+def test_the_spread_without_values_is_unknown():
+    for nothing in (np.full((6, 5), np.nan), np.empty((6, 0))):
+        assert np.isnan(tau_spread(nothing, nothing, 100, np.random.default_rng(0))).all()
+
+
+def test_the_spread_of_many_queries_needs_little_memory():
+    truth = np.random.default_rng(0).random((4, 50_000))
+    tracemalloc.start()
+    try:
+        tau_spread(truth, truth, 600, np.random.default_rng(0))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 600 * 50_000 * 8  # all resamples at once need this at least twice
+
+
+def test_the_largest_drop_in_mean_ranks():
+    truth = np.array([0.9, 0.8, 0.7, 0.6])
+    assert largest_drop(truth, truth) == 0
+    assert largest_drop(truth, truth[::-1]) == 3  # the first system is last
+    assert largest_drop(truth, np.array([0.7, 0.8, 0.9, 0.1])) == 2
+    assert largest_drop(truth, np.ones(4)) == (1 + 2 + 3 + 4) / 4 - 1
+    assert np.isnan(largest_drop(truth, np.array([1, np.nan, 2, 3])))
+
+
+def tau_ap_of_lists(truth, order):
+    """τ_ap of one order of systems, best first; systems tied in the truth count 1/2."""
+    n = len(order)
+    shares = [
+        sum((truth[above] > truth[order[i]]) + (truth[above] == truth[order[i]]) / 2
+            for above in order[:i]) / i
+        for i in range(1, n)
+    ]
+    return 2 / (n - 1) * sum(shares) - 1
+
+
+@pytest.mark.parametrize("truth, judge", [
+    ([4, 3, 2, 1], [3, 4, 2, 1]), ([4, 3, 2, 1], [2, 2, 2, 1]), ([4, 4, 2, 1], [1, 2, 2, 3]),
+    ([4, 3, 3, 3], [1, 1, 1, 1]), ([1, 5, 2, 2, 5], [3, 3, 1, 1, 2]),
+])
+def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
+    from skgraded.reports.comparing_judges import _tau_ap
+
+    orders = [
+        order for order in itertools.permutations(range(len(judge)))
+        if all(judge[a] >= judge[b] for a, b in itertools.pairwise(order))
+    ]
+    expected = np.mean([tau_ap_of_lists(truth, order) for order in orders])
+    found = _tau_ap(np.array(truth) / 10, np.array(judge) / 10)
+    assert found == pytest.approx(expected, abs=1e-12)

@@ -1,0 +1,223 @@
+"""Prediction-powered means against their formulas, simulations and ppi-python."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skgraded.stats.intervals import estimate_mean, t_interval
+from skgraded.stats.power import MOST
+from skgraded.stats.prediction_powered import (
+    judge_weight,
+    powered_mean,
+    queries_needed,
+    weighted_mean,
+)
+
+
+def values_of(n, n_judge, seed, quality=0.7, bias=0.2):
+    """Values of people and of a judge whose correlation is `quality`, and further values."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=n + n_judge)
+    judge = quality * truth + np.sqrt(1 - quality**2) * rng.normal(size=n + n_judge) + bias
+    return truth[:n], judge[:n], judge[n:]
+
+
+# Formulas ----------------------------------------------------------------------------------------
+
+def test_a_small_example_by_hand():
+    human, judge, others = map(np.array, ([1, 2, 3, 4], [1, 3, 2, 4], [2, 4, 3, 3, 5, 1]))
+    covariance = (1.5 * 1.5 - 0.5 * 0.5 - 0.5 * 0.5 + 1.5 * 1.5) / 3
+    variance_of_all = (1 + 9 + 4 + 16 + 4 + 16 + 9 + 9 + 25 + 1 - 28**2 / 10) / 9
+    weight = covariance / ((1 + 4 / 6) * variance_of_all)
+    estimate = powered_mean(human, judge, others)
+    assert estimate.weight == pytest.approx(weight, rel=1e-14)
+    assert estimate.mean == pytest.approx(weight * 18 / 6 + 10 / 4 - weight * 10 / 4, rel=1e-14)
+    variance_of_others = (4 + 16 + 9 + 9 + 25 + 1 - 18**2 / 6) / 5
+    residual = 5 / 3 - 2 * weight * covariance + weight**2 * 5 / 3
+    assert estimate.standard_error**2 == pytest.approx(
+        weight**2 * variance_of_others / 6 + residual / 4, rel=1e-14
+    )
+    assert (estimate.n, estimate.n_judge, estimate.degrees) == (4, 6, 2)
+    assert estimate.human_mean == 10 / 4
+    assert estimate.human_error == pytest.approx(np.sqrt(5 / 3 / 4), rel=1e-14)
+    assert estimate.judge_mean == pytest.approx(28 / 10, rel=1e-14)
+    assert estimate.worth == pytest.approx(4 * (5 / 3 / 4) / estimate.standard_error**2, rel=1e-14)
+
+
+def test_the_interval_and_the_p_value_are_student_s_with_n_minus_2_degrees():
+    for seed in range(20):
+        estimate = powered_mean(*values_of(15, 40, seed))
+        for level in (0.5, 0.95, 0.999):
+            reach = stats.t.ppf((1 + level) / 2, 15 - 2) * estimate.standard_error
+            low, high = t_interval(estimate, level)
+            assert (low, high) == pytest.approx((estimate.mean - reach, estimate.mean + reach))
+            assert (estimate.p_value <= 1 - level) == (not low <= 0 <= high)
+        t = estimate.mean / estimate.standard_error
+        assert estimate.p_value == pytest.approx(2 * stats.t.sf(abs(t), 15 - 2), rel=1e-9)
+
+
+@pytest.mark.parametrize("n, n_judge, quality", [
+    (10, 10, 0.5), (20, 400, 0.9), (200, 30, 0.99), (50, 2000, 0.0), (50, 2000, -0.8), (12, 2, 1.0),
+])
+def test_the_point_estimate_and_the_weight_equal_those_of_ppi_python(n, n_judge, quality):
+    ppi_py = pytest.importorskip("ppi_py", reason='pip install "skgraded[peers]"')
+    for seed in range(5):
+        human, judge, others = values_of(n, n_judge, seed, quality)
+        estimate = powered_mean(human, judge, others)
+        found = ppi_py.ppi_mean_pointestimate(human, judge, others, lam=estimate.weight)
+        assert found.shape == (1,) and estimate.mean == pytest.approx(found[0], abs=1e-12)
+        if 0 < estimate.weight < 1:  # its own weight has the divisor n in the covariance
+            found = ppi_py.ppi_mean_pointestimate(human, judge, others)
+            weight = estimate.weight * (n - 1) / n
+            expected = weighted_mean(human, judge, others, weight)
+            assert expected == pytest.approx(found[0], abs=1e-12)
+
+
+def test_scaling_and_shifting_the_values_scale_and_shift_the_mean():
+    human, judge, others = values_of(30, 100, 0)
+    first = powered_mean(human, judge, others)
+    second = powered_mean(2 * human + 5, 2 * judge - 1, 2 * others - 1)
+    assert second.weight == pytest.approx(first.weight)
+    assert second.mean == pytest.approx(2 * first.mean + 5)
+    assert second.standard_error == pytest.approx(2 * first.standard_error)
+    assert second.worth == pytest.approx(first.worth)
+
+
+# Special cases -----------------------------------------------------------------------------------
+
+def test_the_weight_is_from_0_to_1():
+    human, judge, others = values_of(20, 100, 0)
+    assert judge_weight(human, -judge, -others) == 0
+    assert judge_weight(human, judge / 100, others / 100) == 1
+    assert judge_weight(human, human, np.full(1000, human.mean())) == 1
+    assert 0 < judge_weight(human, judge, others) < 1
+
+
+def test_a_judge_that_contradicts_people_leaves_the_human_mean():
+    human, judge, others = values_of(20, 100, 0)
+    estimate = powered_mean(human, -judge, -others)
+    assert estimate.mean == human.mean() and estimate.worth == 20
+    assert estimate.standard_error == pytest.approx(stats.sem(human), rel=1e-14)
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1 / 3, 1e-300, 1e9 / 7])
+def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
+    human, judge, others = values_of(31, 207, 1)
+    by_constant_judge = powered_mean(human, np.full(31, constant), np.full(207, constant))
+    assert by_constant_judge.weight == 0 and by_constant_judge.mean == human.mean()
+    assert by_constant_judge.worth == 31
+    constant_human = powered_mean(np.full(31, constant), judge, others)
+    assert (constant_human.weight, constant_human.standard_error) == (0, 0)
+    assert constant_human.mean == pytest.approx(constant, rel=1e-14)
+    assert constant_human.worth == 31
+    assert constant_human.p_value == (1 if constant < 1e-12 else 2**-30)
+    low, high = t_interval(constant_human, 0.95)
+    assert low == high == constant_human.mean
+    # The limits of the weight: the judge's values vary among further queries only.
+    varied = powered_mean(human, np.full(31, constant), others)
+    assert varied.mean == pytest.approx(human.mean()) and np.isfinite(varied.standard_error)
+
+
+def test_a_judge_equal_to_people_gives_almost_the_mean_over_all_queries():
+    rng = np.random.default_rng(3)
+    values = rng.beta(2, 2, 1050)
+    estimate = powered_mean(values[:50], values[:50], values[50:])
+    assert estimate.mean == pytest.approx(values.mean(), abs=0.01)
+    assert estimate.worth > 300
+    # Half of the queries with people: λ = 1/2, which is the mean over all.
+    human = values[:500]
+    estimate = powered_mean(human, human, human[::-1])
+    assert estimate.weight == pytest.approx((1 / 499) / (2 * 2 / 999))
+    assert estimate.mean == pytest.approx(human.mean())
+
+
+@pytest.mark.parametrize("n", [10, 20, 50])
+def test_a_useless_judge_makes_the_interval_hardly_wider(n):
+    ratios = []
+    for seed in range(500):
+        human, judge, others = values_of(n, 1000, seed, quality=0.0)
+        low, high = t_interval(powered_mean(human, judge, others), 0.95)
+        alone = t_interval(estimate_mean(human, None), 0.95)
+        ratios.append((high - low) / (alone.high - alone.low))
+    t_ratio = stats.t.ppf(0.975, n - 2) / stats.t.ppf(0.975, n - 1)  # if the weight is 0
+    assert np.median(ratios) <= t_ratio <= 1.02
+    assert np.quantile(ratios, 0.98) <= 1.02
+
+
+def test_intervals_cover_the_mean_with_a_biased_judge():
+    n_covered, n_by_judge, widths = 0, 0, []
+    for seed in range(1000):
+        human, judge, others = values_of(20, 500, seed, quality=0.8, bias=0.3)
+        interval = t_interval(powered_mean(human, judge, others), 0.95)
+        n_covered += interval.low <= 0 <= interval.high
+        by_judge = t_interval(estimate_mean(others, None), 0.95)
+        n_by_judge += by_judge.low <= 0 <= by_judge.high
+        alone = t_interval(estimate_mean(human, None), 0.95)
+        widths.append((interval.high - interval.low) / (alone.high - alone.low))
+    assert 925 <= n_covered <= 970 and n_by_judge == 0  # the standard error is 7
+    # √(1 - quality² N / (n + N)) is the ratio with known variances.
+    assert np.median(widths) == pytest.approx(np.sqrt(1 - 0.64 * 500 / 520), abs=0.05)
+
+
+def test_means_with_the_same_weight_subtract_to_the_mean_difference():
+    human, judge, others = values_of(20, 50, 0)
+    human2, judge2, others2 = values_of(20, 50, 1)
+    for weight in (0.0, 0.3, 1.0):
+        assert weighted_mean(human, judge, others, weight) - weighted_mean(
+            human2, judge2, others2, weight
+        ) == pytest.approx(
+            weighted_mean(human - human2, judge - judge2, others - others2, weight), abs=1e-14
+        )
+
+
+# Plans -------------------------------------------------------------------------------------------
+
+def half_width_alone(human, n, level):
+    return stats.t.ppf((1 + level) / 2, n - 1) * np.std(human, ddof=1) / np.sqrt(n)
+
+
+def half_width_with_judge(human, judge, others, n, level):
+    """Half-width from the formulas, with the variances of the pilot."""
+    n_judge = len(judge) + len(others) - n
+    variance = np.var(np.append(judge, others), ddof=1)
+    covariance = np.cov(human, judge)[0, 1]
+    weight = np.clip(covariance / ((1 + n / n_judge) * variance), 0, 1)
+    square = weight**2 * variance / n_judge + np.var(human - weight * judge, ddof=1) / n
+    return stats.t.ppf((1 + level) / 2, n - 2) * np.sqrt(square)
+
+
+@pytest.mark.parametrize("half_width", [0.1, 0.15, 0.25, 0.3])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_plans_are_the_smallest_numbers_that_suffice(half_width, level):
+    values = values_of(30, 800, 5, quality=0.85)
+    alone, with_judge = queries_needed(*values, half_width, level)
+    assert half_width_alone(values[0], alone, level) <= half_width
+    assert half_width_alone(values[0], alone - 1, level) > half_width
+    assert 10 <= with_judge < alone
+    assert half_width_with_judge(*values, with_judge, level) <= half_width * (1 + 1e-9)
+    assert with_judge == 10 or half_width_with_judge(*values, with_judge - 1, level) > half_width
+
+
+def test_plans_without_gain_equal_the_plan_without_the_judge():
+    human, judge, others = values_of(30, 100, 0)
+    useless = -judge, -others
+    alone, with_judge = queries_needed(human, *useless, 0.3, 0.95)
+    assert alone == with_judge
+    constant = np.zeros(30), np.zeros(100)
+    assert queries_needed(human, *constant, 0.3, 0.95) == (alone, alone)
+    # No number of human judgments suffices within the judge's 130 queries.
+    alone, with_judge = queries_needed(human, judge, others, 0.01, 0.95)
+    assert alone == with_judge > 130
+    # Fewer than ten queries suffice without the judge.
+    alone, with_judge = queries_needed(human, judge, others, 5.0, 0.95)
+    assert alone == with_judge < 10
+
+
+def test_plans_are_found_at_once_for_any_half_width():
+    human, judge, others = values_of(30, 100, 0)
+    alone, _ = queries_needed(human, judge, others, 0.001, 0.95)
+    assert half_width_alone(human, alone, 0.95) <= 0.001 < half_width_alone(human, alone - 1, 0.95)
+    for half_width in (1e-6, 1e-200):
+        with pytest.raises(ValueError, match=f"half_width is {half_width}, but even {MOST:,} "):
+            queries_needed(human, judge, others, half_width, 0.95)
+    assert queries_needed(np.full(30, 0.1), judge, others, 1e-200, 0.95) == (2, 2)

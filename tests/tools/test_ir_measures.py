@@ -1,0 +1,130 @@
+"""Measures as objects of ir_measures and of PyTerrier."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ir_measures = pytest.importorskip("ir_measures", reason='pip install "skgraded[peers]"')
+
+import skgraded as sg  # noqa: E402
+from skgraded import ir_measures as tool  # noqa: E402
+from skgraded.measures import MEASURES  # noqa: E402
+
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 3}, "q3": {"a": 1}}
+RUN = {"q1": {"c": 3.0, "x": 2.0, "a": 2.0}, "q2": {"a": 2.0, "d": 1.0}, "q9": {"a": 1.0}}
+
+
+def frames():
+    return (
+        pd.DataFrame(
+            [(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()],
+            columns=["query_id", "doc_id", "relevance"],
+        ),
+        pd.DataFrame(
+            [(q, d, s) for q, docs in RUN.items() for d, s in docs.items()],
+            columns=["query_id", "doc_id", "score"],
+        ),
+    )
+
+
+def expected(measure):
+    rows = sg.datasets.join_run(QRELS, RUN, unjudged_documents="keep")
+    evaluation = sg.evaluate(
+        rows.y_true, rows.y_score, qid=rows.qid, measures=measure, unjudged_documents="irrelevant"
+    )
+    (values,) = evaluation.per_query.values()
+    return dict(zip(evaluation.query_ids.tolist(), values.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_each_measure_has_the_values_of_the_library(name):
+    measure = getattr(tool, name)
+    parsed = tool.measure(name)
+    assert parsed == measure and repr(measure) == name == str(sg.measure(name))
+    found = {
+        metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], QRELS, RUN)
+    }
+    assert found == expected(name) | {"q3": 0.0}  # a query that the run lacks
+
+
+@pytest.mark.parametrize("text", [
+    "ndcng@10", "ap(threshold=2)@20", "ndcg(gain='linear')@5", "mu_map", "recip_rank", "P_10",
+    "rbp(persistence=0.9)", "mean_ndcg",
+])
+def test_texts_are_parsed_as_in_the_library(text):
+    measure = tool.measure(text)
+    assert repr(measure) == str(sg.measure(text))
+    assert ir_measures.calc_aggregate([measure], QRELS, RUN)[measure] == pytest.approx(
+        sum(expected(text).values()) / 3
+    )
+
+
+def test_parameters_and_cutoffs_make_new_measures():
+    assert repr(tool.NDCNG @ 10) == "NDCNG@10"
+    assert repr(tool.AP(threshold=2) @ 20) == "AP(threshold=2)@20"
+    assert tool.NDCG(gain="linear") @ 5 == tool.measure("ndcg(gain='linear')@5")
+    with pytest.raises(ValueError, match="ties must be one of"):
+        tool.NDCG(ties="random")
+    with pytest.raises(TypeError, match="persistence"):
+        tool.NDCG(persistence=0.8)
+
+
+@pytest.mark.parametrize("kind", ["frames", "tuples", "dicts"])
+def test_all_forms_of_qrels_and_runs(kind):
+    qrels, run = QRELS, RUN
+    if kind == "frames":
+        qrels, run = frames()
+    elif kind == "tuples":
+        qrels = [ir_measures.Qrel(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()]
+        run = [ir_measures.ScoredDoc(q, d, s) for q, docs in RUN.items() for d, s in docs.items()]
+    found = ir_measures.calc_aggregate([tool.MuAP, ir_measures.AP], qrels, run)
+    assert found[tool.MuAP] == pytest.approx(sum(expected("mu_ap").values()) / 3)
+
+
+def test_without_ties_ndcg_equals_that_of_ir_measures():
+    rng = np.random.default_rng(0)
+    qrels = {f"q{i}": {f"d{j}": int(rng.integers(4)) for j in range(30)} for i in range(20)}
+    run = {f"q{i}": {f"d{j}": float(rng.normal()) for j in range(5, 40)} for i in range(20)}
+    measures = [tool.NDCG(gain="linear") @ 10, ir_measures.nDCG @ 10]
+    ours, theirs = ir_measures.calc_aggregate(measures, qrels, run).values()
+    assert ours == pytest.approx(theirs, rel=1e-12)
+
+
+def test_ties_are_averaged_unless_the_row_order_is_asked_for():
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"b": 1.0, "a": 1.0}}
+    average, ordinal = (
+        ir_measures.calc_aggregate([m], qrels, run)[m]
+        for m in (tool.RR, tool.RR(ties="ordinal"))
+    )
+    assert average == (1 / 1 + 1 / 2) / 2 and ordinal == 1 / 2
+
+
+def test_another_run_is_not_mistaken_for_the_last_one():
+    qrels, run = frames()
+    evaluator = ir_measures.evaluator([tool.RR], qrels)
+    first = evaluator.calc_aggregate(run)[tool.RR]
+    other = evaluator.calc_aggregate(run.assign(score=-run["score"]))[tool.RR]
+    assert first != other and evaluator.calc_aggregate(run)[tool.RR] == first
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ast, in ir_measures
+def test_ir_measures_parses_new_names_and_keeps_its_own():
+    assert ir_measures.parse_measure("MuAP@10") == tool.MuAP @ 10
+    assert ir_measures.parse_measure("NDCNG(gain='linear')@5") == tool.NDCNG(gain="linear") @ 5
+    for name in ("nDCG@10", "NDCG@10", "AP", "RR@5", "P@10", "Judged@10"):
+        assert type(ir_measures.parse_measure(name)).__module__.startswith("ir_measures.")
+
+
+def test_an_experiment_of_pyterrier():
+    pt = pytest.importorskip("pyterrier", reason='pip install "skgraded[peers]"')
+    names = {"query_id": "qid", "doc_id": "docno"}
+    qrels, run = (frame.rename(columns=names) for frame in frames())
+    table = pt.Experiment(
+        [pt.Transformer.from_df(run)], pd.DataFrame({"qid": ["q1", "q2", "q3"], "query": "x"}),
+        qrels.rename(columns={"relevance": "label"}), [tool.MuAP, tool.NDCNG @ 10, "map"],
+        names=["system"],
+    )
+    for measure in (tool.MuAP, tool.NDCNG @ 10):
+        assert table[repr(measure)].item() == pytest.approx(
+            sum(expected(repr(measure)).values()) / 3
+        )
