@@ -3,11 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from skgraded import datasets, reports
-from skgraded._input.versions import show_versions
-from skgraded.judgments import Judgments
-from skgraded.large import Summaries, evaluate_batches
-from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure, rbo
+# `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
+from skgraded import datasets as datasets, reports as reports
+from skgraded._input.versions import show_versions as show_versions
+from skgraded.judgments import Judgments as Judgments
+from skgraded.large import Summaries as Summaries, evaluate_batches as evaluate_batches
+from skgraded.measures import (
+    MEASURES, edrc_per_query as edrc_per_query, edrc_score as edrc_score, measure as measure,
+    rbo as rbo,
+)
 
 # Star imports let type checkers find the classes that `registered` registers.
 from skgraded.measures.correlation import *
@@ -15,16 +19,15 @@ from skgraded.measures.gain import *
 from skgraded.measures.precision import *
 from skgraded.measures.user_models import *
 from skgraded.reports import *
-from skgraded.stats.power import required_queries, sample_queries
+from skgraded.stats.power import required_queries as required_queries
+from skgraded.stats.power import sample_queries as sample_queries
 
 if TYPE_CHECKING:
-    from skgraded import display, model_selection
+    from skgraded import display as display, model_selection as model_selection
     from skgraded.display import *
     from skgraded.model_selection import (
-        QueryRanker,
-        TornQueryWarning,
-        cross_evaluate,
-        make_ranking_scorer,
+        QueryRanker as QueryRanker, TornQueryWarning as TornQueryWarning,
+        cross_evaluate as cross_evaluate, make_ranking_scorer as make_ranking_scorer,
     )
 
 __version__ = "0.1.0"

@@ -12,6 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from skgraded._input.columns import whole_number
 from skgraded._input.tables import column_names, is_pandas_frame, is_polars_frame
+from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import judge
 from skgraded.model_selection.scorer import check_response_method, document_scores, means_of
@@ -142,11 +143,11 @@ def permutation_importance(
     draw = _orders_within if within_queries else _orders
     orders = draw(judgments, n_repeats, check_random_state(random_state))
 
-    def score(table):
+    def score(table: Any) -> dict[str, float]:
         scores = document_scores(estimator, table, response_method)
         return means_of(measures, judgments, scores)
 
-    def scores_without(position):
+    def scores_without(position: int) -> list[dict[str, float]]:
         return [score(_permuted(X, position, order)) for order in orders]
 
     unpermuted = score(X)
@@ -164,7 +165,7 @@ def permutation_importance(
     return results[measures[0].name] if isinstance(measure, (str, Measure)) else results
 
 
-def _orders(judgments, n_repeats, rng):
+def _orders(judgments: Judgments, n_repeats: int, rng: np.random.RandomState) -> list[np.ndarray]:
     """For each repeat, return the permutation of all rows that scikit-learn would draw."""
     rng = np.random.RandomState(rng.randint(np.iinfo(np.int32).max + 1))
     order = shuffled = np.arange(judgments.n_rows)
@@ -176,7 +177,9 @@ def _orders(judgments, n_repeats, rng):
     return orders
 
 
-def _orders_within(judgments, n_repeats, rng):
+def _orders_within(
+    judgments: Judgments, n_repeats: int, rng: np.random.RandomState
+) -> np.ndarray:
     """For each repeat, return a permutation of the rows within each query; shape (n_repeats, n)."""
     n, query_of_row = judgments.n_rows, judgments.query_of_row
     by_query = slice(None) if judgments.order is None else judgments.order
@@ -186,7 +189,7 @@ def _orders_within(judgments, n_repeats, rng):
     return orders
 
 
-def _permuted(table, position, order):
+def _permuted(table: Any, position: int, order: np.ndarray) -> Any:
     """Return a copy of the table in which one column is permuted."""
     if is_polars_frame(table):
         return table.with_columns(table.to_series(position)[order])

@@ -92,7 +92,7 @@ class Judgments:
         self._lay_out(grades)
         self._memory: dict[Any, Any] = {}
 
-    def _lay_out(self, grades):
+    def _lay_out(self, grades: np.ndarray) -> None:
         """Compute the grade code of each document and the grade levels of each query."""
         self.codes = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
@@ -117,7 +117,7 @@ class Judgments:
         weighted = "" if self.weights is None else ", weighted"
         return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
 
-    def _by_row(self, in_query_order):
+    def _by_row(self, in_query_order: np.ndarray) -> np.ndarray:
         if self.order is None:
             return in_query_order
         by_row = np.empty_like(in_query_order)
@@ -165,13 +165,13 @@ class Judgments:
         make = self._filled if rule == "irrelevant" else self._judged_only
         return self.remember(("without_unjudged", rule), make)
 
-    def _filled(self):
+    def _filled(self) -> tuple[Judgments, None]:
         filled = copy(self)
         filled._memory = {}
         filled._lay_out(np.nan_to_num(self.grades, nan=0.0))
         return filled, None
 
-    def _judged_only(self):
+    def _judged_only(self) -> tuple[Judgments, np.ndarray]:
         grades, first = self.grades, self.starts[:-1]
         rows = np.arange(self.n_rows) if self.order is None else self.order
         is_judged = ~np.isnan(grades[rows])
@@ -195,11 +195,11 @@ class Judgments:
         return result
 
 
-def _joined(arrays):
+def _joined(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def _queries(qid, group, n):
+def _queries(qid: Any, group: Any, n: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     if qid is not None and group is not None:
         raise ValueError("Pass the queries as either qid or group, not both.")
     if qid is not None:

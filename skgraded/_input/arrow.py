@@ -1,7 +1,9 @@
 """Conversion of the chunks of a large table to Arrow tables; this module requires pyarrow."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,7 @@ from skgraded._input.words import object_array
 DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
 
 
-def as_arrow(part, names):
+def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
     """Convert the named columns of an Arrow, pandas or polars table to an Arrow table."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
@@ -43,13 +45,13 @@ def as_arrow(part, names):
     return pa.table(columns)
 
 
-def _from_polars(series):
+def _from_polars(series: Any) -> Any:
     if str(series.dtype) == "Object":  # Arrow would convert the objects' memory addresses
         raise TypeError("cast it to another polars type.")
     return series.to_arrow()
 
 
-def _from_pandas(series):
+def _from_pandas(series: Any) -> pa.Array:
     """Convert a pandas column to Arrow; NaN in numeric NumPy columns does not become null."""
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
@@ -59,12 +61,12 @@ def _from_pandas(series):
     return pa.array(values.astype(dtype, copy=False))
 
 
-def missing(column):
+def missing(column: pa.ChunkedArray) -> np.ndarray:
     """Return a boolean mask that is True where the column is null or NaN."""
     return compute.is_null(column, nan_is_null=True).to_numpy()
 
 
-def numbers(column):
+def numbers(column: pa.ChunkedArray) -> np.ndarray:
     """Convert a column to NumPy. Missing numbers become NaN; decimals and text become objects."""
     column = _plain(column)
     kind = column.type
@@ -75,7 +77,7 @@ def numbers(column):
     return column.to_numpy()
 
 
-def scores(column, name):
+def scores(column: pa.ChunkedArray, name: str) -> Any:
     """Convert scores to float64, except 64-bit integers and decimals; raise an error for NaN."""
     values = numbers(column)
     refuse_nan_scores(number_column(values, name), name)
@@ -86,7 +88,7 @@ def scores(column, name):
     return pa.array(values.astype(np.float64, copy=False))
 
 
-def ids(column, name="qid"):
+def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     """Convert ids to one of a few standard types; raise a ValueError if an id is missing."""
     column = _plain(column)
     kind = column.type
@@ -109,7 +111,7 @@ def ids(column, name="qid"):
     return column
 
 
-def _refuse_invalid_text(column, name):
+def _refuse_invalid_text(column: pa.ChunkedArray, name: str) -> None:
     """Raise a ValueError that names the first value that is not valid UTF-8."""
     try:
         column.validate(full=True)
@@ -122,7 +124,7 @@ def _refuse_invalid_text(column, name):
         raise
 
 
-def as_given(column):
+def as_given(column: pa.ChunkedArray) -> Any:
     """Convert the ids returned by `ids` to the type that Judgments processes fastest."""
     kind = column.type
     if pa.types.is_large_string(kind):
@@ -136,18 +138,18 @@ def as_given(column):
     return column.to_pylist()
 
 
-def _without_zeros(decimal):
+def _without_zeros(decimal: Decimal) -> Decimal:
     """Convert a decimal id to the shortest equal Decimal, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
     return Decimal(digits.rstrip("0").rstrip(".") if "." in digits else digits)
 
 
-def first_of_last(column):
+def first_of_last(column: pa.ChunkedArray) -> tuple[int, int]:
     """Return the end of the first id's block of rows, and the start of the last id's block."""
     return _run(column, 1), len(column) - _run(column, -1)
 
 
-def _run(column, step):
+def _run(column: pa.ChunkedArray, step: int) -> int:
     """Count the leading (step 1) or trailing (step -1) rows that share the same id."""
     n, length = len(column), 1024
     while True:
@@ -161,7 +163,7 @@ def _run(column, step):
         length *= 8
 
 
-def marks(ids):
+def marks(ids: np.ndarray) -> np.ndarray:
     """Return a 64-bit key per id, equal in all processes; distinct text ids may share a key."""
     kind = ids.dtype.kind
     if kind in "mM":  # the key must not depend on the unit
@@ -178,7 +180,7 @@ def marks(ids):
     return hash_array(ids, categorize=False)
 
 
-def marks_of_rows(column):
+def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return the 64-bit key of each row of a column that was converted with `ids`."""
     values = as_given(column)
     if isinstance(values, np.ndarray):
@@ -189,7 +191,7 @@ def marks_of_rows(column):
     return marks(object_array(encoded.dictionary.to_pylist()))[encoded.indices.to_numpy()]
 
 
-def to_bytes(batches):
+def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:
     """Serialize record batches with their schemas to an array with one element per batch."""
     stream, ends = pa.BufferOutputStream(), [0]
     for batch in batches:
@@ -200,7 +202,7 @@ def to_bytes(batches):
     return pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
 
 
-def of_bytes(pieces):
+def of_bytes(pieces: Iterable[Any]) -> Iterator[pa.Table]:
     """Yield the tables that `to_bytes` serialized, without copying aligned buffers."""
     for buffer in pieces:
         if buffer.address % 8:
@@ -209,12 +211,12 @@ def of_bytes(pieces):
             yield reader.read_all()
 
 
-def buffers(column):
+def buffers(column: Any) -> list[Any]:
     """Return one buffer per row of a binary column."""
     return [row.as_buffer() for row in column]
 
 
-def narrowed(column):
+def narrowed(column: Any) -> Any:
     """Convert a numeric column to uint8 if the conversion is lossless."""
     values = column.to_numpy()
     with np.errstate(invalid="ignore"):
@@ -222,7 +224,7 @@ def narrowed(column):
     return pa.array(small) if (small == values).all() else column
 
 
-def _plain(column):
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Decode dictionary columns; convert UUIDs, text and bytes to one standard type each."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType) and kind.extension_name == "arrow.uuid":

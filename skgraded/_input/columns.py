@@ -5,8 +5,10 @@ In errors, `name` names the checked argument, and `expected` names an argument w
 
 import math
 import numbers
+from collections.abc import Callable, Iterable, Sized
 from fractions import Fraction
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +20,7 @@ JOIN = (
 )
 
 
-def is_missing(value):
+def is_missing(value: Any) -> bool:
     """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
     if isinstance(value, tuple):
         return any(is_missing(v) for v in value)
@@ -27,7 +29,7 @@ def is_missing(value):
     return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
 
 
-def as_array(values, name):
+def as_array(values: Any, name: str) -> np.ndarray:
     """Convert an array-like to a 1-D ndarray; error messages start with `name`."""
     if values is None:
         raise ValueError(
@@ -51,13 +53,13 @@ def as_array(values, name):
     return array
 
 
-def refuse_other_length(values, name, n, expected):
+def refuse_other_length(values: Sized, name: str, n: int | None, expected: str | None) -> None:
     """Raise a ValueError if the number of values is not `n`; if `n` is None, do nothing."""
     if n is not None and len(values) != n:
         raise ValueError(f"{name} has {len(values)} rows, but {expected} has {n}.")
 
 
-def refuse_unordered(values, name):
+def refuse_unordered(values: Any, name: str) -> None:
     """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
@@ -65,7 +67,7 @@ def refuse_unordered(values, name):
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 
-def refuse_data_set(values, name):
+def refuse_data_set(values: Any, name: str) -> None:
     """Raise a TypeError for the data set of a supported library, such as a LightGBM Dataset."""
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
@@ -75,7 +77,7 @@ def refuse_data_set(values, name):
         )
 
 
-def unmasked(values):
+def unmasked(values: Any) -> Any:
     """Convert a masked array to objects, with None for masked values; return other input as is."""
     if not np.ma.isMaskedArray(values):
         return values
@@ -84,12 +86,14 @@ def unmasked(values):
     return objects
 
 
-def column(values, name, n=None, expected="y_true"):
+def column(values: Any, name: str, n: int | None = None, expected: str = "y_true") -> np.ndarray:
     """Convert a numeric column, which may contain NaN, to a contiguous float64 array."""
     return _as_given_and_float(values, name, n, expected)[1]
 
 
-def _as_given_and_float(values, name, n, expected):
+def _as_given_and_float(
+    values: Any, name: str, n: int | None, expected: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Return two arrays: one with the original dtype, and one with contiguous float64 values."""
     array = as_array(values, name)
     refuse_other_length(array, name, n, expected)
@@ -100,7 +104,7 @@ def _as_given_and_float(values, name, n, expected):
         return array, np.ascontiguousarray(floats, dtype=np.float64)
 
 
-def _numbers(array, name):
+def _numbers(array: np.ndarray, name: str) -> np.ndarray:
     """Convert an object array of numbers to float64; missing values become NaN."""
     if array.dtype.kind != "O":
         raise TypeError(
@@ -121,7 +125,7 @@ def _numbers(array, name):
     return out
 
 
-def grade_type(values):
+def grade_type(values: Any) -> Any:
     """Return the dtype of grades: float16, float32 or, for all other types, float64."""
     dtype = np.dtype(float)
     if hasattr(values, "__array__"):  # a list contains Python numbers
@@ -129,7 +133,7 @@ def grade_type(values):
     return dtype if dtype.type in (np.float16, np.float32) else np.dtype(float)
 
 
-def as_decimals(floats):
+def as_decimals(floats: np.ndarray) -> np.ndarray:
     """Convert float16 or float32 values to float64 via their shortest decimal representation."""
     if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # fast path
         return floats.astype(np.float64)
@@ -137,27 +141,29 @@ def as_decimals(floats):
     return distinct.astype("S").astype(np.float64)[inverse]
 
 
-def check_grades(y, name, n=None, expected="X", allow_nan=False):
+def check_grades(
+    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False
+) -> np.ndarray:
     """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
     grades = grade_column(y, name, n, expected)
     refuse_bad_grades(grades, name, allow_nan)
     return grades
 
 
-def grades_as_given(y, name, allow_nan=False):
+def grades_as_given(y: Any, name: str, allow_nan: bool = False) -> np.ndarray:
     """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
     grades = check_grades(y, name, allow_nan=allow_nan)
     return grades if grade_type(y) == np.float64 else np.asarray(y)
 
 
-def grade_column(y, name, n=None, expected="X"):
+def grade_column(y: Any, name: str, n: int | None = None, expected: str = "X") -> np.ndarray:
     """Convert grades to float64 without checking their range; see `as_decimals` for float32."""
     grades = column(y, name, n, expected)
     dtype = grade_type(y)
     return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
 
 
-def refuse_bad_grades(grades, name, allow_nan):
+def refuse_bad_grades(grades: np.ndarray, name: str, allow_nan: bool) -> None:
     """Raise a ValueError that names the first row whose grade is not a finite number ≥ 0."""
     if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # fast path
         return
@@ -173,7 +179,7 @@ def refuse_bad_grades(grades, name, allow_nan):
     )
 
 
-def check_weights(sample_weight, n, expected):
+def check_weights(sample_weight: Any, n: int, expected: str) -> np.ndarray:
     """Check that row weights are finite, ≥ 0 and not all 0; return the weights as float64."""
     weights = column(sample_weight, "sample_weight", n, expected)
     good = (weights >= 0) & (weights < np.inf)
@@ -187,13 +193,13 @@ def check_weights(sample_weight, n, expected):
     return weights
 
 
-def is_finite_number(value):
+def is_finite_number(value: Any) -> bool:
     """Return whether the value is a finite real number and not a bool."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     return is_number and -math.inf < value < math.inf
 
 
-def whole_number(value, name, minimum):
+def whole_number(value: Any, name: str, minimum: int) -> int:
     """Return a value as an int; raise a ValueError unless it is a whole number ≥ `minimum`."""
     if not is_finite_number(value) or value != int(value):
         raise ValueError(f"{name} must be an integer ≥ {minimum}; got {value!r}.")
@@ -202,9 +208,11 @@ def whole_number(value, name, minimum):
     return int(value)
 
 
-def choice_validator(name, known, or_callable=False):
+def choice_validator(
+    name: str, known: Iterable[str], or_callable: bool = False
+) -> Callable[[Any], Any]:
     """Return a validator that accepts the known strings; if `or_callable`, it accepts callables."""
-    def check(value):
+    def check(value: Any) -> Any:
         if or_callable and callable(value):
             return value
         if isinstance(value, str) and value in known:
@@ -215,9 +223,12 @@ def choice_validator(name, known, or_callable=False):
     return check
 
 
-def number_validator(name, low, high=math.inf, above=False, below=False, optional=False):
+def number_validator(
+    name: str, low: float, high: float = math.inf, above: bool = False, below: bool = False,
+    optional: bool = False
+) -> Callable[[Any], Any]:
     """Return a validator for numbers; `above` excludes `low`, and `below` excludes `high`."""
-    def check(value):
+    def check(value: Any) -> float | None:
         if value is None and optional:
             return None
         if not is_finite_number(value) or not low <= value <= high or (
@@ -234,14 +245,18 @@ def number_validator(name, low, high=math.inf, above=False, below=False, optiona
     return check
 
 
-def check_scores(y_score, n, name="y_score", expected="y_true"):
+def check_scores(
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true"
+) -> np.ndarray:
     """Convert scores to float64 and reject NaN; a score of -inf means "not retrieved"."""
     scores = score_column(y_score, n, name, expected)
     refuse_nan_scores(scores, name)
     return scores
 
 
-def score_column(y_score, n, name="y_score", expected="y_true"):
+def score_column(
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true"
+) -> np.ndarray:
     """Convert scores to float64, or to ranks if float64 cannot represent every score exactly."""
     array, scores = _as_given_and_float(y_score, name, n, expected)
     kind = array.dtype.kind
@@ -258,14 +273,14 @@ def score_column(y_score, n, name="y_score", expected="y_true"):
     return scores
 
 
-def _exact(value):
+def _exact(value: Any) -> int | Fraction:
     """Convert a number to an int or a Fraction, so that comparisons are exact."""
     if isinstance(value, (numbers.Integral, np.bool_)):
         return int(value)
     return Fraction(*value.as_integer_ratio())
 
 
-def refuse_nan_scores(scores, name="y_score"):
+def refuse_nan_scores(scores: np.ndarray, name: str = "y_score") -> None:
     """Raise a ValueError that names the first row whose score is NaN."""
     if np.isnan(scores.max(initial=-np.inf)):
         row = int(np.argmax(np.isnan(scores)))

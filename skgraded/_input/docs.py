@@ -2,17 +2,17 @@
 
 import inspect
 import re
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 ORDER = ("Attributes", "Returns", "Raises", "Warns", "See Also", "Notes", "References", "Examples")
 BOUND = ("self", "cls")  # method parameters that need no description
 
 
 def documented(shared: str) -> Callable[[F], F]:
     """Return a decorator that adds shared sections to docstrings; see `with_parameters`."""
-    def decorator(function):
+    def decorator(function: F) -> F:
         if function.__doc__ is not None:  # it is None with python -OO
             names = [name for name in inspect.signature(function).parameters if name not in BOUND]
             function.__doc__ = with_parameters(function.__doc__, names, shared)
@@ -21,7 +21,7 @@ def documented(shared: str) -> Callable[[F], F]:
     return decorator
 
 
-def with_parameters(doc, names, shared):
+def with_parameters(doc: str, names: Iterable[str], shared: str) -> str:
     """Add shared sections, and shared descriptions of undocumented parameters, to a docstring."""
     text, *sections = _sections(doc)
     paragraphs, *shared_sections = _sections(shared)
@@ -34,13 +34,13 @@ def with_parameters(doc, names, shared):
     return "\n\n".join([text, parameters, *sections])
 
 
-def _sections(text):
+def _sections(text: str) -> list[str]:
     """Split a docstring into the text before the first section and the individual sections."""
     parts = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(text))
     return [part.rstrip("\n") for part in parts]
 
 
-def _by_parameter(text):
+def _by_parameter(text: str) -> dict[str, str]:
     """Return a dict of descriptions keyed by parameter; parameters may share a description."""
     return {
         name: paragraph

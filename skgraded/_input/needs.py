@@ -32,7 +32,7 @@ def is_installed(*packages: str) -> bool:
         return False
 
 
-def _is_importable(name):
+def _is_importable(name: str) -> bool:
     try:
         import_module(name)
     except ImportError:

@@ -2,12 +2,14 @@
 
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from skgraded._input.needs import is_installed
 
 
-def progress_bar(*args, **settings):
+def progress_bar(*args: Any, **settings: Any) -> Any:
     """Return a tqdm progress bar that is shown only on a terminal or in a notebook."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tqdm.auto warns if ipywidgets is not installed
@@ -17,12 +19,14 @@ def progress_bar(*args, **settings):
     return tqdm(*args, **settings, disable=False if "ipykernel" in sys.modules else None)
 
 
-def unseen(n):
+def unseen(n: int) -> None:
     """Do nothing; used if no progress bar is shown."""
 
 
 @contextmanager
-def counting_bar(is_shown, total, **settings):
+def counting_bar(
+    is_shown: bool, total: int | None, **settings: Any
+) -> Iterator[Callable[[int], Any]]:
     """Yield a function that advances a progress bar or, if no bar is shown, does nothing."""
     if not is_shown or not is_installed("tqdm"):
         yield unseen

@@ -1,5 +1,8 @@
 """Query ids, group sizes and the rows of each query."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from skgraded._input import columns
@@ -10,7 +13,9 @@ from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
-def query_codes(qid, n=None, expected="y_true", name="qid"):
+def query_codes(
+    qid: Any, n: int | None = None, expected: str | None = "y_true", name: str = "qid"
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the code of each row, and the distinct ids in order of first appearance.
 
     Query ids or document ids may be any hashable values. The distinct ids are returned as objects
@@ -21,7 +26,9 @@ def query_codes(qid, n=None, expected="y_true", name="qid"):
     return codes, _named(queries, categories)
 
 
-def queries_of(qid, n, expected="y_true"):
+def queries_of(
+    qid: Any, n: int, expected: str = "y_true"
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
     ids, categories = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
@@ -42,7 +49,9 @@ def queries_of(qid, n, expected="y_true"):
     return queries, *rows_by_query(codes, len(queries))
 
 
-def _checked_ids(qid, n, expected, name):
+def _checked_ids(
+    qid: Any, n: int | None, expected: str | None, name: str
+) -> tuple[Any, list[Any] | None]:
     """Check the number of ids; return (ids, None) or, for a coded column, (codes, categories)."""
     ids, categories = _coded(qid) or (_ids(qid, name), None)
     if n is not None and categories is None and _are_sizes(ids, n):
@@ -59,14 +68,14 @@ def _checked_ids(qid, n, expected, name):
     return ids, categories
 
 
-def _named(queries, categories):
+def _named(queries: np.ndarray, categories: list[Any] | None) -> np.ndarray:
     """Return the query ids; if there are categories, replace each code by its category."""
     if categories is None:
         return queries
     return object_array([categories[i] for i in queries.tolist()])
 
 
-def sortable_ids(ids, codes):
+def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return one id per row or, if the ids cannot be sorted, one code per row."""
     try:
         np.unique(ids)
@@ -75,7 +84,7 @@ def sortable_ids(ids, codes):
     return ids[codes]
 
 
-def group_sizes(group, n, expected="y_true"):
+def group_sizes(group: Any, n: int, expected: str = "y_true") -> np.ndarray:
     """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
     sizes = columns.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
@@ -89,7 +98,7 @@ def group_sizes(group, n, expected="y_true"):
     return sizes.astype(np.intp)
 
 
-def rows_by_query(codes, n_queries):
+def rows_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:
     """Return the row positions, stably sorted by query, and the n_queries + 1 query boundaries.
 
     The row positions are None if the rows are already sorted by query.
@@ -100,7 +109,7 @@ def rows_by_query(codes, n_queries):
     return None if in_order else order_by_code(codes, starts), starts
 
 
-def mean_weights(weights, codes, sizes):
+def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the mean row weight of each query; at least one weight must be positive."""
     # Dividing by a power of 2 is exact and keeps the sums from overflowing.
     exponent = np.frexp(weights.max())[1]
@@ -113,7 +122,7 @@ def mean_weights(weights, codes, sizes):
     return np.ldexp(np.bincount(codes, weights, minlength=len(sizes)) / sizes, exponent)
 
 
-def _heads(ids):
+def _heads(ids: Any) -> np.ndarray | None:
     """Return the first row of each block of equal ids, or None if there are many blocks."""
     if not isinstance(ids, np.ndarray):
         return None
@@ -122,7 +131,7 @@ def _heads(ids):
     return heads_of_runs(ids) if ids.dtype.itemsize == 8 else None
 
 
-def _number(ids, name):
+def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return row codes, distinct ids, row counts per id, and whether the codes are sorted."""
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
@@ -140,7 +149,7 @@ def _number(ids, name):
     return codes, ids[first], *rest
 
 
-def refuse_missing(missing, value_of, name):
+def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: str) -> None:
     """Raise a ValueError that names the first row whose id is missing."""
     if missing.any():
         row = int(np.argmax(missing))
@@ -149,7 +158,7 @@ def refuse_missing(missing, value_of, name):
         )
 
 
-def _coded(qid):
+def _coded(qid: Any) -> tuple[np.ndarray, list[Any]] | None:
     """Return (codes, categories) of a categorical or text column, else None; -1 means missing."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
@@ -180,7 +189,7 @@ def _coded(qid):
     return np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist()
 
 
-def _ids(qid, name):
+def _ids(qid: Any, name: str) -> Any:
     """Return numbers and dates as an array and other ids as objects, so that 1 and "1" differ."""
     columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
@@ -201,7 +210,7 @@ def _ids(qid, name):
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # avoid pyarrow scalars
 
 
-def _are_sizes(ids, n):
+def _are_sizes(ids: Any, n: int) -> bool:
     """Return whether the ids may be query sizes: fewer than n integers ≥ 1 that add up to n."""
     return (
         len(ids) < n
@@ -210,8 +219,8 @@ def _are_sizes(ids, n):
     )
 
 
-def _hash_codes(values, name):
-    numbers_of: dict = {}
+def _hash_codes(values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+    numbers_of: dict[Any, int] = {}
     codes = np.empty(len(values), dtype=np.intp)
     for row, query in enumerate(values):
         try:

@@ -2,6 +2,7 @@
 
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ KEEP = (
 )
 
 
-def check_source(source, name="qid"):
+def check_source(source: Any, name: str = "qid") -> None:
     """Raise a TypeError unless the source is None, a name, a position or a pandas Series."""
     is_position = isinstance(source, numbers.Integral) and not isinstance(source, (bool, np.bool_))
     is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
@@ -30,12 +31,12 @@ def check_source(source, name="qid"):
     )
 
 
-def is_column(source):
+def is_column(source: Any) -> bool:
     """Return whether the source specifies a column of X."""
     return isinstance(source, (str, numbers.Integral))
 
 
-def values_of(X, source, name):
+def values_of(X: Any, source: Any, name: str) -> Any:
     """Read the value for each row of `X` from the column or Series `source`."""
     if not is_column(source):
         return look_up(X, source, name)
@@ -43,12 +44,12 @@ def values_of(X, source, name):
     return take_column(table, find_column(table, source, name))
 
 
-def queries_of(X, source):
+def queries_of(X: Any, source: Any) -> Any:
     """Read the query of each row of `X` from the column or Series `source`."""
     return checked_queries(values_of(X, source, "qid"), source)
 
 
-def look_up(X, series, name="qid"):
+def look_up(X: Any, series: Any, name: str = "qid") -> Any:
     """Look up the query of each row of the pandas DataFrame `X` by its row label."""
     if not series.index.is_unique:
         label = series.index[series.index.duplicated()][0]
@@ -72,7 +73,7 @@ def look_up(X, series, name="qid"):
     return series.iloc[positions]
 
 
-def find_column(table, key, name="qid"):
+def find_column(table: Any, key: Any, name: str = "qid") -> int:
     """Return the nonnegative position of the column whose name or position is `key`."""
     n_columns = table.shape[1]
     if not isinstance(key, str):
@@ -108,7 +109,7 @@ def find_column(table, key, name="qid"):
     raise ValueError(f"A preceding step probably dropped the column: {fact} {KEEP}")
 
 
-def checked_queries(queries, source):
+def checked_queries(queries: Any, source: Any) -> Any:
     """Return the query column; reject fractional ids if the column was selected by position."""
     if isinstance(source, numbers.Integral):
         values = np.asarray(queries)
@@ -132,24 +133,24 @@ class QueryColumn:
     n_columns: int  # number of columns of the table
 
     @classmethod
-    def of(cls, table, source):
+    def of(cls, table: Any, source: Any) -> "QueryColumn | None":
         """Return the query column of a table, or None if the source is not a column."""
         check_source(source)
         if not is_column(source):
             return None
         position = find_column(table, source)
         names = column_names(table) or []
-        name = names[position] if names else None
-        return cls(position, name if names.count(name) == 1 else None, table.shape[1])
+        is_unique = len(names) > 0 and names.count(names[position]) == 1
+        return cls(position, names[position] if is_unique else None, table.shape[1])
 
-    def position_in(self, table):
+    def position_in(self, table: Any) -> int | None:
         """Return the position of the query column in a table, or None if the table lacks it."""
         names = column_names(table)
         if self.name is not None and names is not None:
             return names.index(self.name) if self.name in names else None
         return self.position if table.shape[1] == self.n_columns else None
 
-    def take_out(self, table):
+    def take_out(self, table: Any) -> Any:
         """Return the table without the query column, or unchanged if the table lacks it."""
         position = self.position_in(table)
         if position is None:

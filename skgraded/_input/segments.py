@@ -14,7 +14,7 @@ MOST = 100  # maximum number of segments; all pairs of segments are compared
 def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
     """Return (segment, positions of its queries) pairs in order of first appearance."""
     ids = plain_list(query_ids)
-    positions: dict = {}
+    positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
         if is_missing(segment):
             raise ValueError(
@@ -24,7 +24,7 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
     return [(segment, np.array(members)) for segment, members in positions.items()]
 
 
-def few_segments_of(query_ids, by):
+def few_segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, Any]]:
     """Return the segment of each query; raise a ValueError for no segments or too many."""
     segments = segments_of(query_ids, by)
     if not segments:
@@ -39,7 +39,7 @@ def few_segments_of(query_ids, by):
     return segments
 
 
-def _segment_of_each(ids, by):
+def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
     if isinstance(by, (str, bytes, set, frozenset)) or not hasattr(by, "__len__"):
         raise TypeError(
             "Argument 'by' must be an array with one segment per query, or a dict or pandas Series "
@@ -60,7 +60,7 @@ def _segment_of_each(ids, by):
     return plain_list(by) if isinstance(by, np.ndarray) else list(by)
 
 
-def _mapping_of_series(by):
+def _mapping_of_series(by: Any) -> dict[Any, Any]:
     if by.ndim != 1:
         raise TypeError("Argument 'by' is a DataFrame: pass only its segment column.")
     if not by.index.is_unique:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data 
 HASHED_COLUMNS = 16
 
 
-def as_table(X):
+def as_table(X: Any) -> Any:
     """Convert `X` to a table; copy it only if it is a list or a sparse matrix not in CSR format."""
     if is_sparse(X):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
@@ -31,13 +31,13 @@ def as_table(X):
     return X
 
 
-def column_names(table):
+def column_names(table: Any) -> list[str] | None:
     """Return the column names of a frame if all of them are strings, otherwise None."""
     names = list(table.columns) if hasattr(table, "columns") else []
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
-def take_column(table, position):
+def take_column(table: Any, position: int) -> Any:
     """Return a column of a table as a 1-D array or Series."""
     if is_pandas_frame(table):
         return table.iloc[:, position]
@@ -48,7 +48,7 @@ def take_column(table, position):
     return table[:, position]
 
 
-def drop_column(table, position):
+def drop_column(table: Any, position: int) -> Any:
     """Return a table without the column at `position`; all other columns keep their types."""
     if is_polars_frame(table):
         return table.drop(table.columns[position])
@@ -58,7 +58,7 @@ def drop_column(table, position):
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
 
 
-def named_columns(data, names):
+def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return a dict of the named columns of a frame, an Arrow table or a mapping."""
     package = type(data).__module__.partition(".")[0]
     known: Any = getattr(data, "column_names", None)  # of an Arrow table or batch
@@ -80,7 +80,7 @@ def named_columns(data, names):
     return {name: data[name] for name in names}
 
 
-def refuse_unknown(names, known, place=""):
+def refuse_unknown(names: Iterable[Any], known: Any, place: str = "") -> None:
     """Raise a ValueError unless every name matches exactly one known column."""
     known = list(known)
     for name in names:
@@ -94,12 +94,12 @@ def refuse_unknown(names, known, place=""):
             )
 
 
-def take_rows(table, rows):
+def take_rows(table: Any, rows: Any) -> Any:
     """Select rows of a table by position."""
     return table.iloc[rows] if is_pandas_frame(table) else table[rows]
 
 
-def stack_rows(table, other):
+def stack_rows(table: Any, other: Any) -> Any:
     """Concatenate the rows of two tables of the same kind."""
     if is_pandas_frame(table):
         return sys.modules["pandas"].concat([table, other], ignore_index=True)
@@ -110,7 +110,7 @@ def stack_rows(table, other):
     return np.concatenate([table, other])
 
 
-def hash_rows(table):
+def hash_rows(table: Any) -> np.ndarray:
     """Return a uint64 hash per row; for dense tables, hash at most HASHED_COLUMNS columns."""
     n_columns = table.shape[1]
     some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
@@ -133,11 +133,11 @@ def hash_rows(table):
     return hashes
 
 
-def _bits(numbers):
+def _bits(numbers: np.ndarray) -> np.ndarray:
     return (numbers.astype(float) + 0.0).view(np.uint64)  # -0.0 becomes 0.0
 
 
-def mix_bits(bits):
+def mix_bits(bits: np.ndarray) -> np.ndarray:
     """Spread the bits of each number over all 64 bits, in place (splitmix64)."""
     steps = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
     for shift, factor in steps:
@@ -146,18 +146,18 @@ def mix_bits(bits):
     return bits
 
 
-def is_pandas_frame(X):
+def is_pandas_frame(X: Any) -> bool:
     """Return whether X is a pandas DataFrame, without importing pandas."""
     return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
 
 
-def is_sparse(X):
+def is_sparse(X: Any) -> bool:
     """Return whether X is a sparse matrix or array, without importing scipy.sparse."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and sparse.issparse(X)
 
 
-def is_polars_frame(X):
+def is_polars_frame(X: Any) -> bool:
     """Return whether X is a polars DataFrame, without importing polars."""
     polars = sys.modules.get("polars")
     return polars is not None and isinstance(X, polars.DataFrame)

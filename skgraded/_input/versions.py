@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -54,7 +55,7 @@ def show_versions() -> None:
 
 
 @cache
-def _versions_of(names):
+def _versions_of(names: Iterable[str]) -> dict[str, str]:
     from skgraded import __version__
 
     installed = {}

@@ -2,13 +2,15 @@
 
 import difflib
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
 
 
-def nearest(word, known):
+def nearest(word: Any, known: Iterable[Any]) -> str | None:
     """Return the known word most similar to `word`, ignoring case, or None if no word is similar.
 
     A known word is similar if it starts with `word` or at most a quarter of the characters differ.
@@ -27,7 +29,7 @@ def nearest(word, known):
     return near[difflib.get_close_matches(word, near, n=1, cutoff=0)[0]] if near else None
 
 
-def _n_edits(word, other):
+def _n_edits(word: str, other: str) -> int:
     """Return the edit distance, where swapping two adjacent characters counts as one edit."""
     row = before = list(range(len(other) + 1))
     for i, letter in enumerate(word):
@@ -40,34 +42,34 @@ def _n_edits(word, other):
     return row[-1]
 
 
-def did_you_mean(word, known):
+def did_you_mean(word: Any, known: Iterable[Any]) -> str:
     """Return " Did you mean …?" with the nearest known word, or "" if no word is similar."""
     near = nearest(word, known)
     return "" if near is None else f" Did you mean {near!r}?"
 
 
-def plural(n, singular, several):
+def plural(n: int, singular: str, several: str) -> str:
     """Return the singular or plural form of a word for `n` items."""
     return singular if n == 1 else several
 
 
-def counted(n, singular, several):
+def counted(n: int, singular: str, several: str) -> str:
     """Return a number and the matching noun, such as "3 queries"."""
     return f"{n:,} {plural(n, singular, several)}"
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """Convert a NumPy number to a Python number for messages; dates are returned unchanged."""
     is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
     return value.item() if is_number else value
 
 
-def plain_list(values):
+def plain_list(values: np.ndarray) -> list[Any]:
     """Convert an array to a list of Python values; dates remain NumPy values with their unit."""
     return list(values) if values.dtype.kind in "mM" else values.tolist()
 
 
-def object_array(values):
+def object_array(values: Sequence[Any]) -> np.ndarray:
     """Convert a list to a 1-D array of objects, in which tuples are single elements."""
     array = np.empty(len(values), dtype=object)
     array[:] = values
@@ -80,6 +82,6 @@ _UNPRINTABLE = re.compile(
 )
 
 
-def printable(text):
+def printable(text: str) -> str:
     """Escape characters that a terminal would interpret or cannot print."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -37,7 +37,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
-def _naming(path, error):
+def _naming(path: str | os.PathLike[str], error: OSError) -> OSError:
     return OSError(error.errno, error.strerror or str(error), os.fspath(path))
 
 

@@ -5,7 +5,9 @@ import multiprocessing
 import multiprocessing.dummy
 import os
 import threading
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,7 @@ ROWS_PER_THREAD = 50_000  # minimum number of rows per thread; starting a thread
 ROWS_PER_CHUNK = 20_000  # minimum number of rows per chunk if there are several threads
 
 
-def n_threads():
+def n_threads() -> int:
     """Return the number of threads to use in this process.
 
     This number is OMP_NUM_THREADS if it is set, otherwise the number of processors available to the
@@ -31,7 +33,7 @@ def n_threads():
     return os.cpu_count() or 1
 
 
-def run_chunks(work, starts):
+def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]:
     """Call `work(first, last)`, which releases the GIL, for ranges that cover all queries.
 
     `starts` contains the first row of each query, followed by the total number of rows. The results
@@ -46,7 +48,7 @@ def run_chunks(work, starts):
     chunks = [None] * threads + _chunks(starts, threads)[::-1]  # each thread stops at a None
     results, errors = {}, []
 
-    def process_chunks(lock):
+    def process_chunks(lock: Any) -> None:
         try:
             for first, last in iter(chunks.pop, None):  # pop is atomic
                 results[first] = work(first, last)
@@ -71,7 +73,7 @@ def run_chunks(work, starts):
     return [results[first] for first in sorted(results)]
 
 
-def _chunks(starts, threads):
+def _chunks(starts: np.ndarray, threads: int) -> list[tuple[int, int]]:
     """Return ranges of queries, largest first, so that threads finish at about the same time."""
     n_rows = int(starts[-1])
     row, rows = 0, [0]

@@ -3,17 +3,19 @@
 import inspect
 import pkgutil
 import sys
+from collections.abc import Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.columns import check_weights, column
 from skgraded._input.tables import is_polars_frame
-from skgraded.boosting.rows import WEIGHT
+from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 # Modules with shared code; every other module in this folder is named after a library.
@@ -38,7 +40,7 @@ def libraries() -> list[str]:
     return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
 
-def _takes_any(parameters):
+def _takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
     """Return whether the parameters include ``**kwargs``."""
     return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
@@ -54,17 +56,17 @@ class Adapter:
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
 
-    def __init__(self, estimator, grades_are_gains):
+    def __init__(self, estimator: Any, grades_are_gains: bool):
         self.estimator = estimator
         self.grades_are_gains = grades_are_gains  # whether NDCG objectives use the grades as gains
 
-    def check(self):
+    def check(self) -> None:
         """Raise an error if the estimator would learn nothing or would learn the wrong target."""
 
     # Arguments of fit ----------------------------------------------------------------------------
 
     @cached_property
-    def fit_parameters(self):
+    def fit_parameters(self) -> dict[str, inspect.Parameter]:
         """The parameters of the estimator's fit method, by name."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(
@@ -73,7 +75,7 @@ class Adapter:
         return dict(inspect.signature(self.estimator.fit).parameters)
 
     @cached_property
-    def query_argument(self):
+    def query_argument(self) -> str | None:
         """The name of the fit argument that receives the queries, or None for a regressor."""
         name = next((name for name in QUERY_ARGUMENTS if name in self.fit_parameters), None)
         if name is None and not is_regressor(self.estimator):
@@ -85,15 +87,17 @@ class Adapter:
         return name
 
     @property
-    def fractional_grades_advice(self):
+    def fractional_grades_advice(self) -> str | None:
         """Advice for the error about fractional grades, or None if such grades are accepted."""
         return None
 
-    def first_scores_in(self, fit_params):
+    def first_scores_in(self, fit_params: dict[str, Any]) -> list[str]:
         """Return the names of the passed fit arguments that contain initial scores."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
-    def check_by_row(self, sample_weight, fit_params, n, expected):
+    def check_by_row(
+        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str
+    ) -> dict[str, np.ndarray]:
         """Check the fit arguments that have one value per row, and return them as a dict."""
         by_row = {
             name: column(fit_params[name], name, n, expected)
@@ -108,7 +112,7 @@ class Adapter:
             by_row[WEIGHT] = check_weights(sample_weight, n, expected)
         return by_row
 
-    def refuse_positions(self, fit_params):
+    def refuse_positions(self, fit_params: dict[str, Any]) -> None:
         """Raise an error if an argument contains row positions, because rows will be reordered."""
         for name in self.by_position:
             if fit_params.get(name) is not None:
@@ -117,13 +121,13 @@ class Adapter:
                     "rows: sort the rows by query first, and set early_stopping=False."
                 )
 
-    def with_memory(self, fit_params, memory):
+    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
         """Return the fit arguments, with a cache for prepared data if the library can use one."""
         return fit_params
 
-    def fit_arguments(self, rows):
+    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         """Return the fit arguments, except X and y, in the form that the estimator expects."""
-        arguments = dict(rows.by_row)
+        arguments: dict[str, Any] = dict(rows.by_row)
         if self.query_argument is not None:
             by_size = self.query_argument == "group"
             arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
@@ -131,30 +135,30 @@ class Adapter:
 
     # Tables, copies, fits ------------------------------------------------------------------------
 
-    def readable(self, X):
+    def readable(self, X: Any) -> Any:
         """Convert `X` to a form that the estimator can read."""
         return X
 
-    def copy(self):
+    def copy(self) -> Any:
         """Return an unfitted copy of the estimator."""
         return clone(self.estimator, safe=False)
 
-    def input_tags(self):
+    def input_tags(self) -> InputTags:
         """Return scikit-learn's input tags, which describe the types of X that are accepted."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags
         return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
 
-    def labelled(self, grades):
+    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""
         return self.copy(), grades
 
-    def fit(self, rows, fit_params):
+    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator on all rows."""
         model, labels = self.labelled(rows.grades)
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
-    def check_stopping(self, fit_params):
+    def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a TypeError, because only boosters support early stopping."""
         *most, last = libraries()
         raise TypeError(
@@ -187,7 +191,7 @@ class BoosterAdapter(Adapter):
     conflicting: frozenset[str] = frozenset()
     init_model_argument: str = ""
 
-    def fit_rounds(self, rows, n_rounds, fit_params):
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
         model, labels = self.labelled(rows.grades)
         names = self.round_parameters & model.get_params().keys()
@@ -195,13 +199,13 @@ class BoosterAdapter(Adapter):
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     @property
-    def version(self):
+    def version(self) -> tuple[int, ...]:
         """The library's version as a tuple of numbers."""
         parts = sys.modules[self.package].__version__.split(".")
         return tuple(int(part) for part in parts[:3] if part.isdecimal())
 
     @cached_property
-    def fit_parameters(self):
+    def fit_parameters(self) -> dict[str, inspect.Parameter]:
         """The parameters of fit, including inherited parameters hidden behind ``**kwargs``."""
         parameters = super().fit_parameters
         if _takes_any(parameters):
@@ -212,14 +216,14 @@ class BoosterAdapter(Adapter):
             parameters = dict(inspect.signature(cls.fit).parameters) | parameters
         return parameters
 
-    def readable(self, X):
+    def readable(self, X: Any) -> Any:
         """Convert sparse input to CSR format, and unsupported polars frames to NumPy arrays."""
         if sparse.issparse(X):
             return sparse.csr_matrix(X)
         too_old = is_polars_frame(X) and self.version < self.polars_since
         return X.to_numpy() if too_old else X
 
-    def check_stopping(self, fit_params):
+    def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""
         parameters = self.estimator.get_params()
         kinds = {parameters.get(name) for name in self.kind_parameters}

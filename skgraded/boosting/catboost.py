@@ -7,7 +7,8 @@ query weight per row.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,7 @@ from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, keep_while_alive, truth_of
-from skgraded.boosting.rows import WEIGHT
+from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 
@@ -53,7 +54,9 @@ class _Library(BoosterAdapter):
     })
     init_model_argument = "init_model"
 
-    def check_by_row(self, sample_weight, fit_params, n, expected):
+    def check_by_row(
+        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str
+    ) -> dict[str, np.ndarray]:
         if fit_params.get("group_weight") is not None:
             raise ValueError(
                 "group_weight is not supported: pass sample_weight instead. QueryRanker averages "
@@ -61,14 +64,14 @@ class _Library(BoosterAdapter):
             )
         return super().check_by_row(sample_weight, fit_params, n, expected)
 
-    def fit_arguments(self, rows):
+    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             del arguments[WEIGHT]  # YetiRank, the default objective, ignores row weights
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
         return arguments
 
-    def readable(self, X):
+    def readable(self, X: Any) -> Any:
         """Convert `X` to a type that CatBoost accepts; CatBoost requires 32-bit sparse indices."""
         X = super().readable(X)
         if sparse.issparse(X):
@@ -76,7 +79,7 @@ class _Library(BoosterAdapter):
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
         return X
 
-    def copy(self, left_out=(), **changes):
+    def copy(self, left_out: Collection[str] = (), **changes: Any) -> Any:
         """Return an unfitted copy of the estimator with some parameters removed or changed."""
         settings = self.estimator.get_params().items()
         parameters = {name: value for name, value in settings if name not in left_out} | changes
@@ -86,7 +89,9 @@ class _Library(BoosterAdapter):
         is_base = cls is sys.modules["catboost"].CatBoost
         return cls(parameters) if is_base else cls(**parameters)
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator; one object serves as eval_metric and stopping callback."""
         arguments = self.fit_arguments(training)
         weights = arguments.get("group_weight", arguments.get(WEIGHT, np.ones(1)))
@@ -102,11 +107,11 @@ class _Library(BoosterAdapter):
         metric.progress = None  # the fitted model refers to the metric; free the validation rows
         return model
 
-    def fit_rounds(self, rows, n_rounds, fit_params):
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         model = self.copy(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
         return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
 
-    def _validation_pool(self, validation, mark, of_fit):
+    def _validation_pool(self, validation: Rows, mark: float, of_fit: dict[str, Any]) -> Any:
         """Return the validation set as a Pool in which every row has the weight `mark`."""
         parameters = self.estimator.get_params() | of_fit
         marks = np.full(len(validation.grades), mark)
@@ -126,11 +131,11 @@ class _Metric:
 
     no_jit = True  # otherwise, CatBoost compiles metrics with numba, or warns if numba is missing
 
-    def is_max_optimal(self):
+    def is_max_optimal(self) -> bool:
         """Return True, because higher values are better."""
         return True
 
-    def get_final_error(self, error, weight):
+    def get_final_error(self, error: float, weight: float) -> float:
         """Return the mean of the values that `evaluate` returned."""
         return error / weight
 
@@ -143,21 +148,23 @@ class _ScoreObserver(_Metric):
     computes with this weight are not used.
     """
 
-    def __init__(self, progress, mark):
+    def __init__(self, progress: Any, mark: float):
         self.progress = progress
         self.mark = mark
 
-    def __deepcopy__(self, memo):  # CatBoost deep-copies its parameters
+    def __deepcopy__(self, memo: Any) -> Self:  # CatBoost deep-copies its parameters
         return self
 
-    def evaluate(self, approxes, target, weight):
+    def evaluate(
+        self, approxes: Sequence[np.ndarray], target: Any, weight: Any
+    ) -> tuple[float, float]:
         """Return the value of the first measure (0 for training rows) and the weight 1."""
         if self.progress is None or weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.progress.see(approxes[0])
         return self.progress.last, 1.0
 
-    def after_iteration(self, info):
+    def after_iteration(self, info: Any) -> bool:
         """Return whether training should continue, as CatBoost expects from a callback."""
         return not self.progress.is_over
 
@@ -224,16 +231,20 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
 class _EvalMetric(_Metric, BoostingMetric):
     factory = "eval_metric"
 
-    def __init__(self, measure, group_id, eval_group_id):
+    def __init__(self, measure: Any, group_id: Any, eval_group_id: Any):
         super().__init__(measure)
         self._group_ids = group_id, eval_group_id
         self._learn = _Rows(group_id, "group_id")
         self._eval = _Rows(eval_group_id, "eval_group_id")
 
-    def __reduce__(self):  # pickle cannot import classes that are created at run time
+    def __reduce__(
+        self
+    ) -> tuple[Any, ...]:  # pickle cannot import classes that are created at run time
         return eval_metric, (self.measures[0], *self._group_ids)
 
-    def evaluate(self, approxes, target, weight):
+    def evaluate(
+        self, approxes: Sequence[np.ndarray], target: np.ndarray, weight: Any
+    ) -> tuple[float, float]:
         target = np.asarray(target)
         rows = self._rows_of(target)
         if rows is None:
@@ -242,7 +253,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         truth = truth_of(rows, target, rows.sizes, weight)
         return self.means(truth.judgments, scores)[0], 1.0
 
-    def _rows_of(self, target):
+    def _rows_of(self, target: np.ndarray) -> _Rows | None:
         """Return the data set whose labels are `target`, or None for shuffled training rows."""
         # CatBoost calls this method from its function `_train`, whose arguments include the pools.
         pools = library_locals("train_pool", Pool)
@@ -265,7 +276,7 @@ class _EvalMetric(_Metric, BoostingMetric):
             return self._eval
         return self._learn if is_learn else None
 
-    def _rows_of_length(self, n):
+    def _rows_of_length(self, n: int) -> _Rows | None:
         is_learn, is_eval = n == self._learn.n, n == self._eval.n
         if is_learn == is_eval:
             raise ValueError(
@@ -278,7 +289,7 @@ class _EvalMetric(_Metric, BoostingMetric):
 class _Rows:
     """Query sizes of a data set, and cached labels of the Pools that contain the data set."""
 
-    def __init__(self, group_id, name):
+    def __init__(self, group_id: Any, name: str):
         codes, _ = query_codes(group_id, name=name)
         # Query codes are numbered by first appearance, so a decrease means that a query reappears.
         returns = np.flatnonzero(np.diff(codes) < 0)
@@ -291,7 +302,7 @@ class _Rows:
         self._starts = np.cumsum(self.sizes)[:-1]  # start of each query except the first
         self._labels: dict[int, np.ndarray] = {}  # keyed by id(pool)
 
-    def labels_of(self, pool):
+    def labels_of(self, pool: Any) -> np.ndarray:
         """Check the queries of a Pool, and return the labels of the Pool in row order."""
         labels = self._labels.get(id(pool))
         if labels is None:

@@ -5,7 +5,7 @@ LightGBM's rankers accept the sizes of consecutive queries and one weight per ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -18,8 +18,9 @@ from skgraded._input.docs import documented
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import COMMON, ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
+from skgraded.boosting.metric import BoostingMetric, Truth, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
+from skgraded.boosting.rows import Rows
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
@@ -69,22 +70,22 @@ class _Library(BoosterAdapter):
     init_model_argument = "init_model"
 
     @cached_property
-    def _parameters(self):
+    def _parameters(self) -> dict[str, Any]:
         return self.estimator.get_params(deep=False)
 
     @cached_property
-    def _objective(self):
+    def _objective(self) -> Any:
         """The objective of the ranker, which may be set through any alias."""
         objectives = filter(None, map(self._parameters.get, OBJECTIVE_NAMES))
         return next(objectives, "lambdarank")
 
     @property
-    def _takes_gains(self):
+    def _takes_gains(self) -> bool:
         """Whether lambdarank uses the grades as gains."""
         is_ranker = self.query_argument is not None
         return self.grades_are_gains and is_ranker and self._objective == "lambdarank"
 
-    def check(self):
+    def check(self) -> None:
         if callable(self._objective):
             _refuse_bagging(self._parameters)
         if self._takes_gains and self._parameters.get("label_gain") is not None:
@@ -94,7 +95,7 @@ class _Library(BoosterAdapter):
             )
 
     @property
-    def fractional_grades_advice(self):
+    def fractional_grades_advice(self) -> str | None:
         has_whole_grades = self._objective in WHOLE_GRADE_OBJECTIVES and not self._takes_gains
         if self.query_argument is None or not has_whole_grades:
             return None
@@ -104,7 +105,7 @@ class _Library(BoosterAdapter):
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
-    def labelled(self, grades):
+    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy and the labels; grades used as gains become integer codes."""
         # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
         model = self.copy()
@@ -117,24 +118,26 @@ class _Library(BoosterAdapter):
             model.set_params(metric="None")
         return model, grades
 
-    def with_memory(self, fit_params, memory):
+    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
         """Return the fit arguments with a callback that caches the binned data."""
         # Training from an initial model requires the raw data, which the cache does not contain.
         has_init_model = fit_params.get(self.init_model_argument) is not None
         if has_init_model or "callbacks" not in self.fit_parameters:
             return fit_params
 
-        def callback(env):
+        def callback(env: Any) -> None:
             """Do nothing after a round."""
 
         callback.before_iteration = _BinCache(memory)  # type: ignore[attr-defined]
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator, with LightGBM's early stopping on the first measure."""
         from lightgbm import early_stopping
 
-        def measure(y_true, y_pred):
+        def measure(y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
             _calling_booster("QueryRanker(early_stopping=True)")
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
@@ -151,7 +154,7 @@ class _Library(BoosterAdapter):
         model.booster_.best_iteration = progress.best_round
         return model
 
-    def _validation_arguments(self, validation):
+    def _validation_arguments(self, validation: Rows) -> dict[str, Any]:
         """Return the fit arguments that specify the validation set."""
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
         # Without the copy, LightGBM could mistake the validation set for the training set.
@@ -180,10 +183,10 @@ class _BinCache:
     test makes the Dataset read its bins from a file. joblib's Memory caches the file content.
     """
 
-    def __init__(self, memory):
+    def __init__(self, memory: Any):
         self._bin = memory.cache(_bin)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         from lightgbm import Dataset
 
         dataset = library_locals("train_set", Dataset).get("train_set")
@@ -193,7 +196,7 @@ class _BinCache:
             self._construct(dataset)
         return False
 
-    def _construct(self, dataset):
+    def _construct(self, dataset: Any) -> None:
         from lightgbm import __version__
 
         names = BINNING_PARAMETERS
@@ -216,7 +219,9 @@ class _BinCache:
         vars(dataset).update(attributes)
 
 
-def _bin(data, feature_name, categorical_feature, params, version):
+def _bin(
+    data: Any, feature_name: Any, categorical_feature: Any, params: dict[str, Any], version: str
+) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
     """Bin data; return the content of the binary file, the parameters, and unsaved attributes."""
     # joblib's Memory hashes the content of all arguments, so it detects in-place changes.
     from lightgbm import Dataset
@@ -286,7 +291,7 @@ class _EvalMetric(BoostingMetric):
     factory = "eval_metric"
     direction = (True,)
 
-    def __call__(self, y_true, y_pred, weight=None, group=None):
+    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Any:
         """Return the values of the measures; the arguments may also be (preds, dataset)."""
         booster = _calling_booster(repr(self))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
@@ -295,7 +300,7 @@ class _EvalMetric(BoostingMetric):
         return self.results(booster, n_rounds, truth, means)
 
 
-def _calling_booster(what):
+def _calling_booster(what: str) -> Any:
     """Return the calling Booster, if there is one; raise an error in distributed training."""
     from lightgbm import Booster
 
@@ -397,7 +402,7 @@ def evaluate_rounds(
     return Rounds(rounds, by_measure, int(rounds[best]), float(values[best][0]))
 
 
-def _truth_and_preds(y_true, y_pred, weight, group):
+def _truth_and_preds(y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[Truth, np.ndarray]:
     """Return the Truth and the predictions, for either signature of LightGBM's callables."""
     from lightgbm import Dataset
 
@@ -411,7 +416,7 @@ def _truth_and_preds(y_true, y_pred, weight, group):
     return truth, y_true
 
 
-def _refuse_split_queries(dataset):
+def _refuse_split_queries(dataset: Any) -> None:
     """Raise a ValueError if a Dataset contains only some rows of a query, as with lgb.cv."""
     is_part = dataset.used_indices is not None and dataset.reference is not None
     sizes = dataset.reference.get_group() if is_part else None
@@ -429,7 +434,7 @@ def _refuse_split_queries(dataset):
         )
 
 
-def _checked_truth(owner, labels, group, weight):
+def _checked_truth(owner: Any, labels: Any, group: Any, weight: Any) -> Truth:
     if labels is None:
         raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
     if group is None:
@@ -485,14 +490,16 @@ def objective(
 
 
 class _Objective(Objective):
-    def __call__(self, y_true, y_pred, weight=None, group=None):
+    def __call__(
+        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return gradients and hessians; the arguments may also be (preds, dataset)."""
         _refuse_bagging(getattr(y_pred, "params", {}))
         truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
         return self.gradients(truth.judgments, preds)
 
 
-def _refuse_bagging(params):
+def _refuse_bagging(params: Mapping[str, Any]) -> None:
     """Raise a ValueError if LightGBM would pass no rows to a callable objective."""
     if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
         raise ValueError(

@@ -79,7 +79,9 @@ class BoostingMetric:
             sums[2, i] = weights[defined].sum()
         return sums
 
-    def _scored(self, score, judgments, preds, when):
+    def _scored(
+        self, score: Callable[..., Any], judgments: Judgments, preds: Any, when: str
+    ) -> list[float]:
         """Check the predictions and evaluate them with the function `score`."""
         check_shape(preds, judgments)
         try:
@@ -170,7 +172,7 @@ def refuse_nan(preds: ArrayLike, when: str) -> None:
         ) from None
 
 
-def _refuse_undefined(measure, weights):
+def _refuse_undefined(measure: Measure, weights: np.ndarray | None) -> None:
     condition, and_weights = "", ""
     if weights is not None:
         condition, and_weights = " with positive weight", " and weights"

@@ -89,7 +89,7 @@ def trainable_measures() -> list[str]:
     return [name for name, cls in MEASURES.items() if is_trainable(cls())]
 
 
-def _shuffled(judgments):
+def _shuffled(judgments: Judgments) -> tuple[np.ndarray, np.ndarray]:
     """Return row positions and grade codes, sorted by query and shuffled within each query."""
     # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
     random_keys = np.random.default_rng(0).random(judgments.n_rows)

@@ -76,7 +76,7 @@ class Rows:
     @property
     def query_weights(self) -> np.ndarray:
         """The mean row weight of each query, as an array of shape (n_queries,)."""
-        return mean_weights(self.by_row[WEIGHT], self.query_of_row, self.sizes)
+        return mean_weights(self.by_row[WEIGHT], self.query_of_row, np.asarray(self.sizes))
 
     def judgments(self) -> Judgments:
         """Return the grades, queries and weights as Judgments."""

@@ -3,11 +3,13 @@
 The regressor has no callbacks. With ``warm_start``, each call of fit adds rounds to the model.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
+from skgraded.boosting.rows import Rows
 
 
 class _Library(BoosterAdapter):
@@ -18,7 +20,7 @@ class _Library(BoosterAdapter):
     library = "scikit-learn"
     conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
-    def fit_rounds(self, rows, n_rounds, fit_params):
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         model = self.copy()
         settings = {name: getattr(model, name) for name in ("max_iter", "early_stopping")}
         vars(model).update(max_iter=n_rounds, early_stopping=False)
@@ -26,7 +28,9 @@ class _Library(BoosterAdapter):
         vars(model).update(settings)
         return model
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator in steps; no step continues past the stopping round."""
         model = self.copy()
         names = ("max_iter", "warm_start", "early_stopping")
@@ -51,25 +55,27 @@ class _PipelineAdapter:
 
     model = "Pipeline"
 
-    def __init__(self, estimator, grades_are_gains):
+    def __init__(self, estimator: Any, grades_are_gains: bool):
         self._last = adapter_of(estimator.steps[-1][1], grades_are_gains)
         whole = Adapter(estimator, grades_are_gains)
         self.copy, self.input_tags, self.readable = whole.copy, whole.input_tags, whole.readable
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self._last, name)
 
-    def fit(self, rows, fit_params):
+    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the pipeline: the transformers, then the last step on transformed rows."""
         return self._fitted(self._last.fit, [rows], fit_params)
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         return self._fitted(self._last.fit_stopped, [training, validation], progress, fit_params)
 
-    def fit_rounds(self, rows, n_rounds, fit_params):
+    def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         return self._fitted(self._last.fit_rounds, [rows], n_rounds, fit_params)
 
-    def _fitted(self, fit_last, parts, *arguments):
+    def _fitted(self, fit_last: Callable[..., Any], parts: Sequence[Rows], *arguments: Any) -> Any:
         """Fit the transformers to the first table, transform all tables, and fit the last step."""
         model = self.copy()
         before, tables = model[:-1], [rows.X for rows in parts]

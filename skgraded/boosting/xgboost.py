@@ -16,9 +16,9 @@ from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
+from skgraded.boosting.metric import BoostingMetric, Truth, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
-from skgraded.boosting.rows import WEIGHT
+from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.measures import MEASURES, Measure
 
 with needs("skgraded.xgboost", "xgboost"):
@@ -56,7 +56,7 @@ class _Library(BoosterAdapter):
     init_model_argument = "xgb_model"
 
     @property
-    def fractional_grades_advice(self):
+    def fractional_grades_advice(self) -> str | None:
         if self.query_argument is None or self.grades_are_gains:
             return None
         parameters = self.estimator.get_params(deep=False)
@@ -68,19 +68,21 @@ class _Library(BoosterAdapter):
             "regressor"
         )
 
-    def labelled(self, grades):
+    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         model = self.copy()
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
         return model, grades
 
-    def fit_arguments(self, rows):
+    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             arguments[WEIGHT] = rows.query_weights
         return arguments
 
-    def fit_stopped(self, training, validation, progress, fit_params):
+    def fit_stopped(
+        self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]
+    ) -> Any:
         """Fit a copy of the estimator; a callback evaluates each round and stops the training."""
         # Use a callback, because XGBoost would weight the values of a metric by query size.
         if xgb.collective.get_world_size() > 1:
@@ -111,11 +113,11 @@ class _Library(BoosterAdapter):
 
 
 class _Stop(xgb.callback.TrainingCallback):
-    def __init__(self, progress, data):
+    def __init__(self, progress: Any, data: Any):
         self._progress = progress
         self._data = data
 
-    def after_iteration(self, model, epoch, evals_log):
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Evaluate the scores after a round; XGBoost caches scores and evaluates only new trees."""
         self._progress.see(model.predict(self._data))
         return self._progress.is_over
@@ -177,12 +179,12 @@ class _CustomMetric(BoostingMetric):
     factory = "custom_metric"
 
     @property
-    def __name__(self):
+    def __name__(self) -> str:
         # Only XGBoost's scikit-learn interface reads the `__name__` of a metric.
         # If every query has only one document, XGBRanker reads the name but never calls the metric.
         raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
 
-    def __call__(self, preds, dmatrix):
+    def __call__(self, preds: np.ndarray, dmatrix: Any) -> Any:
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
         booster = library_locals("self", xgb.Booster).get("self")
@@ -194,7 +196,7 @@ class _CustomMetric(BoostingMetric):
         means = partial(self.means, truth.judgments, preds)
         return self.results(booster, n_rounds, truth, means)
 
-    def _means_of_workers(self, dmatrix, preds, when):
+    def _means_of_workers(self, dmatrix: Any, preds: np.ndarray, when: str) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
         # Workers without rows add 0. Failed workers also call allreduce, or the others would hang.
@@ -215,7 +217,7 @@ class _CustomMetric(BoostingMetric):
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
 
 
-def _truth(dmatrix):
+def _truth(dmatrix: Any) -> Truth:
     labels, ends = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr")
     if len(labels) == 0:
         raise ValueError("The DMatrix has no labels: pass label= to xgboost.DMatrix.")
@@ -339,7 +341,7 @@ def objective(
 
 
 class _Objective(Objective):
-    def __call__(self, preds, dmatrix):
+    def __call__(self, preds: np.ndarray, dmatrix: Any) -> tuple[np.ndarray, np.ndarray]:
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(
                 f"Pass {self!r} to xgb.train(…, obj=…) or xgb.cv, because XGBoost's estimators do "

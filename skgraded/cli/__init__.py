@@ -14,8 +14,9 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
+from typing import Any, NoReturn
 
 from skgraded import __version__
 from skgraded._input.words import plain_list, printable
@@ -24,6 +25,7 @@ from skgraded.cli import _judges, _preferences, _printing, _systems
 from skgraded.datasets.text_files import MAX_LINE, parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
+from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 
@@ -86,17 +88,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _fail(message):
+def _fail(message: str) -> int:
     _say(" ".join(message.split()))
     return 2
 
 
-def _say(message):
+def _say(message: str) -> None:
     if sys.stderr is not None:  # if stderr is closed, print would write to standard output
         print(f"skgraded: {printable(message)}", file=sys.stderr)
 
 
-def _report(args, note):
+def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
     if args.command == "measures":
         return _printing.of_measures()
     MAX_LINE.set(args.max_line)
@@ -136,12 +138,12 @@ def _report(args, note):
     )
 
 
-def _print_evaluations(systems, args):
+def _print_evaluations(systems: Mapping[str, Any], args: argparse.Namespace) -> str:
     title = args.title or _systems.page_title(args.files, systems)
     return _printing.of_evaluations(systems, args.format, args.per_query, title, _width(args))
 
 
-def _width(args):
+def _width(args: argparse.Namespace) -> int:
     """Return the terminal width in characters (COLUMNS if set), or 0 for a file or a pipe."""
     if args.output is not None:
         return 0
@@ -149,11 +151,11 @@ def _width(args):
     return shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0
 
 
-def _none(word):
+def _none(word: str) -> str | None:
     return None if word == "none" else word
 
 
-def _refuse_overwriting(args):
+def _refuse_overwriting(args: argparse.Namespace) -> None:
     """Before any file is read, raise an error if the output file is also an input file."""
     if args.output is None or not os.path.isfile(args.output):
         return
@@ -165,7 +167,7 @@ def _refuse_overwriting(args):
             )
 
 
-def _refuse_differing_queries(evaluations):
+def _refuse_differing_queries(evaluations: Mapping[str, Evaluation]) -> None:
     queries = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
     first, *others = queries
     for name in others:
@@ -180,7 +182,7 @@ def _refuse_differing_queries(evaluations):
                 )
 
 
-def _write(text, args):
+def _write(text: str, args: argparse.Namespace) -> None:
     """Write the text to the file specified by --output, or to standard output."""
     text = text.rstrip("\n") + "\n"
     on_terminal = args.output is None and sys.stdout is not None and sys.stdout.isatty()
@@ -196,7 +198,7 @@ def _write(text, args):
         _print(text)
 
 
-def _print(text):
+def _print(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -207,7 +209,7 @@ def _print(text):
         raise OSError(error.errno, error.strerror, "standard output") from None
 
 
-def _drop_output():
+def _drop_output() -> None:
     """Discard unwritten output, which would otherwise cause a second error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -215,12 +217,12 @@ def _drop_output():
 # Arguments ---------------------------------------------------------------------------------------
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         message = printable(" ".join(message.split()))
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def _parser():
+def _parser() -> "_Parser":
     parser = _Parser(
         prog="skgraded", description="Evaluate and compare rankings with graded relevance.",
         allow_abbrev=False,
@@ -257,9 +259,9 @@ def _parser():
     return parser
 
 
-def _at_least(least):
+def _at_least(least: int) -> Callable[[str], int]:
     """Return an argparse type for integers ≥ `least`; argparse adds the option's name to errors."""
-    def whole(text):
+    def whole(text: str) -> int:
         number = parsed(int, text)
         if number is None or number < least:
             raise argparse.ArgumentTypeError(f"must be an integer ≥ {least}; got {text}")
@@ -267,7 +269,7 @@ def _at_least(least):
     return whole
 
 
-def _add_common(command):
+def _add_common(command: argparse.ArgumentParser) -> None:
     _add_output(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
@@ -297,7 +299,7 @@ def _add_common(command):
         "with contiguous rows per query (clustered), or with each query in one file (whole)")
 
 
-def _add_output(command):
+def _add_output(command: argparse.ArgumentParser) -> None:
     """Add the options shared by the commands that evaluate runs."""
     _add_files(command)
     add = command.add_argument
@@ -306,7 +308,7 @@ def _add_output(command):
     add("--per-query", action="store_true", help="also print the values of each query")
 
 
-def _add_files(command):
+def _add_files(command: argparse.ArgumentParser) -> None:
     """Add the options shared by all commands that read files."""
     add = command.add_argument
     add("files", nargs="+", metavar="FILE", help="see below")
@@ -320,7 +322,7 @@ def _add_files(command):
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 
-def _add_judges(command):
+def _add_judges(command: argparse.ArgumentParser) -> None:
     _add_files(command)
     add = command.add_argument
     add("--run", dest="runs", action="extend", nargs="+", metavar="RUN",
@@ -337,7 +339,7 @@ def _add_judges(command):
     add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
 
 
-def _add_preferences(command):
+def _add_preferences(command: argparse.ArgumentParser) -> None:
     _add_output(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
@@ -355,7 +357,7 @@ def _add_preferences(command):
         "first decide them by majority (default: %(default)s)")
 
 
-def _add_comparison(command):
+def _add_comparison(command: argparse.ArgumentParser) -> None:
     add = command.add_argument
     add("--baseline", metavar="RUN",
         help="run to compare all other runs with (default: compare all pairs of runs)")

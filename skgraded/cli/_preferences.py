@@ -4,6 +4,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from math import inf
 from types import SimpleNamespace
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def evaluate_preference_files(
     }
 
 
-def _read_truth(source, progress):
+def _read_truth(source: str | BinaryIO, progress: bool) -> SimpleNamespace:
     """Return preference pairs, the query code of each pair, query ids, and documents per query."""
     queries, preferred, other = read_preference_columns(source, progress)
     codes, query_ids = query_codes(queries)
@@ -67,7 +68,10 @@ def _read_truth(source, progress):
     )
 
 
-def _evaluate_run(truth, source, name, args, note):
+def _evaluate_run(
+    truth: SimpleNamespace, source: Any, name: str, args: Namespace,
+    note: Callable[[str], None]
+) -> Evaluation:
     run = read_run_table(source, args.progress)
     scores: dict = {query: {} for query in run.query_ids.tolist()}
     documents = np.asarray(run.document, dtype=object).tolist()

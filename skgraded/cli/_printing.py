@@ -3,10 +3,15 @@
 import json
 import math
 import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from skgraded._input.words import counted, plain, plain_list, plural
 from skgraded.measures.base import MEASURES, other_names
 from skgraded.reports.comparing import compare, warn_of_judged_gap
+from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.writing import tables
 from skgraded.writing.sentences import procedure, query_counts
@@ -21,7 +26,10 @@ MOST_ROWS = 30  # maximum number of rows in a table of pairs; longer tables are 
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
-def of_evaluations(evaluations, form, per_query, title=None, width=0):
+def of_evaluations(
+    evaluations: Mapping[str, Any], form: str, per_query: bool, title: str | None = None,
+    width: int = 0
+) -> str:
     """Format a dict of Evaluations in one of the `FORMATS`.
 
     If `per_query` is True, the output includes per-query values; "csv" then contains only these
@@ -33,7 +41,7 @@ def of_evaluations(evaluations, form, per_query, title=None, width=0):
     if form == "html":
         first, *others = evaluations.values()
         report = compare(evaluations, test=None, rng=0) if others else first
-        return report.to_html(title=title)
+        return str(report.to_html(title=title))
     if form == "csv":
         columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
         return tables.csv_text(columns)
@@ -43,22 +51,25 @@ def of_evaluations(evaluations, form, per_query, title=None, width=0):
     return _joined([*parts, _prose(_undefined(evaluations), form, width)])
 
 
-def _ranked(evaluations):
+def _ranked(evaluations: Mapping[str, Any]) -> dict[str, Any]:
     """Sort systems by the mean of the first measure, in descending order."""
-    def key(item):
+    def key(item: tuple[str, Any]) -> tuple[bool, float]:
         mean = next(iter(item[1].mean().values()))
         return (math.isnan(mean), -mean)
     return dict(sorted(evaluations.items(), key=key))
 
 
-def of_comparison(evaluations, comparison, form, per_query, title=None, width=0):
+def of_comparison(
+    evaluations: Mapping[str, Any], comparison: Comparison, form: str, per_query: bool,
+    title: str | None = None, width: int = 0
+) -> str:
     """Format a Comparison; for the parameters, see `of_evaluations`."""
     if form == "json":
         return _json(evaluations, per_query, comparison)
     if form == "html":
-        return comparison.to_html(title=title)
+        return str(comparison.to_html(title=title))
     if form == "csv":
-        return tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv()
+        return str(tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv())
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
     board, rows = comparison.leaderboard(), comparison.ranked_rows()
     if form == "table":
@@ -70,7 +81,7 @@ def of_comparison(evaluations, comparison, form, per_query, title=None, width=0)
     return _joined([verdict, *parts, _prose(_below(comparison, rows, evaluations), form, width)])
 
 
-def _below(comparison, rows, evaluations):
+def _below(comparison: Comparison, rows: list[Any], evaluations: Mapping[str, Any]) -> str:
     """Return notes on the method and undefined queries, and the findings for each measure."""
     lines = [
         f"{query_counts(comparison.n_queries, comparison.n_judge)}; "
@@ -90,7 +101,7 @@ def _below(comparison, rows, evaluations):
     return "\n".join(lines)
 
 
-def _lists(rows, comparison):
+def _lists(rows: list[Any], comparison: Comparison) -> list[str]:
     """Return one line per system that lists the systems it outperforms, in leaderboard order."""
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
@@ -110,7 +121,7 @@ def _lists(rows, comparison):
     ]
 
 
-def _prose(text, form, width):
+def _prose(text: str, form: str, width: int) -> str:
     """For "latex", turn lines into comments; for "table", wrap lines and indent list items."""
     lines = text.split("\n")
     if form == "latex" and text:
@@ -126,12 +137,12 @@ def _prose(text, form, width):
     return "\n".join(lines)
 
 
-def _joined(parts):
+def _joined(parts: list[str]) -> str:
     """Join the non-empty parts, separated by blank lines."""
     return "\n\n".join(filter(None, parts))
 
 
-def of_measures():
+def of_measures() -> str:
     """Return a table of all measures with their names, parameters and one-line descriptions."""
     rows = [
         {
@@ -149,7 +160,7 @@ def of_measures():
 
 # Frames ------------------------------------------------------------------------------------------
 
-def _summary(evaluations, counts=False):
+def _summary(evaluations: Mapping[str, Any], counts: bool = False) -> dict[str, list[Any]]:
     """Return columns with one row per system; `counts` adds the numbers of undefined queries."""
     rows, judged = [], _judged(evaluations)
     for i, (name, evaluation) in enumerate(evaluations.items()):
@@ -161,12 +172,12 @@ def _summary(evaluations, counts=False):
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def _judged(evaluations):
+def _judged(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the mean shares of judged documents, keyed by name; Summaries are ignored."""
     return mean_judged([ev for ev in evaluations.values() if isinstance(ev, Evaluation)])
 
 
-def _values(evaluations):
+def _values(evaluations: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return columns with one row per system and query."""
     columns: dict = {"run": [], "query": []}
     for name, evaluation in evaluations.items():
@@ -178,7 +189,7 @@ def _values(evaluations):
     return columns
 
 
-def _side_by_side(comparison):
+def _side_by_side(comparison: Comparison) -> Any:
     """Return a frame with one row per measure and query and one column per system."""
     import pandas as pd
 
@@ -191,19 +202,19 @@ def _side_by_side(comparison):
     ], ignore_index=True)
 
 
-def _n_queries(report):
+def _n_queries(report: Any) -> int:
     """Return the number of queries of an Evaluation or a Summary."""
     return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
 
 
-def _ids(report):
+def _ids(report: Any) -> Any:
     """Return the query ids with dtype object, so that pandas does not change their types."""
     import pandas as pd
 
     return pd.Series(plain_list(report.query_ids), dtype=object)
 
 
-def _differences(comparison, rows):
+def _differences(comparison: Comparison, rows: list[Any]) -> list[dict[str, Any]]:
     """Return the rows of a comparison, limited to the columns that fit into a terminal."""
     columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
     if comparison.baseline is None:
@@ -216,7 +227,7 @@ def _differences(comparison, rows):
     return [{name: getattr(row, name) for name in columns} for row in rows]
 
 
-def _undefined(evaluations):
+def _undefined(evaluations: Mapping[str, Any]) -> str:
     """Return a line with the number of undefined queries per system, or "" if all are defined."""
     by_system = [
         f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
@@ -232,7 +243,9 @@ def _undefined(evaluations):
 WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables.latex}
 
 
-def _json(evaluations, per_query, comparison=None):
+def _json(
+    evaluations: Mapping[str, Any], per_query: bool, comparison: Any = None
+) -> str:
     report, judged = {}, _judged(evaluations)
     for i, (name, evaluation) in enumerate(evaluations.items()):
         values = report[name] = {
@@ -261,7 +274,7 @@ def _json(evaluations, per_query, comparison=None):
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _numbers(values):
+def _numbers(values: Mapping[str, float]) -> dict[str, float | None]:
     """Convert values for JSON; non-finite values become null."""
     return {
         name: None if isinstance(value, float) and not math.isfinite(value) else plain(value)

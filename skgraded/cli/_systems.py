@@ -6,21 +6,22 @@ import os
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded.datasets.join import Judged, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
+from skgraded.datasets.rows import Rows
 from skgraded.datasets.tables import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import NDCG, as_measures
+from skgraded.measures import NDCG, Measure, as_measures
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 
@@ -71,7 +72,7 @@ def evaluate_judge_files(args: Namespace, note: Callable[[str], None]) -> dict[s
     return evaluate_files(Namespace(**vars(args) | {"files": files, "judge": None}), note)
 
 
-def _check_judge(args):
+def _check_judge(args: Namespace) -> None:
     """Before any file is read, raise an error if the files cannot be used with --judge."""
     if args.per_query:
         raise ValueError("--per-query is not available with --judge.")
@@ -82,19 +83,19 @@ def _check_judge(args):
         )
 
 
-def _refuse_judge(path, args):
+def _refuse_judge(path: str, args: Namespace) -> None:
     if getattr(args, "judge", None) is not None:
         raise ValueError(f"--judge requires qrels and runs, but {path} is not a qrels file.")
 
 
-def is_large(files):
+def is_large(files: list[str]) -> bool:
     """Return whether `files` is a single folder or a single pattern for Parquet files."""
     path, *others = files
     is_pattern = glob.has_magic(path) and not os.path.exists(path)
     return not others and (os.path.isdir(path) or is_pattern)
 
 
-def read_files(paths):
+def read_files(paths: list[str]) -> Iterator[str | int]:
     """Yield the path of each existing input file, and the file descriptor of standard input."""
     for path in paths:
         if path == "-":
@@ -131,14 +132,14 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     return report, {scores[0]: report}
 
 
-def _score_columns(args):
+def _score_columns(args: Namespace) -> list[str]:
     """Return the names of the score columns of a table."""
     names = args.scores or ["score"]
     _refuse_twice(names, "--score-column ")
     return names
 
 
-def system_names(paths):
+def system_names(paths: list[str]) -> dict[str, str]:
     """Map each path to its file name, or to the full path if file names are not unique."""
     _refuse_twice(paths)
     short = {path: os.path.basename(path) or path for path in paths}
@@ -146,7 +147,7 @@ def system_names(paths):
     return {path: path if times[name] > 1 else name for path, name in short.items()}
 
 
-def page_title(paths, systems):
+def page_title(paths: list[str], systems: Mapping[str, Any]) -> str | None:
     """Return the page title, such as "table: column", or None if there are several systems."""
     if len(systems) != 1:
         return None
@@ -155,13 +156,13 @@ def page_title(paths, systems):
     return ": ".join("standard input" if part == "-" else part for part in [*named, name])
 
 
-def _refuse_twice(names, option=""):
+def _refuse_twice(names: list[str], option: str = "") -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise ValueError(f"Each system can be passed only once; got {option}{name} twice.")
 
 
-def _with_ties(args):
+def _with_ties(args: Namespace) -> list[Measure]:
     """Return the measures with --ties applied; "trec" is instead applied to the scores."""
     measures: list[Any] = as_measures(args.measures or ["ndcng@10", "mu_map"])
     if args.ties in (None, "trec"):
@@ -172,7 +173,7 @@ def _with_ties(args):
     ])
 
 
-def _note_gain(measures, note):
+def _note_gain(measures: list[Measure], note: Callable[[str], None]) -> None:
     """Add a note that trec_eval's ndcg uses a linear gain, unlike NDCG by default."""
     for measure in measures:
         if isinstance(measure, NDCG) and measure.gain == "exp2":
@@ -183,7 +184,7 @@ def _note_gain(measures, note):
             )
 
 
-def source_of(path):
+def source_of(path: str) -> str | BinaryIO:
     """Return the path or, if the path is "-", standard input as an open file."""
     if path != "-":
         return path
@@ -192,7 +193,7 @@ def source_of(path):
     return sys.stdin.buffer
 
 
-def _is_letor(file):
+def _is_letor(file: Any) -> bool:
     """Return whether the first line is a comment or has a second word that starts with "qid:"."""
     line = next((line for line in file.peek(HEAD).splitlines() if line.strip()), b"")
     words = line.split(None, 2)
@@ -201,7 +202,10 @@ def _is_letor(file):
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
-def _evaluate_trec(file, systems, args, measures, note):
+def _evaluate_trec(
+    file: BinaryIO, systems: Mapping[str, Any], args: Namespace, measures: list[Measure],
+    note: Callable[[str], None]
+) -> dict[str, Evaluation]:
     judged = Judged(read_qrels_table(file, args.progress))
     return {
         name: _evaluate_run(judged, source, name, args, measures, note)
@@ -209,7 +213,10 @@ def _evaluate_trec(file, systems, args, measures, note):
     }
 
 
-def _evaluate_run(judged, source, name, args, measures, note):
+def _evaluate_run(
+    judged: Judged, source: Any, name: str, args: Namespace, measures: list[Measure],
+    note: Callable[[str], None]
+) -> Evaluation:
     qrels = judged.judgments
     run = read_run_table(source, args.progress)
     is_sample = getattr(args, "judge", None) is not None  # people judged few of the run's queries
@@ -235,7 +242,7 @@ def _evaluate_run(judged, source, name, args, measures, note):
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def note_of_differing(qrels, run, joined, name, complete):
+def note_of_differing(qrels: Any, run: Rows, joined: Any, name: str, complete: bool) -> str:
     """Return a note about queries that occur in the judgments or in the run, but not in both."""
     fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
     parts = []
@@ -248,14 +255,16 @@ def note_of_differing(qrels, run, joined, name, complete):
     return f"{name}: {'; '.join(parts)}."
 
 
-def _part(selected, queries, query_ids):
+def _part(selected: np.ndarray, queries: str, query_ids: np.ndarray) -> str:
     first = query_ids[np.argmax(selected)]
     return f"{selected.sum()} of {len(selected)} {queries} (the first is {first!r})"
 
 
 # A LETOR file and scores -------------------------------------------------------------------------
 
-def _evaluate_letor(file, systems, args, measures):
+def _evaluate_letor(
+    file: BinaryIO, systems: Mapping[str, Any], args: Namespace, measures: list[Measure]
+) -> dict[str, Evaluation]:
     data = read_rows(file, negative=False)
     scores, n = {}, len(data.y)
     for name, source in systems.items():
@@ -269,7 +278,10 @@ def _evaluate_letor(file, systems, args, measures):
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args, measures)
 
 
-def _evaluate_rows(source, grade, scores, query, document, args, measures):
+def _evaluate_rows(
+    source: Any, grade: np.ndarray, scores: Mapping[str, np.ndarray], query: np.ndarray,
+    document: np.ndarray | None, args: Namespace, measures: list[Measure]
+) -> dict[str, Evaluation]:
     """Evaluate the scores of systems; return a dict of Evaluations keyed by system name."""
     if args.ties == "trec":
         if document is None or any(name is None for name in document):
@@ -287,7 +299,9 @@ def _evaluate_rows(source, grade, scores, query, document, args, measures):
 
 # A table -----------------------------------------------------------------------------------------
 
-def _evaluate_table(source, args, measures):
+def _evaluate_table(
+    source: Any, args: Namespace, measures: list[Measure]
+) -> dict[str, Evaluation]:
     names = Names(
         args.query or "query", args.grade or "grade", _score_columns(args), args.document,
         advice=" Name the columns with --query-column, --grade-column and --score-column.",

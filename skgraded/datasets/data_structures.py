@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from operator import attrgetter
@@ -39,7 +39,7 @@ def rows_of(source: Any, side: str) -> Rows:
     return rows
 
 
-def _convert(source, side):
+def _convert(source: Any, side: str) -> Rows:
     if type(source).__module__.partition(".")[0] == "ranx":
         return _rows_of_ranx(source, side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
@@ -62,7 +62,7 @@ def _convert(source, side):
     raise _wrong_type(source, side)
 
 
-def _wrong_type(source, side):
+def _wrong_type(source: Any, side: str) -> TypeError:
     ranx, item = {"qrels": ("Qrels", "Qrel"), "run": ("Run", "ScoredDoc")}[side]
     shown = repr(source) if isinstance(source, (str, bytes)) else type(source).__name__
     return TypeError(
@@ -73,11 +73,11 @@ def _wrong_type(source, side):
 
 # Tables ------------------------------------------------------------------------------------------
 
-def _has_columns(source, side):
+def _has_columns(source: Any, side: str) -> bool:
     return all(any(name in source for name in NAMES[column]) for column in COLUMNS[side])
 
 
-def _column_names(source, side):
+def _column_names(source: Any, side: str) -> list[str]:
     """Return the column names of a table, or the names of the column attributes of an object."""
     if isinstance(source, Mapping):
         return list(source)
@@ -88,7 +88,7 @@ def _column_names(source, side):
     return [name for name in known if hasattr(source, name)]
 
 
-def _chosen(known, side):
+def _chosen(known: Sequence[str], side: str) -> list[str]:
     """Return the names of the columns with the queries, the documents, and the grades or scores."""
     chosen = []
     for column in COLUMNS[side]:
@@ -108,7 +108,7 @@ def _chosen(known, side):
     return chosen
 
 
-def _rows_of_columns(values, names, side):
+def _rows_of_columns(values: Any, names: Sequence[str], side: str) -> Rows:
     query, document, number = values
     query_name, document_name, number_name = (f"{side}.{name}" for name in names)
     codes, ids = query_codes(query, name=query_name)
@@ -119,7 +119,7 @@ def _rows_of_columns(values, names, side):
     return Rows(side, ids, codes, documents, numbers)
 
 
-def _document_ids(documents, n, expected, name):
+def _document_ids(documents: Any, n: int | None, expected: str | None, name: str) -> np.ndarray:
     """Check the document ids of all rows and return them as an object array."""
     texts = documents
     for method in ("to_list", "tolist", "to_pylist"):
@@ -135,7 +135,7 @@ def _document_ids(documents, n, expected, name):
 
 # Lists of tuples and of rated queries ------------------------------------------------------------
 
-def _rows_of_items(items, source, side):
+def _rows_of_items(items: list[Any], source: Any, side: str) -> Rows:
     """Convert a list of named tuples (one per document) or dicts with ratings (one per query)."""
     if not items:
         raise ValueError(f"{side} is empty: it contains no documents.")
@@ -154,7 +154,7 @@ def _rows_of_items(items, source, side):
     return _rows_of_columns(values, names, side)
 
 
-def _rated_queries(requests, side):
+def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[Any]]]:
     """Yield the id and the rated documents of each request in a ranking evaluation."""
     for position, request in enumerate(requests):
         is_request = isinstance(request, Mapping) and {"id", "query"} & request.keys()
@@ -168,7 +168,7 @@ def _rated_queries(requests, side):
 
 # Dicts by query ----------------------------------------------------------------------------------
 
-def _queries_of(source):
+def _queries_of(source: Any) -> Iterable[tuple[Any, Any]] | None:
     """Return (query, documents) pairs, or None if the values of the dict are columns."""
     for key in ("requests", "judgmentRatings"):  # keys in _rank_eval and OpenSearch
         if isinstance(source.get(key), list):
@@ -180,12 +180,12 @@ def _queries_of(source):
     return source.items()
 
 
-def _are_documents(value):
+def _are_documents(value: Any) -> bool:
     is_list = isinstance(value, list) and len(value) > 0
     return isinstance(value[0] if is_list else value, Mapping)
 
 
-def _rows_of_queries(queries, side):
+def _rows_of_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Rows:
     """Convert (query, documents) pairs to Rows; the documents are a dict or a list of dicts."""
     ids, sizes = [], []
     documents: list[Any] = []
@@ -210,7 +210,7 @@ def _rows_of_queries(queries, side):
     return _rows_of_lists(ids, sizes, documents, numbers, side)
 
 
-def _documents_of(query, items, side):
+def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
     """Return the document ids and the grades or scores from a list of ratings or hits."""
     names, numbers = [], []
     for position, item in enumerate(items):
@@ -227,7 +227,7 @@ def _documents_of(query, items, side):
     return names, numbers
 
 
-def _rows_of_lists(queries, sizes, documents, numbers, side):
+def _rows_of_lists(queries: Any, sizes: Any, documents: list[Any], numbers: Any, side: str) -> Rows:
     """Convert lists to Rows; in runs, keep queries for which no documents were retrieved."""
     if not documents:
         raise ValueError(f"{side} is empty: it contains no documents.")
@@ -241,8 +241,8 @@ def _rows_of_lists(queries, sizes, documents, numbers, side):
     try:
         numbers = check(numbers, name=side, n=len(documents))
     except (ValueError, TypeError) as error:
-        def place(row):
-            row = int(row[1])
+        def place(match: re.Match[str]) -> str:
+            row = int(match[1])
             return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
 
         raise type(error)(re.sub(r"\brow (\d+)", place, str(error), count=1)) from None
@@ -251,7 +251,7 @@ def _rows_of_lists(queries, sizes, documents, numbers, side):
 
 # ranx --------------------------------------------------------------------------------------------
 
-def _rows_of_ranx(source, side):
+def _rows_of_ranx(source: Any, side: str) -> Rows:
     """Read a ranx Qrels or Run with compiled loops; in Python, reading Numba's dicts is slow."""
     by_query = getattr(source, type(source).__name__.lower(), None)
     if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
@@ -274,12 +274,12 @@ def _rows_of_ranx(source, side):
 
 
 @cache
-def _readers():
+def _readers() -> tuple[Any, Any]:
     """Compile loops over Numba's dicts; ranx has already imported Numba."""
     from numba import njit
 
     @njit
-    def count(by_query):
+    def count(by_query: Any) -> tuple[np.ndarray, int]:
         """Count the documents of each query, and the characters of all document ids."""
         sizes, n_characters = np.empty(len(by_query), dtype=np.int64), 0
         for query, documents in enumerate(by_query.values()):
@@ -289,7 +289,7 @@ def _readers():
         return sizes, n_characters
 
     @njit
-    def copy(by_query, characters, ends, numbers):
+    def copy(by_query: Any, characters: np.ndarray, ends: np.ndarray, numbers: np.ndarray) -> None:
         """Copy all document ids, the position where each id ends, and the grades or scores."""
         row = end = 0
         for documents in by_query.values():

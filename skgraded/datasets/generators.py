@@ -87,7 +87,7 @@ def make_ranking(
     return X, _grades(relevance, n_levels), qid
 
 
-def _signal(X, columns):
+def _signal(X: Any, columns: np.ndarray) -> np.ndarray:
     """Return the sum of a saturating term, a periodic term, and a term switched on by a feature.
 
     The signal is bounded. Otherwise, the highest signal in a long query would exceed the noise, and
@@ -97,7 +97,7 @@ def _signal(X, columns):
     return np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
 
 
-def _grades(relevance, n_levels):
+def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:
     """Discretize relevance; the shares of the grades above 0 are proportional to …, 9, 4, 1."""
     shares = np.arange(n_levels - 1, 0, -1.0) ** 2
     below = IRRELEVANT + (1 - IRRELEVANT) * np.append(0, np.cumsum(shares[:-1])) / shares.sum()
@@ -199,7 +199,7 @@ def make_swapped_rankings(
     return grades.reshape(n_rankings, n_documents)
 
 
-def _unevenly_graded(n_documents, n_levels, rng):
+def _unevenly_graded(n_documents: int, n_levels: int, rng: np.random.RandomState) -> np.ndarray:
     """Draw grades from a random distribution, in ideal order; at least two grades are distinct."""
     counts = np.array([n_documents])
     while counts.max() == n_documents:

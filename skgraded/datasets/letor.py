@@ -6,7 +6,8 @@ import io
 import os
 import re
 from array import array
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -95,7 +96,9 @@ def read_letor(
     return read_rows(path, n_features, group)
 
 
-def read_rows(source, n_features=None, group=None, negative=True):
+def read_rows(
+    source: Any, n_features: int | None = None, group: Any = None, negative: bool = True
+) -> Bunch:
     """Read a LETOR file like `read_letor`; reject negative grades unless `negative` is True."""
     from sklearn.utils import Bunch
 
@@ -134,7 +137,7 @@ def read_rows(source, n_features=None, group=None, negative=True):
     )
 
 
-def _repeated(group, n, path):
+def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows, given the path of a file with query sizes."""
     sizes = read_sizes(group)
     if sizes.sum() != n:
@@ -145,7 +148,7 @@ def _repeated(group, n, path):
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
 
-def _numbers(text, n_features, negative):
+def _numbers(text: bytes, n_features: int | None, negative: bool) -> tuple[Any, np.ndarray]:
     """Parse features and grades with scikit-learn, ignoring queries and comments."""
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
@@ -156,7 +159,7 @@ def _numbers(text, n_features, negative):
     return X, y
 
 
-def _names(lines, with_query):
+def _names(lines: list[bytes], with_query: bool) -> tuple[list[Any], list[str | None]]:
     """Parse the document ids and, if `with_query`, the queries."""
     qid, doc_id = [], []
     last = text = None
@@ -181,7 +184,7 @@ def _names(lines, with_query):
     return qid, doc_id
 
 
-def _problem(line, n_features, negative, with_query):
+def _problem(line: bytes, n_features: int | None, negative: bool, with_query: bool) -> str | None:
     """Return a description of the error in a line, or None if there is no error."""
     body, _, comment = line.partition(b"#")
     words = body.split()
@@ -205,7 +208,7 @@ def _problem(line, n_features, negative, with_query):
     return _problem_of_features(words[1 + with_query :], n_features)
 
 
-def _problem_of_features(words, n_features):
+def _problem_of_features(words: list[bytes], n_features: int | None) -> str | None:
     before = 0
     for word in words:
         index, colon, value = word.partition(b":")
@@ -224,7 +227,7 @@ def _problem_of_features(words, n_features):
 
 # Files with one number per line ------------------------------------------------------------------
 
-def read_sizes(source):
+def read_sizes(source: Any) -> np.ndarray:
     """Read the number of rows per query from a file."""
     return _read_column(
         source, "size", "the size of a query must be an integer ≥ 1",
@@ -232,7 +235,7 @@ def read_sizes(source):
     )
 
 
-def read_scores(source, progress=False):
+def read_scores(source: Any, progress: bool = False) -> np.ndarray:
     """Read the scores for the rows of a LETOR file."""
     return _read_column(
         source, "score", "each line must contain one number, the score",
@@ -240,16 +243,18 @@ def read_scores(source, progress=False):
     )
 
 
-def _read_column(source, name, rule, is_good, progress=False):
+def _read_column(
+    source: Any, name: str, rule: str, is_good: Callable[[Any], Any], progress: bool = False
+) -> np.ndarray:
     path = text_files.check_path(source)
 
-    def parse(text, _):
+    def parse(text: bytes, _: int) -> np.ndarray:
         numbers = text_files.floats(text.removesuffix(b"\n").split(b"\n"))
         if not is_good(numbers).all():
             raise ValueError(rule)
         return numbers
 
-    def problem_of(line):
+    def problem_of(line: bytes) -> str | None:
         number = text_files.number_in(line)
         is_bad = number is None or not is_good(number)
         return f"{rule}; got {text_files.shown(line.strip())}." if is_bad else None

@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import re
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -91,11 +91,11 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
     return Bunch(query=query, preferred=preferred, other=other)
 
 
-def read_preference_columns(path, progress=False):
+def read_preference_columns(path: Any, progress: bool = False) -> np.ndarray:
     """Read the columns `query`, `preferred` and `other` as object arrays of shape (n,)."""
     source, path = path, check_path(path)
     n_columns = 0
-    rows: list = []
+    rows: list[tuple[int, list[Any]]] = []
     for first, text in blocks(source, path, progress):
         for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
             # In concatenated files, any line may start with a byte order mark.
@@ -119,9 +119,9 @@ def read_preference_columns(path, progress=False):
     return np.array(pairs, dtype=object).T.copy()
 
 
-def _pairs_of_levels(rows, path):
+def _pairs_of_levels(rows: list[tuple[int, list[Any]]], path: str) -> list[tuple[str, str, str]]:
     """Return (query, preferred, other) tuples for all subgroups, each at most once per group."""
-    levels: dict = {}  # level and line number of each document, keyed by group and subgroup
+    levels: dict[Any, Any] = {}  # level and line of each document, keyed by group and subgroup
     for number, (query, group, subgroup, document, level) in rows:
         known = levels.setdefault((query, group), {}).setdefault(subgroup, {})
         before = known.setdefault(document, (float(level), number))
@@ -130,7 +130,7 @@ def _pairs_of_levels(rows, path):
                 f"{path}: line {number}: document {document!r} in subgroup {subgroup!r} of query "
                 f"{query!r} has level {level}, but it has a different level on line {before[1]}."
             )
-    pairs: dict = {}
+    pairs: dict[Any, Any] = {}
     for (query, group), subgroups in levels.items():
         for known in subgroups.values():
             ranked = sorted(known, key=lambda document: -known[document][0])
@@ -145,7 +145,7 @@ def _pairs_of_levels(rows, path):
     return [pair[:3] for pair in pairs]
 
 
-def _problem(words, n_columns):
+def _problem(words: list[bytes], n_columns: int) -> str | None:
     """Return a description of the error in a line (a list of words); None if there is no error."""
     for word in words:
         if b"\0" in word:

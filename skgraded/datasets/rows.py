@@ -2,7 +2,7 @@
 
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,15 +26,15 @@ class Rows:
     names: np.ndarray | None = None  # distinct names in a file of runs
     name_codes: np.ndarray | None = None  # position in `names` of each row's name
 
-    def query(self, row):
+    def query(self, row: int) -> Any:
         """Return the query of a row for an error message."""
         return plain(self.query_ids[self.query_codes[row]])
 
-    def place(self, row):
+    def place(self, row: int) -> str:
         """Return the line number or, if it is unknown, the row number for an error message."""
         return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
 
-    def without_repeats(self):
+    def without_repeats(self) -> Self:
         """Drop repeated judgments; raise an error if a document of a query has different grades."""
         rows, firsts = repeats(self.query_codes, self.document)
         other = np.flatnonzero(self.numbers[rows] != self.numbers[firsts])
@@ -53,7 +53,7 @@ class Rows:
             numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
         )
 
-    def refuse_repeats(self):
+    def refuse_repeats(self) -> None:
         """Raise an error if a query contains the same document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
@@ -62,7 +62,7 @@ class Rows:
             )
 
 
-def numbered(values):
+def numbered(values: Any) -> tuple[np.ndarray, Any]:
     """Return the code of each value, and the distinct values in order of first appearance.
 
     The function uses pandas if installed; without pandas, it takes about three times as long.
@@ -71,7 +71,7 @@ def numbered(values):
         import pandas as pd
 
         return pd.factorize(values, use_na_sentinel=False)
-    known: dict = {}
+    known: dict[Any, int] = {}
     codes = [known.setdefault(value, len(known)) for value in plain_list(values)]
     return np.array(codes, dtype=np.intp), object_array(list(known))
 
@@ -79,19 +79,19 @@ def numbered(values):
 class Positions:
     """Index of distinct values, which may be tuples; pandas is used if it is installed."""
 
-    def __init__(self, known, dtype=object):
+    def __init__(self, known: Any, dtype: Any = object):
         self._dtype = dtype
         if is_installed("pandas"):
             self._index = self._as_index(known)
         else:
             self._position_of = {value: i for i, value in enumerate(plain_list(known))}
 
-    def _as_index(self, values):
+    def _as_index(self, values: Any) -> Any:
         import pandas as pd
 
         return pd.Index(values, dtype=self._dtype, tupleize_cols=False)
 
-    def find(self, values):
+    def find(self, values: Any) -> np.ndarray:
         """Return the position of each value, or -1 if it is unknown."""
         if hasattr(self, "_index"):
             return self._index.get_indexer(self._as_index(values))
@@ -99,7 +99,7 @@ class Positions:
         return np.array(positions, dtype=np.intp)
 
 
-def repeats(query_codes, document):
+def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
     """Return the rows that repeat a document of their query, and the rows that they repeat."""
     query_codes = query_codes.astype(np.intp)
     order, starts = rows_by_query(query_codes, query_codes.max() + 1)

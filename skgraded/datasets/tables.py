@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -30,17 +31,17 @@ class Names:
     allow_unjudged: bool = False  # whether grades may be NaN or, in CSV, empty
 
     @property
-    def numbers(self):
+    def numbers(self) -> list[str]:
         """Names of the numeric columns."""
         return [self.grade, *self.scores]
 
     @property
-    def texts(self):
+    def texts(self) -> list[str]:
         """Names of the id columns."""
         return [self.query, self.document] if self.document else [self.query]
 
     @property
-    def all(self):
+    def all(self) -> list[str]:
         """All column names, id columns first."""
         return [*self.texts, *self.numbers]
 
@@ -55,7 +56,7 @@ class Columns:
     document: np.ndarray | None
 
 
-def read_columns(source, names: Names, progress=False) -> Columns:
+def read_columns(source: Any, names: Names, progress: bool = False) -> Columns:
     """Read the named columns of a CSV or Parquet file, plain or compressed.
 
     Errors name the file and the line (for CSV) or the row (for Parquet).
@@ -76,7 +77,7 @@ def read_columns(source, names: Names, progress=False) -> Columns:
     return _read_csv(data, path, names)
 
 
-def _refuse_missing(path, place, names, known):
+def _refuse_missing(path: str, place: str, names: Names, known: list[str]) -> None:
     for name in names.all:
         if name not in known:
             raise ValueError(
@@ -88,7 +89,7 @@ def _refuse_missing(path, place, names, known):
             raise ValueError(f"{path}: {place}there are {n} columns named {name!r}.")
 
 
-def _checked(table, names):
+def _checked(table: Any, names: Names) -> Columns:
     """Check the named columns of a table; errors state the column and the row, counted from 0."""
     columns = Columns(
         query=np.asarray(table[names.query]),
@@ -111,7 +112,7 @@ def _checked(table, names):
 
 # Parquet -----------------------------------------------------------------------------------------
 
-def _read_parquet(source, path, names):
+def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
     with needs("Reading a Parquet file", "pyarrow", "pandas"):
         import pandas  # noqa: F401
         from pyarrow import ArrowException
@@ -135,7 +136,7 @@ def _read_parquet(source, path, names):
 
 # CSV ---------------------------------------------------------------------------------------------
 
-def _read_csv(data, path, names):
+def _read_csv(data: bytes, path: str, names: Names) -> Columns:
     separator, header = _header(data, path)
     _refuse_missing(path, "line 1: ", names, header)
     if is_installed("pyarrow"):
@@ -144,7 +145,7 @@ def _read_csv(data, path, names):
     return _row_by_row(data, path, separator, names)
 
 
-def _header(data, path):
+def _header(data: bytes, path: str) -> tuple[str, list[str]]:
     """Return the separator and the column names."""
     line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
     no_text = data.find(b"\0")
@@ -159,13 +160,13 @@ def _header(data, path):
         raise ValueError(f"{path}: line 1: {problem}.") from None
 
 
-def _rows(data, separator):
+def _rows(data: bytes, separator: str) -> Any:
     """Parse rows with Python's csv module; invalid UTF-8 is allowed in unused columns."""
     lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
     return csv.reader(lines, delimiter=separator)
 
 
-def _all_at_once(data, separator, names):
+def _all_at_once(data: bytes, separator: str, names: Names) -> Columns:
     """Read the columns with Arrow; raise a ValueError if a row is invalid."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, read_table
 
@@ -177,11 +178,11 @@ def _all_at_once(data, separator, names):
     return _checked(cells, names)
 
 
-def _row_by_row(data, path, separator, names):
+def _row_by_row(data: bytes, path: str, separator: str, names: Names) -> Columns:
     """Read the columns with Python's csv module; errors name the first invalid line."""
     rows = _rows(data, separator)
     columns: dict = {name: [] for name in names.all}
-    seen: dict = {}
+    seen: dict[tuple[str, ...], int] = {}
     try:
         header = next(rows)
         for row in rows:
@@ -202,7 +203,9 @@ def _row_by_row(data, path, separator, names):
     return _checked(columns, names)
 
 
-def _problem(row, header, names, seen, line):
+def _problem(
+    row: list[str], header: list[str], names: Names, seen: dict[tuple[str, ...], int], line: int
+) -> str | None:
     """Return a description of the error in a row, or None; `seen` maps ids to line numbers."""
     if len(row) != len(header):
         return f"the row has {len(row)} columns, but the first line has {len(header)}."

@@ -6,8 +6,10 @@ import io
 import lzma
 import os
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ MOST_PACKED = 100  # maximum compression ratio of files that expand to more than
 MANY = 1 << 26
 
 
-def check_path(path):
+def check_path(path: Any) -> str:
     """Return the name of a file, given as a path or an open binary file, for error messages."""
     if isinstance(path, (str, os.PathLike)):
         return os.fspath(path)
@@ -42,7 +44,7 @@ def check_path(path):
 
 
 @contextmanager
-def unpacked(path, look=None):
+def unpacked(path: Any, look: int | None = None) -> Iterator[tuple[Any, Any]]:
     """Yield the decompressed and the raw file; close the raw file only if it was opened here.
 
     Callers can peek at up to `look` bytes, even if the file is a pipe.
@@ -60,7 +62,7 @@ def unpacked(path, look=None):
             file.detach()  # otherwise, the reader would close the caller's file
 
 
-def _unpacking(file, path):
+def _unpacking(file: Any, path: str) -> Any:
     """Return a decompressing reader if the first bytes indicate compression, otherwise `file`."""
     head = file.peek(6)[:6]
     for kind, (start, opened) in PACKED.items():
@@ -77,15 +79,15 @@ def _unpacking(file, path):
 class _Unpacking(io.RawIOBase):
     """Reader for compressed files that raises errors for corrupt files and decompression bombs."""
 
-    def __init__(self, kind, opened, file, path):
+    def __init__(self, kind: str, opened: Any, file: Any, path: str):
         self.name, self._kind, self._packed = path, kind, _Counted(file)
         self._file = opened(self._packed)
         self._size = self._n_lines = 0
 
-    def readable(self):
+    def readable(self) -> bool:
         return True
 
-    def readinto(self, room):
+    def readinto(self, room: Any) -> int:
         try:
             piece = self._file.read1(len(room))
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
@@ -110,16 +112,19 @@ class _Unpacking(io.RawIOBase):
 class _Counted:
     """Wrapper around an open file that counts the bytes that are read."""
 
-    def __init__(self, file):
+    def __init__(self, file: Any):
         self._file, self.size = file, 0
 
-    def read(self, size=-1):
+    def read(self, size: int = -1) -> bytes:
         piece = self._file.read(size)
         self.size += len(piece)
         return piece
 
 
-def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
+def parsed_blocks(
+    source: Any, path: str, kind: str, parse: Callable[[bytes, int], Any],
+    problem_of: Callable[[bytes], str | None], progress: bool = False
+) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
     If `parse` fails, the error names the first line that contains a NUL byte or for which
@@ -133,7 +138,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
         except (ValueError, OverflowError) as error:
             lines = text.removesuffix(b"\n").split(b"\n")
             for number, line in enumerate(lines, first):
-                problem = f"{kind} must be UTF-8 text; got a NUL byte."
+                problem: str | None = f"{kind} must be UTF-8 text; got a NUL byte."
                 if b"\0" not in line:
                     problem = problem_of(line)
                 if problem:
@@ -143,7 +148,7 @@ def parsed_blocks(source, path, kind, parse, problem_of, progress=False):
         yield parsed_text
 
 
-def blocks(source, path, progress=False):
+def blocks(source: Any, path: str, progress: bool = False) -> Iterator[tuple[int, bytes]]:
     """Yield the number of the first line (from 1) and the bytes of each block of complete lines."""
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
@@ -161,7 +166,7 @@ def blocks(source, path, progress=False):
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
-def _refuse_long_line(text, path, first, most, is_parquet):
+def _refuse_long_line(text: bytes, path: str, first: int, most: int, is_parquet: bool) -> None:
     for number, line in enumerate(text.split(b"\n"), first):
         if len(line) > most:
             what = "a piped or compressed Parquet file" if is_parquet else f"line {number}: a line"
@@ -173,7 +178,7 @@ def _refuse_long_line(text, path, first, most, is_parquet):
 
 
 @contextmanager
-def _bar(raw, path, progress):
+def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each read; it updates the progress bar if one is shown."""
     if not progress or not is_installed("tqdm") or not raw.seekable():
         yield lambda: None
@@ -190,20 +195,20 @@ def _bar(raw, path, progress):
 
 # Words and numbers -------------------------------------------------------------------------------
 
-def floats(words):
+def floats(words: list[bytes]) -> np.ndarray:
     """Convert words to floats; unlike Python's `float`, reject underscores (as in 1_0)."""
     if b"_" in b" ".join(words):
         raise ValueError("an underscore in a number")
     return np.fromiter(map(float, words), dtype=float, count=len(words))
 
 
-def number_in(word):
+def number_in(word: bytes) -> float | None:
     """Return a word as a float, or None if it is NaN, not a number, or contains an underscore."""
     number = parsed(float, word)
     return None if number is None or number != number or b"_" in word else number
 
 
-def parsed(convert, word):
+def parsed(convert: Callable[[Any], Any], word: Any) -> Any:
     """Return ``convert(word)``, or None if the conversion raises a ValueError."""
     try:
         return convert(word)
@@ -211,7 +216,7 @@ def parsed(convert, word):
         return None
 
 
-def shown(word):
+def shown(word: bytes) -> str:
     """Quote a word, truncated to 40 characters, for use in an error message."""
     text = word.decode(errors="backslashreplace")
     return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -6,8 +6,9 @@ import math
 import os
 import re
 import warnings
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -119,17 +120,17 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
     rows = read_run_table(path, progress)
-    return _bunch(rows, score=rows.numbers, name=rows.names[rows.name_codes])
+    return _bunch(rows, score=rows.numbers, name=np.asarray(rows.names)[rows.name_codes])
 
 
-def _bunch(rows, **columns):
+def _bunch(rows: Rows, **columns: np.ndarray) -> Bunch:
     from sklearn.utils import Bunch
 
     query, document = rows.query_ids[rows.query_codes], np.asarray(rows.document, dtype=object)
     return Bunch(query=query, document=document, **columns)
 
 
-def read_qrels_table(path, progress=False):
+def read_qrels_table(path: Any, progress: bool = False) -> Rows:
     """Read qrels; negative grades become 0, and repeated judgments are dropped."""
     rows = _read(path, QRELS, progress).without_repeats()
     negative = rows.numbers < 0
@@ -143,7 +144,7 @@ def read_qrels_table(path, progress=False):
     return rows
 
 
-def read_run_table(path, progress=False):
+def read_run_table(path: Any, progress: bool = False) -> Rows:
     """Read a run; raise an error if a query contains the same document twice."""
     rows = _read(path, RUN, progress)
     rows.refuse_repeats()
@@ -152,7 +153,7 @@ def read_run_table(path, progress=False):
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
-def _read(path, form, progress):
+def _read(path: Any, form: Form, progress: bool) -> Rows:
     if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
@@ -171,9 +172,9 @@ def _read(path, form, progress):
     )
 
 
-def _numbered(blocks):
+def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct strings of a column, in order of appearance, and the code of each row."""
-    known: dict = {}
+    known: dict[Any, int] = {}
     codes = []
     for rows, texts in blocks:
         numbers = [known.setdefault(text, len(known)) for text in texts]
@@ -181,7 +182,7 @@ def _numbered(blocks):
     return object_array(list(known)), np.concatenate(codes)
 
 
-def _joined(blocks):
+def _joined(blocks: list[Any]) -> Any:
     if not is_installed("pyarrow", "pandas"):
         return np.concatenate(blocks)
     from skgraded.datasets.arrow_csv import joined
@@ -189,7 +190,7 @@ def _joined(blocks):
     return joined(blocks)
 
 
-def _parsed(text, first, form):
+def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse lines into a dict of columns; return None if all lines are blank."""
     text, lines = _tidied(text, first)
     if not text:
@@ -206,7 +207,7 @@ def _parsed(text, first, form):
     return {**columns, "line": lines}
 
 
-def _tidied(text, first):
+def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     """Remove blank lines and repeated spaces; return the text and its line numbers."""
     if not text.endswith(b"\n"):
         text += b"\n"
@@ -226,7 +227,7 @@ def _tidied(text, first):
     return b"".join([line + b"\n" for line in lines if line]), np.array(numbers)
 
 
-def _by_arrow(text, form):
+def _by_arrow(text: bytes, form: Form) -> dict[str, Any]:
     from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
 
     types = {"document": TEXTS, form.number: NUMBERS, **dict.fromkeys(form.few, CODES)}
@@ -238,12 +239,12 @@ def _by_arrow(text, form):
     return columns
 
 
-def _by_python(text, form):
+def _by_python(text: bytes, form: Form) -> dict[str, Any]:
     words = text.replace(b"\n", b" \n ").split(b" ")[:-1]
     step = len(form.columns) + 1  # including the line end
     if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
         raise ValueError("a line has more or fewer columns")
-    columns = {name: words[i::step] for i, name in enumerate(form.columns)}
+    columns: dict[str, Any] = {name: words[i::step] for i, name in enumerate(form.columns)}
     for name in form.few:
         codes, few = numbered(object_array(columns[name]))
         columns[name] = codes, [word.decode() for word in few]
@@ -254,7 +255,7 @@ def _by_python(text, form):
 
 # Errors ------------------------------------------------------------------------------------------
 
-def _problem(line, form):
+def _problem(line: bytes, form: Form) -> str | None:
     """Return a description of the error in a line, or None if there is no error."""
     if b"\r" in line[:-1]:
         return "the line contains a carriage return; lines must end with a line feed."

@@ -1,7 +1,7 @@
 """Code shared by all Displays: axes, legends, labels and scores of estimators."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -106,11 +106,11 @@ class Display:
         return self
 
     @classmethod
-    def _need_matplotlib(cls, method):
+    def _need_matplotlib(cls, method: str) -> None:
         with needs(f"{cls.__name__}.{method}", "matplotlib"):
             import matplotlib  # noqa: F401
 
-    def _take_axes(self, ax, width=None, height=None):
+    def _take_axes(self, ax: Any, width: float | None = None, height: float | None = None) -> None:
         """Store the axes; if `ax` is None, create a figure of the given or the default size."""
         self._is_new = ax is None
         if ax is None:
@@ -122,7 +122,7 @@ class Display:
             )
         self.ax_, self.figure_ = ax, ax.figure
 
-    def _take_rows(self, ax, names, n_series=1):
+    def _take_rows(self, ax: Any, names: list[str], n_series: int = 1) -> None:
         """Set up axes with one row per name, from top to bottom; a new figure fits all rows."""
         from matplotlib import rcParams
 
@@ -137,23 +137,26 @@ class Display:
         self.ax_.set_ylim(len(names) - 0.5, -0.5)
         self._n_lines = n_lines
 
-    def _fit_names(self):
+    def _fit_names(self) -> None:
         """Reduce the font size of the row names if they do not fit the height of the rows."""
         row_height = abs(np.diff(self.ax_.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
         room = 72 * row_height / self.figure_.dpi / (1.4 * self._n_lines)
         limit_size(self.ax_.get_yticklabels(), room)
 
     @property
-    def _ink(self):
+    def _ink(self) -> str:
         return self.ax_.xaxis.label.get_color()
 
-    def _color(self, i):
+    def _color(self, i: int) -> str:
         from matplotlib.colors import to_rgb
 
         palette = ON_DARK if sum(to_rgb(self._ink)) > 1.5 else ON_LIGHT
         return palette[i % len(palette)] or self._ink
 
-    def _draw_mean(self, text, mean, interval, level, is_difference=False):
+    def _draw_mean(
+        self, text: str, mean: float | None, interval: Any, level: float | None,
+        is_difference: bool = False
+    ) -> tuple[Any, Any]:
         """Draw a mean as a line and its interval as a band; return both (None if not drawn)."""
         if mean is None or np.isnan(mean):
             return None, None
@@ -167,12 +170,12 @@ class Display:
         line = self.ax_.axhline(mean, color=self._ink, linestyle="--", linewidth=1.2, label=text)
         return line, band
 
-    def _whole_ticks(self):
+    def _whole_ticks(self) -> None:
         from matplotlib.ticker import MaxNLocator
 
         self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
 
-    def _fit_height(self, zero=False):
+    def _fit_height(self, zero: bool = False) -> None:
         """Fit the vertical axis to all curves, including those that earlier displays have drawn."""
         self.ax_.autoscale(axis="y")
         low, high = self.ax_.get_ylim()
@@ -184,7 +187,7 @@ class Display:
 
     # Text around the axes is drawn last, because its layout depends on the final size of the axes.
 
-    def _engine(self):
+    def _engine(self) -> tuple[Any, bool]:
         """Lay out the root figure; return the figure, and whether it has a layout engine."""
         root = self.figure_.canvas.figure
         engine = root.get_layout_engine()
@@ -192,7 +195,9 @@ class Display:
             engine.execute(root)
         return root, engine is not None
 
-    def _write_around(self, below, side=None, title=None):
+    def _write_around(
+        self, below: list[str], side: str | None = None, title: str | None = None
+    ) -> None:
         """Add labels below and beside the axes, and draw the legend."""
         self._engine()
         width, height = (72 * side / self.figure_.dpi for side in self.ax_.bbox.size)
@@ -210,7 +215,7 @@ class Display:
         if self._n_lines is not None:
             self._fit_names()
 
-    def _draw_legend(self, handles, labels, title):
+    def _draw_legend(self, handles: list[Any], labels: list[str], title: str | None) -> None:
         """Draw the legend below the axes, or inside them if the figure has no layout engine."""
         from matplotlib.transforms import ScaledTranslation
 
@@ -233,7 +238,9 @@ class Display:
         if self._is_new:
             root.set_figheight(root.get_figheight() + (height * points + GAP) / 72)
 
-    def _legend_within(self, room, handles, labels, title, **style):
+    def _legend_within(
+        self, room: float, handles: list[Any], labels: list[str], title: str | None, **style: Any
+    ) -> Any:
         """Draw a legend with as many columns as fit into the given width in pixels."""
         size = small_size()
         n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
@@ -338,7 +345,7 @@ class NamedDisplay(SystemsDisplay):
         self._draw(ax, normalize_kwargs(kwargs, Line2D), names)
         return self
 
-    def _counted_queries(self):
+    def _counted_queries(self) -> str:
         """Return the numbers of queries and undefined queries as text, or "" for one query."""
         if self.n_queries is None or np.max(self.n_queries) == 1:
             return ""
@@ -350,12 +357,12 @@ class NamedDisplay(SystemsDisplay):
 
 # Texts ------------------------------------------------------------------------------------------
 
-def escaped(text):
+def escaped(text: str) -> str:
     """Escape dollar signs, so that matplotlib does not parse the text as a formula."""
     return str(text).replace("$", r"\$")
 
 
-def wrapped(text, width):
+def wrapped(text: str, width: int) -> str:
     """Wrap text into lines of at most `width` characters."""
     lines = []
     for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
@@ -371,13 +378,13 @@ def wrapped(text, width):
     return "\n".join(lines).replace("\u00a0", " ")
 
 
-def fitted(text, points, label):
+def fitted(text: str, points: float, label: Any) -> str:
     """Wrap a text to a width in points, in the font size of the matplotlib text `label`."""
     n_characters = max(12, int(points / (EM * label.get_fontsize())))
     return escaped(wrapped(text, n_characters))
 
 
-def _pieces(text, width):
+def _pieces(text: str, width: int) -> Iterator[str]:
     """Yield words with a trailing space; split long words, preferably after punctuation."""
     for word in re.findall(r" *[^ ]+ ?", text):
         parts = [word] if len(word.rstrip(" ")) <= width else re.split(r"(?<=[_/.,-])", word)
@@ -386,12 +393,12 @@ def _pieces(text, width):
                 yield part[start : start + width]
 
 
-def wrapped_name(name, width=NAME_WIDTH):
+def wrapped_name(name: str, width: int = NAME_WIDTH) -> str:
     """Shorten a name if it is very long, and wrap it into lines of at most `width` characters."""
     return escaped(wrapped(shortened(" ".join(str(name).split())), width))
 
 
-def _row_name(name, n_characters):
+def _row_name(name: str, n_characters: int) -> str:
     """Wrap the name of a row; for a long pair, place the two names on separate lines."""
     text = wrapped_name(name, 1000)
     if len(text) <= n_characters:
@@ -399,31 +406,31 @@ def _row_name(name, n_characters):
     return "\n− ".join(wrapped_name(part, n_characters) for part in str(name).split(" − "))
 
 
-def legend_name(name):
+def legend_name(name: str) -> str:
     """Put a name on one line; add a leading space if matplotlib would hide the name ("_name")."""
     text = wrapped_name(name, 1000)
     return f" {text}" if text.startswith("_") else text
 
 
-def small_size():
+def small_size() -> float:
     """Return the font size "small" in points."""
     from matplotlib.font_manager import FontProperties
 
     return FontProperties(size="small").get_size_in_points()
 
 
-def limit_size(labels, points):
+def limit_size(labels: Iterable[Any], points: float) -> None:
     """Limit the font size of matplotlib texts."""
     for label in labels:
         label.set_fontsize(min(label.get_fontsize(), points))
 
 
-def best_first(values):
+def best_first(values: np.ndarray) -> np.ndarray:
     """Return the positions that sort the values in descending order, with nan last."""
     return np.argsort(-np.asarray(values, dtype=float), kind="stable")
 
 
-def low_to_high(numbers):
+def low_to_high(numbers: Any) -> str:
     """Return the range of the numbers as text, such as "10 to 12"."""
     low, high = np.min(numbers), np.max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -43,7 +43,7 @@ class CurveDisplay(NamedDisplay):
         self._max_systems = check_most(max_systems, "max_systems")
         return super().plot(ax, name=name, **kwargs)
 
-    def _drawn_systems(self, heights):
+    def _drawn_systems(self, heights: np.ndarray) -> tuple[Any, Any, Any]:
         """Return the systems to draw (highest first), their color indices, and a note or None."""
         drawn = best_first(heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
@@ -177,7 +177,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, max_systems=max_systems, **kwargs)
 
-    def _draw(self, ax, settings, names):
+    def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         self._take_axes(ax)
         heights = self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
         drawn, looks, title = self._drawn_systems(heights)
@@ -200,7 +200,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         side = "MAP with threshold t" if counted else "AP with threshold t"
         self._write_around([axis, counted], side, title)
 
-    def _label(self, s, names, n_drawn):
+    def _label(self, s: int, names: list[str] | None, n_drawn: int) -> str | None:
         name = None if names is None else legend_name(names[s])
         if self.mu_ap is None:
             return name
@@ -324,7 +324,7 @@ class CutoffCurveDisplay(CurveDisplay):
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         ).plot(ax=ax, max_systems=max_systems, **kwargs)
 
-    def _draw(self, ax, settings, names):
+    def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         from matplotlib.ticker import MaxNLocator
 
         self._take_axes(ax)
@@ -346,7 +346,7 @@ class CutoffCurveDisplay(CurveDisplay):
         self._fit_height()
         self._write_around(["cut-off n", counted], side, title)
 
-    def _look(self, system, i):
+    def _look(self, system: int, i: int) -> dict[str, Any]:
         """Return the color, line style and marker of the curve for measure i of a system."""
         color = system + i if len(self.values) == 1 else system
         look = system if len(self.measures) == 1 else i  # determines the line style
@@ -358,7 +358,7 @@ class CutoffCurveDisplay(CurveDisplay):
             "markevery": (system * step // 3 % step, step),
         }
 
-    def _label(self, names, s, i):
+    def _label(self, names: list[str] | None, s: int, i: int) -> str:
         measure = f"{self.measures[i]}@n"
         if names is None:
             return measure

@@ -165,7 +165,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         return cls.from_comparison(comparison, ax=ax, **kwargs)
 
     @staticmethod
-    def _systems_of(systems, name, argument):
+    def _systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
         if not isinstance(systems, Mapping) or len(systems) != 2:
             got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
             raise ValueError(
@@ -174,7 +174,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
             )
         return systems_of(systems, name, argument)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         from matplotlib.colors import to_rgba
 
         self._take_axes(ax)
@@ -199,7 +199,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self._fit_height()
         self._write_around([counted], f"difference in {self.measure}")
 
-    def _draw_steps(self, heights, settings, style):
+    def _draw_steps(self, heights: np.ndarray, settings: Any, style: dict[str, Any]) -> Any:
         """Draw the heights as steps, because Axes.stairs takes seconds for 30,000 queries."""
         from matplotlib.cbook import normalize_kwargs
         from matplotlib.patches import StepPatch
@@ -210,7 +210,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self.ax_.update_datalim([(0, heights.min(initial=0)), (n, heights.max(initial=0))])
         return patch
 
-    def _name_queries(self):
+    def _name_queries(self) -> None:
         if self.query_ids is None or len(self.query_ids) > MOST_NAMED:
             self._whole_ticks()
             return
@@ -219,7 +219,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         self.ax_.set_xticks(np.arange(len(names)) + 0.5, names, rotation=rotation)
 
 
-def _row_of(comparison, system, baseline, measure):
+def _row_of(comparison: Comparison, system: str | None, baseline: str | None, measure: str) -> Any:
     """Return the only row of the comparison that matches the names."""
     for argument, name in (("system", system), ("baseline", baseline)):
         if name is not None:
@@ -238,10 +238,10 @@ def _row_of(comparison, system, baseline, measure):
     )
 
 
-def _queries(n):
+def _queries(n: int) -> str:
     return counted(n, "query", "queries")
 
 
-def _shortened(text):
+def _shortened(text: str) -> str:
     half = ID_WIDTH // 2
     return wrapped_name(text if len(text) <= ID_WIDTH else f"{text[: half - 1]}…{text[-half:]}")

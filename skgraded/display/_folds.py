@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -145,7 +145,7 @@ class FoldDisplay(Display):
             level=level,
         ).plot(ax=ax, **kwargs)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         n = len(self._models)
         means = np.full(n, np.nan) if self.mean is None else np.array(self.mean, float, ndmin=1)
         order = _base.best_first(means).tolist()
@@ -174,7 +174,7 @@ class FoldDisplay(Display):
         self._fit_height()
         self._write_around(["fold", counted], self.measure)
 
-    def _draw_rows(self, ax, order, means):
+    def _draw_rows(self, ax: Any, order: Sequence[int], means: np.ndarray) -> None:
         """Draw one row per model, with one point per fold."""
         self._take_rows(ax, [self.name[i] for i in order])
         for row, i in enumerate(order):
@@ -195,7 +195,10 @@ class FoldDisplay(Display):
                 label=f"{percent_text(self.level)} interval" if self.level else "interval",
             )
 
-    def _draw_boxes(self, by_fold, settings, order, means):
+    def _draw_boxes(
+        self, by_fold: list[list[np.ndarray]], settings: Any, order: Sequence[int],
+        means: np.ndarray
+    ) -> None:
         """Draw one box per fold for each model, side by side."""
         if not self._several:
             self.points_ = self._draw_model(0, by_fold[0], None, settings)
@@ -212,7 +215,9 @@ class FoldDisplay(Display):
                 else self.ax_.axhline(means[i], color=color, linestyle="--", linewidth=1)
             )
 
-    def _draw_model(self, i, by_fold, color, settings, place=0):
+    def _draw_model(
+        self, i: int, by_fold: list[np.ndarray], color: str | None, settings: Any, place: int = 0
+    ) -> Any:
         """Draw one box per fold, and the fold means; `color` is None for a single model."""
         from matplotlib.colors import to_rgba
 
@@ -236,7 +241,7 @@ class FoldDisplay(Display):
         )
         return points
 
-    def _label(self, i):
+    def _label(self, i: int) -> str:
         """Return a label with the name, mean and interval of a model."""
         text = _base.legend_name(self.name[i])
         if self.mean is None:
@@ -247,7 +252,7 @@ class FoldDisplay(Display):
         return text
 
 
-def _checked(values, fold, fold_means):
+def _checked(values: Any, fold: Any, fold_means: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values, folds and fold means of a model as arrays, after checking them."""
     values, fold_means = column(values, "values"), column(fold_means, "fold_means")
     folds = column(fold, "fold", len(values), "values").tolist()
@@ -260,7 +265,7 @@ def _checked(values, fold, fold_means):
     return values, places, fold_means
 
 
-def _parts_of(cv, name, level, settings):
+def _parts_of(cv: CrossEvaluation, name: str, level: float, settings: Any) -> tuple[Any, ...]:
     """Return per-query values, folds, fold means, and the overall mean with its interval."""
     evaluated_name(name, list(cv.per_query))
     query, fold, by_measure = cv.all_tests()

@@ -104,7 +104,7 @@ class DifferenceHeatmapDisplay(Display):
         systems, differences, significant = comparison.matrices(shown)
         return cls(differences, significant, name=systems, measure=shown).plot(ax=ax, **kwargs)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         n = min(len(self.differences), MOST_SYSTEMS)
         letters = LETTERS[:n]
         names = [
@@ -134,7 +134,7 @@ class DifferenceHeatmapDisplay(Display):
         ]
         self.ax_.set_xlabel("; ".join(filter(None, notes)))
 
-    def _size(self, names):
+    def _size(self, names: list[str]) -> tuple[float, float]:
         """Return the size in inches; numbers get room unless rcParams reduce the default width."""
         from matplotlib import rcParams, rcParamsDefault
 
@@ -145,13 +145,13 @@ class DifferenceHeatmapDisplay(Display):
             width = max(width, 0.3 + text + CELL[0] * len(names))
         return width, 1.3 + CELL[1] * len(names) * min(1, 0.4 + width / 10)
 
-    def _cell_size(self):
+    def _cell_size(self) -> tuple[float, float]:
         """Return the width and height of a cell in points."""
         root, _ = self._engine()
         (left, top), (right, bottom) = self.ax_.transData.transform([(0, 0), (1, 1)])
         return 72 / root.dpi * abs(right - left), 72 / root.dpi * abs(bottom - top)
 
-    def _fit_labels(self, names, letters):
+    def _fit_labels(self, names: list[str], letters: list[str]) -> None:
         """Reduce the font sizes of names and letters that do not fit into the rows and columns."""
         if self.figure_.bbox.width < _base.NARROW * self.figure_.dpi:
             self.ax_.tick_params(axis="y", labelsize=_base.small_size())
@@ -162,7 +162,7 @@ class DifferenceHeatmapDisplay(Display):
             _base.limit_size(self.ax_.get_yticklabels(), height / (1.25 * n_lines))
             _base.limit_size(self.ax_.get_xticklabels(), room)
 
-    def _write(self, values, marked, digits):
+    def _write(self, values: np.ndarray, marked: np.ndarray, digits: int) -> str:
         """Write numbers into cells, or dots if numbers do not fit; return the significance mark."""
         cells = [(i, j) for i, j in np.argwhere(np.isfinite(values)) if i != j]
         width, height = self._cell_size()

@@ -182,7 +182,7 @@ class FeatureImportanceDisplay(Display):
         )
         return cls.from_importances(importances, max_features=max_features, ax=ax, **kwargs)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         drawn = best_first(self.importances_mean)[: self._max_features]
         self._take_rows(ax, [_feature_name(self.features[i]) for i in drawn])
         means, rows = self.importances_mean[drawn], np.arange(len(drawn))
@@ -207,7 +207,7 @@ class FeatureImportanceDisplay(Display):
         self._write_around([what, ", ".join(filter(None, [spread, note]))])
 
 
-def _parts_of(importances, measure):
+def _parts_of(importances: Any, measure: Any) -> dict[str, Any]:
     """Convert importances in any supported format to the parameters of the class."""
     first = next(iter(importances.values()), None) if isinstance(importances, Mapping) else None
     if isinstance(first, Mapping) and "importances_mean" in first:
@@ -247,7 +247,7 @@ def _parts_of(importances, measure):
     }
 
 
-def _selected(measure, known):
+def _selected(measure: Any, known: list[str]) -> str:
     """Return the name of the selected measure, which defaults to the first known name."""
     if measure is None or measure in known:
         return known[0] if measure is None else measure
@@ -257,7 +257,7 @@ def _selected(measure, known):
     return name
 
 
-def _finite(values, name, n=None):
+def _finite(values: Any, name: str, n: int | None = None) -> np.ndarray:
     """Check that a column contains only finite numbers."""
     array = column(values, name, n, "importances_mean")
     bad = np.flatnonzero(~np.isfinite(array))
@@ -266,5 +266,5 @@ def _finite(values, name, n=None):
     return array
 
 
-def _feature_name(feature):
+def _feature_name(feature: Any) -> str:
     return f"column {feature}" if isinstance(feature, Integral) else str(feature)

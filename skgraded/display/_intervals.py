@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -227,7 +227,7 @@ class IntervalDisplay(NamedDisplay):
         )
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
-    def _draw(self, ax, settings, names):
+    def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         tables: list[Any] = [self.means, self.low, self.high, self.significant]
         of_one_measure = len(self.measures) == 1
         series: list[Any]
@@ -247,7 +247,9 @@ class IntervalDisplay(NamedDisplay):
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
         self._write_around([what, ", ".join(filter(None, [intervals, self._counted_queries()]))])
 
-    def _draw_rows(self, tables, series, settings):
+    def _draw_rows(
+        self, tables: Sequence[Any], series: Sequence[str | None], settings: Any
+    ) -> None:
         """Draw the points and intervals of each series; row i is at y = i."""
         self.points_: list[Any] = []
         self.hollow_: list[Any] = []
@@ -270,7 +272,7 @@ class IntervalDisplay(NamedDisplay):
                 )
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 
-    def _explain_points(self):
+    def _explain_points(self) -> None:
         """Add legend entries for filled and hollow points if such points are drawn."""
         if self.significant is None:
             return
@@ -284,7 +286,9 @@ class IntervalDisplay(NamedDisplay):
                 self.ax_.plot([], [], label=label, markerfacecolor=face, **style)
 
 
-def _drawn_rows(comparison, measures):
+def _drawn_rows(
+    comparison: Comparison, measures: list[str]
+) -> tuple[list[list[Any]], str | None, str]:
     """Return the rows to draw for each pair and measure, the common baseline, and a note.
 
     The baseline is None if the pairs share no baseline. The note states which systems are drawn.

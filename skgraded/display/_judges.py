@@ -85,7 +85,7 @@ class JudgeConfusionDisplay(Display):
             ax=ax, **kwargs
         )
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         n = len(self.grades)
         self._take_axes(ax, 1.6 + CELL * max(n, 4), 1.1 + CELL * max(n, 4))
         totals = np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
@@ -217,7 +217,7 @@ class JudgeMeansDisplay(Display):
             level=report.level,
         ).plot(ax=ax, **kwargs)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         self._take_axes(ax, 5.2, 5.0)
         both = np.concatenate([self.truth_means, self.judge_means])
         ends = np.nanmin(both), np.nanmax(both)
@@ -241,7 +241,7 @@ class JudgeMeansDisplay(Display):
         )
 
 
-def _reach(mean):
+def _reach(mean: np.ndarray) -> np.ndarray:
     """Return the distances from a mean to the limits of its interval, as a column."""
     value, low, high = mean
     return np.nan_to_num([[value - low], [high - value]])

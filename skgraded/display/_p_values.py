@@ -86,7 +86,7 @@ class PValueDisplay(Display):
         ]
         return cls(p_values, measures=names, level=comparison.level).plot(ax=ax, **kwargs)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         self._take_axes(ax)
         pairs = np.arange(1, self.p_values.shape[1] + 1)
         self.lines_: list[Any] = []

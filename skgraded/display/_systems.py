@@ -1,19 +1,20 @@
 """Validation of the input of Displays: systems, their names and scores, and reports."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from skgraded._input.columns import check_scores, whole_number
 from skgraded._input.query_source import is_column
-from skgraded.judgments import check_judgments
+from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import evaluated_name
 
 
-def systems_of(systems, name, argument):
+def systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
     """Return the names (None if not given) and values of one system or a mapping of systems."""
     if not isinstance(systems, Mapping):
         if name is not None and not isinstance(name, str):
@@ -26,7 +27,9 @@ def systems_of(systems, name, argument):
     return [str(key) for key in systems], list(systems.values())
 
 
-def judged(y_true, y_score, name, **truth):
+def judged(
+    y_true: Any, y_score: Any, name: Any, **truth: Any
+) -> tuple[Judgments, Any, list[np.ndarray]]:
     """Return the judgments, the names of the systems (or None), and their checked scores."""
     names, systems = systems_of(y_score, name, "y_score")
     judgments = check_judgments(y_true, **truth)
@@ -38,7 +41,9 @@ def judged(y_true, y_score, name, **truth):
     return judgments, names, scores
 
 
-def evaluate_systems(y_true, y_score, name, measures, **truth):
+def evaluate_systems(
+    y_true: Any, y_score: Any, name: Any, measures: list[Measure], **truth: Any
+) -> Any:
     """Return the Evaluation of a system or, for a mapping of systems, a dict of Evaluations."""
     judgments, names, scores = judged(y_true, y_score, name, **truth)
     evaluations = [evaluate_judgments(measures, judgments, values) for values in scores]
@@ -46,7 +51,7 @@ def evaluate_systems(y_true, y_score, name, measures, **truth):
     return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 
 
-def common_source(estimators):
+def common_source(estimators: Sequence[Any]) -> Any:
     """Return the query column or Series that all estimators specify."""
     first, *others = (getattr(model, "qid", None) for model in estimators)
     alike = (
@@ -60,7 +65,7 @@ def common_source(estimators):
     return first
 
 
-def as_names(name, n_systems):
+def as_names(name: Any, n_systems: int) -> Any:
     """Return the names as a list with one element per system, or None if `name` is None."""
     if name is None:
         return None
@@ -70,12 +75,12 @@ def as_names(name, n_systems):
     return names
 
 
-def check_most(value, argument):
+def check_most(value: Any, argument: str) -> int | None:
     """Validate the maximum number of systems or features to draw; None means no limit."""
     return None if value is None else whole_number(value, argument, 1)
 
 
-def systems_first(values, argument, shape):
+def systems_first(values: Any, argument: str, shape: tuple[int, ...]) -> np.ndarray:
     """Reshape values to shape (n_systems, *shape); leading axes of length 1 may be missing."""
     array = np.asarray(values, dtype=float)
     full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
@@ -85,14 +90,14 @@ def systems_first(values, argument, shape):
     return array.reshape(full)
 
 
-def check_comparison(comparison):
+def check_comparison(comparison: Any) -> None:
     """Raise an error unless the argument is a Comparison without segments."""
     check_made_by("compare", comparison, Comparison, "comparison")
     if comparison.segments is not None:
         raise ValueError("comparison must not have segments: call compare without by=.")
 
 
-def check_made_by(function, report, cls, argument):
+def check_made_by(function: str, report: Any, cls: type, argument: str) -> None:
     """Raise an error unless `report` is an instance of `cls`, the type that `function` returns."""
     if not isinstance(report, cls):
         raise TypeError(
@@ -101,7 +106,7 @@ def check_made_by(function, report, cls, argument):
         )
 
 
-def measure_names(measures, known):
+def measure_names(measures: Any, known: list[str]) -> list[str]:
     """Return the names of the measures to show; None means all known measures."""
     if measures is None:
         return known

@@ -1,13 +1,23 @@
 """Measures for graded ranking: immutable objects that can be called as score functions."""
 
-from skgraded.measures.base import MEASURES, Measure, mean_over_queries, mean_scores, score_queries
+# `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
+from skgraded.measures.base import (
+    MEASURES as MEASURES, Measure as Measure, mean_over_queries as mean_over_queries,
+    mean_scores as mean_scores, score_queries as score_queries,
+)
 from skgraded.measures.correlation import *
-from skgraded.measures.curves import CutoffCurve, ThresholdCurve, cutoff_curve, threshold_curve
+from skgraded.measures.curves import (
+    CutoffCurve as CutoffCurve, ThresholdCurve as ThresholdCurve, cutoff_curve as cutoff_curve,
+    threshold_curve as threshold_curve,
+)
 from skgraded.measures.gain import *
-from skgraded.measures.overlap import rbo
-from skgraded.measures.parsing import as_measures, measure
+from skgraded.measures.overlap import rbo as rbo
+from skgraded.measures.parsing import as_measures as as_measures, measure as measure
 from skgraded.measures.precision import *
-from skgraded.measures.preferences import edrc_per_query, edrc_score, preferences_left_out
+from skgraded.measures.preferences import (
+    edrc_per_query as edrc_per_query, edrc_score as edrc_score,
+    preferences_left_out as preferences_left_out,
+)
 from skgraded.measures.user_models import *
 
 __all__ = sorted([

@@ -8,7 +8,7 @@ import numbers
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -27,7 +27,7 @@ TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
 
 # Parameters --------------------------------------------------------------------------------------
 
-def _check_k(value):
+def _check_k(value: Any) -> Any:
     if value is None or (isinstance(value, str) and value == "mean"):
         return value
     return columns.whole_number(value, "k", 1)
@@ -42,7 +42,9 @@ def check_undefined(value: Any) -> float:
     raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {value!r}.")
 
 
-def call_checked(function, name, arguments, above_0=False):
+def call_checked(
+    function: Any, name: str, arguments: np.ndarray, above_0: bool = False
+) -> np.ndarray:
     """Call a user's function; check that it returns finite values ≥ 0 (> 0 if `above_0`)."""
     result = function(arguments.copy())
     try:
@@ -72,7 +74,7 @@ _CHECKS = {
 }
 
 
-def _text(value):
+def _text(value: Any) -> str:
     if callable(value):
         name = getattr(value, "__name__", type(value).__name__)
         return re.sub(r"[\s:]", "", name)
@@ -198,7 +200,7 @@ class Measure:
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Return a boolean mask of the undefined queries, of shape (n_queries,)."""
-        def find():
+        def find() -> np.ndarray:
             self._check(judgments)
             return self._undefined(judgments)
 
@@ -208,23 +210,23 @@ class Measure:
 
     def plan(self, judgments: Judgments) -> Any:
         """Return the plan of the sum that the kernel computes; the Judgments cache each plan."""
-        def lay_out():
+        def lay_out() -> Plan | None:
             self._check(judgments)
             return self._plan(judgments)
 
         return judgments.remember(("_plan", self), lay_out)
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan | None:
         return None
 
-    def _undefined(self, judgments):
+    def _undefined(self, judgments: Judgments) -> np.ndarray:
         raise NotImplementedError
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values; implemented only by measures without a plan."""
         raise NotImplementedError
 
-    def _check(self, judgments):
+    def _check(self, judgments: Judgments) -> None:
         """Raise a ValueError if the Judgments contain a grade that the measure does not support."""
         if judgments.n_unknown and not self.accepts_unjudged:
             accepting = sorted(name for name, cls in MEASURES.items() if cls.accepts_unjudged)
@@ -236,11 +238,11 @@ class Measure:
             )
 
     @property
-    def _parameters(self):
+    def _parameters(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.fields}
 
     @cached_property
-    def _key(self):
+    def _key(self) -> tuple[Any, ...]:
         """Key for comparison and hashing; callables are compared by identity."""
         values = self._parameters.values()
         return (type(self), *(id(value) if callable(value) else value for value in values))
@@ -297,11 +299,14 @@ class Ranked(Measure):
                 f"k='mean' is supported only by NDCG and NDCNG, not by {type(self).__name__}."
             )
 
-    def _depth(self, judgments):
+    def _depth(self, judgments: Judgments) -> int:
         """Return the number of ranks to evaluate: k, but at most the size of the largest query."""
         return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
 
-    def _sum(self, kind, values, judgments, discount=None, **settings):
+    def _sum(
+        self, kind: int, values: np.ndarray, judgments: Judgments,
+        discount: np.ndarray | None = None, **settings: Any
+    ) -> Plan:
         """Plan a sum over the ranks up to the cut-off; `values` contains one value per level."""
         return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
 
@@ -349,11 +354,11 @@ def registered(
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
-    def register(cls):
+    def register(cls: type[M]) -> type[M]:
         has_docstring = cls.__doc__ is not None  # False with python -OO; dataclass adds a docstring
         cls = shared_fields(cls)
         if has_docstring:
-            cls.__doc__ = with_parameters(cls.__doc__, cls.fields, PARAMETERS)
+            cls.__doc__ = with_parameters(cls.__doc__ or "", cls.fields, PARAMETERS)
         if _is_new(cls):
             MEASURES[cls.__name__] = cls
             ALIASES.update(
@@ -376,7 +381,7 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
     }
 
 
-def _is_new(cls):
+def _is_new(cls: type[Measure]) -> bool:
     """Return whether the class is new; raise a ValueError if its name is used in another file."""
     registered = MEASURES.get(cls.__name__, cls).__module__
     if registered == cls.__module__:  # also if the module is reloaded
@@ -393,7 +398,7 @@ def _is_new(cls):
 # From scores to means ----------------------------------------------------------------------------
 
 def score_queries(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike
+    measures: Sequence[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[np.ndarray]:
     """Compute per-query values of several measures, sorting the scores only once."""
     plans = [measure.plan(judgments) for measure in measures]

@@ -16,7 +16,7 @@ from skgraded.measures.grades import n_relevant, relevant_levels
 CHECK_DISCOUNT = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
 
-def rank_weights(discount, ranks):
+def rank_weights(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
     """Return 1/D(R) for distinct ranks R ≥ 2; if D is a callable, multiply by the smallest D(R).
 
     Multiplying all weights by the smallest D(R) prevents overflow and does not change EDRC.
@@ -35,11 +35,11 @@ def rank_weights(discount, ranks):
 class _Correlation(Measure):
     """Base class for measures that require at least two different grades per query."""
 
-    def _undefined(self, judgments):
+    def _undefined(self, judgments: Judgments) -> np.ndarray:
         return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
 
 
-def _ordered_pairs(values, n_pairs, judgments):
+def _ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, judgments: Judgments) -> Plan:
     """Plan a sum over correctly ordered pairs, each counted for its lower-graded document."""
     n_pairs = np.maximum(n_pairs, 1)
     return Plan(
@@ -77,7 +77,7 @@ class PairAccuracy(_Correlation):
     (0.5, 0.5)
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         counts = judgments.counts
         up_to = np.cumsum(counts)
         higher = judgments.by_level(up_to[judgments.level_starts[1:] - 1]) - up_to
@@ -118,7 +118,7 @@ class AUC(Measure):
 
     threshold: float | None = field(default=None, kw_only=False)
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant = relevant_levels(judgments, self.threshold)
         irrelevant = ~relevant
         if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
@@ -133,12 +133,12 @@ class AUC(Measure):
             scores = scores[judgments.order]
         return score_queries([AUC()], binary, scores)[0]
 
-    def _binary(self, judgments):
+    def _binary(self, judgments: Judgments) -> Judgments:
         relevant = relevant_levels(judgments, self.threshold)
         levels = np.repeat(judgments.level_starts[:-1], judgments.sizes) + judgments.codes
         return Judgments(relevant[levels], group=judgments.sizes)
 
-    def _undefined(self, judgments):
+    def _undefined(self, judgments: Judgments) -> np.ndarray:
         n = n_relevant(judgments, relevant_levels(judgments, self.threshold))
         return (n == 0) | (n == judgments.sizes)
 
@@ -164,7 +164,7 @@ class TauAP(_Correlation):
 
     ties: str = "average"
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         scale = 2.0 / np.maximum(judgments.sizes - 1, 1)
         return Plan(
             TAU, judgments.levels, TIES[self.ties], judgments.max_size, scale=scale, shift=-1.0
@@ -215,7 +215,7 @@ class EDRC(_Correlation):
     _own_checks = {"discount": CHECK_DISCOUNT, "prior": number_validator("prior", 0, 1)}
     accepts_unjudged = True  # preferences that involve unjudged documents are unknown
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)
         weights = self._weights_of_levels(judgments)
         equal_or_unknown = judgments.by_level(judgments.sizes - n_known) + counts - 1
@@ -230,11 +230,11 @@ class EDRC(_Correlation):
             scale=2.0 / total, shift=2.0 / total * self.prior * unknown - 1.0,
         )
 
-    def _weights_of_levels(self, judgments):
+    def _weights_of_levels(self, judgments: Judgments) -> np.ndarray:
         """Return 1/D(R) for each level, and 0 for the top level of each query."""
         last = judgments.by_level(judgments.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
-        by_rank = np.zeros(max(rank.max(), 2) + 1)
+        by_rank = np.zeros(max(int(rank.max()), 2) + 1)
         by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
         return by_rank[rank]
 

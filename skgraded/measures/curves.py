@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -170,7 +170,7 @@ def cutoff_curve(
 
 # AP over the threshold ---------------------------------------------------------------------------
 
-def _average_precision(judgments, scores, ties):
+def _average_precision(judgments: Judgments, scores: np.ndarray, ties: str) -> np.ndarray:
     """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
     # With level codes as grades, threshold i is the i-th level above 0 in every query.
     by_code = Judgments(judgments.codes, group=judgments.sizes)
@@ -184,7 +184,9 @@ def _average_precision(judgments, scores, ties):
     return values
 
 
-def _mean_over_steps(judgments, values, relative, undefined):
+def _mean_over_steps(
+    judgments: Judgments, values: np.ndarray, relative: bool, undefined: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the thresholds at which the mean over queries changes, and the mean of each step.
 
     A query's value at its level t_i applies to all thresholds in the interval (t_{i-1}, t_i].
@@ -198,7 +200,7 @@ def _mean_over_steps(judgments, values, relative, undefined):
     weights = judgments.weights
     weights = np.ones(judgments.n_queries) if weights is None else weights / weights.max()
 
-    def sums_from(places, numbers):
+    def sums_from(places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         # Sum from the highest threshold down, so that small sums do not lose digits.
         sums = np.bincount(places, numbers, minlength=len(thresholds))
         return np.cumsum(sums[:0:-1])[::-1]
@@ -216,7 +218,9 @@ def _mean_over_steps(judgments, values, relative, undefined):
     return thresholds[1:], np.clip(means, 0.0, 1.0)
 
 
-def _score_in_parts(measures, judgments, scores):
+def _score_in_parts(
+    measures: Sequence[Measure], judgments: Judgments, scores: np.ndarray
+) -> Iterator[np.ndarray]:
     """Yield the per-query values of each measure, computed in batches to save memory."""
     n_together = max(1, TABLE_SIZE // len(judgments.levels))  # affects only memory use
     for i in range(0, len(measures), n_together):
@@ -224,9 +228,9 @@ def _score_in_parts(measures, judgments, scores):
         yield from score_queries(measures[i : i + n_together], copy(judgments), scores)
 
 
-def without_cutoff(measures, ties=None):
+def without_cutoff(measures: Any, ties: str | None = None) -> list[Any]:
     """Check that the measures accept a cut-off but do not set one. Set `ties` unless it is None."""
-    uncut: list = as_measures(measures)
+    uncut: list[Any] = as_measures(measures)
     for measure in uncut:
         if not isinstance(measure, Ranked):
             raise ValueError(f"Measure {measure} does not accept a cut-off k, so it has no curve.")

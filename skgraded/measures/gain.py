@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
-from skgraded._kernels.sums import LINEAR
+from skgraded._kernels.sums import LINEAR, Plan
+from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import Function, call_checked, shared_fields
 from skgraded.measures.grades import LN2, SMALL, Gained, divisors, of_tops
 
 
-def _discounts(discount, depth):
+def _discounts(discount: str | Function, depth: int) -> np.ndarray:
     """Return the discounts of the ranks from 1 to `depth`."""
     ranks = np.arange(1, depth + 1, dtype=float)
     if discount == "log2":
@@ -41,7 +42,7 @@ class _CumulatedGain(Gained):
 
     _has_mean = True
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         gains = self._gains(judgments)
         discount = _discounts(self.discount, self._depth(judgments))
         if self.k == "mean":
@@ -80,7 +81,7 @@ class DCG(Gained):
 
     _ends_at_1 = False
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         discount = _discounts(self.discount, self._depth(judgments))
         with np.errstate(over="ignore"):
             gains = self._absolute_gains(judgments)
@@ -93,7 +94,7 @@ class DCG(Gained):
             )
         return self._sum(LINEAR, gains, judgments, discount)
 
-    def _absolute_gains(self, judgments):
+    def _absolute_gains(self, judgments: Judgments) -> np.ndarray:
         levels = judgments.levels
         if self.gain == "exp2":
             return np.where(levels < 1, np.expm1(LN2 * levels), np.exp2(levels) - 1)
@@ -165,7 +166,7 @@ class NDCNG(_CumulatedGain):
 
     max_grade: float | None = None
 
-    def _gained_grades(self, judgments):
+    def _gained_grades(self, judgments: Judgments) -> np.ndarray:
         normalized = self._normalized(judgments)
         tops = of_tops(normalized, judgments)
         small = (judgments.top_grades > 0) & (tops < SMALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skgraded.judgments import Judgments
 from skgraded.measures.base import Function, Measure, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
@@ -16,10 +17,10 @@ class Relevance(Measure):
 
     threshold: float | None = None
 
-    def _relevant(self, judgments):
+    def _relevant(self, judgments: Judgments) -> np.ndarray:
         return relevant_levels(judgments, self.threshold)
 
-    def _undefined(self, judgments):
+    def _undefined(self, judgments: Judgments) -> np.ndarray:
         return n_relevant(judgments, self._relevant(judgments)) == 0
 
 
@@ -31,7 +32,7 @@ class Thresholded(Ranked, Relevance):
 class Graded(Ranked):
     """Base class for graded measures, which are undefined for queries without a grade > 0."""
 
-    def _check(self, judgments):
+    def _check(self, judgments: Judgments) -> None:
         super()._check(judgments)
         max_grade = getattr(self, "max_grade", None)
         if max_grade is None:
@@ -45,17 +46,17 @@ class Graded(Ranked):
                 f"{row}. Set max_grade to the highest grade of the data set's scale."
             )
 
-    def _undefined(self, judgments):
+    def _undefined(self, judgments: Judgments) -> np.ndarray:
         return judgments.top_grades <= 0
 
-    def _tops(self, judgments):
+    def _tops(self, judgments: Judgments) -> np.ndarray | float:
         """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
         max_grade = getattr(self, "max_grade", None)
         if max_grade is None:
             return judgments.by_level(judgments.top_grades)
         return judgments.on_scale(max_grade)
 
-    def _normalized(self, judgments):
+    def _normalized(self, judgments: Judgments) -> np.ndarray:
         """Divide the grade of each level by the highest grade of its scale."""
         return judgments.levels / divisors(self._tops(judgments))
 
@@ -65,11 +66,11 @@ class Gained(Graded):
 
     gain: str | Function
 
-    def _gained_grades(self, judgments):
+    def _gained_grades(self, judgments: Judgments) -> np.ndarray:
         """Return the grade of each level, as passed to the gain function."""
         return judgments.levels
 
-    def _gains(self, judgments):
+    def _gains(self, judgments: Judgments) -> np.ndarray:
         """Divide the gain of each level by the top gain of its query, unless the top gain is 0."""
         if self.gain == "exp2":
             return relative_exp2_gains(self._gained_grades(judgments), judgments)
@@ -79,9 +80,9 @@ class Gained(Graded):
             gains = self._called_gains(judgments)
         return gains / judgments.by_level(divisors(of_tops(gains, judgments)))
 
-    def _called_gains(self, judgments):
+    def _called_gains(self, judgments: Judgments) -> np.ndarray:
         """Compute the gains of all levels with a single call of the user's function."""
-        def call():
+        def call() -> np.ndarray:
             grades = self._gained_grades(judgments)
             gains = call_checked(self.gain, "gain", grades)
             falls = np.diff(gains) < 0
@@ -96,7 +97,7 @@ class Gained(Graded):
 
         return judgments.remember(("gain", self), call)
 
-    def _refuse_gain_of_0(self, judgments):
+    def _refuse_gain_of_0(self, judgments: Judgments) -> None:
         """Raise a ValueError if a callable `gain` returns more than 0 for grade 0."""
         if not callable(self.gain):
             return
@@ -107,43 +108,43 @@ class Gained(Graded):
                 f"irrelevant; got {gains[gains > 0][:1]!r}."
             )
 
-    def _undefined(self, judgments):
+    def _undefined(self, judgments: Judgments) -> np.ndarray:
         undefined = super()._undefined(judgments)
         if callable(self.gain):
             undefined |= of_tops(self._called_gains(judgments), judgments) <= 0
         return undefined
 
 
-def relevant_levels(judgments, threshold):
+def relevant_levels(judgments: Judgments, threshold: float | None) -> np.ndarray:
     """Return a mask of the levels with a grade ≥ `threshold` (> 0 if `threshold` is None)."""
     if threshold is None:
         return judgments.levels > 0
     return judgments.levels >= judgments.on_scale(threshold)
 
 
-def n_relevant(judgments, relevant):
+def n_relevant(judgments: Judgments, relevant: np.ndarray) -> np.ndarray:
     """Return R_t, the number of relevant documents in each query, as an array."""
     return judgments.sum_levels(judgments.counts * relevant)
 
 
-def relevant_weights(judgments, relevant, depth):
+def relevant_weights(judgments: Judgments, relevant: np.ndarray, depth: int) -> np.ndarray:
     """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, 0 for others."""
     n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
 
 
-def divisors(values):
+def divisors(values: np.ndarray | float) -> np.ndarray:
     """Replace 0 with 1, so that the values can be used as divisors."""
     return np.where(values > 0, values, 1.0)
 
 
-def of_tops(per_level, judgments):
+def of_tops(per_level: np.ndarray, judgments: Judgments) -> np.ndarray:
     """Return the value for the highest level of each query, as an array."""
     return per_level[judgments.level_starts[1:] - 1]
 
 
 @np.errstate(under="ignore")  # a gain may underflow to 0 if the top grade is very large
-def relative_exp2_gains(grades, judgments):
+def relative_exp2_gains(grades: np.ndarray, judgments: Judgments) -> np.ndarray:
     """Divide the gains 2^g - 1 by the top gain of each query; return 0 where the top gain is 0."""
     tops = divisors(of_tops(grades, judgments))
     if tops.min() < SMALL:  # speed only

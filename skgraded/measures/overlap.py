@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -86,7 +88,7 @@ class _Ranking:
     items, this is the share of their n ranks that are at most d.
     """
 
-    def __init__(self, scores, ties):
+    def __init__(self, scores: np.ndarray, ties: str):
         self.is_listed = scores > -np.inf
         self.n = int(np.count_nonzero(self.is_listed))
         _, block, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
@@ -100,13 +102,13 @@ class _Ranking:
         self.share = np.zeros(len(scores))  # 0 beyond the end of the ranking
         self.share[: self.n] = 1.0 if ties == "sports" else share
 
-    def counted(self, items, n):
+    def counted(self, items: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """For depths 1 to n, return the total weight and the number of items with weight > 0."""
         first, last = self.first[items], self.last[items]
         n_above, n_tied = _n_between(last + 1, n, n), _n_between(first, last, n)
         return n_above + self.share[:n] * n_tied, n_above + n_tied
 
-    def size(self, depths, ties):
+    def size(self, depths: np.ndarray, ties: str) -> np.ndarray:
         """Return the sum of the weights (squared for "corrected") of all items at each depth."""
         sizes = depths.astype(float)
         if ties == "sports":
@@ -117,7 +119,7 @@ class _Ranking:
         return sizes
 
 
-def _n_between(first, last, n):
+def _n_between(first: np.ndarray, last: Any, n: int) -> np.ndarray:
     """For each depth, count the ranges [first, last] that contain it, except for empty ranges."""
     last = np.minimum(last, np.full_like(first, n))
     is_range = first <= last
@@ -126,7 +128,9 @@ def _n_between(first, last, n):
     return np.cumsum(begins - ends)[1 : n + 1]
 
 
-def _agreements(short, long, depths, ties):
+def _agreements(
+    short: _Ranking, long: _Ranking, depths: np.ndarray, ties: str
+) -> tuple[np.ndarray, float]:
     """Return the agreement at each depth and the agreement beyond the end of both rankings."""
     sizes = [ranking.size(depths, ties) for ranking in (short, long)]
     if ties == "corrected":
@@ -144,7 +148,7 @@ def _agreements(short, long, depths, ties):
     return agreement, (overlap[-1] + (long.n - short.n) * at_end) / long.n
 
 
-def _overlap(short, long, n):
+def _overlap(short: _Ranking, long: _Ranking, n: int) -> np.ndarray:
     """For each depth, sum the products of the items' weights in the two rankings."""
     both = short.is_listed & long.is_listed
     first, last = (short.first[both], long.first[both]), (short.last[both], long.last[both])

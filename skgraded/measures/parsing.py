@@ -3,8 +3,9 @@
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure
@@ -58,7 +59,7 @@ def measure(text: str | Measure) -> Measure:
     if form is None:
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
     cls, of_alias = _class_named(form[1])
-    parameters: dict = {}
+    parameters: dict[str, Any] = {}
     for name, value in chain(_parameters_of(text, form, cls), of_alias.items()):
         if name in parameters:
             what = "two cut-offs" if name == "k" else f"{name} twice"
@@ -70,13 +71,13 @@ def measure(text: str | Measure) -> Measure:
         raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
 
 
-def _plain(name):
+def _plain(name: str) -> str:
     return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
 
-def _class_named(name):
+def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
     """Return the class for a name or alias, and the parameters that the alias sets."""
-    known: dict = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
+    known: dict[str, Any] = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
     known |= {_plain(alias): meaning for alias, meaning in ALIASES.items() if "{" not in alias}
     plain = _plain(name)
     if plain in known:
@@ -94,7 +95,7 @@ def _class_named(name):
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
 
 
-def _numbers_in(name, alias):
+def _numbers_in(name: str, alias: str) -> dict[str, float] | None:
     """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
     form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10; trec_eval options use P.10
@@ -103,7 +104,7 @@ def _numbers_in(name, alias):
     return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
 
 
-def _parameters_of(text, form, cls):
+def _parameters_of(text: str, form: re.Match[str], cls: type[Measure]) -> Iterator[tuple[str, Any]]:
     """Yield the name and value of each parameter in a measure string."""
     _, inside, cut_off = form.groups(default="")
     try:
@@ -127,7 +128,7 @@ def _parameters_of(text, form, cls):
         yield "k", int(cut_off) if cut_off.isascii() and cut_off.isdecimal() else cut_off.lower()
 
 
-def _literal(text, keyword):
+def _literal(text: str, keyword: ast.keyword) -> Any:
     if isinstance(keyword.value, ast.Name) and keyword.value.id.lower() == "nan":
         return math.nan
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class AP(grades.Thresholded):
     [0.125, 0.403, 0.483, 0.78]
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant, depth = self._relevant(judgments), self._depth(judgments)
         weights = grades.relevant_weights(judgments, relevant, depth)
         # With threshold 0, every document is relevant, and precision is 1 at every rank.
@@ -65,7 +66,7 @@ class MuAP(grades.Graded):
     (0.448, 0.448)
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         weights = level_weights(
             judgments.levels, judgments.counts, judgments.level_starts, self._depth(judgments)
         )
@@ -97,7 +98,7 @@ class GAP(grades.Gained):
 
     gain: str | Function = "linear"
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         self._refuse_gain_of_0(judgments)
         gains = self._gains(judgments)
         ones = np.ones(self._depth(judgments))
@@ -136,7 +137,7 @@ class QMeasure(grades.Gained):
 
     _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count towards R
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant = judgments.levels > 0
         self._refuse_gain_of_0(judgments)
         gains = self._gains(judgments)
@@ -157,7 +158,7 @@ class QMeasure(grades.Gained):
         return self._sum(CUMULATED, values, judgments, discount, by_row=True)
 
     @np.errstate(over="ignore", under="ignore")
-    def _weighted_tops(self, judgments):
+    def _weighted_tops(self, judgments: Judgments) -> np.ndarray:
         """Return β · gain for the top grade of each query, or inf if the product overflows.
 
         A gain 2^g - 1 may overflow even if its product with a small β does not. Therefore, the
@@ -174,12 +175,12 @@ class QMeasure(grades.Gained):
         return np.ldexp(below_1, whole.astype(int) + exponent)
 
 
-def _positions(judgments):
+def _positions(judgments: Judgments) -> np.ndarray:
     """Return the position of each row within its query, starting at 1, as an array."""
     return np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], judgments.sizes)
 
 
-def _mean_of_ranks(measure, values, judgments):
+def _mean_of_ranks(measure: Any, values: np.ndarray, judgments: Judgments) -> Plan:
     """Plan a mean over the first k documents or, without k, over all retrieved documents."""
     if measure.k is None:
         return measure._sum(LINEAR, values, judgments, per_retrieved=True)
@@ -201,7 +202,7 @@ class Precision(grades.Thresholded):
     0.5
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         return _mean_of_ranks(self, self._relevant(judgments).astype(float), judgments)
 
     _undefined = base.never_undefined
@@ -220,7 +221,7 @@ class Recall(grades.Thresholded):
     0.5
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         values = grades.relevant_weights(judgments, self._relevant(judgments), judgments.max_size)
         return self._sum(LINEAR, values, judgments)
 
@@ -242,7 +243,7 @@ class RR(grades.Thresholded):
     0.833
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
 
 
@@ -263,7 +264,7 @@ class Success(grades.Thresholded):
     0.667
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         ones = np.ones(self._depth(judgments))
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments, ones)
 
@@ -288,7 +289,7 @@ class RPrecision(grades.Relevance):
 
     ties: str = "average"
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant = self._relevant(judgments)
         n = grades.n_relevant(judgments, relevant)
         sizes, rank = judgments.sizes, _positions(judgments)
@@ -335,7 +336,7 @@ class InterpolatedPrecision(grades.Relevance):
         "ties": choice_validator("ties", ("worst", "best", "ordinal")),
     }
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant = self._relevant(judgments)
         n = grades.n_relevant(judgments, relevant)
         required = np.maximum(np.floor(self.recall * n + 0.9), 1)
@@ -357,7 +358,7 @@ class SetPrecision(grades.Relevance):
     0.5
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         return _retrieved(self._relevant(judgments).astype(float), judgments, per_retrieved=True)
 
     _undefined = base.never_undefined
@@ -376,7 +377,7 @@ class SetRecall(grades.Relevance):
     0.5
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant = self._relevant(judgments)
         weights = grades.relevant_weights(judgments, relevant, judgments.max_size)
         return _retrieved(weights, judgments)
@@ -415,7 +416,7 @@ class SetF(grades.Relevance):
         return n_hits / grades.divisors(n)
 
 
-def _retrieved(values, judgments, **settings):
+def _retrieved(values: np.ndarray, judgments: Judgments, **settings: Any) -> Plan:
     """Plan a sum over all retrieved documents; the sum does not depend on the tie rule."""
     return Plan(LINEAR, values, ORDINAL, judgments.max_size, **settings)
 
@@ -442,7 +443,7 @@ class Bpref(grades.Relevance):
 
     accepts_unjudged = True
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         relevant = self._relevant(judgments)
         n_relevant = grades.n_relevant(judgments, relevant)
         n_irrelevant = grades.n_relevant(judgments, ~relevant)
@@ -472,7 +473,7 @@ class GeneralizedPrecision(grades.Graded):
 
     max_grade: float | None = None
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         return _mean_of_ranks(self, self._normalized(judgments), judgments)
 
 
@@ -491,7 +492,7 @@ class GeneralizedRecall(grades.Graded):
     (0.667, 0.667)
     """
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         # Normalize by the top grade to prevent the sums from overflowing.
         values = self._normalized(judgments)
         totals = judgments.sum_levels(values * judgments.counts)

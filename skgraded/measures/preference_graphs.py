@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -13,6 +14,8 @@ from skgraded._input.columns import choice_validator
 from skgraded._kernels.closure import ABOVE, BELOW, Graph, count_block, count_in_orders
 from skgraded.measures.preference_input import is_probability
 
+Pair = tuple[Any, Any]  # (preferred, other)
+Side = tuple[np.ndarray, np.ndarray]  # a table of bits, and the index of the row of each item
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
 CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority"))
 
@@ -47,7 +50,7 @@ def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
     )
 
 
-def _strong_components(pairs):
+def _strong_components(pairs: Iterable[Pair]) -> dict[Any, int]:
     """Map each item to the number of its strongly connected component."""
     from scipy import sparse
     from scipy.sparse import csgraph
@@ -66,7 +69,7 @@ class Pairs:
 
     left_out: LeftOut | None = None
 
-    def __init__(self, pairs, name, cycles):
+    def __init__(self, pairs: list[Pair], name: str, cycles: str):
         # `items` also contains the items of pairs that are left out below.
         self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
@@ -82,7 +85,7 @@ class Pairs:
                 "Remove one of these pairs, or pass cycles='unknown' or cycles='majority'."
             )
 
-    def with_items(self, items):
+    def with_items(self, items: Iterable[Any]) -> "Pairs":
         """Return a copy with additional items, for which no preferences are stated."""
         more = copy(self)
         more.items = list(dict.fromkeys(chain(self.items, items)))
@@ -91,23 +94,23 @@ class Pairs:
         return more
 
     @property
-    def predicted_items(self):
+    def predicted_items(self) -> list[Any]:
         """All items that occur in the pairs."""
         return self.items
 
-    def places(self, items):
+    def places(self, items: list[Any]) -> np.ndarray | None:
         """Return the items' positions (-1 if absent) in a weak order, or None for other graphs."""
         levels = self.graph.levels()
         return None if levels is None else np.append(levels, np.int32(-1))[self.numbers(items)]
 
-    def numbers(self, items):
+    def numbers(self, items: list[Any]) -> np.ndarray:
         """Return the node number of each item in the graph, or -1 if no pair contains the item."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
 
 
-def _a_cycle(items, pairs):
+def _a_cycle(items: list[Any], pairs: Iterable[Pair]) -> str:
     """Return a cycle as a string, omitting the middle of a long cycle."""
-    preferred: dict = {item: [] for item in items}
+    preferred: dict[Any, list[Any]] = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
     try:
@@ -124,15 +127,15 @@ class Scores:
 
     left_out: LeftOut | None = None
 
-    def __init__(self, scores):
+    def __init__(self, scores: dict[Any, float]):
         self.items = scores
 
     @property
-    def predicted_items(self):
+    def predicted_items(self) -> list[Any]:
         """The retrieved items, whose scores are not -inf."""
         return [item for item, score in self.items.items() if score != -math.inf]
 
-    def places(self, items):
+    def places(self, items: list[Any]) -> np.ndarray:
         """Return the position of each item by descending score, or -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
         distinct = sorted({score for score in scores if score is not None}, reverse=True)
@@ -152,7 +155,9 @@ class PairCounts(NamedTuple):
     of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
 
 
-def count_pairs(truth, prediction, counted, prior):
+def count_pairs(
+    truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any
+) -> PairCounts:
     """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))
@@ -180,7 +185,9 @@ def count_pairs(truth, prediction, counted, prior):
     return PairCounts(ranks, n_below, agree, disagree, of_prior)
 
 
-def _count_in_orders(levels, places, counted, rows):
+def _count_in_orders(
+    levels: np.ndarray, places: np.ndarray, counted: np.ndarray, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute the counts for a truth and a prediction that are weak orders (orders with ties)."""
     at_level = np.bincount(levels[counted > 0], minlength=levels.max() + 1)
     n_below = 1 + at_level.sum() - np.cumsum(at_level)[levels[rows]]
@@ -192,7 +199,7 @@ def _count_in_orders(levels, places, counted, rows):
     return n_below, agree[rows], disagree[rows]
 
 
-def _bits(v, side, n):
+def _bits(v: int, side: Side, n: int) -> np.ndarray:
     """Convert the row of item v in a table of bits to a boolean array of shape (n,)."""
     table, rows = side
     if rows[v] < 0:
@@ -201,7 +208,10 @@ def _bits(v, side, n):
     return np.unpackbits(octets, count=n, bitorder="little").astype(bool)
 
 
-def _expected_agreement(prior, v, block, above, below, said_above, said_below):
+def _expected_agreement(
+    prior: Callable[[Any, Any], float], v: Any, block: list[Any], above: np.ndarray,
+    below: np.ndarray, said_above: np.ndarray, said_below: np.ndarray
+) -> float:
     """Sum EP(v, w) over w in W(v) where the truth, the prediction or both state no preference.
 
     EP = g ĝ + (1 - g) (1 - ĝ), where g is the probability that w is preferred to v in the truth: 1
@@ -225,15 +235,15 @@ def _expected_agreement(prior, v, block, above, below, said_above, said_below):
 # row; the second marks those that rank below it.
 # Row index -1 means an empty row. In `number`, -1 means that an item is not counted.
 
-def _blocks(number):
+def _blocks(number: np.ndarray) -> range:
     return range(0, int(number.max()) + 1, BLOCK)
 
 
-def _n_words(number):
+def _n_words(number: np.ndarray) -> int:
     return -(-min(BLOCK, int(number.max()) + 1) // 64)
 
 
-def _sides_in_graph(graph, numbers, number):
+def _sides_in_graph(graph: Graph, numbers: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
     """Yield the items above and below each item in the closure; both sets include the item itself.
 
     `numbers` contains, for each item in the truth, its node number in the graph (-1 if absent).
@@ -252,7 +262,7 @@ def _sides_in_graph(graph, numbers, number):
         yield sides
 
 
-def _sides_in_order(places, number):
+def _sides_in_order(places: np.ndarray, number: np.ndarray) -> Iterator[list[Side]]:
     """Yield the items above and below each item in a weak order. Absent items have position -1."""
     for first in _blocks(number):
         is_in = (number >= first) & (number < first + BLOCK) & (places >= 0)

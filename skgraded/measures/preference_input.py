@@ -1,7 +1,8 @@
 """Conversion of all supported forms of preferences to lists of pairs or dicts of scores."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sized
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,12 @@ from skgraded._input.words import plain_list
 JUDGED, PREDICTED = "judged", "predicted"  # the items of one side, for each query
 
 
-def is_probability(value):
+def is_probability(value: Any) -> bool:
     """Return whether the value is a number from 0 to 1."""
     return isinstance(value, (numbers.Real, np.bool_)) and 0 <= float(value) <= 1
 
 
-def check_prior(prior):
+def check_prior(prior: Any) -> Any:
     """Check that the prior is a callable or a number in [0, 1], and return it."""
     if callable(prior):
         return prior
@@ -28,13 +29,13 @@ def check_prior(prior):
     return float(prior)
 
 
-def refuse_empty(values, name):
+def refuse_empty(values: Sized, name: str) -> None:
     """Raise a ValueError if the collection is empty."""
     if not values:
         raise ValueError(f"Argument {name} is empty: pass at least one element.")
 
 
-def refuse_lacking(queries, mapping, name):
+def refuse_lacking(queries: Collection[Any], mapping: Mapping[Any, Any], name: str) -> None:
     """Raise a ValueError unless the mapping contains all queries."""
     lacking = [query for query in queries if query not in mapping]
     if lacking:
@@ -44,14 +45,14 @@ def refuse_lacking(queries, mapping, name):
         )
 
 
-def kind_of(value):
+def kind_of(value: Any) -> str:
     """Return the type name of a value, for use in error messages."""
     return "None" if value is None else type(value).__name__
 
 
 # Pairs -------------------------------------------------------------------------------------------
 
-def read_pairs_by_query(pairs, qid, name):
+def read_pairs_by_query(pairs: Any, qid: Any, name: str) -> dict[Any, list[tuple[Any, Any]]]:
     """Return a dict of each query's pairs; without `qid`, all pairs belong to the query None."""
     read = read_pairs(pairs, name)
     refuse_empty(read, name)
@@ -60,16 +61,16 @@ def read_pairs_by_query(pairs, qid, name):
     if isinstance(pairs, (set, frozenset)):
         raise TypeError(f"Argument {name} is a set, which has no order: pass a list instead.")
     codes, ids = query_codes(qid, len(read), expected=name)
-    pairs_of: list = [[] for _ in ids]
+    pairs_of: list[list[Any]] = [[] for _ in ids]
     for code, pair in zip(codes.tolist(), read, strict=True):
         pairs_of[code].append(pair)
     return dict(zip(plain_list(ids), pairs_of, strict=True))
 
 
-def read_pairs(pairs, name):
+def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
     """Convert pairs to a list of tuples (preferred, other) of hashable items."""
-    read: list = []
-    seen: dict = {}
+    read: list[tuple[Any, Any]] = []
+    seen: dict[Any, None] = {}
     for row, pair in enumerate(_rows(pairs, name)):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise ValueError(
@@ -88,7 +89,7 @@ def read_pairs(pairs, name):
     return read
 
 
-def _rows(pairs, name):
+def _rows(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):  # pandas, polars, Arrow
         if pairs.shape[1] != 2:
@@ -113,7 +114,7 @@ def _rows(pairs, name):
     return [_elements(row) if isinstance(row, np.ndarray) else row for row in _elements(pairs)]
 
 
-def _elements(values):
+def _elements(values: Any) -> list[Any]:
     """Convert values to a list; numbers and strings in arrays become plain Python values."""
     values = unmasked(values)
     if hasattr(values, "to_pylist"):
@@ -126,9 +127,9 @@ def _elements(values):
 
 # Items and scores --------------------------------------------------------------------------------
 
-def read_scores(scores, name):
+def read_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
     """Check the scores and return them as a dict keyed by item."""
-    read: dict = {}
+    read: dict[Any, Any] = {}
     for item, score in scores.items():
         _check_item(item, name, read)
         if not isinstance(score, (numbers.Real, np.bool_)) or is_missing(score):
@@ -140,7 +141,7 @@ def read_scores(scores, name):
     return read
 
 
-def read_items_by_query(items, queries):
+def read_items_by_query(items: Any, queries: Collection[Any]) -> dict[Any, Any]:
     """Return the items of each query, as returned by `read_items`; None means all items."""
     if not isinstance(items, Mapping):
         return dict.fromkeys(queries, None if items is None else read_items(items, "items"))
@@ -148,7 +149,7 @@ def read_items_by_query(items, queries):
     return {query: read_items(items[query], f"items[{query!r}]", True) for query in queries}
 
 
-def read_items(items, name, may_be_empty=False):
+def read_items(items: Any, name: str, may_be_empty: bool = False) -> str | dict[Any, None]:
     """Return "judged" or "predicted" unchanged, or a dict with the items as keys."""
     if isinstance(items, str) and items in (JUDGED, PREDICTED):
         return items
@@ -157,7 +158,7 @@ def read_items(items, name, may_be_empty=False):
             f'Argument {name} must be a collection of items, "judged" or "predicted"; '
             f"got {items!r}."
         )
-    read: dict = {}
+    read: dict[Any, Any] = {}
     for item in items if isinstance(items, Mapping) else _elements(items):
         _check_item(item, name, read)
     if not may_be_empty:
@@ -165,7 +166,7 @@ def read_items(items, name, may_be_empty=False):
     return read
 
 
-def _check_item(item, where, seen):
+def _check_item(item: Any, where: str, seen: dict[Any, Any]) -> None:
     """Add an item to the dict `seen`; raise an error if the item is None, NaN or not hashable."""
     try:
         if item in seen:

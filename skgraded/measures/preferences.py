@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -306,7 +306,9 @@ def preference_values(
     return {query: _measured(*side, formulas, discount, prior) for query, side in sides.items()}
 
 
-def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
+def _sides_of_queries(
+    pairs_of: dict[Any, list[tuple[Any, Any]]], predicted_pairs: Any, items: Any, cycles: str
+) -> dict[Any, tuple[Any, ...]]:
     """Read the truth, the prediction and the items of each query."""
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
@@ -331,13 +333,13 @@ def _sides_of_queries(pairs_of, predicted_pairs, items, cycles):
     return sides
 
 
-def _prediction(prediction, name, cycles):
+def _prediction(prediction: Any, name: str, cycles: str) -> graphs.Pairs | graphs.Scores:
     if isinstance(prediction, Mapping):
         return graphs.Scores(inputs.read_scores(prediction, name))
     return graphs.Pairs(inputs.read_pairs(prediction, name), name, cycles)
 
 
-def _warn_of_left_out(sides, cycles):
+def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
     """Issue a single warning about all pairs left out of the truth and of the prediction."""
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
@@ -359,7 +361,10 @@ def _warn_of_left_out(sides, cycles):
 
 # One query ---------------------------------------------------------------------------------------
 
-def _measured(truth, prediction, items, formulas, discount, prior):
+def _measured(
+    truth: graphs.Pairs, prediction: graphs.Pairs | graphs.Scores, items: Any,
+    formulas: list[Callable[..., float]], discount: str | Function, prior: Any
+) -> list[float] | None:
     """Return the values for one query, or None if the truth states no preference between items."""
     if items is None:
         items = dict.fromkeys([*truth.items, *prediction.items])
@@ -378,7 +383,7 @@ def _measured(truth, prediction, items, formulas, discount, prior):
     return [formula(counts, len(items), discount, prior) for formula in formulas]
 
 
-def _edrc(counts, n_items, discount, prior):
+def _edrc(counts: graphs.PairCounts, n_items: int, discount: str | Function, prior: Any) -> float:
     """Compute EDRC for one query; the variables are named as in the paper."""
     lower = counts.ranks > 1
     W = (n_items - counts.n_below)[lower]  # n_below counts the item itself
@@ -392,19 +397,19 @@ def _edrc(counts, n_items, discount, prior):
     return float(2 * (weights @ C) / (weights @ W) - 1)
 
 
-def _n_known(counts):
+def _n_known(counts: graphs.PairCounts) -> tuple[int, int]:
     """Return the number of known pairs, and the number of agreements minus disagreements."""
     surplus = int(counts.agree.sum() - counts.disagree.sum())
     return int((counts.n_below - 1).sum()), surplus  # n_below counts the item itself
 
 
-def _kendall_tau(counts, *settings):
+def _kendall_tau(counts: graphs.PairCounts, *settings: Any) -> float:
     """Return (agree - disagree) / n_known; pairs without a predicted preference count as 0."""
     n_known, surplus = _n_known(counts)
     return surplus / n_known
 
 
-def _pair_accuracy(counts, *settings):
+def _pair_accuracy(counts: graphs.PairCounts, *settings: Any) -> float:
     """Return the share of known pairs predicted correctly; unpredicted pairs count as 1/2."""
     n_known, surplus = _n_known(counts)
     return (n_known + surplus) / (2 * n_known)

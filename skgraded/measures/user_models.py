@@ -12,7 +12,7 @@ from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_ex
 
 
 @np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
-def _stops(grades, tops):
+def _stops(grades: np.ndarray, tops: np.ndarray | float) -> np.ndarray:
     """Compute the stop probability (2^g - 1) / 2^g_max of each level without overflow."""
     return -np.exp2(grades - tops) * np.expm1(-LN2 * grades)
 
@@ -35,7 +35,7 @@ class ERR(Graded):
 
     max_grade: float | None = None
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         return self._sum(CASCADE, _stops(judgments.levels, self._tops(judgments)), judgments)
 
 
@@ -60,7 +60,7 @@ class NERR(Graded):
 
     max_grade: float | None = None
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
         tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
         stops = relative_exp2_gains(judgments.levels, judgments)
@@ -95,7 +95,7 @@ class RBP(Graded):
     max_grade: float | None = None
 
     @np.errstate(under="ignore")  # at rank 10,000, the discount can underflow to 0
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         gains = (1.0 - self.persistence) * self._normalized(judgments)
         discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
         return self._sum(LINEAR, gains, judgments, discount)
@@ -163,7 +163,7 @@ class Judged(Ranked):
 
     accepts_unjudged = True
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         return self._sum(KNOWN, judgments.levels, judgments, per_retrieved=True)
 
     _undefined = base.never_undefined
@@ -197,7 +197,7 @@ class Compat(Measure):
     persistence: float = field(default=0.95, kw_only=False)
     ties: str = "average"
 
-    def _plan(self, judgments):
+    def _plan(self, judgments: Judgments) -> Plan:
         ranks = np.arange(1.0, judgments.max_size + 1)
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), ranks - 1) / ranks

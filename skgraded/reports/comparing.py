@@ -242,7 +242,10 @@ def compare(
     )
 
 
-def _compare_values(evaluations, baseline, settings, by, is_default, progress, rng):
+def _compare_values(
+    evaluations: Mapping[str, Evaluation], baseline: str | None,
+    settings: comparison_rows.Settings, by: Any, is_default: bool, progress: bool, rng: Any
+) -> Comparison:
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
     test, correction, level, *_ = settings
     systems = list(evaluations)

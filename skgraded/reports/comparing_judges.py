@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,9 +42,6 @@ from skgraded.stats.agreement import (
 from skgraded.stats.corrections import is_significant
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.writing import sentences
-
-if TYPE_CHECKING:
-    pass
 
 PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderboards
 
@@ -195,11 +192,11 @@ class _Rows(NamedTuple):
     query: np.ndarray
     query_ids: np.ndarray
 
-    def shared(self, truth, judge):
+    def shared(self, truth: str, judge: str) -> np.ndarray:
         """Return the mask of the rows that both judged."""
         return ~np.isnan(self.grades[truth]) & ~np.isnan(self.grades[judge])
 
-    def take(self, queries):
+    def take(self, queries: np.ndarray | None) -> _Rows:
         """Return the rows of the queries at these positions, or all rows if `queries` is None."""
         if queries is None:
             return self
@@ -213,7 +210,7 @@ class _Rows(NamedTuple):
         return _Rows(grades, scores, self.query[is_kept], self.query_ids)
 
 
-def _read_rows(y_judges, y_scores, qid, group):
+def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:
     grades = _named_arrays(y_judges, "y_judges", "judge")
     scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
     first = f"y_judges[{next(iter(grades))!r}]"
@@ -234,7 +231,7 @@ def _read_rows(y_judges, y_scores, qid, group):
     return _Rows(grades, scores, *query_codes(qid, n, first))
 
 
-def _named_arrays(columns, argument, noun):
+def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     """Return the columns of a mapping or frame as a dict. At least two columns are required."""
     names = getattr(columns, "column_names", None)  # of an Arrow table
     if isinstance(columns, Mapping):
@@ -254,7 +251,7 @@ def _named_arrays(columns, argument, noun):
     return {name: columns[name] for name in names}
 
 
-def _outside(judge, grades, truth):
+def _outside(judge: str, grades: Mapping[str, np.ndarray], truth: str) -> list[OutsideRow]:
     """Return the judge's grades outside the range of the truth's grades, with their counts."""
     known = grades[truth][~np.isnan(grades[truth])]
     is_outside = (grades[judge] < known.min()) | (grades[judge] > known.max())
@@ -265,7 +262,7 @@ def _outside(judge, grades, truth):
     ]
 
 
-def _warn_of_outside(outside, truth):
+def _warn_of_outside(outside: list[OutsideRow], truth: str) -> None:
     if outside:
         named = " ".join(sentences.outside_sentences(outside, truth))
         warnings.warn(f"{named} The grades are used as they are.", stacklevel=3)
@@ -273,7 +270,9 @@ def _warn_of_outside(outside, truth):
 
 # Labels ------------------------------------------------------------------------------------------
 
-def _label_row(segment, judge, rows, truth, weights, level, is_ordinal):
+def _label_row(
+    segment: Any, judge: str, rows: _Rows, truth: str, weights: str, level: float, is_ordinal: bool
+) -> LabelRow:
     known = [~np.isnan(rows.grades[name]) for name in (truth, judge)]
     both = known[0] & known[1]
     x, y = rows.grades[truth][both], rows.grades[judge][both]
@@ -290,13 +289,13 @@ def _label_row(segment, judge, rows, truth, weights, level, is_ordinal):
     )
 
 
-def _kendall(x, y):
+def _kendall(x: np.ndarray, y: np.ndarray) -> float:
     from scipy.stats import kendalltau
 
     return float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan
 
 
-def _confusion(rows, truth, judge):
+def _confusion(rows: _Rows, truth: str, judge: str) -> Confusion | None:
     both = rows.shared(truth, judge)
     x, y = rows.grades[truth][both], rows.grades[judge][both]
     grades = np.unique(np.concatenate([x, y]))
@@ -313,7 +312,10 @@ def _confusion(rows, truth, judge):
 class _Boards:
     """Comparisons of the truth's leaderboard with the leaderboard of each judge."""
 
-    def __init__(self, rows, truth, measures, segments, unjudged, settings, n_resamples, rng):
+    def __init__(
+        self, rows: _Rows, truth: str, measures: list[Measure], segments: Any, unjudged: str,
+        settings: dict[str, Any], n_resamples: int, rng: Any
+    ):
         self.rows, self.truth, self.measures = rows, truth, measures
         self.unjudged, self.settings, self.n_resamples = unjudged, settings, n_resamples
         is_int = isinstance(rng, (int, np.integer))
@@ -324,7 +326,7 @@ class _Boards:
         self.gaps: list[str] = []  # sentences about unequal shares of judged documents
         self._of_truth: dict[bytes, Any] = {}  # comparisons with the true grades, keyed by queries
 
-    def compare(self, judges):
+    def compare(self, judges: list[str]) -> dict[str, list[Any]]:
         """Return the fields of a JudgeComparison that describe leaderboards."""
         pairs = {judge: self._boards(judge) for judge in judges}
         first, _ = next(iter(pairs.values()))
@@ -343,7 +345,7 @@ class _Boards:
             ],
         }
 
-    def _boards(self, judge):
+    def _boards(self, judge: str) -> tuple[Any, Any]:
         """Compare the systems with the truth's grades, and again with a judge's grades."""
         rows = self.rows
         n = len(rows.query_ids)
@@ -357,7 +359,7 @@ class _Boards:
             self._of_truth[key] = self._compared(kept, self.truth)
         return self._of_truth[key], self._compared(kept, judge)
 
-    def _compared(self, rows, judge):
+    def _compared(self, rows: _Rows, judge: str) -> Any:
         """Compare all systems with the grades of one judge."""
         judgments = Judgments(rows.grades[judge], qid=rows.query)
         evaluations = {
@@ -371,7 +373,9 @@ class _Boards:
         evaluations = {name: replace(ev, judged=None) for name, ev in evaluations.items()}
         return compare(evaluations, by=self.by, rng=self.seed, **self.settings)
 
-    def _row(self, segment, judge, measure, *boards):
+    def _row(
+        self, segment: Any, judge: str, measure: str, *boards: Any
+    ) -> LeaderboardRow:
         per_query = [_values_of(board, measure, segment) for board in boards]
         truth, means = (_mean_of_each(values) for values in per_query)
         rng = np.random.default_rng(self.seed)
@@ -383,7 +387,9 @@ class _Boards:
             **_significant_pairs(segment, measure, *boards),
         )
 
-    def _means(self, segment, judge, measure, *boards):
+    def _means(
+        self, segment: Any, judge: str, measure: str, *boards: Any
+    ) -> Iterator[MeanRow]:
         for i, system in enumerate(boards[0].systems):
             cells = []
             for board in boards:
@@ -393,32 +399,34 @@ class _Boards:
             yield MeanRow(segment, judge, measure, system, *cells)
 
 
-def _values_of(board, measure, segment):
+def _values_of(board: Any, measure: str, segment: Any) -> np.ndarray:
     """Return values of shape (n_systems, n_queries); for an unknown segment, n_queries is 0."""
     values = board.query_values
     is_known = segment is None or segment in values.segments
     return values.per_query[measure][:, values.queries_of(segment) if is_known else slice(0)]
 
 
-def _mean_of_each(rows):
+def _mean_of_each(rows: Any) -> np.ndarray:
     return np.array([np.nanmean(row) if not np.isnan(row).all() else np.nan for row in rows])
 
 
-def _tau_ap(truth, judge):
+def _tau_ap(truth: np.ndarray, judge: np.ndarray) -> float:
     """Compute τ_ap of the judge's leaderboard. Nearly equal means are ties, as in `tau_b`."""
     if np.isnan([truth, judge]).any():
         return np.nan
     return TauAP(undefined=np.nan)(mean_ranks(truth), mean_ranks(judge))
 
 
-def _rbo(truth, judge):
+def _rbo(truth: np.ndarray, judge: np.ndarray) -> float:
     """Compute the rank-biased overlap of two leaderboards, with the same ties as `tau_b`."""
     if np.isnan([truth, judge]).any():
         return np.nan
     return rbo(mean_ranks(truth), mean_ranks(judge), p=PERSISTENCE)
 
 
-def _significant_pairs(segment, measure, truth, judge):
+def _significant_pairs(
+    segment: Any, measure: str, truth: Any, judge: Any
+) -> dict[str, int]:
     """Count the pairs of systems that differ significantly for both judges or for only one."""
     counts = {"agree": 0, "reversed": 0, "only_truth": 0, "only_judge": 0}
     for rows in zip(truth.rows, judge.rows, strict=True):

@@ -185,7 +185,7 @@ class Comparison(Report):
         first, second = (self.systems.index(name) for name in (system, baseline))
         return values.differences(first, second, measure, values.queries_of(segment))
 
-    def _differences_of(self, row):
+    def _differences_of(self, row: ComparisonRow) -> np.ndarray:
         return self.differences(row.system, row.baseline, row.measure, row.segment)
 
     # Tables --------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class Comparison(Report):
             {measure: means[:, 0] for measure, means in powered.items()},
         )
 
-    def _intervals(self):
+    def _intervals(self) -> dict[tuple[Any, ...], tuple[float, float]]:
         """Return a dict with the interval for each mean, keyed by (system, heading)."""
         intervals = {}
         for (measure, segment), heading in self.headings().items():
@@ -352,29 +352,29 @@ class Comparison(Report):
         order = self.leaderboard().systems
         return comparison_tables.winner_first(self.shown_rows(), order, self.baseline)
 
-    def _ranks_contradict(self, row):
+    def _ranks_contradict(self, row: ComparisonRow) -> bool:
         """Return whether a significant rank test favors the system with the lower mean."""
         if self.test is None or not paired_tests.TESTS[self.test].compares_ranks:
             return False
-        return self._significant(row.p_adjusted) and paired_tests.ranks_contradict(
+        return bool(self._significant(row.p_adjusted)) and paired_tests.ranks_contradict(
             self._differences_of(row), row.difference
         )
 
-    def _significant(self, p):
+    def _significant(self, p: float) -> bool | None:
         return None if self.test is None else corrections.is_significant(p, self.level)
 
-    def _bounds(self, row):
+    def _bounds(self, row: ComparisonRow) -> dict[str, Bound]:
         """Return the p-values of a row that are only upper bounds, as instances of `Bound`."""
         if self.test is None or not paired_tests.is_bound(row.p_value, *self._smallest_p(row)):
             return {}
         adjusted = {} if self.correction == "hsd" else {"p_adjusted": Bound(row.p_adjusted)}
         return {"p_value": Bound(row.p_value), **adjusted}
 
-    def _smallest_p(self, row):
+    def _smallest_p(self, row: ComparisonRow) -> tuple[float, bool]:
         test = str(self.test)
         return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
 
-    def _hidden_columns(self):
+    def _hidden_columns(self) -> list[str]:
         """Return the names of columns that are uninformative for this comparison."""
         hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
         hidden += ["weight", "worth"] * (self.n_judge is None)
@@ -384,7 +384,7 @@ class Comparison(Report):
             hidden.append("n_undefined")
         return hidden
 
-    def _shown(self):
+    def _shown(self) -> pandas.DataFrame:
         columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows())
         hidden = self._hidden_columns()
         shown = {name: columns[name] for name in self.table if name not in hidden}
@@ -430,13 +430,13 @@ class Comparison(Report):
         ]
         return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
 
-    def _n_shown(self):
+    def _n_shown(self) -> str:
         shown = sentences.query_counts(self.n_queries, self.n_judge)
         if self.segments is not None:
             shown += f" in {counted(len(self.segments), 'segment', 'segments')}"
         return shown
 
-    def _lead(self):
+    def _lead(self) -> str:
         """Describe the comparison and its test in the text below the title of a page."""
         against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
         weighted = ", weighted" if self.is_weighted else ""
@@ -447,7 +447,7 @@ class Comparison(Report):
             lead += f" {self.n_resamples:,} resamples{seed}."
         return lead
 
-    def _page(self, title=None):
+    def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
         queries, board = None, self.leaderboard()
@@ -488,7 +488,7 @@ class Comparison(Report):
         systems = self.leaderboard().systems
         return systems, *self._matrices(self.shown_rows(), systems)[measure]
 
-    def _matrices(self, rows, systems):
+    def _matrices(self, rows: list[ShownRow], systems: list[str]) -> dict[str, Any]:
         """Return the matrices of differences and significance for each heading."""
         order = [self.systems.index(name) for name in systems]
         matrices = {}
@@ -567,11 +567,11 @@ class Comparison(Report):
         """
         return comparison_tables.margin_tests(self, margin, "noninferiority")
 
-    def _to_json(self):
+    def _to_json(self) -> dict[str, Any]:
         return json_text.write_fields(_forms(self.segments) | QUERY_FORMS, self)
 
     @classmethod
-    def _of_json(cls, report):
+    def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         query_fields = json_text.read_fields(QUERY_FORMS, report)
         segments = getattr(query_fields["query_values"], "segments", None)
         return json_text.read_fields(_forms(segments), report) | query_fields
@@ -588,7 +588,7 @@ QUERY_FORMS = {
 }
 
 
-def _forms(segments):
+def _forms(segments: Any) -> dict[str, Form]:
     """Return the JSON forms of all fields that `QUERY_FORMS` does not contain."""
     return {
         "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -78,7 +78,7 @@ def cases_of(
 
 def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
     """Group the positions of cases that have equal values in the named fields."""
-    groups: dict = {}
+    groups: dict[tuple[Any, ...], list[int]] = {}
     for i, case in enumerate(cases):
         groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
     return list(groups.values())
@@ -180,7 +180,7 @@ HIGHEST = {"weight": 1, "worth": math.inf}
 COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
 
 
-def _check_numbers(row):
+def _check_numbers(row: Any) -> None:
     for name, cell in vars(row).items():
         if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
             raise ValueError(f"{name} of {row} must be finite or nan; got {cell!r}.")
@@ -230,7 +230,7 @@ class MeasurePower(NamedTuple):
 
 def powers_of(rows: Sequence[ShownRow]) -> list[MeasurePower]:
     """Count the significant rows of each measure and segment."""
-    groups: dict = {}
+    groups: dict[Any, list[ShownRow]] = {}
     for row in rows:
         groups.setdefault((row.segment, row.measure), []).append(row)
     powers = []
@@ -377,7 +377,7 @@ def check_rows(
             raise ValueError(f"n_queries={n_queries} is less than the number of queries in {row}.")
 
 
-def _check_keys(name, keys, expected):
+def _check_keys(name: str, keys: Collection[Any], expected: Collection[Any]) -> None:
     if len(keys) != len(expected):
         raise ValueError(f"{name} must contain {len(expected)} rows; got {len(keys)}.")
     for i, (key, expected_key) in enumerate(zip(keys, expected, strict=True)):
@@ -390,25 +390,25 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
     segment = list_of(NULL) if segments is None else _positions_form(segments)
     forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
 
-    def read(written, name):
+    def read(written: Any, name: str) -> list[Any]:
         columns = read_fields(forms, written, name)
         lengths = {len(cells) for cells in columns.values()}
         if len(lengths) > 1:
             raise ValueError(f"Columns of {name} must have equal lengths; got {sorted(lengths)}.")
         return [row_type(**row) for row in tables.rows_of(columns)]
 
-    def write(rows):
+    def write(rows: Any) -> dict[str, list[Any]]:
         columns = columns_of(row_type, rows)
         return {name: form.write(columns[name]) for name, form in forms.items()}
 
     return Form(write, read)
 
 
-def _positions_form(values):
+def _positions_form(values: Sequence[Any]) -> Form:
     """Return the form of a list whose elements are stored as positions in `values`."""
     places = {value: i for i, value in enumerate(values)}
 
-    def read(written, name):
+    def read(written: Any, name: str) -> list[Any]:
         positions = list_of(INTEGER).read(written, name)
         for i in positions:
             if not 0 <= i < len(values):

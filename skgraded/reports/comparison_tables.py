@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, groupby, product
 from string import ascii_lowercase
@@ -78,10 +78,10 @@ class Leaderboard(Table):
         """
         return self._frame(self.systems, [[cell.value for cell in row] for row in self.cells])
 
-    def _shown(self):
+    def _shown(self) -> pandas.DataFrame:
         return self._frame(self.names(), self.cells, dtype=object)
 
-    def _frame(self, names, cells, **settings):
+    def _frame(self, names: Sequence[str], cells: Any, **settings: Any) -> pandas.DataFrame:
         rows = zip(names, cells, *self.judged.values(), strict=True)
         return tables.frame(
             [[name, *row, *shares] for name, row, *shares in rows],
@@ -151,7 +151,9 @@ def leaderboard_of(
     )
 
 
-def _means(rows, systems, system_means):
+def _means(
+    rows: Sequence[Any], systems: list[str], system_means: Any
+) -> dict[tuple[Any, ...], float]:
     """Return the mean for each pair (system, heading), from `system_means` or from the rows."""
     means = {
         (system, measure): float(mean) for measure, values in system_means.items()
@@ -163,7 +165,10 @@ def _means(rows, systems, system_means):
     return means
 
 
-def _mark(heading, name, order, letters, outcomes, baseline):
+def _mark(
+    heading: str, name: str, order: Sequence[str], letters: Mapping[str, str],
+    outcomes: Mapping[tuple[Any, ...], bool], baseline: str | None
+) -> str:
     """Return the mark that shows the significant differences of a system."""
     if name == baseline:
         return ""
@@ -178,7 +183,10 @@ def _mark(heading, name, order, letters, outcomes, baseline):
     return ("" if len(order) <= 26 else ",").join(shown)
 
 
-def _standing(measure, segment, heading, order, leaders, outcomes):
+def _standing(
+    measure: str, segment: Any, heading: str, order: list[str], leaders: list[str],
+    outcomes: Mapping[tuple[Any, ...], bool]
+) -> sentences.Standing:
     beaten: list[str] = []
     unbeaten: list[str] = []
     for other in order:
@@ -214,17 +222,17 @@ def better_first(row: Any, order: Sequence[str]) -> Any:
     return turned(row) if (is_later if is_equal else row.difference < 0) else row
 
 
-def _sortable(mean):
+def _sortable(mean: float) -> float:
     return mean if mean == mean else float("-inf")
 
 
-def _letters():
+def _letters() -> Iterator[str]:
     """Generate a, b, …, z, aa, ab and so on."""
     for length in count(1):
         yield from map("".join, product(ascii_lowercase, repeat=length))
 
 
-def _note(is_tested, baseline):
+def _note(is_tested: bool, baseline: str | None) -> str:
     if not is_tested:
         return "* best; not tested."
     if baseline is None:
@@ -257,7 +265,7 @@ def row_sentences(comparison: Any) -> list[tuple[Any, str]]:
     ]
 
 
-def _findings(comparison, i, row, p_values):
+def _findings(comparison: Any, i: int, row: Any, p_values: np.ndarray) -> sentences.Findings:
     """Return the results of the test for row i, other than the p-value."""
     test, level = comparison.test, comparison.level
     if test is None or row.ties == row.n_queries:
@@ -405,7 +413,7 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
     return MarginTests(question, correction, level, rows)
 
 
-def _margins(margin: float | Mapping[str | Measure, float], measures) -> dict[str, float]:
+def _margins(margin: float | Mapping[str | Measure, float], measures: Any) -> dict[str, float]:
     """Return the margin for each measure, keyed by measure name."""
     if not isinstance(margin, Mapping):
         return dict.fromkeys(measures, number_validator("margin", 0, above=True)(margin))

@@ -170,7 +170,7 @@ class CrossEvaluation(Evaluation):
         frame.insert(1, "fold", self.fold)
         return frame
 
-    def _page(self, title=None, by=None):
+    def _page(self, title: str | None = None, by: Any = None) -> Any:
         title = "Cross-evaluation" if title is None else title
         return replace(super()._page(title, by), folds=self.by_fold(), fold=self.fold)
 
@@ -214,7 +214,7 @@ def pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _means(values, query, n_queries):
+def _means(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
     """Return each query's mean value, ignoring nan, or nan for queries without values."""
     known = ~np.isnan(values)
     counts = np.bincount(query[known], minlength=n_queries)
@@ -222,7 +222,7 @@ def _means(values, query, n_queries):
     return np.divide(sums, counts, out=np.full(n_queries, np.nan), where=counts > 0)
 
 
-def _deviations(values, query, n_queries):
+def _deviations(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
     known = ~np.isnan(values)
     n = np.bincount(query[known], minlength=n_queries)
     squares = (values - _means(values, query, n_queries)[query])[known] ** 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -184,7 +184,7 @@ def check_unjudged_documents(rule: str | None) -> str | None:
     return None if rule is None else check(rule)
 
 
-def _refuse_names(arguments):
+def _refuse_names(arguments: Mapping[str, Any]) -> None:
     """Raise a TypeError if an argument is a column name, which is valid only with `data`."""
     for argument, value in arguments.items():
         if isinstance(value, str):
@@ -194,7 +194,9 @@ def _refuse_names(arguments):
             )
 
 
-def _read_columns(data, truth, score_names):
+def _read_columns(
+    data: Any, truth: dict[str, Any], score_names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read the named columns; return the ground truth, and the scores keyed by column name."""
     named = [item for item in truth.items() if item[1] is not None]
     for argument, name in [*named, *(("y_score", name) for name in score_names)]:
@@ -243,7 +245,9 @@ def evaluate_judgments(
     return evaluation_of(**values, judged=_judged_share(measures[0], judgments, y_score))
 
 
-def _judged_share(measure, judgments, y_score):
+def _judged_share(
+    measure: Measure, judgments: Judgments, y_score: ArrayLike
+) -> dict[str, np.ndarray] | None:
     """Return the share of judged documents per query, or None if every document is judged."""
     if not judgments.n_unknown:
         return None
@@ -273,7 +277,10 @@ def values_by_query(
     }
 
 
-def _by_truth(measures, judgments, y_score, unjudged_documents):
+def _by_truth(
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
+    unjudged_documents: str | None
+) -> Iterator[tuple[list[Measure], Judgments, Any]]:
     """Yield (measures, judgments, scores) for measures that accept NaN grades, then for others."""
     if not judgments.n_unknown or unjudged_documents is None:
         yield measures, judgments, y_score
@@ -366,7 +373,10 @@ def standardize(
     }
 
 
-def _standardized(evaluation, reference_values, transform):
+def _standardized(
+    evaluation: Evaluation, reference_values: Mapping[str, np.ndarray],
+    transform: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Evaluation:
     standardized, undefined = {}, {}
     for measure, reference in reference_values.items():
         values, flags = evaluation.per_query[measure], evaluation.undefined[measure]
@@ -380,13 +390,13 @@ def _standardized(evaluation, reference_values, transform):
     )
 
 
-def _empirical_scores(values, reference):
+def _empirical_scores(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     known = np.count_nonzero(~np.isnan(reference), axis=0)
     n_reached = np.count_nonzero(reference <= values + ROUNDING, axis=0)
     return n_reached / np.where(known, known, np.nan)
 
 
-def _normal_scores(values, reference):
+def _normal_scores(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
     from scipy.special import ndtr
 
     known = ~np.isnan(reference)

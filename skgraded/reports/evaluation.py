@@ -236,12 +236,14 @@ class Evaluation(Report):
         """Return the rows with the highest values, best first; see `worst` for the parameters."""
         return self._sorted_rows(n, measure, best_first=True)
 
-    def _sorted_rows(self, n, measure, best_first):
+    def _sorted_rows(
+        self, n: int, measure: str | Measure | None, best_first: bool
+    ) -> pandas.DataFrame:
         n = whole_number(n, "n", 1)
         ranked = self._ranked(evaluated_name(measure, list(self.per_query)), best_first)
         return self.to_frame().iloc[ranked[:n]]
 
-    def _ranked(self, name, best_first):
+    def _ranked(self, name: str, best_first: bool) -> np.ndarray:
         """Return the positions of the defined queries, sorted by value (best or worst first)."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
@@ -298,7 +300,7 @@ class Evaluation(Report):
             for row in self.take(positions)._summary_rows(level, settings)
         ])
 
-    def _summary_rows(self, level, settings):
+    def _summary_rows(self, level: float, settings: Any) -> list[dict[str, Any]]:
         counts = True if self.weights is None else self.weights > 0
         n_queries = {
             name: int(np.count_nonzero(counts & ~np.isnan(values)))
@@ -353,7 +355,7 @@ class Evaluation(Report):
         """
         return tables.latex(self._table(per_query))
 
-    def _table(self, per_query):
+    def _table(self, per_query: bool) -> Any:
         if not per_query:
             return self._summary_rows(LEVEL, {"rng": 0})
         query_ids = [str(query) for query in plain_list(self.query_ids)]  # text is not rounded
@@ -383,7 +385,7 @@ class Evaluation(Report):
         """
         return written_page(lambda: self._page(title, by), path)
 
-    def _page(self, title=None, by=None):
+    def _page(self, title: str | None = None, by: Any = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
 
         return EvaluationPage(
@@ -438,7 +440,7 @@ def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
     }
 
 
-def _judged_shares(evaluations):
+def _judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
     """Return one array of shares per evaluation; all shares are 1 if every document is judged."""
     known: list[Mapping] = [ev.judged for ev in evaluations if ev.judged is not None]
     return {
@@ -452,7 +454,7 @@ def _judged_shares(evaluations):
 
 # Concatenation -----------------------------------------------------------------------------------
 
-def _refuse_mismatch(i, part, first):
+def _refuse_mismatch(i: int, part: Evaluation, first: Evaluation) -> None:
     differing = sorted(part.per_query.keys() ^ first.per_query.keys())
     if differing:
         shown = [", ".join(names) for names in (first.per_query, part.per_query, differing)]
@@ -468,8 +470,8 @@ def _refuse_mismatch(i, part, first):
         )
 
 
-def _refuse_overlap(parts):
-    seen: set = set()
+def _refuse_overlap(parts: Sequence[Evaluation]) -> None:
+    seen: set[Any] = set()
     shared = []
     for part in parts:
         ids = plain_list(part.query_ids)
@@ -483,7 +485,7 @@ def _refuse_overlap(parts):
         )
 
 
-def _joined_ids(arrays):
+def _joined_ids(arrays: list[np.ndarray]) -> np.ndarray:
     if len({array.dtype.kind for array in arrays}) == 1:
         return np.concatenate(arrays)
     # np.concatenate would convert ids to a common type, for example the integer 1 to 1.0.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -236,7 +237,7 @@ class JudgeComparison(Report):
         """
         return tables.frame(self._columns(MeanRow, self.mean_rows))
 
-    def _columns(self, row_type, rows):
+    def _columns(self, row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
         columns = comparison_rows.columns_of(row_type, rows)
         if self.segments is None:
             del columns["segment"]
@@ -288,7 +289,7 @@ class JudgeComparison(Report):
         )
         return f"JudgeComparison(truth {self.truth}; {kappas})"
 
-    def _page(self, title=None):
+    def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.judges_page import JudgesPage
 
         return JudgesPage(
@@ -299,16 +300,16 @@ class JudgeComparison(Report):
             confusions=self.confusions, verdict=self.verdict(), sentences=self.sentences(),
         )
 
-    def _n_tests(self):
+    def _n_tests(self) -> int:
         """Return the number of tests that compare the systems for one judge."""
         n = len(self.systems)
         return n * (n - 1) // 2 * len(self.measures) * len(self.segments or [None])
 
-    def _to_json(self):
+    def _to_json(self) -> dict[str, Any]:
         return json_text.write_fields(_forms(self.segments), self)
 
     @classmethod
-    def _of_json(cls, report):
+    def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         segments = json_text.read_fields({"segments": SEGMENTS}, report)["segments"]
         return json_text.read_fields(_forms(segments), report)
 
@@ -320,7 +321,7 @@ CONFUSION = record(Confusion, grades=json_text.FLOATS, counts=json_text.Form(
 ))
 
 
-def _forms(segments):
+def _forms(segments: Any) -> dict[str, json_text.Form]:
     """Return the JSON form of each field; rows contain positions in `segments`."""
     rows = {
         "label_rows": LabelRow, "leaderboard_rows": LeaderboardRow, "mean_rows": MeanRow,
@@ -411,7 +412,7 @@ class PredictionPowered(Table):
         """Return the table of `summary`."""
         return self.summary()
 
-    def _rows(self):
+    def _rows(self) -> list[dict[str, Any]]:
         intervals = self.confidence_interval()
         return [
             {
@@ -516,7 +517,7 @@ def prediction_powered(
     )
 
 
-def _check_types(**evaluations):
+def _check_types(**evaluations: Any) -> None:
     for name, evaluation in evaluations.items():
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"{name} must be an Evaluation; got {type(evaluation).__name__}.")

@@ -154,7 +154,7 @@ class QueryValues:
             differences[j, i] = -differences[i, j]
 
 
-def _read_systems(written, name):
+def _read_systems(written: Any, name: str) -> np.ndarray:
     rows = list_of(FLOATS).read(written, name)
     if len(set(map(len, rows))) > 1:
         raise ValueError(
@@ -188,7 +188,7 @@ class QuerySamples:
         """Return the summary statistics of the differences in each case."""
         return list(map(self._sample, self.cases, self._differences))
 
-    def _sample(self, case, differences):
+    def _sample(self, case: Case, differences: np.ndarray) -> PairedSample:
         queries, counts = case.queries, ~np.isnan(differences)
         weights = self._values.weights_of(queries)
         systems = [case.system, case.baseline]
@@ -291,7 +291,7 @@ def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
             )
 
 
-def positions_of(evaluations):
+def positions_of(evaluations: Mapping[str, Evaluation]) -> dict[str, np.ndarray]:
     """Return the positions of the first system's queries within each system."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
@@ -304,7 +304,9 @@ def positions_of(evaluations):
     return positions
 
 
-def _refuse_missing(name, known, other_name, queries):
+def _refuse_missing(
+    name: str, known: Mapping[Any, Any], other_name: str, queries: Mapping[Any, Any]
+) -> None:
     missing = [query for query in queries if query not in known]
     if missing:
         raise ValueError(
@@ -314,7 +316,7 @@ def _refuse_missing(name, known, other_name, queries):
         )
 
 
-def common_measures(evaluations):
+def common_measures(evaluations: Mapping[str, Evaluation]) -> list[str]:
     """Return the measure names; raise a ValueError if they differ between systems."""
     measures = {name: list(evaluation.per_query) for name, evaluation in evaluations.items()}
     first, *others = measures
@@ -330,7 +332,10 @@ def common_measures(evaluations):
     return measures[first]
 
 
-def _common_weights(evaluations, query_ids, positions):
+def _common_weights(
+    evaluations: Mapping[str, Evaluation], query_ids: np.ndarray,
+    positions: Mapping[str, np.ndarray]
+) -> np.ndarray | None:
     """Return the systems' common weights in the order of `query_ids`, or None if unweighted."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
@@ -419,7 +424,7 @@ def pool_of(
     }
 
 
-def _checked_values(evaluations, argument):
+def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> QueryValues:
     """Return the paired values; raise an error if there are nan values or unequal weights."""
     try:
         values = pair_evaluations(evaluations).values
@@ -439,7 +444,7 @@ def _checked_values(evaluations, argument):
     return values
 
 
-def _check_number(n, name, stacklevel):
+def _check_number(n: int, name: str, stacklevel: int) -> None:
     """Raise an error if there are too few human-judged queries; warn if there are few."""
     if n < FEWEST_QUERIES:
         raise ValueError(
@@ -472,7 +477,7 @@ class JudgedSamples:
         """Return the summary statistics of the differences in each case."""
         return list(map(self._sample, self.cases, self._differences))
 
-    def _sample(self, case, estimate):
+    def _sample(self, case: Case, estimate: Any) -> PairedSample:
         human, judge, others = self._pool[case.measure]
         mean, baseline_mean = (
             weighted_mean(human[i], judge[i], others[i], estimate.weight)

@@ -83,7 +83,7 @@ class Table:
         """Return the table as a pandas.DataFrame."""
         raise NotImplementedError
 
-    def _shown(self):
+    def _shown(self) -> pandas.DataFrame:
         """Return the DataFrame for Markdown and LaTeX."""
         return self.to_frame()
 
@@ -109,11 +109,11 @@ class Report(Checked, Table):
         """Return the page content, an object with the methods `html` and `fragment`."""
         raise NotImplementedError
 
-    def _to_json(self):
+    def _to_json(self) -> dict[str, Any]:
         return write_fields(self._json, self)
 
     @classmethod
-    def _of_json(cls, report):
+    def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         """Return the constructor arguments, read from the result of `_to_json`."""
         return read_fields(cls._json, report)
 
@@ -197,7 +197,7 @@ class Report(Checked, Table):
         """
         return written_page(lambda: self._page(title), path)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str | None:
         try:
             return self._page().fragment()
         except ImportError:  # without pandas or Jinja2, a notebook shows the repr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from decimal import Decimal
@@ -97,7 +97,7 @@ class Tally(Checked):
             self.counts + other.counts, list(islice(worst, N_KEPT)), self.at,
         )
 
-    def _rank(self, query):
+    def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
         return query[1][self.at], _order_of(query[0])
 
     def __eq__(self, other: Any) -> bool:
@@ -115,7 +115,7 @@ class Tally(Checked):
         low, high = self._order_statistics(np.floor(place)), self._order_statistics(np.ceil(place))
         return low + (high - low) * (place - np.floor(place))
 
-    def _order_statistics(self, ranks):
+    def _order_statistics(self, ranks: np.ndarray) -> np.ndarray:
         """Return the values at 0-based ranks. All values except the extremes are rounded."""
         lowest, highest = self.moments.lowest, self.moments.highest
         nearest = np.searchsorted(np.cumsum(self.counts), ranks, side="right") - STEPS
@@ -125,7 +125,7 @@ class Tally(Checked):
         return values
 
 
-def _worst_of(evaluation, name):
+def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
     """Return the queries with the lowest values; ties are broken by the lowest id."""
     values, ids = evaluation.per_query[name], evaluation.query_ids
     lowest = np.flatnonzero(~(evaluation.undefined[name] | np.isnan(values)))
@@ -146,7 +146,7 @@ def _worst_of(evaluation, name):
     )
 
 
-def _lowest_ids(ids, positions, n):
+def _lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the queries with the n lowest ids."""
     ids = ids[positions]
     if ids.dtype.kind != "O":
@@ -156,7 +156,7 @@ def _lowest_ids(ids, positions, n):
     return np.array([i for _, i in lowest], dtype=np.intp)
 
 
-def _order_of(query):
+def _order_of(query: Any) -> tuple[str, Any]:
     """Return a sort key for ids of any type: the name of the type, then the value."""
     if isinstance(query, tuple):
         return "tuple", tuple(map(_order_of, query))
@@ -171,11 +171,11 @@ def _order_of(query):
 PLACES = {str(step): i for i, step in enumerate(range(-STEPS, STEPS + 1))}
 
 
-def _counts_to_json(counts):
+def _counts_to_json(counts: np.ndarray) -> dict[str, int]:
     return {step: n for step, n in zip(PLACES, counts.tolist(), strict=True) if n}
 
 
-def _counts_of_json(written, name):
+def _counts_of_json(written: Any, name: str) -> np.ndarray:
     counts = np.zeros(len(PLACES), dtype=np.intp)
     for step, n in by_name(INTEGER).read(written, name).items():
         if step not in PLACES:
@@ -186,14 +186,14 @@ def _counts_of_json(written, name):
     return counts
 
 
-def _worst_to_json(worst):
+def _worst_to_json(worst: list[tuple[Any, tuple[Any, ...]]]) -> dict[str, Any]:
     ids = object_array([query for query, _ in worst])
     if len(ids) and all(isinstance(query, np.datetime64) for query in ids):
         ids = np.array(list(ids))
     return {"query_ids": IDS.write(ids), "values": [row for _, row in worst]}
 
 
-def _worst_of_json(written, name):
+def _worst_of_json(written: Any, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
     forms = {"query_ids": IDS, "values": list_of(list_of(maybe(NUMBER)))}
     ids, rows = read_fields(forms, written, name).values()
     if len(ids) != len(rows):
@@ -312,7 +312,7 @@ class Summary(Mergeable):
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         return cls(len(evaluation.query_ids), tallies)
 
-    def _merged_with(self, other, i):
+    def _merged_with(self, other: Summary, i: int) -> Summary:
         if list(self.tallies) != list(other.tallies):
             first, later = ", ".join(self.tallies), ", ".join(other.tallies)
             raise ValueError(
@@ -389,7 +389,9 @@ class Summary(Mergeable):
         ids, columns = self._columns(dict(worst))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
-    def _columns(self, rows):
+    def _columns(
+        self, rows: Mapping[Any, tuple[float | None, ...]]
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Convert a dict of per-query rows to an array of ids and arrays keyed by measure."""
         values = np.array(list(rows.values()), dtype=float).reshape(len(rows), len(self.tallies))
         return object_array(list(rows)), {name: values[:, i] for i, name in enumerate(self.tallies)}
@@ -409,7 +411,7 @@ class Summary(Mergeable):
         n_queries = {name: tally.moments.n for name, tally in self.tallies.items()}
         return summary_rows(self, self.confidence_interval(level), n_queries)
 
-    def _page(self, title=None):
+    def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
 
         first = next(iter(self.tallies.values()))

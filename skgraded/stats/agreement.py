@@ -1,7 +1,7 @@
 """Agreement of two judges on grades and on rankings of systems, with uncertainty over queries."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,8 @@ def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[
 
 
 def jackknife(
-    statistic: Callable, total: np.ndarray, without_each: Callable[[], Iterator], level: float
+    statistic: Callable[..., Any], total: np.ndarray, without_each: Callable[[], Iterator[Any]],
+    level: float
 ) -> tuple[float, ConfidenceInterval]:
     """Compute a statistic and its jackknife t interval, with n_queries - 1 degrees of freedom.
 
@@ -86,7 +87,7 @@ def jackknife(
 class GradePairs:
     """Counts of the distinct pairs (true grade, judge's grade) in each query."""
 
-    def __init__(self, truth, judge, query):
+    def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray):
         self.grades, codes = np.unique(np.concatenate([truth, judge]), return_inverse=True)
         first, second = codes.reshape(2, -1)
         pairs, self._pair = np.unique(first * len(self.grades) + second, return_inverse=True)
@@ -95,7 +96,7 @@ class GradePairs:
         self._query, self._pair = query[order], self._pair[order]
         self.total = np.bincount(self._pair, minlength=len(pairs))
 
-    def without_each(self):
+    def without_each(self) -> Iterator[np.ndarray]:
         """Yield blocks of counts of shape (n, n_pairs); each row excludes one query."""
         n_pairs, n_queries = len(self.total), self._query[-1] + 1
         size = max(1, BLOCK // (n_pairs + len(self.grades)))  # limits memory
@@ -105,7 +106,7 @@ class GradePairs:
             cells = (self._query[rows] - start) * n_pairs + self._pair[rows]
             yield self.total - np.bincount(cells, minlength=n * n_pairs).reshape(n, n_pairs)
 
-    def _n_grades(self, counts, codes):
+    def _n_grades(self, counts: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """For each row of counts, return how often the judge with these `codes` gave each grade."""
         n = np.zeros((*counts.shape[:-1], len(self.grades)))
         order = np.argsort(codes, kind="stable")
@@ -113,7 +114,7 @@ class GradePairs:
         n[..., known] = np.add.reduceat(counts[..., order], starts, axis=-1)
         return n
 
-    def kappa(self, counts):
+    def kappa(self, counts: np.ndarray) -> np.ndarray:
         """Compute Cohen's kappa for each row of counts; nan if the expected agreement is 1."""
         n = counts.sum(axis=-1)
         agreed = counts[..., self.first == self.second].sum(axis=-1)
@@ -122,7 +123,7 @@ class GradePairs:
             expected = by_chance.sum(axis=-1) / n
             return (agreed - expected) / (n - expected)
 
-    def alpha(self, counts):
+    def alpha(self, counts: np.ndarray) -> np.ndarray:
         """Compute Krippendorff's ordinal alpha for each row of counts.
 
         The ordinal distance of two grades is the difference between their mean ranks among all
@@ -138,7 +139,7 @@ class GradePairs:
         )
 
 
-def _alpha(n, squares, total, total_squares):
+def _alpha(n: Any, squares: Any, total: Any, total_squares: Any) -> np.ndarray:
     """Compute alpha = 1 - observed / expected disagreement from sums over n documents.
 
     For the grades x and y of the two judges, the sums are Σ (x - y)², Σ (x + y) and Σ (x² + y²).

@@ -12,7 +12,8 @@ class Correction(NamedTuple):
     """A correction of p-values for multiple tests, with the names used in reports."""
 
     words: str  # its name within a sentence
-    adjusted: Callable  # maps p-values to corrected p-values, which may exceed 1
+    # maps p-values to corrected p-values, which may exceed 1
+    adjusted: Callable[[np.ndarray], np.ndarray]
     title: str | None = None  # its name in titles; None: `words`
 
 
@@ -51,14 +52,14 @@ def without_hsd(correction: str | None) -> str | None:
     return "holm" if correction == "hsd" else correction
 
 
-def _holm(p):
+def _holm(p: np.ndarray) -> np.ndarray:
     order = np.argsort(p)
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     return adjusted
 
 
-def _fdr_bh(p):
+def _fdr_bh(p: np.ndarray) -> np.ndarray:
     from scipy import stats
 
     return stats.false_discovery_control(p, method="bh")
@@ -74,7 +75,9 @@ CORRECTIONS = {
 }
 
 
-def widen_to_zero(interval: ConfidenceInterval, p_adjusted: float, level: float):
+def widen_to_zero(
+    interval: ConfidenceInterval, p_adjusted: float, level: float
+) -> ConfidenceInterval:
     """Extend an interval to 0 if the test is not significant, unless all values are identical."""
     low, high = interval
     if low < high and not np.isnan(p_adjusted) and not is_significant(p_adjusted, level):

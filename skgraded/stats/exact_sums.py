@@ -100,7 +100,7 @@ class Moments:
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}
 
 
-def _ends(values):
+def _ends(values: np.ndarray) -> tuple[float, float]:
     return float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
 
 
@@ -115,7 +115,7 @@ def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
     return _fraction(whole_dot(x, y), 2148)
 
 
-def _fraction(whole, exponent):
+def _fraction(whole: int, exponent: int) -> Fraction:
     """Return the fraction whole / 2^exponent. Bit shifts reduce it faster than Fraction does."""
     n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
     shift = min(n_zeros, exponent)

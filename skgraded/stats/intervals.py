@@ -87,7 +87,10 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
     return MeanEstimate(n, mean, error, float(values.min()), float(values.max()))
 
 
-def mean_interval(values, weights, level: float, method: str, n_resamples=9999, rng=None):
+def mean_interval(
+    values: np.ndarray, weights: np.ndarray | None, level: float, method: str,
+    n_resamples: int = 9999, rng: int | np.random.Generator | None = None
+) -> ConfidenceInterval:
     """Compute a confidence interval for the weighted mean with method "t" or "bootstrap"."""
     estimate = estimate_mean(values, weights)
     if method == "t" or estimate.n < 2 or are_identical(estimate):
@@ -97,7 +100,9 @@ def mean_interval(values, weights, level: float, method: str, n_resamples=9999, 
         return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
 
-def _counting(values, weights):
+def _counting(
+    values: np.ndarray, weights: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Remove values that are nan or have weight 0; replace equal weights with None."""
     counts = ~np.isnan(values)
     if weights is None:
@@ -117,7 +122,10 @@ def t_reach(n: int, level: float) -> float:
     return stdtrit(n - 1, (1 + level) / 2)
 
 
-def _bca(values, weights, level, n_resamples, rng):
+def _bca(
+    values: np.ndarray, weights: np.ndarray | None, level: float, n_resamples: int,
+    rng: np.random.Generator
+) -> ConfidenceInterval:
     """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
     SciPy draws the resamples. The jackknife means for the acceleration are computed from sums,
@@ -126,12 +134,12 @@ def _bca(values, weights, level, n_resamples, rng):
     from scipy import stats
     from scipy.special import ndtr, ndtri
 
-    def mean(values, weights=None, axis=-1):
+    def mean(values: np.ndarray, weights: np.ndarray | None = None, axis: int = -1) -> np.ndarray:
         if weights is None:
             return np.mean(values, axis=axis)
         return np.sum(values, axis=axis) / np.sum(weights, axis=axis)  # values are already weighted
 
-    data: tuple = (values,) if weights is None else (values * weights, weights)
+    data: tuple[Any, ...] = (values,) if weights is None else (values * weights, weights)
     means = stats.bootstrap(
         data, mean, paired=weights is not None, n_resamples=n_resamples, method="percentile",
         batch=max(1, BLOCK // len(values)),  # affects only speed

@@ -1,7 +1,7 @@
 """Summary statistics of the paired differences between two systems."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -38,7 +38,10 @@ class PairedSample:
         return self.mean_difference / self.deviation if self.deviation else np.nan
 
     @classmethod
-    def of(cls, differences, weights, means: tuple[float, float], n_undefined: int):
+    def of(
+        cls, differences: np.ndarray, weights: np.ndarray | None, means: tuple[float, float],
+        n_undefined: int
+    ) -> Self:
         """Summarize differences that contain no nan; `means` contains the means of both systems."""
         rounded = np.round(differences, TIE_DECIMALS)
         n, mean, deviation = len(rounded), np.nan, 0.0
@@ -53,7 +56,9 @@ class PairedSample:
         )
 
 
-def differences_by_query(values, baseline_values, weights) -> np.ndarray:
+def differences_by_query(
+    values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None
+) -> np.ndarray:
     """Subtract the baseline values; return nan where a value is missing or the weight is 0."""
     differences = values - baseline_values
     return differences if weights is None else np.where(weights > 0, differences, np.nan)

@@ -2,8 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from skgraded.stats.intervals import BLOCK
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
+Seed = int | np.random.Generator
+Advance = Callable[[int], Any]  # advances a progress bar by a number of steps
 TIE_DECIMALS = 12  # number of decimals to which differences are rounded, to remove rounding errors
 
 
@@ -22,7 +24,7 @@ class PairedTest(NamedTuple):
     words: str  # its name within a sentence
     # p(rows, n_resamples, seed, advance) returns one p-value per row of differences, ignoring nan.
     # The function p calls `advance` with the number of new resamples times the number of rows.
-    p: Callable
+    p: Callable[..., Any]
     assumes: str | None = None  # assumption required for significance if there are few queries
     compares_ranks: bool = False  # whether p may favor the system with the lower mean
     # Pitman efficiency relative to the t-test for normally distributed differences.
@@ -31,7 +33,9 @@ class PairedTest(NamedTuple):
 
 # Tests -------------------------------------------------------------------------------------------
 
-def p_values(test: str, rows: np.ndarray, n_resamples: int, seed, advance=unseen) -> np.ndarray:
+def p_values(
+    test: str, rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance = unseen
+) -> np.ndarray:
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
@@ -90,19 +94,19 @@ def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
     return bool(rankdata(np.abs(differences)) @ np.sign(differences) * mean < 0)
 
 
-def _row_by_row(p_of_row):
+def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[float]]:
     """Convert a test of one row without nan to a test of many rows."""
-    def p_of_rows(rows, n_resamples, seed, advance):
+    def p_of_rows(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> list[float]:
         return [p_of_row(row[~np.isnan(row)]) for row in rows]
     return p_of_rows
 
 
 def has_spread(differences: np.ndarray) -> bool:
     """Return whether at least two differences are unequal after rounding."""
-    return np.ptp(np.round(differences, TIE_DECIMALS)) > 0
+    return bool(np.ptp(np.round(differences, TIE_DECIMALS)) > 0)
 
 
-def _randomization(rows, n_resamples, seed, advance):
+def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.round(rows, TIE_DECIMALS) != 0, np.nan_to_num(rows), 0.0)
     # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
@@ -115,7 +119,9 @@ def _randomization(rows, n_resamples, seed, advance):
     return p
 
 
-def _p_of_flips(rows, n_resamples, rng, advance):
+def _p_of_flips(
+    rows: np.ndarray, n_resamples: int | None, rng: Any, advance: Advance
+) -> np.ndarray:
     """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
@@ -135,25 +141,25 @@ def _p_of_flips(rows, n_resamples, rng, advance):
     )
 
 
-def _product(flipped, columns):
+def _product(flipped: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Compute the matrix product flipped @ columns in pieces that fit in the cache."""
     pieces = range(0, len(columns), PIECE)
     return sum(flipped[:, i : i + PIECE].astype(float) @ columns[i : i + PIECE] for i in pieces)
 
 
-def _all_flips(n):
+def _all_flips(n: int) -> Iterator[np.ndarray]:
     for first, last in _batches(n, 2**n):
         yield np.arange(first, last)[:, None] >> np.arange(n) & 1
 
 
-def _some_flips(n, n_resamples, rng):
+def _some_flips(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     n_bytes = -(-n // 8)
     for first, last in _batches(n, n_resamples):
         bits = np.frombuffer(rng.bytes((last - first) * n_bytes), np.uint8).reshape(-1, n_bytes)
         yield np.unpackbits(bits, axis=1, count=n)
 
 
-def _batches(n, n_resamples, fewest=64):
+def _batches(n: int, n_resamples: int, fewest: int = 64) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) for each batch of resamples; a resample contains n values."""
     size = max(fewest, BLOCK // n)  # affects only speed: small matrix products are slow
     for first in range(0, n_resamples, size):
@@ -161,7 +167,7 @@ def _batches(n, n_resamples, fewest=64):
 
 
 @_row_by_row
-def _t(differences):
+def _t(differences: np.ndarray) -> float:
     n = len(differences)
     if not has_spread(differences):
         return p_of_identical(n)
@@ -176,7 +182,7 @@ def margin_p_value(differences: np.ndarray, margin: float, question: str) -> flo
     return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
 
 
-def _p_above(differences, bound):
+def _p_above(differences: np.ndarray, bound: float) -> float:
     """Return the one-sided p-value for "mean > bound"; use a sign test for identical values."""
     from scipy.special import stdtr
 
@@ -202,7 +208,7 @@ def p_of_identical(n: int) -> float:
 
 
 @_row_by_row
-def _wilcoxon(differences):
+def _wilcoxon(differences: np.ndarray) -> float:
     from scipy import stats
 
     with warnings.catch_warnings():
@@ -211,7 +217,7 @@ def _wilcoxon(differences):
         return stats.wilcoxon(np.round(differences, TIE_DECIMALS)).pvalue
 
 
-def _bootstrap(rows, n_resamples, seed, advance):
+def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     p = np.empty(len(rows))
     counting = ~np.isnan(rows)
     patterns, of_row = np.unique(counting, axis=0, return_inverse=True)
@@ -221,7 +227,7 @@ def _bootstrap(rows, n_resamples, seed, advance):
     return p
 
 
-def _p_of_draws(rows, n_resamples, seed, advance):
+def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
     means = rows.mean(axis=1)
@@ -254,7 +260,10 @@ TESTS = {
 
 # All pairs of systems ----------------------------------------------------------------------------
 
-def by_hsd(values: np.ndarray, pairs, n_resamples, rng, p_wanted, advance):
+def by_hsd(
+    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int,
+    rng: np.random.Generator, p_wanted: float, advance: Advance
+) -> tuple[np.ndarray, float]:
     """Compute p-values for pairs of systems with randomized Tukey HSD (Carterette 2012).
 
     `values` has shape (n_systems, n_queries). The test compares each pair's difference with the

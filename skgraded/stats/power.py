@@ -94,7 +94,7 @@ def sample_queries(
     return distinct[np.sort(np.random.default_rng(rng).choice(len(distinct), n, replace=False))]
 
 
-def _power(effect, n, level):
+def _power(effect: float, n: int, level: float) -> float:
     """Return the power of a two-sided paired t-test to detect an effect with the correct sign."""
     from scipy.special import nctdtr, stdtrit
 

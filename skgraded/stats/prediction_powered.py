@@ -4,7 +4,7 @@ References: Angelopoulos, Bates et al. (2023) and, for PPI++, Angelopoulos et al
 """
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -106,7 +106,7 @@ def queries_needed(
     """
     from scipy.special import stdtrit
 
-    def reached(degrees, square):
+    def reached(degrees: Any, square: Any) -> np.ndarray:
         return stdtrit(degrees, (1 + level) / 2) * np.sqrt(square) <= half_width
 
     human_variance, total = variance(human), len(judge) + len(others)

@@ -1,7 +1,7 @@
 """Welch's t-test and interval for the difference between two independent means."""
 
 from math import comb
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class GroupMean(NamedTuple):
     square: float  # squared standard error of the mean; 0 if all values are identical
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray | None):
+    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Self:
         """Compute the weighted mean and its squared standard error, ignoring nan."""
         counts = ~np.isnan(values)
         w = np.ones(len(values)) if weights is None else weights
@@ -63,7 +63,7 @@ def welch_interval(first: GroupMean, second: GroupMean, level: float) -> Confide
     return ConfidenceInterval(gap - reach, gap + reach)
 
 
-def _degrees(first, second):
+def _degrees(first: GroupMean, second: GroupMean) -> float:
     """Return the Welch-Satterthwaite degrees of freedom of the t-distribution."""
     squares = [group.square**2 / (group.n - 1) for group in (first, second)]
     return (first.square + second.square) ** 2 / sum(squares)

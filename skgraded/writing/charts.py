@@ -1,7 +1,7 @@
 """Charts for HTML pages: positions of intervals and bars, and shades of cells."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,9 @@ SHADES = 5  # number of color shades for wins, and likewise for losses
 
 # Values of all queries, in order -----------------------------------------------------------------
 
-def level_chart(name, values, mean, n_queries=None):
+def level_chart(
+    name: str, values: np.ndarray, mean: float, n_queries: int | None = None
+) -> dict[str, Any]:
     """Chart the per-query values of one measure, or their quantiles over `n_queries` queries."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
@@ -53,7 +55,7 @@ def difference_charts(
     return charts
 
 
-def _ticks_within(high):
+def _ticks_within(high: float) -> list[tuple[float, str]]:
     """Return three or five round numbers from high to -high, with their labels."""
     power = 10.0 ** math.floor(math.log10(high))
     step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
@@ -62,12 +64,15 @@ def _ticks_within(high):
     return [(i * step, signed(i * step, digits)) for i in range(n, -n - 1, -1)]
 
 
-def _ends(n, first, last):
+def _ends(n: int, first: str, last: str) -> list[str]:
     """Return the labels below the bars of the first and the last of n queries."""
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
-def _chart(kind, title, text, values, limits, ticks, ends, mean=math.nan):
+def _chart(
+    kind: str, title: str, text: str, values: np.ndarray, limits: tuple[float, float],
+    ticks: Iterable[tuple[float, str]], ends: list[str], mean: float = math.nan
+) -> dict[str, Any]:
     """Chart at most MAX_BARS evenly spaced values as bars above and below 0."""
     n = min(len(values), MAX_BARS)
     values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
@@ -88,24 +93,24 @@ def _chart(kind, title, text, values, limits, ticks, ends, mean=math.nan):
     }
 
 
-def _outline(values, start, zero, limits):
+def _outline(values: np.ndarray, start: int, zero: float, limits: tuple[float, float]) -> str:
     if not len(values):
         return ""
     steps = (f"V{_height(value, *limits):g}h1" for value in values.tolist())
     return f"M{start},{zero:g}{''.join(steps)}V{zero:g}Z"
 
 
-def _height(value, low, high):
+def _height(value: float, low: float, high: float) -> float:
     return round(100 * (high - value) / (high - low), 1)
 
 
 # Intervals ---------------------------------------------------------------------------------------
 
-def _percent(value, low, high):
+def _percent(value: float, low: float, high: float) -> float:
     return round(100 * (value - low) / (high - low), 2)
 
 
-def interval_mark(value, ends, low, high):
+def interval_mark(value: float, ends: Sequence[float], low: float, high: float) -> dict[str, Any]:
     """Return the positions of a value and its interval as percentages of the axis length."""
     at, left, right = (
         _percent(min(max(x, low), high), low, high) if math.isfinite(x) else None
@@ -117,12 +122,12 @@ def interval_mark(value, ends, low, high):
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
 
 
-def interval_axis(low, high):
+def interval_axis(low: float, high: float) -> list[str]:
     """Return tick labels for the ends and the middle of an axis."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
-def interval_bars(cells):
+def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """Return an axis that spans all intervals of the means, and each interval's position.
 
     `cells` have the attributes `value` and `interval`. The position of an unknown limit is None.
@@ -142,7 +147,9 @@ def interval_bars(cells):
     ]
 
 
-def forest(measure, records, note, letters):
+def forest(
+    measure: str, records: list[Any], note: str, letters: Mapping[str, str]
+) -> dict[str, Any]:
     """Return a forest plot of the differences for one measure, on an axis that contains 0."""
     ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
     ends = [0.0, *(end for end in ends if math.isfinite(end))]
@@ -178,7 +185,7 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
     """
     if len(records) <= MAX_INTERVALS:
         return records, ""
-    means: dict = {}
+    means: dict[str, float] = {}
     for record in records:
         for name, mean in ((record.system, record.mean), (record.baseline, record.baseline_mean)):
             means.setdefault(name, -math.inf if math.isnan(mean) else mean)
@@ -214,11 +221,11 @@ def pair_name(record: Any) -> str:
     return f"{shortened(record.system)} − {shortened(record.baseline)}"
 
 
-def _pair_letters(record, letters):
+def _pair_letters(record: Any, letters: Mapping[str, str]) -> str:
     return f"{letters[record.system]} − {letters[record.baseline]}"
 
 
-def _ticks(low, high):
+def _ticks(low: float, high: float) -> tuple[list[float], int]:
     """Return three to six round tick positions from low to high, and the number of decimals."""
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         low, high = (-1, 1) if low == 0 else (min(0, low), max(0, high))
@@ -232,7 +239,9 @@ def _ticks(low, high):
 
 # Pairs -------------------------------------------------------------------------------------------
 
-def heat_map(measure, names, differences, significant):
+def heat_map(
+    measure: str, names: list[str], differences: np.ndarray, significant: np.ndarray
+) -> dict[str, Any]:
     """Shade the mean difference for each pair of systems: row mean minus column mean.
 
     `differences` and `significant` have shape (n_systems, n_systems), in the order of `names`;

@@ -74,7 +74,7 @@ class ComparisonPage:
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         systems, letters = self.board.systems, self.board.letters
-        groups: dict = {}  # rows by heading
+        groups: dict[str, list[Any]] = {}  # rows by heading
         for row in self.rows:
             groups.setdefault(row.heading, []).append(row)
         drawn = {heading: charts.charted(rows) for heading, rows in groups.items()}
@@ -121,10 +121,10 @@ class ComparisonPage:
             "details": {"Differences": table._replace(caption=note + table.caption)},
         })
 
-    def _parts(self, sentence):
+    def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, self.board.systems)
 
-    def _leaderboard(self):
+    def _leaderboard(self) -> PageTable:
         board = self.board
         note = board.note.replace("* best", "Means with "
             f"{text.percent_text(self.level)} intervals of each system alone; bold: best")
@@ -149,9 +149,9 @@ class ComparisonPage:
         headings += [(name, "value") for name in board.judged]
         return PageTable(note, [("System", "system"), *headings], rows)
 
-    def _findings(self):
+    def _findings(self) -> list[tuple[str, str, list[Any], list[Any]]]:
         """Return a summary, visible sentences and collapsed sentences for each heading."""
-        groups: dict = {}
+        groups: dict[str, list[Any]] = {}
         for row, sentence in self.sentences():
             groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
         shown = [_finding(heading, pairs) for heading, pairs in groups.items()]
@@ -161,7 +161,7 @@ class ComparisonPage:
             shown.append(("Differences between segments", "", [], [(n, gaps)]))
         return shown
 
-    def _of_queries(self, drawn):
+    def _of_queries(self, drawn: dict[str, tuple[list[Any], str]]) -> dict[str, Any]:
         """Return the charts of per-query differences, and the data for the table of queries."""
         queries = self.queries
         if queries is None:
@@ -195,7 +195,9 @@ class ComparisonPage:
             },
         }
 
-    def _charts(self, name, rows, note, differences):
+    def _charts(
+        self, name: str, rows: list[Any], note: str, differences: Callable[[Any], np.ndarray]
+    ) -> dict[str, Any]:
         drawn = rows[:charts.MAX_CHARTS]
         if len(rows) > len(drawn):
             note = f"{note} The first {len(drawn)} of {len(rows)} charts are shown.".strip()
@@ -205,7 +207,7 @@ class ComparisonPage:
         return {"measure": name, "note": note, "charts": of_pairs}
 
 
-def _finding(heading, pairs):
+def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list[Any], list[Any]]:
     """Return the heading, a summary, visible sentences, and collapsed sentences with titles."""
     significant = [parts for row, parts in pairs if row.is_significant]
     others = [parts for row, parts in pairs if not row.is_significant]
@@ -228,7 +230,7 @@ def _finding(heading, pairs):
     return heading, outcome, shown, [group for group in folded if group[1]]
 
 
-def _comparison_table(rows, hidden, level):
+def _comparison_table(rows: list[Any], hidden: list[str], level: float) -> PageTable:
     columns = {heading: column for heading, column in COMPARED.items() if column[1] not in hidden}
     methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
     return PageTable(
@@ -239,11 +241,11 @@ def _comparison_table(rows, hidden, level):
     )
 
 
-def _take(row, key):
+def _take(row: Any, key: Any) -> Any:
     return getattr(row, key) if isinstance(key, str) else [getattr(row, name) for name in key]
 
 
-def _shown_queries(values, base, n_measures):
+def _shown_queries(values: np.ndarray, base: int, n_measures: int) -> np.ndarray:
     """Select all queries, or those with the largest differences and a sample of the rest."""
     n_systems, n = values.shape
     limit = min(MAX_QUERIES, max(200, MAX_VALUES // (n_systems * n_measures)))

@@ -99,7 +99,7 @@ class EvaluationPage:
             "details": details,
         })
 
-    def _verdict(self):
+    def _verdict(self) -> list[tuple[str, str]]:
         """Describe the first two means and their intervals; return pairs (text, full name)."""
         means = []
         for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
@@ -110,7 +110,7 @@ class EvaluationPage:
             means.append(f"{record['measure']}: {text.fixed(record['mean'])}{interval}")
         return text.name_parts("; ".join(means), self.per_query)
 
-    def _lead(self):
+    def _lead(self) -> str:
         """Return the numbers of queries, measures and folds as text."""
         parts = [
             counted(self.n_queries, "query", "queries"),
@@ -121,17 +121,17 @@ class EvaluationPage:
             parts.append(f"out-of-fold scores of {counted(len(self.folds), 'fold', 'folds')}")
         return ", ".join(parts) + ("; queries are weighted." if self.is_weighted else ".")
 
-    def _summary(self):
+    def _summary(self) -> PageTable:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)
 
-    def _kept(self):
+    def _kept(self) -> str:
         """Describe the selection of queries if the table does not contain all queries."""
         if self.profiles is not None:
             return "the lowest by each measure"
         half = f"{MAX_QUERIES // 2:,}"
         return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
 
-    def _data(self):
+    def _data(self) -> dict[str, Any]:
         """Return the data for the script that draws the table of queries."""
         kept, columns = self._positions(), []
         if self.fold is not None:
@@ -146,7 +146,7 @@ class EvaluationPage:
             columns.append({"name": "Weight", "kind": "plain", "values": weights})
         return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
 
-    def _positions(self):
+    def _positions(self) -> np.ndarray:
         """Return the sorted positions of the queries in the table."""
         n, values = len(self.query_ids), next(iter(self.per_query.values()))
         if n <= MAX_QUERIES or self.profiles is not None:
@@ -156,7 +156,7 @@ class EvaluationPage:
         return np.union1d(lowest, highest)
 
 
-def _means_table(frame, level, profiles):
+def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> PageTable:
     lowest = min((np.fmin.reduce(values, initial=0.0) for values in profiles.values()), default=0)
     low, high = math.floor(lowest), 1  # correlations can be as low as -1
     by_segment = "segment" in frame
@@ -179,7 +179,7 @@ def _means_table(frame, level, profiles):
     return PageTable(caption, columns, rows)
 
 
-def _folds_table(frame):
+def _folds_table(frame: Any) -> PageTable:
     columns = [FOLDS.get(name, (name, "value")) for name in frame.columns]
     return PageTable("Means and times per fold", columns, frame.to_numpy(dtype=object).tolist())
 

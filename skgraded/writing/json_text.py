@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -56,11 +56,11 @@ def read(text_or_path: str | Path) -> dict[str, Any]:
     return report
 
 
-def _refuse_constant(text):
+def _refuse_constant(text: str) -> NoReturn:
     raise ValueError(f"it contains {text}, which is not valid JSON")
 
 
-def _whole(text):
+def _whole(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"an integer has {len(text)} digits; the maximum is {MOST_DIGITS}")
     return int(text)
@@ -89,7 +89,7 @@ def maybe(form: Form) -> Form:
 
 def list_of(form: Form) -> Form:
     """Return the form of a list of values."""
-    def read_list(written, name):
+    def read_list(written: Any, name: str) -> list[Any]:
         _refuse_other_type(written, (list,), "a list", name)
         return [form.read(value, f"{name}[{i}]") for i, value in enumerate(written)]
 
@@ -98,7 +98,7 @@ def list_of(form: Form) -> Form:
 
 def by_name(form: Form) -> Form:
     """Return the form of a dict with string keys."""
-    def read_dict(written, name):
+    def read_dict(written: Any, name: str) -> dict[str, Any]:
         _refuse_other_type(written, (dict,), "an object", name)
         return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
 
@@ -107,7 +107,7 @@ def by_name(form: Form) -> Form:
 
 def record(made: Callable[..., Any], **forms: Form) -> Form:
     """Return the form of an object that `made` constructs from the attributes in `forms`."""
-    def read_record(written, name):
+    def read_record(written: Any, name: str) -> Any:
         parts = read_fields(forms, written, name)
         try:
             return made(**parts)
@@ -134,15 +134,15 @@ def read_fields(forms: Mapping[str, Form], written: Any, place: str = "") -> dic
     }
 
 
-def _refuse_other_type(value, types, expected, name):
+def _refuse_other_type(value: Any, types: tuple[type, ...], expected: str, name: str) -> None:
     if type(value) not in types:
         text = repr(value)
         text = text if len(text) <= 60 else f"{text[:57]}…"
         raise ValueError(f"{name} must be {expected}; got {text}.")
 
 
-def _plain_form(expected, *types):
-    def read_plain(written, name):
+def _plain_form(expected: str, *types: type) -> Form:
+    def read_plain(written: Any, name: str) -> Any:
         _refuse_other_type(written, types, expected, name)
         return written
 
@@ -161,7 +161,7 @@ NUMBER = Form(
 )
 
 
-def _read_fraction(written, name):
+def _read_fraction(written: Any, name: str) -> Fraction:
     if not isinstance(written, str) or not A_FRACTION.fullmatch(written):
         shown = f"{written!r:.60}"
         raise ValueError(f"Value {name} must be a fraction, such as '3/4'; got {shown}.")
@@ -173,8 +173,10 @@ FRACTION = Form(str, _read_fraction)
 
 # Arrays ------------------------------------------------------------------------------------------
 
-def _array_form(expected, dtype, write_array, *types):
-    def read_array(written, name):
+def _array_form(
+    expected: str, dtype: Any, write_array: Callable[[np.ndarray], list[Any]], *types: type
+) -> Form:
+    def read_array(written: Any, name: str) -> np.ndarray:
         _refuse_other_type(written, (list,), "a list", name)
         if not set(map(type, written)) <= set(types):  # fast for long lists
             for i, value in enumerate(written):
@@ -221,7 +223,7 @@ def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
     return ids.view(dtype)
 
 
-def _id_to_json(value, what="query id"):
+def _id_to_json(value: Any, what: str = "query id") -> Any:
     value = plain(value)
     if type(value) is tuple:
         return {"tuple": [_id_to_json(part, what) for part in value]}
@@ -235,7 +237,7 @@ def _id_to_json(value, what="query id"):
     )
 
 
-def _id_of_json(written, name):
+def _id_of_json(written: Any, name: str) -> Any:
     if type(written) in (str, bool, int, float):
         return written
     if isinstance(written, dict) and written.get("float") in ("inf", "-inf"):

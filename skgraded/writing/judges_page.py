@@ -96,25 +96,27 @@ class JudgesPage:
             "summary": self._labels(), "details": details,
         })
 
-    def _parts(self, sentence):
+    def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, [self.truth, *self.confusions])
 
-    def _lead(self):
+    def _lead(self) -> str:
         lead = f"Truth: {self.truth}. {counted(len(self.confusions), 'judge', 'judges')}"
         if not self.leaderboards:
             return f"{lead}."
         row = self.leaderboards[0]
         return f"{lead}; {row.n_systems} systems, {self.procedure}."
 
-    def _table(self, columns, rows, caption):
-        segment = {"Segment": ("text", "segment")} if self.has_segments else {}
-        columns = segment | columns
+    def _table(
+        self, columns: dict[str, tuple[str, Any]], rows: Sequence[Any], caption: str
+    ) -> PageTable:
+        if self.has_segments:
+            columns = {"Segment": ("text", "segment")} | columns
         return PageTable(
             caption, [(heading, kind) for heading, (kind, _) in columns.items()],
             [[_cell(row, kind, name) for kind, name in columns.values()] for row in rows],
         )
 
-    def _labels(self, drawn=False):
+    def _labels(self, drawn: bool = False) -> PageTable:
         table = self._table(
             LABELS, self.labels, "Agreement with the truth on documents that both judged, with "
             f"{text.percent_text(self.level)} intervals over queries",
@@ -131,14 +133,14 @@ class JudgesPage:
             [[*cells, mark] for cells, mark in zip(table.rows, marks, strict=True)],
         )
 
-    def _leaderboards(self):
+    def _leaderboards(self) -> PageTable:
         return self._table(
             LEADERBOARDS, self.leaderboards, "Leaderboards under the truth and under the judge. "
             "Spread: quantiles of τ over resampled queries, not a confidence interval. Agree to "
             "Only judge: numbers of significantly different pairs of systems",
         )
 
-    def _confusion(self, judge, confusion):
+    def _confusion(self, judge: str, confusion: Any) -> Any:
         if confusion is None or len(confusion.grades) > MAX_GRADES:
             return None
         grades = [f"{grade:g}" for grade in confusion.grades.tolist()]
@@ -151,7 +153,7 @@ class JudgesPage:
         return judge, PageTable(caption, columns, rows)
 
 
-def _cell(row, kind, name):
+def _cell(row: Any, kind: str, name: Any) -> Any:
     if kind == "interval":
         return [getattr(row, part) for part in name]
     value = getattr(row, name)

@@ -60,7 +60,7 @@ def verdict(
     return f"{text}.{end}{_disagreement(standings)}"
 
 
-def _claims(standing, baseline, each=None):
+def _claims(standing: Standing, baseline: str | None, each: str | None = None) -> list[str]:
     """Describe which systems the leaders significantly outperform, and which they do not."""
     beaten, unbeaten = (
         [f"the baseline {name}" if name == baseline else name for name in names]
@@ -87,7 +87,7 @@ def _claims(standing, baseline, each=None):
     return [f"not {each}significantly better than {whom}", f"{each}better than {rest}"]
 
 
-def _disagreement(standings):
+def _disagreement(standings: Sequence[Standing]) -> str:
     """Describe the measures by which other systems lead."""
     first, *others = standings
     differing = [
@@ -109,13 +109,13 @@ def _disagreement(standings):
     return text
 
 
-def _segment_verdict(standings, baseline, is_tested):
+def _segment_verdict(standings: Sequence[Standing], baseline: str | None, is_tested: bool) -> str:
     """Describe which systems lead in each segment, starting with the first measure."""
-    by_measure: dict = {}
+    by_measure: dict[str, list[Standing]] = {}
     for standing in standings:
         by_measure.setdefault(standing.measure, []).append(standing)
     (measure, firsts), *others = by_measure.items()
-    groups: dict = {}  # segments with the same leaders
+    groups: dict[tuple[str, ...], list[Standing]] = {}  # segments with the same leaders
     for standing in firsts:
         groups.setdefault(tuple(standing.leaders), []).append(standing)
     parts: list[str] = []
@@ -137,7 +137,7 @@ def _segment_verdict(standings, baseline, is_tested):
     return f"{text[0].upper() if text.startswith('no ') else text[0]}{text[1:]}."
 
 
-def _segment_claims(group, baseline):
+def _segment_claims(group: Sequence[Standing], baseline: str | None) -> str:
     """Describe, in parentheses, which systems the leaders of a group of segments outperform."""
     compared = dict.fromkeys(
         name for standing in group for name in standing.beaten + standing.unbeaten
@@ -156,22 +156,22 @@ def _segment_claims(group, baseline):
     return f" ({'; '.join(claims)}{where})"
 
 
-def _segments_of(standings, n_segments):
+def _segments_of(standings: Sequence[Standing], n_segments: int | None) -> str:
     n = len(standings)
     if n == n_segments and n > 1:
         return "both segments" if n == 2 else f"all {n} segments"
     if n > MOST_NAMED:
         return f"{n} segments"
-    return _listed([standing.segment for standing in standings])
+    return _listed([str(standing.segment) for standing in standings])
 
 
-def _listed(names):
+def _listed(names: Sequence[str]) -> str:
     """Join names with commas and a final "and"."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _word(n):
+def _word(n: int) -> str:
     return NUMBERS[n] if n < len(NUMBERS) else str(n)
 
 
@@ -245,7 +245,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
     )
 
 
-def _worth(row):
+def _worth(row: Any) -> str:
     """Report how many human-judged queries would give the same error without the judge."""
     if row.worth != row.worth:
         return ""
@@ -255,7 +255,7 @@ def _worth(row):
     )
 
 
-def _undefined(row):
+def _undefined(row: Any) -> str:
     """Report how many ties are queries that are undefined for both systems."""
     n = row.n_undefined
     if not n > 0:  # nan: unknown
@@ -263,7 +263,7 @@ def _undefined(row):
     return f" {plural(n, '1 tie is a query', f'{n} ties are queries')} undefined for both systems."
 
 
-def _relation(row):
+def _relation(row: Any) -> str:
     system, baseline, measure = row.system, row.baseline, row.heading
     if row.is_significant is None and row.difference == 0:
         return f"{system} and {baseline} have the same mean {measure} (not tested)"
@@ -279,7 +279,7 @@ def _relation(row):
     return f"{system} is better than {baseline} by {measure}"
 
 
-def _interval(row, level, digits):
+def _interval(row: Any, level: float, digits: int) -> str:
     if row.n_queries < 2:
         return ""
     return (
@@ -287,11 +287,11 @@ def _interval(row, level, digits):
     )
 
 
-def _tested(row, corrected):
+def _tested(row: Any, corrected: str) -> str:
     return "" if row.is_significant is None else f", {_p(row.p_adjusted)}{corrected}"
 
 
-def _unreachable(row, smallest):
+def _unreachable(row: Any, smallest: Unreachable | None) -> str:
     """Explain why no outcome of the test can be significant; return "" if one can be."""
     if smallest is None:
         return ""
@@ -307,7 +307,7 @@ def _unreachable(row, smallest):
     )
 
 
-def _detectable(row, findings):
+def _detectable(row: Any, findings: Findings) -> str:
     """Report the smallest difference that could have been detected."""
     smallest = row.min_detectable
     if not findings.is_fine or smallest != smallest:
@@ -377,7 +377,7 @@ def margin_sentence(
     )
 
 
-def _p(p):
+def _p(p: float) -> str:
     if isinstance(p, Bound) and p >= 0.0001:
         return f"p ≤ {p:.3g}"
     if p < 0.001:
@@ -385,7 +385,7 @@ def _p(p):
     return f"p = {p:.3g}"
 
 
-def _queries(n):
+def _queries(n: int) -> str:
     return f"{n} {plural(n, 'query', 'queries')}"
 
 
@@ -503,11 +503,11 @@ def leaderboard_sentence(row: Any, truth: str) -> str:
     )
 
 
-def _in_segment(row):
+def _in_segment(row: Any) -> str:
     return "" if row.segment is None else f" in {label(row.segment)}"
 
 
-def _with_interval(value, low, high):
+def _with_interval(value: float, low: float, high: float) -> str:
     if low != low:
         return fixed(value, 2)
     return f"{fixed(value, 2)} [{fixed(low, 2)}, {fixed(high, 2)}]"

@@ -4,6 +4,7 @@ import io
 import math
 import numbers
 import re
+from collections.abc import Callable, Sequence
 from csv import writer as csv_writer
 from functools import partial
 from pathlib import Path
@@ -154,11 +155,11 @@ def latex(table: Any, digits: int = 4) -> str:
     return f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
 
 
-def _plain(cell):
+def _plain(cell: Any) -> Any:
     return f"{cell.value:.4f} {cell.mark}" if isinstance(cell, Marked) else cell
 
 
-def _columns_of_line(widths, numeric):
+def _columns_of_line(widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
     """Return longtable column types; name columns share the width left by number columns."""
     columns = ["r"] * len(widths)
     names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
@@ -172,12 +173,12 @@ def _columns_of_line(widths, numeric):
     return columns
 
 
-def _lines_of(heading):
+def _lines_of(heading: str) -> list[str]:
     """Split a long heading into lines."""
     return [heading] if len(heading) <= 12 else re.split(r"(?<=,)|(?=\()|(?=@)", heading)
 
 
-def _in_lines(lines, side):
+def _in_lines(lines: list[str], side: str) -> str:
     if len(lines) == 1:
         return lines[0]
     heading = r"\\".join(lines)
@@ -201,7 +202,7 @@ def aligned(table: Any, digits: int = 4) -> str:
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
 
-def _justified(cells, width, is_number):
+def _justified(cells: list[str], width: int, is_number: bool) -> list[str]:
     return [cell.rjust(width) if is_number else cell.ljust(width) for cell in cells]
 
 
@@ -227,9 +228,11 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def _as_text(grid, digits, safe, marked):
+def _as_text(
+    grid: Grid, digits: int, safe: Callable[[str], str], marked: Callable[[str, Marked], str]
+) -> Grid:
     """Convert all cells and names to text that is safe in the output format."""
-    def shown(cell):
+    def shown(cell: Any) -> str:
         if isinstance(cell, Marked):
             return marked(cell_text(cell.value, digits), cell)
         return safe(cell_text(cell, digits))
@@ -249,26 +252,26 @@ def cell_text(cell: Any, digits: int) -> str:
     return " ".join(str(cell).split())  # a line break would end the row
 
 
-def _marked_in_text(text, cell):
+def _marked_in_text(text: str, cell: Marked) -> str:
     return f"{'*' if cell.best else ''}{text}{cell.mark and ' ' + cell.mark}"
 
 
-def _marked_in_markdown(text, cell):
+def _marked_in_markdown(text: str, cell: Marked) -> str:
     return f"{f'**{text}**' if cell.best else text}{cell.mark and ' ' + cell.mark}"
 
 
-def _marked_in_latex(text, cell):
+def _marked_in_latex(text: str, cell: Marked) -> str:
     mark = cell.mark.replace("▲", r"$\uparrow$").replace("▼", r"$\downarrow$").replace("–", "--")
     bold = rf"\textbf{{{text}}}" if cell.best else text
     return bold + (rf"\textsuperscript{{{mark}}}" if mark else "")
 
 
-def _safe_in_markdown(text):
+def _safe_in_markdown(text: str) -> str:
     escaped = text.translate(_MARKDOWN)
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 
 
-def _safe_in_latex(text, longest=SHORT_NAME):
+def _safe_in_latex(text: str, longest: int = SHORT_NAME) -> str:
     if len(text) <= longest or _INTERVAL.fullmatch(text):
         return text.translate(_LATEX)
     return _BREAK.sub("\\1\0", text).translate(_LATEX).replace("\0", r"\hspace{0pt}")
