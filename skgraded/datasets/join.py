@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -342,6 +343,10 @@ class Judged:
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 
+    @cached_property
+    def _document_positions(self) -> Positions:
+        return Positions(self._documents)
+
     def _refuse(self, run, code):
         """Raise an error for the query with this code, which is in the run but has no judgments."""
         rows = np.flatnonzero(run.query_codes == code)
@@ -366,7 +371,7 @@ class Judged:
     def _find(self, query, document):
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
         if isinstance(document, np.ndarray):
-            codes = Positions(self._documents).find(document)
+            codes = self._document_positions.find(document)
         else:
             from skgraded.datasets.arrow_csv import positions
 
