@@ -77,23 +77,26 @@ def numbered(values):
 
 
 class Positions:
-    """Index of distinct values, which may be tuples; for integers, pandas is used if installed."""
+    """Index of distinct values, which may be tuples; pandas is used if it is installed."""
 
-    def __init__(self, known: Any, dtype: type = object) -> None:
-        self._uses_pandas = dtype is not object and is_installed("pandas")
-        if self._uses_pandas:
-            import pandas as pd
-
-            self._index = pd.Index(known, dtype=dtype)
-        else:  # for objects, a dict is faster than an index of pandas
+    def __init__(self, known, dtype=object):
+        self._dtype = dtype
+        if is_installed("pandas"):
+            self._index = self._as_index(known)
+        else:
             self._position_of = {value: i for i, value in enumerate(plain_list(known))}
 
-    def find(self, values: Any) -> np.ndarray:
+    def _as_index(self, values):
+        import pandas as pd
+
+        return pd.Index(values, dtype=self._dtype, tupleize_cols=False)
+
+    def find(self, values):
         """Return the position of each value, or -1 if it is unknown."""
-        if self._uses_pandas:
-            return self._index.get_indexer(values)
-        positions = map(self._position_of.get, plain_list(values), itertools.repeat(-1))
-        return np.fromiter(positions, np.intp, len(values))
+        if hasattr(self, "_index"):
+            return self._index.get_indexer(self._as_index(values))
+        positions = [self._position_of.get(value, -1) for value in plain_list(values)]
+        return np.array(positions, dtype=np.intp)
 
 
 def repeats(query_codes, document):
@@ -102,9 +105,9 @@ def repeats(query_codes, document):
     order, starts = rows_by_query(query_codes, query_codes.max() + 1)
     if order is not None:
         query_codes, document = query_codes[order], document[order]
-    if isinstance(document, np.ndarray):
-        texts, bounds = document.tolist(), itertools.pairwise(starts.tolist())
-        if all(len(set(texts[first:last])) == last - first for first, last in bounds):
+    if isinstance(document, np.ndarray) and document.dtype == object:  # fast path
+        ids, bounds = document.tolist(), itertools.pairwise(starts.tolist())
+        if all(len(set(ids[first:last])) == last - first for first, last in bounds):
             return np.empty((2, 0), dtype=np.intp)
     # Pieces contain whole queries, so each piece can be searched for duplicates separately.
     pieces = np.searchsorted(starts, np.arange(0, starts[-1] + PIECE, PIECE))

@@ -56,14 +56,16 @@ class _Provider(providers.Provider):
     def supports(self, measure: registry.Measure) -> bool:
         return isinstance(measure, IrMeasure)
 
-    def _evaluator(self, measures: Iterable[IrMeasure], qrels: Any) -> _Evaluator:
+    def _evaluator(self, measures: Iterable[registry.Measure], qrels: Any) -> _Evaluator:
         return _Evaluator(measures, qrels)
 
 
 class _Evaluator(providers.Evaluator):
     """Joins each run once for all measures."""
 
-    def __init__(self, measures: Iterable[IrMeasure], qrels: Any) -> None:
+    measures: list[IrMeasure]
+
+    def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         self._judged = join.Judged(rows_of(_columns(qrels, IrMeasure.QREL_INPUTS), "qrels"))
         self._query_ids = plain_list(self._judged.judgments.query_ids)
         super().__init__(list(measures), set(self._query_ids))
@@ -72,7 +74,7 @@ class _Evaluator(providers.Evaluator):
         """Yield the value of each query that is in the qrels and in the run."""
         run = _columns(run, IrMeasure.RUN_INPUTS)
         if not any(map(len, run.values()) if isinstance(run, Mapping) else run):
-            return  # nothing was retrieved
+            return  # no documents were retrieved
         joined = self._judged.join(rows_of(run, "run"), False, False, None, "keep")
         evaluation = evaluate(
             joined.grade, joined.score, group=joined.sizes[joined.sizes > 0],
