@@ -22,7 +22,10 @@ def query_codes(
     unless they are numbers or dates.
     """
     ids, categories = _checked_ids(qid, n, expected, name)
-    codes, queries, *_ = _number(ids, name)
+    heads = _heads(ids)
+    codes, queries, *_ = _number_runs(ids, heads, name)
+    if heads is not None:
+        codes = np.repeat(codes, np.diff(heads, append=len(ids)))
     return codes, _named(queries, categories)
 
 
@@ -32,17 +35,11 @@ def queries_of(
     """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
     ids, categories = _checked_ids(qid, n, expected, "qid")
     heads = _heads(ids)
-    if heads is None:
-        codes, queries, counts, in_order = _number(ids, "qid")
-        starts = np.append(0, np.cumsum(counts))
-        order = None if in_order else order_by_code(codes, starts)
-        return _named(queries, categories), order, starts
-    try:
-        codes, queries, *_ = _number(ids[heads], "qid")
-    except (ValueError, TypeError):
-        _number(ids, "qid")  # raises the same error with the row
-        raise
+    codes, queries, counts, in_order = _number_runs(ids, heads, "qid")
     queries = _named(queries, categories)
+    if heads is None:
+        starts = np.append(0, np.cumsum(counts))
+        return queries, None if in_order else order_by_code(codes, starts), starts
     if len(queries) == len(heads):
         return queries, None, np.append(heads, n)
     codes = np.repeat(codes, np.diff(heads, append=n))
@@ -124,11 +121,29 @@ def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> n
 
 def _heads(ids: Any) -> np.ndarray | None:
     """Return the first row of each block of equal ids, or None if there are many blocks."""
-    if not isinstance(ids, np.ndarray):
+    if isinstance(ids, np.ndarray):
+        if ids.dtype.kind in "biu":
+            ids = ids.astype(np.int64, copy=False)  # uint64 ids remain distinct
+        heads = heads_of_runs(ids) if ids.dtype.itemsize == 8 else None
+        if heads is not None or ids.dtype.kind != "O":
+            return heads
+    if set(map(type, ids)) != {str}:
         return None
-    if ids.dtype.kind in "biu":
-        ids = ids.astype(np.int64, copy=False)  # uint64 ids remain distinct
-    return heads_of_runs(ids) if ids.dtype.itemsize == 8 else None
+    texts = np.asarray(ids, dtype=object)  # equal texts may be distinct objects
+    heads = np.flatnonzero(np.append(True, texts[1:] != texts[:-1]))
+    return heads if 2 * len(heads) <= len(texts) else None
+
+
+def _number_runs(ids: Any, heads: np.ndarray | None, name: str) -> tuple[Any, ...]:
+    """Return the results of `_number` for the first row of each block or, without blocks, all."""
+    if heads is None:
+        return _number(ids, name)
+    values = ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
+    try:
+        return _number(values[heads], name)
+    except (ValueError, TypeError):
+        _number(ids, name)  # raises the same error with the row
+        raise
 
 
 def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -292,12 +294,6 @@ class Judged:
         self.judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
         self._queries = Positions(judgments.query_ids)
-        codes, self._documents = numbered(judgments.document)
-        self._pairs = Positions(self._pair(self._query, codes), np.intp)
-
-    def _pair(self, query, document):
-        """Return an integer that identifies each pair of a query code and a document code."""
-        return query * np.intp(len(self._documents)) + document
 
     def join(
         self, run, count_missing, refuse_unjudged, ties, unjudged_documents="irrelevant"
@@ -354,26 +350,55 @@ class Judged:
 
     def _refuse_other_type(self, run):
         """Raise an error if documents have no judgments because the document ids differ in type."""
-        advice = _type_advice(self._documents, run.document)
+        judged = self.judgments.document
+        advice = _type_advice(judged, run.document)
         if advice:
             raise ValueError(
                 f"{self.judgments.source} and {run.source} have no document in common in any "
                 f"query: for example, {self.judgments.source} contains "
-                f"{plain(self._documents[0])!r}, and {run.source} contains "
+                f"{plain(judged[0])!r}, and {run.source} contains "
                 f"{plain(run.document[0])!r}.{advice}"
             )
 
     def _find(self, query, document):
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
-        if isinstance(document, np.ndarray):
-            codes = Positions(self._documents).find(document)
-        else:
-            from skgraded.datasets.arrow_csv import positions
+        if not isinstance(document, np.ndarray):
+            return self._find_arrow(query, document)
+        order, starts = rows_by_query(query.astype(np.intp) + 1, len(self._positions))
+        documents = (document if order is None else document[order]).tolist()
+        positions = chain.from_iterable(
+            map(known.get, documents[first:last], repeat(-1))
+            for known, (first, last) in zip(self._positions, pairwise(starts.tolist()), strict=True)
+        )
+        judgment = np.empty(len(query), dtype=np.int32)
+        rows = slice(None) if order is None else order
+        judgment[rows] = np.fromiter(positions, np.int32, len(query))
+        return judgment
 
-            codes = positions(document, self._documents)
+    @cached_property
+    def _positions(self) -> list[dict[Any, int]]:
+        """Positions of the judgments by document, first for queries without any, then per query."""
+        positions: list[dict[Any, int]] = [{} for _ in range(len(self.judgments.query_ids) + 1)]
+        documents = np.asarray(self.judgments.document, dtype=object).tolist()
+        for i, (query, document) in enumerate(zip(self._query.tolist(), documents, strict=True)):
+            positions[query + 1][document] = i
+        return positions
+
+    @cached_property
+    def _arrow_index(self) -> tuple[Any, Positions]:
+        """Distinct documents, and positions of the judgments by query code and document code."""
+        codes, documents = numbered(self.judgments.document)
+        return documents, Positions(self._query * np.intp(len(documents)) + codes, np.intp)
+
+    def _find_arrow(self, query: np.ndarray, document: Any) -> np.ndarray:
+        """Return the same positions for Arrow strings, without converting them to objects."""
+        from skgraded.datasets.arrow_csv import positions
+
+        documents, pairs = self._arrow_index
+        codes = positions(document, documents)
         rows = np.flatnonzero((query >= 0) & (codes >= 0))
         judgment = np.full(len(query), -1, dtype=np.int32)
-        judgment[rows] = self._pairs.find(self._pair(query[rows], codes[rows]))
+        judgment[rows] = pairs.find(query[rows] * np.intp(len(documents)) + codes[rows])
         return judgment
 
 

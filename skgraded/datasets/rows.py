@@ -105,6 +105,10 @@ def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
     order, starts = rows_by_query(query_codes, query_codes.max() + 1)
     if order is not None:
         query_codes, document = query_codes[order], document[order]
+    if isinstance(document, np.ndarray) and document.dtype == object:  # fast path
+        ids, bounds = document.tolist(), itertools.pairwise(starts.tolist())
+        if all(len(set(ids[first:last])) == last - first for first, last in bounds):
+            return np.empty((2, 0), dtype=np.intp)
     # Pieces contain whole queries, so each piece can be searched for duplicates separately.
     pieces = np.searchsorted(starts, np.arange(0, starts[-1] + PIECE, PIECE))
     bounds = np.unique(starts[np.minimum(pieces, len(starts) - 1)]).tolist()

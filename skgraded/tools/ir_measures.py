@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
+from itertools import compress
 from typing import Any
-from weakref import ref
 
 from skgraded._input.needs import needs
+from skgraded._input.words import plain_list
 from skgraded.datasets import join
 from skgraded.datasets.data_structures import rows_of
 from skgraded.measures import MEASURES, Measure
@@ -17,6 +18,7 @@ from skgraded.reports.evaluating import evaluate
 with needs("skgraded.ir_measures", "ir_measures"):
     import ir_measures
     from ir_measures import measures as registry
+    from ir_measures import providers
 
 __all__ = ["measure", *MEASURES]
 
@@ -42,42 +44,53 @@ class IrMeasure(registry.Measure):
         return self._text
 
     def runtime_impl(self, qrels: Any, run: Any) -> Iterator[ir_measures.Metric]:
-        """Yield the value of each query that is in both frames."""
-        joined = _joined(qrels, run)
+        """Yield the value of each query; `ir_measures.runtime` calls this method."""
+        return _Evaluator([self], qrels)._iter_calc(run)
+
+
+class _Provider(providers.Provider):
+    """Computes the measures from dicts, named tuples or frames without converting them first."""
+
+    NAME = "skgraded"
+
+    def supports(self, measure: registry.Measure) -> bool:
+        return isinstance(measure, IrMeasure)
+
+    def _evaluator(self, measures: Iterable[registry.Measure], qrels: Any) -> _Evaluator:
+        return _Evaluator(measures, qrels)
+
+
+class _Evaluator(providers.Evaluator):
+    """Joins each run once for all measures."""
+
+    measures: list[IrMeasure]
+
+    def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
+        self._judged = join.Judged(rows_of(_columns(qrels, IrMeasure.QREL_INPUTS), "qrels"))
+        self._query_ids = plain_list(self._judged.judgments.query_ids)
+        super().__init__(list(measures), set(self._query_ids))
+
+    def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
+        """Yield the value of each query that is in the qrels and in the run."""
+        run = _columns(run, IrMeasure.RUN_INPUTS)
+        if not any(map(len, run.values()) if isinstance(run, Mapping) else run):
+            return  # no documents were retrieved
+        joined = self._judged.join(rows_of(run, "run"), False, False, None, "keep")
         evaluation = evaluate(
-            *joined[:2], group=joined[2], measures=self.measure,
-            unjudged_documents="irrelevant",
+            joined.grade, joined.score, group=joined.sizes[joined.sizes > 0],
+            measures=[each.measure for each in self.measures], unjudged_documents="irrelevant",
         )
-        (values,) = evaluation.per_query.values()
-        for query, value in zip(joined[3], values.tolist(), strict=True):
-            yield ir_measures.Metric(query, self, value)
+        query_ids = list(compress(self._query_ids, joined.sizes))
+        for each, values in zip(self.measures, evaluation.per_query.values(), strict=True):
+            for query_id, value in zip(query_ids, values.tolist(), strict=True):
+                yield ir_measures.Metric(query_id, each, value)
 
 
-_last: dict[str, Any] = {}  # the frames joined last; weak references
-
-
-def _joined(qrels, run):
-    """Return the grades, scores, query sizes and query ids; the most recent join is cached.
-
-    All measures of a call receive the same frames.
-    """
-    if _is_last("qrels", qrels) and _is_last("run", run):
-        return _last["joined"]
-    if not _is_last("qrels", qrels):
-        _last["judged"] = join.Judged(rows_of(qrels[IrMeasure.QREL_INPUTS], "qrels"))
-    judged = _last["judged"]
-    joined = judged.join(rows_of(run[IrMeasure.RUN_INPUTS], "run"), False, False, None, "keep")
-    known = joined.sizes > 0
-    _last.update(
-        qrels=ref(qrels), run=ref(run), joined=(
-            joined.grade, joined.score, joined.sizes[known], judged.judgments.query_ids[known]
-        ),
-    )
-    return _last["joined"]
-
-
-def _is_last(name, frame):
-    return name in _last and _last[name]() is frame
+def _columns(source: Any, names: list[str]) -> Any:
+    """Return the named columns of a frame, a mapping, or the list of named tuples."""
+    if hasattr(source, "columns"):
+        return {name: source[name] for name in names}
+    return source if isinstance(source, Mapping) else list(source)
 
 
 def measure(text: str | Measure) -> IrMeasure:
@@ -120,3 +133,5 @@ globals().update({name: cls() for name, cls in _CLASSES.items()})
 # ir_measures.parse_measure can then parse the new names. Existing names are not replaced.
 for _name, _class in _CLASSES.items():
     registry.registry.setdefault(_name, _class)
+# Providers of ir_measures select measures by name, so this provider must be the first.
+ir_measures.DefaultPipeline.providers.insert(0, providers.register(_Provider()))

@@ -81,6 +81,35 @@ def test_all_forms_of_qrels_and_runs(kind):
     assert found[tool.MuAP] == pytest.approx(sum(expected("mu_ap").values()) / 3)
 
 
+@pytest.mark.parametrize("run", [
+    {}, {"q1": {}}, [], pd.DataFrame({"query_id": [], "doc_id": [], "score": []}),
+], ids=["dict", "dict of empty dicts", "list", "frame"])
+def test_all_queries_of_an_empty_run_have_the_value_0(run):
+    metrics = list(ir_measures.iter_calc([tool.MuAP], QRELS, run))
+    assert sorted(metric.query_id for metric in metrics) == ["q1", "q2", "q3"]
+    assert {metric.value for metric in metrics} == {0.0}
+
+
+def test_the_runtime_provider_of_ir_measures_gives_the_same_values():
+    measures = [tool.MuAP, tool.NDCNG @ 10]
+    assert ir_measures.runtime.calc_aggregate(measures, QRELS, RUN) == pytest.approx(
+        ir_measures.calc_aggregate(measures, QRELS, RUN)
+    )
+
+
+@pytest.mark.parametrize("rows, message", [
+    ([("q1", "a", 1.0), ("q1", "a", 0.5)], "already contains document 'a'"),
+    ([("q1", "a", 1.0), ("q1", "b", np.nan)], "NaN"),
+    ([("q1", "a", 1.0), (None, "b", 0.5)], "missing in row 1"),
+    ([(1, "a", 1.0)], "no query in common"),
+])
+def test_invalid_runs_are_refused(rows, message):
+    run = [ir_measures.ScoredDoc(*row) for row in rows]
+    for form in (run, pd.DataFrame(run)):
+        with pytest.raises(ValueError, match=message):
+            ir_measures.calc_aggregate([tool.MuAP], QRELS, form)
+
+
 def test_without_ties_ndcg_equals_that_of_ir_measures():
     rng = np.random.default_rng(0)
     qrels = {f"q{i}": {f"d{j}": int(rng.integers(4)) for j in range(30)} for i in range(20)}
@@ -115,14 +144,15 @@ def test_ir_measures_parses_new_names_and_keeps_its_own():
         assert type(ir_measures.parse_measure(name)).__module__.startswith("ir_measures.")
 
 
-def test_an_experiment_of_pyterrier():
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_an_experiment_of_pyterrier(batch_size):
     pt = pytest.importorskip("pyterrier", reason='pip install "skgraded[peers]"')
     names = {"query_id": "qid", "doc_id": "docno"}
     qrels, run = (frame.rename(columns=names) for frame in frames())
     table = pt.Experiment(
-        [pt.Transformer.from_df(run)], pd.DataFrame({"qid": ["q1", "q2", "q3"], "query": "x"}),
+        [pt.Transformer.from_df(run)], pd.DataFrame({"qid": ["q1", "q2"], "query": "x"}),
         qrels.rename(columns={"relevance": "label"}), [tool.MuAP, tool.NDCNG @ 10, "map"],
-        names=["system"],
+        names=["system"], batch_size=batch_size, filter_by_topics=False,
     )
     for measure in (tool.MuAP, tool.NDCNG @ 10):
         assert table[repr(measure)].item() == pytest.approx(
