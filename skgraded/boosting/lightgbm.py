@@ -20,6 +20,7 @@ from skgraded.boosting.docs import COMMON, ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, refuse_part, truth_of
 from skgraded.boosting.objective import Objective
+from skgraded.boosting.rows import Rows
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
@@ -120,15 +121,25 @@ class _Library(BoosterAdapter):
     def with_memory(self, fit_params, memory):
         """Return the fit arguments with a callback that caches the binned data."""
         # Training from an initial model requires the raw data, which the cache does not contain.
-        has_init_model = fit_params.get(self.init_model_argument) is not None
-        if has_init_model or "callbacks" not in self.fit_parameters:
+        if fit_params.get(self.init_model_argument) is not None:
             return fit_params
 
         def callback(env):
             """Do nothing after a round."""
 
         callback.before_iteration = _BinCache(memory)  # type: ignore[attr-defined]
+        return self._with_callback(fit_params, callback)
+
+    def _with_callback(self, fit_params: dict[str, Any], callback: Callable) -> dict[str, Any]:
+        if "callbacks" not in self.fit_parameters:
+            return fit_params
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
+
+    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        report = self.report
+        if report is not None:
+            fit_params = self._with_callback(fit_params, lambda env: report())
+        return super().train(model, labels, rows, fit_params)
 
     def fit_stopped(self, training, validation, progress, fit_params):
         """Fit a copy of the estimator, with LightGBM's early stopping on the first measure."""

@@ -16,6 +16,7 @@ class _Library(BoosterAdapter):
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
     library = "scikit-learn"
+    round_parameters = frozenset({"max_iter"})
     conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
     def fit_rounds(self, rows, n_rounds, fit_params):
