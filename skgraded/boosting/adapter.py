@@ -3,7 +3,7 @@
 import inspect
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any
@@ -55,6 +55,8 @@ class Adapter:
     # Both tuples cover all libraries, because the estimator's library may be unknown.
     first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
     by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
+    max_rounds: int | None = 0  # only boosters have rounds
+    report: Callable[[], object] | None = None  # called after each round
 
     def __init__(self, estimator: Any, grades_are_gains: bool):
         self.estimator = estimator
@@ -153,9 +155,17 @@ class Adapter:
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""
         return self.copy(), grades
 
+    def report_to(self, report: Callable[[], object]) -> None:
+        """Set the function that is called after each round."""
+        self.report = report
+
     def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator on all rows."""
         model, labels = self.labelled(rows.grades)
+        return self.train(model, labels, rows, fit_params)
+
+    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        """Fit and return `model`; libraries with callbacks report each round."""
         return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
@@ -196,7 +206,14 @@ class BoosterAdapter(Adapter):
         model, labels = self.labelled(rows.grades)
         names = self.round_parameters & model.get_params().keys()
         model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
-        return model.fit(rows.X, labels, **fit_params | self.fit_arguments(rows))
+        return self.train(model, labels, rows, fit_params)
+
+    @property
+    def max_rounds(self) -> int | None:  # type: ignore[override]
+        """The maximum number of rounds, or None if the parameters do not set it."""
+        parameters = self.estimator.get_params()
+        numbers = (parameters.get(name) for name in self.round_parameters)
+        return max((number for number in numbers if number is not None), default=None)
 
     @property
     def version(self) -> tuple[int, ...]:

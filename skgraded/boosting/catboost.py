@@ -7,7 +7,7 @@ query weight per row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +35,6 @@ STOPPING = {
     "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
     "use_best_model", "best_model_min_trees", "metric_period",
 }
-ROUND_PARAMETERS = {"iterations", "n_estimators", "num_boost_round", "num_trees"}
 
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
@@ -49,6 +48,7 @@ class _Library(BoosterAdapter):
     polars_since = (1, 2, 10)
     first_scores = ("baseline",)
     by_position = ("pairs", "graph", "subgroup_id")
+    round_parameters = frozenset({"iterations", "n_estimators", "num_boost_round", "num_trees"})
     conflicting = frozenset({
         "eval_set", "early_stopping_rounds", "use_best_model", "metric_period",
     })
@@ -108,8 +108,14 @@ class _Library(BoosterAdapter):
         return model
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        model = self.copy(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
-        return model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
+        model = self.copy(STOPPING | self.round_parameters, iterations=n_rounds)
+        return self.train(model, rows.grades, rows, fit_params)
+
+    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        if self.report is not None:
+            callbacks = [*(fit_params.get("callbacks") or ()), _RoundReporter(self.report)]
+            fit_params = fit_params | {"callbacks": callbacks}
+        return super().train(model, labels, rows, fit_params)
 
     def _validation_pool(self, validation: Rows, mark: float, of_fit: dict[str, Any]) -> Any:
         """Return the validation set as a Pool in which every row has the weight `mark`."""
@@ -124,6 +130,16 @@ class _Library(BoosterAdapter):
             validation.X, validation.grades, baseline=validation.by_row.get("baseline"),
             **{name: parameters.get(name) for name in typed}, **weights,
         )
+
+
+class _RoundReporter:
+    def __init__(self, report: Callable[[], object]) -> None:
+        self._report = report
+
+    def after_iteration(self, info: Any) -> bool:
+        """Report the round, and let the training continue."""
+        self._report()
+        return True
 
 
 class _Metric:

@@ -121,15 +121,25 @@ class _Library(BoosterAdapter):
     def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
         """Return the fit arguments with a callback that caches the binned data."""
         # Training from an initial model requires the raw data, which the cache does not contain.
-        has_init_model = fit_params.get(self.init_model_argument) is not None
-        if has_init_model or "callbacks" not in self.fit_parameters:
+        if fit_params.get(self.init_model_argument) is not None:
             return fit_params
 
         def callback(env: Any) -> None:
             """Do nothing after a round."""
 
         callback.before_iteration = _BinCache(memory)  # type: ignore[attr-defined]
+        return self._with_callback(fit_params, callback)
+
+    def _with_callback(self, fit_params: dict[str, Any], callback: Callable) -> dict[str, Any]:
+        if "callbacks" not in self.fit_parameters:
+            return fit_params
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
+
+    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        report = self.report
+        if report is not None:
+            fit_params = self._with_callback(fit_params, lambda env: report())
+        return super().train(model, labels, rows, fit_params)
 
     def fit_stopped(
         self, training: Rows, validation: Rows, progress: Any, fit_params: dict[str, Any]

@@ -18,6 +18,7 @@ class _Library(BoosterAdapter):
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
     library = "scikit-learn"
+    round_parameters = frozenset({"max_iter"})
     conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:

@@ -99,7 +99,7 @@ class _Library(BoosterAdapter):
         settings = {name: getattr(model, name) for name in ("callbacks", "early_stopping_rounds")}
         callbacks = [_Stop(progress, data), *(model.callbacks or ())]
         model.set_params(callbacks=callbacks, early_stopping_rounds=None)
-        model.fit(training.X, labels, **fit_params | self.fit_arguments(training))
+        super().train(model, labels, training, fit_params)  # `progress` reports the rounds
         vars(model).update(settings)  # set_params would also change the trained booster
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
@@ -110,6 +110,24 @@ class _Library(BoosterAdapter):
             best_iteration=str(progress.best_round - 1), best_score=str(progress.best_score)
         )
         return model
+
+    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        callbacks = model.callbacks
+        if self.report is not None:
+            model.set_params(callbacks=[*(callbacks or ()), _RoundReporter(self.report)])
+        super().train(model, labels, rows, fit_params)
+        model.callbacks = callbacks
+        return model
+
+
+class _RoundReporter(xgb.callback.TrainingCallback):
+    def __init__(self, report: Callable[[], object]) -> None:
+        self._report = report
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Report the round, and let the training continue."""
+        self._report()
+        return False
 
 
 class _Stop(xgb.callback.TrainingCallback):

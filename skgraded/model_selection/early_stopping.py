@@ -17,7 +17,7 @@ class StoppingState:
     Training stops after `patience` rounds without a new best value of the first measure.
     """
 
-    def __init__(self, measures, judgments, patience):
+    def __init__(self, measures, judgments, patience, report=None):
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
         self.n_rounds = 0
         self.last = np.nan  # last value of the first measure
@@ -26,6 +26,7 @@ class StoppingState:
         self._measures = measures
         self._judgments = judgments
         self._patience = patience
+        self._report = report  # called after each round
 
     def see(self, scores):
         """Evaluate the validation scores of a new round and update the best round."""
@@ -36,6 +37,8 @@ class StoppingState:
         self.last = means[0]
         if self.last > self.best_score:
             self.best_score, self.best_round = self.last, self.n_rounds
+        if self._report is not None:
+            self._report()
 
     @property
     def over_at(self):

@@ -22,6 +22,11 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
+from skgraded.model_selection.callbacks import (
+    CallbackSupportMixin,
+    fit_reported,
+    with_callbacks,
+)
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
@@ -35,7 +40,7 @@ _check_grades = choice_validator("grades", ("level", "gain"))
 STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
 
-class QueryRanker(MetaEstimatorMixin, BaseEstimator):
+class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """Meta-estimator that fits a ranker or regressor to rows with query ids, in any row order.
 
     Unlike LightGBM's group sizes, `qid` can be split with the rows in cross-validation. With
@@ -192,6 +197,7 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
         self.grades = grades
         self.memory = memory
 
+    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -274,13 +280,14 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
         training, stopped_on = self._part(adapter, table, rows, queries, validation, fit_params)
-        self._fit_parted(adapter, training, stopped_on, measures, fit_params)
-        if self.early_stopping and self.refit:
-            everything = _in_order(adapter, rows, queries)
-            everything.X = adapter.readable(everything.X)
-            if validation is not None:
-                everything = everything.joined(validation)
-            self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
+        with fit_reported(self, adapter, X, y, qid):
+            self._fit_parted(adapter, training, stopped_on, measures, fit_params)
+            if self.early_stopping and self.refit:
+                everything = _in_order(adapter, rows, queries)
+                everything.X = adapter.readable(everything.X)
+                if validation is not None:
+                    everything = everything.joined(validation)
+                self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -374,7 +381,9 @@ class QueryRanker(MetaEstimatorMixin, BaseEstimator):
             return
         validation.X = adapter.readable(validation.X)
         judgments = early_stopping.check_parts(training, validation, measures)
-        state = early_stopping.StoppingState(measures, judgments, self.n_iter_no_change)
+        state = early_stopping.StoppingState(
+            measures, judgments, self.n_iter_no_change, adapter.report
+        )
         self.estimator_ = adapter.fit_stopped(training, validation, state, fit_params)
         self.n_iter_ = state.n_rounds
         self.best_iteration_ = state.best_round

@@ -1,0 +1,42 @@
+"""Boosting rounds as tasks of scikit-learn's callbacks, which scikit-learn 1.9 introduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Base class without `set_callbacks`, for scikit-learn 1.8 and earlier."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return the method unchanged."""
+        return method
+
+
+@contextmanager
+def fit_reported(ranker: Any, adapter: Any, X: Any, y: Any, qid: Any) -> Iterator[None]:
+    """Report a fit and its boosting rounds to the callbacks of the ranker, if it has any."""
+    if not getattr(ranker, "_skl_callbacks", None):
+        yield
+        return
+    n_rounds = adapter.max_rounds
+    if n_rounds and ranker.early_stopping and ranker.refit:
+        n_rounds *= 2
+    data = {"X": X, "y": y, "metadata": {} if qid is None else {"qid": qid}}
+    whole = ranker._init_callback_context(max_subtasks=n_rounds)
+    whole.call_on_fit_task_begin(estimator=ranker, **data)
+
+    def report_round() -> None:
+        task = whole.subcontext(task_name="round")
+        task.call_on_fit_task_begin(estimator=ranker)
+        task.call_on_fit_task_end(estimator=ranker)
+
+    adapter.report_to(report_round)
+    yield
+    # The attributes of a fitted ranker are complete, so callbacks receive a copy of the ranker.
+    whole.call_on_fit_task_end(estimator=ranker, reconstruction_attributes={}, **data)

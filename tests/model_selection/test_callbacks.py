@@ -1,0 +1,180 @@
+"""Callbacks of scikit-learn, such as progress bars, receive the boosting rounds of QueryRanker."""
+
+import re
+
+import numpy as np
+import pytest
+import sklearn
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.exceptions import FitFailedWarning
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRanker
+
+import skgraded as sg
+from skgraded.model_selection import QueryKFold
+
+sklearn_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn ≥ 1.9")
+
+ROUNDS = 7
+LIGHTGBM = LGBMRanker(n_estimators=ROUNDS, verbose=-1, n_jobs=1)
+BOOSTERS = {
+    "LightGBM": LIGHTGBM,
+    "XGBoost": XGBRanker(n_estimators=ROUNDS, n_jobs=1),
+    "CatBoost": CatBoostRanker(iterations=ROUNDS, verbose=False, allow_writing_files=False),
+    "pipeline": make_pipeline(StandardScaler(), LIGHTGBM),
+}
+STOPPING = {"early_stopping": True, "n_iter_no_change": 3, "random_state": 0}
+GRID = {"estimator__num_leaves": [3, 31]}
+every_booster = pytest.mark.parametrize("booster", BOOSTERS.values(), ids=BOOSTERS)
+
+
+class Recorder:
+    """A callback that counts the ended tasks by name; searches pass it on to their estimators."""
+
+    max_propagation_depth = None
+
+    def __init__(self):
+        self.ended, self.limits = [], []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        self.limits.append(context.max_subtasks)
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended.append(f"{context.estimator_name} {context.task_name}")
+
+
+def data():
+    X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
+    return np.column_stack([X, qid]), y, qid
+
+
+def fitted_with(recorder, booster, **settings):
+    X, y, _ = data()
+    return sg.QueryRanker(booster, qid=-1, **settings).set_callbacks(recorder).fit(X, y)
+
+
+@every_booster
+def test_each_round_is_a_task_of_fit(booster):
+    recorder = Recorder()
+    fitted_with(recorder, booster)
+    assert recorder.ended == ["QueryRanker round"] * ROUNDS + ["QueryRanker fit"]
+    assert recorder.limits == [ROUNDS] + [0] * ROUNDS
+
+
+@every_booster
+def test_callbacks_do_not_change_the_model(booster):
+    X, y, _ = data()
+    without = sg.QueryRanker(booster, qid=-1).fit(X, y)
+    ranker = fitted_with(Recorder(), booster)
+    np.testing.assert_array_equal(ranker.predict(X), without.predict(X))
+    parameters = ranker.estimator_.get_params()
+    assert parameters.get("callbacks") == without.estimator_.get_params().get("callbacks")
+
+
+@every_booster
+@pytest.mark.parametrize("refit", [False, True])
+def test_early_stopping_reports_the_rounds_that_ran(booster, refit):
+    recorder = Recorder()
+    ranker = fitted_with(recorder, booster, refit=refit, **STOPPING)
+    n_refitted = ranker.best_iteration_ if refit else 0
+    assert recorder.ended.count("QueryRanker round") == ranker.n_iter_ + n_refitted
+    assert recorder.limits[0] == (2 * ROUNDS if refit else ROUNDS)
+
+
+def test_gradient_boosting_of_scikit_learn_reports_rounds_only_with_early_stopping():
+    booster = HistGradientBoostingRegressor(max_iter=ROUNDS)
+    for settings in ({}, STOPPING):
+        recorder = Recorder()
+        ranker = fitted_with(recorder, booster, **settings)
+        n_rounds = recorder.ended.count("QueryRanker round")
+        assert n_rounds == (ranker.n_iter_ if settings else 0)
+
+
+def test_a_fit_without_rounds_is_a_single_task():
+    recorder = Recorder()
+    fitted_with(recorder, Ridge())
+    assert recorder.ended == ["QueryRanker fit"]
+    assert recorder.limits == [0]
+
+
+def test_the_callbacks_of_a_search_receive_the_rounds_of_each_fit():
+    X, y, _ = data()
+    recorder = Recorder()
+    search = GridSearchCV(
+        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1),
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+    )
+    search.set_callbacks(recorder).fit(X, y)
+    n_fits = 2 * 3 + 1
+    assert recorder.ended.count("QueryRanker fit") == n_fits
+    assert recorder.ended.count("QueryRanker round") == n_fits * ROUNDS
+
+
+def test_a_failing_fit_does_not_stop_a_search_with_callbacks():
+    X, y, _ = data()
+    y = y + np.where(np.arange(len(y)) == 0, 0.5, 0)  # LightGBM rejects fractional grades
+    recorder = Recorder()
+    search = GridSearchCV(
+        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1), refit=False,
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+    )
+    with (
+        pytest.warns(FitFailedWarning, match="must be integers"),
+        pytest.warns(UserWarning, match="non-finite"),
+    ):
+        search.set_callbacks(recorder).fit(X, y)
+    assert recorder.ended.count("QueryRanker fit") == 2 * 1
+    assert "GridSearchCV fit" in recorder.ended
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_progress_bar_shows_a_line_per_fit(n_jobs, capsys):
+    pytest.importorskip("rich", reason='needs rich: pip install "skgraded[test]"')
+    X, y, _ = data()
+    search = GridSearchCV(
+        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1), n_jobs=n_jobs,
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+    )
+    search.set_callbacks(sklearn_callback.ProgressBar()).fit(X, y)
+    shown = capsys.readouterr().out
+    assert set(re.findall(r"QueryRanker - fit #(\d)", shown)) == set("012345")
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_scoring_monitor_logs_the_training_score_of_each_fit(routing):
+    X, y, qid = data()
+    scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"])
+    monitor = sklearn_callback.ScoringMonitor(scoring=scorer)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        ranker = sg.QueryRanker(LIGHTGBM, qid=None if routing else -1).set_callbacks(monitor)
+        search = GridSearchCV(
+            ranker, GRID, return_train_score=True, scoring=scorer, refit="MuAP",
+            cv=GroupKFold(3).set_split_request(groups="qid") if routing else QueryKFold(3, qid=-1),
+        )
+        search.fit(X, y, **({"qid": qid} if routing else {}))
+    log = [row for row in monitor.get_logs().data if len(row["task_id_path"]) == 3]
+    for name in scorer.names:
+        expected = np.ravel([search.cv_results_[f"split{i}_train_{name}"] for i in range(3)], "F")
+        assert [row[name] for row in log] == pytest.approx(expected.tolist(), abs=0)
+
+
+def test_clones_keep_callbacks_and_fits_leave_no_state():
+    X, y, _ = data()
+    recorder = Recorder()
+    ranker = clone(sg.QueryRanker(LIGHTGBM, qid=-1).set_callbacks(recorder))
+    before = set(vars(ranker))
+    ranker.fit(X, y)
+    assert len(recorder.ended) == ROUNDS + 1
+    assert {name for name in set(vars(ranker)) - before if name.startswith("_")} == set()
