@@ -1,6 +1,7 @@
 """What a release says of itself in several files is the same in all of them."""
 
 import re
+import tomllib
 from configparser import ConfigParser
 from pathlib import Path
 
@@ -46,3 +47,12 @@ def test_actions_are_pinned_by_commit():
     assert used
     for line in used:
         assert re.search(r"uses: \S+@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", line), line
+
+
+def test_each_version_of_the_classifiers_has_wheels():
+    settings = ConfigParser()
+    settings.read_string(text_of("setup.cfg"))
+    versions = re.findall(r":: 3\.(\d+)$", settings["metadata"]["classifiers"], re.MULTILINE)
+    builds = tomllib.loads(text_of("pyproject.toml"))["tool"]["cibuildwheel"]["build"]
+    assert [f"cp3{version}-*" for version in versions] == [b for b in builds if "t-" not in b]
+    assert {b for b in builds if "t-" in b} == {"cp314t-*", "cp315t-*"}

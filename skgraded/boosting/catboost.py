@@ -45,7 +45,7 @@ class _Library(BoosterAdapter):
     package = "catboost"
     model = "CatBoost"
     library = "CatBoost"
-    polars_since = (1, 2, 10)
+    polars_since = (1, 2, 9)
     first_scores = ("baseline",)
     by_position = ("pairs", "graph", "subgroup_id")
     round_parameters = frozenset({"iterations", "n_estimators", "num_boost_round", "num_trees"})

@@ -109,7 +109,10 @@ def test_threads_that_make_each_other_forget_get_the_same_values():
     not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python always has a GIL"
 )
 def test_a_free_threaded_python_stays_so():
-    code = "import sys, skgraded; print(sys._is_gil_enabled())"
+    code = (
+        "import sys, skgraded as sg; from skgraded.boosting.objective import Objective; "
+        "sg.measure('ndcng')([1, 0], [2, 1]); print(sys._is_gil_enabled())"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

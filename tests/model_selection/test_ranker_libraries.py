@@ -11,6 +11,7 @@ import sklearn
 import xgboost
 from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
+from packaging.version import Version
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -178,10 +179,15 @@ def categories(seed=0):
     return frame, y, rng.integers(20, size=300)
 
 
-def test_catboost_gets_its_categories_through_fit():
+@pytest.mark.parametrize("kind", FRAMES)
+def test_catboost_gets_its_categories_through_fit(kind):
     frame, y, qid = categories()
+    if kind == "polars":
+        if Version(catboost.__version__) < Version("1.2.9"):
+            pytest.skip("CatBoost reads polars frames since version 1.2.9")
+        frame = pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
     ranker = sg.QueryRanker(ONE_EACH["CatBoost"])
-    with pytest.raises(catboost.CatBoostError, match="Cannot convert"):
+    with pytest.raises(catboost.CatBoostError, match="Cannot convert|processing column"):
         ranker.fit(frame, y, qid=qid)
     ranker.fit(frame, y, qid=qid, cat_features=["kind"])
     assert ranker.estimator_.get_cat_feature_indices() == [0]
