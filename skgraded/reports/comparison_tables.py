@@ -243,7 +243,10 @@ def row_sentences(comparison: Any) -> list[tuple[Any, str]]:
     said = sentences.corrected(comparison.correction, int((~np.isnan(p_values)).sum()))
     sizes: dict[Any, int] = {None: comparison.n_queries}
     for segment in comparison.segments or []:
-        sizes[segment] = len(comparison.query_values.queries_of(segment))
+        if comparison.query_values is not None:
+            sizes[segment] = len(comparison.query_values.queries_of(segment))
+        else:  # for Summaries, only the number of queries with values is known
+            sizes[segment] = max(r.n_queries for r in comparison.rows if r.segment == segment)
     headings = list(comparison.headings().values())
     places = {pair_key(row): i for i, row in enumerate(comparison.rows)}
     rows = winner_first(comparison.shown_rows(), comparison.leaderboard().systems, None)
