@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from skgraded import datasets, reports
+from skgraded import datasets, large, reports
 from skgraded._input.versions import show_versions
 from skgraded.judgments import Judgments
-from skgraded.large import Summaries, evaluate_batches
+from skgraded.large import *
 from skgraded.measures import MEASURES, edrc_per_query, edrc_score, measure, rbo
 
 # Star imports let type checkers find the classes that `registered` registers.
@@ -34,16 +34,17 @@ LATER = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",
         "IntervalDisplay", "JudgeConfusionDisplay", "JudgeMeansDisplay", "PValueDisplay",
-        "QueryDifferenceDisplay", "ThresholdCurveDisplay",
+        "QueryDifferenceDisplay", "ThresholdCurveDisplay", "TrendDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }
 
 __all__ = sorted([
-    "Judgments", "Summaries", "datasets", "edrc_per_query", "edrc_score", "evaluate_batches",
-    "measure", "rbo", "required_queries", "sample_queries", "show_versions",
+    "Judgments", "datasets", "edrc_per_query", "edrc_score", "measure", "rbo",
+    "required_queries", "sample_queries", "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),
+    *large.__all__,
     *reports.__all__,
 ])
 

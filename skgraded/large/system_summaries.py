@@ -95,12 +95,6 @@ class Differences:
             differences=moments,
         )
 
-    def group(self) -> GroupMean:
-        """Return the mean difference, for comparisons between segments."""
-        n, moments = self.moments.n, self.moments
-        square = 0.0 if n < 2 or self._are_constant() else moments.standard_error**2
-        return GroupMean(n, moments.mean, square if n else math.nan)
-
     def p_value(self) -> float:
         """Return the two-sided p-value of the paired t-test, as computed by `p_values`."""
         n = self.moments.n
@@ -346,7 +340,7 @@ class SumSamples:
 
     def groups(self) -> list[GroupMean]:
         """Return the mean difference in each case, for comparisons between segments."""
-        return [differences.group() for differences in self._differences]
+        return [GroupMean.of_moments(differences.moments) for differences in self._differences]
 
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
         """Return p-values of the paired t-test, the only test that can be computed from sums."""

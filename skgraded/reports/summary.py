@@ -322,7 +322,7 @@ class Mergeable(Report):
         return {"by": self.by, "segments": segments, "labels": self.labels + other.labels}
 
     def _to_json(self) -> dict[str, Any]:
-        segments: Any = self.segments and {
+        segments: dict[str, Any] | None = None if self.segments is None else {
             "names": SEGMENT_NAMES.write(list(self.segments)),
             "reports": [part._to_json() for part in self.segments.values()],
         }
