@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
-from skgraded import datasets as datasets, reports as reports
+from skgraded import datasets as datasets, large, reports as reports
 from skgraded._input.versions import show_versions as show_versions
 from skgraded.judgments import Judgments as Judgments
-from skgraded.large import Summaries as Summaries, evaluate_batches as evaluate_batches
+from skgraded.large import *
 from skgraded.measures import (
     MEASURES, edrc_per_query as edrc_per_query, edrc_score as edrc_score, measure as measure,
     rbo as rbo,
@@ -37,16 +37,17 @@ LATER = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",
         "IntervalDisplay", "JudgeConfusionDisplay", "JudgeMeansDisplay", "PValueDisplay",
-        "QueryDifferenceDisplay", "ThresholdCurveDisplay",
+        "QueryDifferenceDisplay", "ThresholdCurveDisplay", "TrendDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }
 
 __all__ = sorted([
-    "Judgments", "Summaries", "datasets", "edrc_per_query", "edrc_score", "evaluate_batches",
-    "measure", "rbo", "required_queries", "sample_queries", "show_versions",
+    "Judgments", "datasets", "edrc_per_query", "edrc_score", "measure", "rbo",
+    "required_queries", "sample_queries", "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),
+    *large.__all__,
     *reports.__all__,
 ])
 

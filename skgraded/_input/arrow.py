@@ -138,6 +138,14 @@ def as_given(column: pa.ChunkedArray) -> Any:
     return column.to_pylist()
 
 
+def as_objects(column: Any) -> np.ndarray:
+    """Convert the ids returned by `ids` to an array; text becomes an array of Python objects."""
+    values = as_given(column)
+    if isinstance(values, np.ndarray):
+        return values
+    return object_array(values if isinstance(values, list) else values.to_pylist())
+
+
 def _without_zeros(decimal: Decimal) -> Decimal:
     """Convert a decimal id to the shortest equal Decimal, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
@@ -182,13 +190,10 @@ def marks(ids: np.ndarray) -> np.ndarray:
 
 def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return the 64-bit key of each row of a column that was converted with `ids`."""
-    values = as_given(column)
-    if isinstance(values, np.ndarray):
-        return marks(values)
-    if isinstance(values, list):
-        return marks(object_array(values))
+    if not pa.types.is_large_string(column.type):
+        return marks(as_objects(column))
     encoded = column.combine_chunks().dictionary_encode()
-    return marks(object_array(encoded.dictionary.to_pylist()))[encoded.indices.to_numpy()]
+    return marks(as_objects(encoded.dictionary))[encoded.indices.to_numpy()]
 
 
 def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:

@@ -27,16 +27,20 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
 def few_segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, Any]]:
     """Return the segment of each query; raise a ValueError for no segments or too many."""
     segments = segments_of(query_ids, by)
+    refuse_too_many([segment for segment, _ in segments])
+    return segments
+
+
+def refuse_too_many(segments: list[Any]) -> None:
+    """Raise a ValueError for no segments, or for more segments than can be compared."""
     if not segments:
         raise ValueError("Argument 'by' defines no segments, because there are no queries.")
     if len(segments) > MOST:
-        (first, _), (second, _), *_ = segments
         raise ValueError(
-            f"Argument 'by' contains {len(segments):,} segments, such as {first!r} and {second!r}, "
-            f"but at most {MOST} segments can be compared. Form fewer segments, for example with "
-            "pandas.cut."
+            f"Argument 'by' contains {len(segments):,} segments, such as {segments[0]!r} and "
+            f"{segments[1]!r}, but at most {MOST} segments can be compared. Form fewer segments, "
+            "for example with pandas.cut."
         )
-    return segments
 
 
 def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:

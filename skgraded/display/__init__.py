@@ -8,6 +8,7 @@ from skgraded.display._importances import FeatureImportanceDisplay
 from skgraded.display._intervals import IntervalDisplay
 from skgraded.display._judges import JudgeConfusionDisplay, JudgeMeansDisplay
 from skgraded.display._p_values import PValueDisplay
+from skgraded.display._trends import TrendDisplay
 
 __all__ = [
     "CutoffCurveDisplay",
@@ -20,4 +21,5 @@ __all__ = [
     "PValueDisplay",
     "QueryDifferenceDisplay",
     "ThresholdCurveDisplay",
+    "TrendDisplay",
 ]

@@ -1,6 +1,9 @@
 """Evaluation of large tables, with one module per engine."""
 
 from skgraded.large.batches import evaluate_batches
+from skgraded.large.periods import PeriodComparison, Trend, compare_periods, trend
 from skgraded.large.system_summaries import Summaries
 
-__all__ = ["Summaries", "evaluate_batches"]
+__all__ = [
+    "PeriodComparison", "Summaries", "Trend", "compare_periods", "evaluate_batches", "trend",
+]

@@ -40,6 +40,8 @@ def evaluate_batches(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
+    by: str | None = None,
+    label: str | None = None,
     *,
     progress: bool = False,
 ) -> Summary | Summaries:
@@ -81,12 +83,12 @@ def evaluate_batches(
         import pyarrow  # noqa: F401
     job = parts.check_job(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
-        shipped=False,
+        by, label, shipped=False,
     )
     batches_by_place, n_rows = _source(batches, job)
     with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
         if partitioning == "shuffle":
-            return parts.refuse_empty(_shuffled(batches_by_place, n_rows, job, show), job)
+            return parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
         return _in_order(batches_by_place, job, show)
 
 
@@ -182,13 +184,14 @@ def _cleaned(batches, job, show):
         table = parts.clean(batch, job, place)
         if table is None:
             continue
-        id_type = parts.id_type_of(table)
-        first = first or id_type
-        if id_type != first:
-            raise TypeError(
-                f"qid must have the same type in all batches; got {id_type} in {place}, but "
-                f"{first} in earlier batches."
-            )
+        types = dict(parts.types_of(table))
+        first = first or types
+        for argument in first:
+            if types[argument] != first[argument]:
+                raise TypeError(
+                    f"{argument} must have the same type in all batches; got {types[argument]} in "
+                    f"{place}, but {first[argument]} in earlier batches."
+                )
         show(table.num_rows)
         yield place, table
 
@@ -199,19 +202,24 @@ def _in_order(batches, job, show):
     """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
     is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
-    total = Result.of(parts.measure_together(None, job), job)
+    total = Result(None, [], [], frozenset())
     starts: list[int] = []  # position of each table's query ids in the file
     with tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS) as file:
         def ids_of(i):
             file.seek(starts[i])
             return pickle.load(file)
 
-        for place, table in tables:
-            measured = parts.measure_together(table, job, place, is_clustered)
-            total.add(Result.of(measured, job), job)
-            starts.append(file.tell())
-            with _disk_errors("writing query ids"):
-                pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
+        def results():
+            yield parts.measure_together(None, job)
+            for place, table in tables:
+                measured = parts.measure_together(table, job, place, is_clustered)
+                total.add(Result.of(measured, job, with_sums=False), job)
+                starts.append(file.tell())
+                with _disk_errors("writing query ids"):
+                    pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
+                yield measured
+
+        total.sums = job.summed(results())
         return total.finished(job, ids_of)
 
 
@@ -238,12 +246,10 @@ def _shuffled(batches, n_rows, job, show):
         for _, tables in parts.gathered(_cleaned(batches, job, show), MAX_ROWS_IN_MEMORY):
             table = parts.joined(tables)
             if pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:  # the whole table
-                return job.summed(parts.measure_together(table, job).evaluations)
+                return job.summed([parts.measure_together(table, job)])
             pieces.write(table)
             del tables, table  # free memory before the next rows are read
-        return job.merged(
-            job.summed(parts.measure_together(table, job).evaluations) for table in pieces.read()
-        )
+        return job.summed(parts.measure_together(table, job) for table in pieces.read())
 
 
 class _Pieces:

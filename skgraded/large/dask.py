@@ -40,6 +40,8 @@ def evaluate(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
+    by: str | None = None,
+    label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
 
@@ -58,7 +60,8 @@ def evaluate(
     Summary(2 queries: RR=0.7500)
     """
     job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
+        by, label,
     )
     with _name_unreadable_files(ddf, job):
         measured = _measured(ddf, job)

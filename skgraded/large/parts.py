@@ -4,9 +4,12 @@ All engines share this code. A chunk is a batch, a file, or a partition of a fra
 state the chunk and the row within the chunk.
 """
 
+from __future__ import annotations
+
 import pickle
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +21,7 @@ from skgraded._input.columns import (
     grade_column,
     grades_as_given,
 )
-from skgraded._input.words import plain_list
+from skgraded._input.words import plain, plain_list
 from skgraded.judgments import Judgments
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure, as_measures
@@ -31,13 +34,20 @@ _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
 SPLIT = " are not contiguous in "  # appears in every message of `split_error`
-GRADE, QUERY, WEIGHT, SCORE = "grade", "query", "weight", "score"  # validated columns
+# Columns of validated tables.
+GRADE, QUERY, WEIGHT, SEGMENT, SCORE = "grade", "query", "weight", "segment", "score"
+
+# With segments, results are summed for at least this number of queries at once; this affects speed
+# and memory usage, but never the results.
+MIN_QUERIES = 2**16
+QUERIES_PER_SEGMENT = 100
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",
     "y_score": "use the score -inf for documents that were not retrieved",
     "sample_weight": "fill in the missing weights",
     "y_true": "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (exclude the rows)",
+    "by": "fill in the missing segments",
 }
 
 PARAMETERS = """
@@ -56,20 +66,28 @@ partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
     contains whole queries. Both requirements are verified.
 unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat grades that are null or NaN, as in `evaluate`.
+by : str, optional
+    Name of the column with the segment of each query, such as its country. The result then also
+    contains the Summary of each segment.
+label : str, optional
+    Name of this part of the data, such as its date. Summaries that share a label cannot be merged,
+    so that no part is counted twice.
 """
 RETURNS = """
 Returns
 -------
 Summary
-    Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned. For
-    several systems, a `Summaries`, which `compare` accepts.
+    Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned. With
+    `by`, its attribute `segments` maps each segment to a Summary. For several systems, a
+    `Summaries`, which `compare` accepts.
 """
 RAISES = """
 Raises
 ------
 ValueError, TypeError
     If the input is invalid; the message names the partition and the row within it. Also if the
-    rows are not arranged as `partitioning` states; the message names a query.
+    rows are not arranged as `partitioning` states, or if a query has rows in two segments; the
+    message names the query.
 """
 
 
@@ -84,16 +102,29 @@ class Job:
     sample_weight: str | None
     partitioning: str
     unjudged_documents: str | None
+    by: str | None
+    label: str | None
     is_single: bool  # whether y_score was a single name rather than a list
 
     @property
     def columns(self):
         """The names of all columns, without duplicates."""
-        names = [self.y_true, *self.y_score, self.qid, self.sample_weight]
+        names = [self.y_true, *self.y_score, self.qid, self.sample_weight, self.by]
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def summed(self, evaluations):
-        """Return the Summary of one system, or the Summaries of several systems."""
+    def summed(self, results):
+        """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
+        if self.by is None:
+            return self.merged(self._sums_of(measured.evaluations) for measured in results)
+        return self.merged(map(self._segment_sums, _gathered_segments(results)))
+
+    def _segment_sums(self, measured):
+        return replace(self._sums_of(measured.evaluations), by=self.by, segments={
+            segment: self._sums_of(measured.take(queries).evaluations)
+            for segment, queries in measured.segments.queries()
+        })
+
+    def _sums_of(self, evaluations):
         if self.is_single:
             return Summary.of(evaluations[self.y_score[0]])
         return Summaries.of(evaluations)
@@ -105,17 +136,19 @@ class Job:
 
 def check_job(
     y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents=None,
-    shipped=True,
+    by=None, label=None, shipped=True,
 ):
     """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
-    if sample_weight is not None:
-        names.append(("sample_weight", sample_weight))
+    optional = [("sample_weight", sample_weight), ("by", by)]
+    names += [(argument, name) for argument, name in optional if name is not None]
     for argument, name in names:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
+    if not isinstance(label, (str, type(None))):
+        raise TypeError(f"label must be a str; got {type(label).__name__}.")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
@@ -124,7 +157,8 @@ def check_job(
     partitioning = _check_partitioning(partitioning)
     unjudged_documents = check_unjudged_documents(unjudged_documents)
     job = Job(
-        y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, is_single
+        y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, by, label,
+        is_single,
     )
     if shipped:
         pickle.dumps(job)  # raises an error if a measure contains a lambda
@@ -191,6 +225,8 @@ def _checked(table, job):
         if weights.any():  # all weights of a chunk may be 0
             weights = check_weights(weights, len(weights), "y_true")
         columns[WEIGHT] = weights
+    if job.by is not None:
+        columns[SEGMENT] = arrow.ids(table[job.by], "by")
     return arrow.pa.table(columns)
 
 
@@ -202,8 +238,8 @@ def _refuse_missing(table, job):
     from skgraded._input.arrow import missing
 
     arguments = [(job.qid, "qid"), *((name, "y_score") for name in job.y_score)]
-    if job.sample_weight is not None:
-        arguments.append((job.sample_weight, "sample_weight"))
+    optional = [(job.sample_weight, "sample_weight"), (job.by, "by")]
+    arguments += [(name, argument) for name, argument in optional if name is not None]
     if job.unjudged_documents is None and not all(m.accepts_unjudged for m in job.measures):
         arguments.append((job.y_true, "y_true"))
     for name, argument in arguments:
@@ -317,13 +353,49 @@ def without_edges(table, place, in_order):
     return inside, table.take(np.concatenate([np.arange(end), after]))
 
 
+class Segments(NamedTuple):
+    """The segment of each query."""
+
+    names: list[Any]
+    codes: np.ndarray  # position of each query's segment in `names`
+
+    @classmethod
+    def of(cls, table: Any, job: Job, judgments: Judgments) -> Segments:
+        """Read the segment of each query; raise a ValueError if a query is in two segments."""
+        from skgraded._input import arrow
+
+        encoded = table[SEGMENT].combine_chunks().dictionary_encode()
+        names = plain_list(arrow.as_objects(arrow.pa.chunked_array([encoded.dictionary])))
+        row_codes, query_of_row = encoded.indices.to_numpy(), judgments.query_of_row
+        codes = np.empty(judgments.n_queries, dtype=np.intp)
+        codes[query_of_row] = row_codes
+        differs = codes[query_of_row] != row_codes
+        if differs.any():
+            row = int(differs.argmax())
+            query = query_of_row[row]
+            first, second = names[row_codes[row]], names[codes[query]]
+            raise ValueError(
+                f"Column {job.by!r} (by) contains the segments {first!r} and {second!r} for query "
+                f"{plain(judgments.query_ids[query])!r}: each query must have a single segment."
+            )
+        return cls(names, codes)
+
+    def queries(self) -> Iterator[tuple[Any, np.ndarray]]:
+        """Yield the name of each segment and the positions of its queries."""
+        order = np.argsort(self.codes, kind="stable")
+        codes, starts = np.unique(self.codes[order], return_index=True)
+        for code, queries in zip(codes, np.split(order, starts[1:]), strict=bool(len(order))):
+            yield self.names[code], queries
+
+
 class Measured(NamedTuple):
     """Per-query values of a chunk, and the rows of queries that may continue in other chunks."""
 
     evaluations: dict[str, Evaluation]
+    segments: Segments | None  # None without `by`
     place: str | None  # None if the queries cannot be split
     edges: Any
-    id_type: str | None  # None if there are no rows
+    types: frozenset[tuple[str, str]]  # see `types_of`
 
     @property
     def query_ids(self):
@@ -339,8 +411,59 @@ class Measured(NamedTuple):
 
     def take(self, queries):
         """Return the results of the queries at the given positions, without edges."""
-        taken = {name: values.take(queries) for name, values in self.evaluations.items()}
-        return Measured(taken, self.place, None, self.id_type)
+        taken = {
+            name: _per_query([evaluation], queries)
+            for name, evaluation in self.evaluations.items()
+        }
+        segments = self.segments and self.segments._replace(codes=self.segments.codes[queries])
+        return Measured(taken, segments, self.place, None, self.types)
+
+
+def _per_query(evaluations, queries=slice(None)):
+    """Concatenate evaluations of distinct queries, and select queries, without any checks."""
+    def selected(arrays):
+        return np.concatenate(arrays)[queries] if len(arrays) > 1 else arrays[0][queries]
+
+    first = evaluations[0]
+    return evaluation_of(
+        query_ids=selected([part.query_ids for part in evaluations]),
+        per_query={
+            name: selected([part.per_query[name] for part in evaluations])
+            for name in first.per_query
+        },
+        undefined={
+            name: selected([part.undefined[name] for part in evaluations])
+            for name in first.undefined
+        },
+        weights=first.weights
+        if first.weights is None else selected([part.weights for part in evaluations]),
+    )
+
+
+def _gathered_segments(results):
+    """Yield concatenated results of many queries, because each sum of a segment takes long."""
+    group: list = []
+    names: dict = {}  # maps the segments of all results to their codes
+    for measured in results:
+        codes = [names.setdefault(name, len(names)) for name in measured.segments.names]
+        group.append((measured, np.array(codes, dtype=np.intp)[measured.segments.codes]))
+        n = sum(len(segments) for _, segments in group)
+        if n >= max(MIN_QUERIES, len(names) * QUERIES_PER_SEGMENT):
+            yield _concatenated(group, list(names))
+            group = []
+    if group:
+        yield _concatenated(group, list(names))
+
+
+def _concatenated(group, names):
+    """Concatenate pairs (result of a chunk, code of the segment of each query)."""
+    results = [(measured, codes) for measured, codes in group if len(codes)] or group[:1]
+    evaluations = {
+        system: _per_query([measured.evaluations[system] for measured, _ in results])
+        for system in results[0][0].evaluations
+    }
+    segments = Segments(names, np.concatenate([codes for _, codes in results]))
+    return Measured(evaluations, segments, None, None, frozenset())
 
 
 def measure_part(part, job, place, in_order=True):
@@ -361,7 +484,8 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
     from skgraded._input import arrow
 
     if table is None or not table.num_rows:
-        return Measured(no_queries(job), place, edges, id_type_of(table))
+        none = None if job.by is None else Segments([], np.empty(0, dtype=np.intp))
+        return Measured(no_queries(job), none, place, edges, types_of(table))
     weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
     has_weight = weights is None or weights.any()
     with errors_in(place or SHUFFLED_ROWS):
@@ -369,6 +493,7 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
             table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
             sample_weight=weights if has_weight else None,
         )
+        segments = None if job.by is None else Segments.of(table, job, judgments)
         values = [
             values_by_query(
                 list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]),
@@ -385,16 +510,22 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
         values = [system_values | no_weights for system_values in values]
     evaluations = [evaluation_of(**system_values) for system_values in values]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
-    return Measured(by_system, place, edges, id_type_of(table))
+    return Measured(by_system, segments, place, edges, types_of(table))
 
 
-def id_type_of(table):
-    """Return the type of the query ids in a validated table, or None if `table` is None."""
-    return None if table is None else str(table.schema.field(QUERY).type)
+def types_of(table):
+    """Return pairs (argument, type) for the ids and segments of a validated table or None."""
+    if table is None:
+        return frozenset()
+    columns = {"qid": QUERY, "by": SEGMENT}
+    return frozenset(
+        (argument, str(table.schema.field(name).type))
+        for argument, name in columns.items() if name in table.column_names
+    )
 
 
-def refuse_empty(sums, job):
-    """Return the sums, but raise a ValueError if no query has a positive weight."""
+def finished(sums, job):
+    """Return the sums with their label; raise a ValueError if no query has a positive weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:
         raise ValueError("y_true is empty: pass at least one row.")
@@ -403,4 +534,4 @@ def refuse_empty(sums, job):
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
-    return sums
+    return sums.with_label(job.label)

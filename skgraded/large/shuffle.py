@@ -3,7 +3,7 @@
 import numpy as np
 
 from skgraded._kernels.layout import order_by_hash
-from skgraded.large.parts import GRADE, QUERY, id_type_of, joined
+from skgraded.large.parts import GRADE, QUERY, joined, types_of
 from skgraded.large.split_queries import refuse_other_types
 
 
@@ -32,5 +32,5 @@ def unpacked(pieces):
     from skgraded._input import arrow
 
     tables = list(arrow.of_bytes(pieces))
-    refuse_other_types({id_type_of(table) for table in tables})
+    refuse_other_types(frozenset().union(*map(types_of, tables)))
     return joined(tables)

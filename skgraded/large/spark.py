@@ -59,6 +59,8 @@ def evaluate(
     partitioning: str = "shuffle",
     n_partitions: int | None = None,
     unjudged_documents: str | None = None,
+    by: str | None = None,
+    label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
 
@@ -75,7 +77,8 @@ def evaluate(
     them to check that no query is split.
     """
     job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
+        by, label,
     )
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
     rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
@@ -85,7 +88,8 @@ def evaluate(
     for error in results:
         if isinstance(error, Exception):
             raise error
-    return parts.refuse_empty(job.merged([job.summed(parts.no_queries(job)), *results]), job)
+    no_queries = job.summed([parts.measure_together(None, job)])
+    return parts.finished(job.merged([no_queries, *results]), job)
 
 
 @documented(parts.PARAMETERS)

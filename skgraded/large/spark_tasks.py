@@ -101,7 +101,7 @@ def _pieces(numbers, **columns):
 
 
 def _evaluations(batches, job):
-    """Check that no query is split; return the Evaluations for each piece of a partition."""
+    """Check that no query is split; return the results for each piece of a partition."""
     try:
         return _measured(batches, job)
     except ValueError as error:
@@ -113,7 +113,7 @@ def _evaluations(batches, job):
 def _measured(batches, job):
     batches = list(batches)
     if not batches:
-        return [parts.no_queries(job)]
+        return [parts.measure_together(None, job)]
     table = pa.Table.from_batches(batches)
     errors = dict(map(pickle.loads, table["error"].drop_null().to_pylist()))
     if errors:
@@ -122,13 +122,13 @@ def _measured(batches, job):
     rows = unpacked(buffers(table["rows"].drop_null()))
     measured.append(parts.measure_together(rows, job, parts.EDGES if measured else None))
     refuse_split([(part.place, part.marks) for part in measured], lambda i: measured[i].query_ids)
-    return [part.evaluations for part in measured]
+    return measured
 
 
 def sums(batches, job):
     """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
-        result: object = job.merged(map(job.summed, _evaluations(batches, job)))
+        result: object = job.summed(_evaluations(batches, job))
     except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
         result = error
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})
@@ -136,7 +136,8 @@ def sums(batches, job):
 
 def values(batches, job, id_type):
     """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
-    for (evaluation,) in map(dict.values, _evaluations(batches, job)):
+    for measured in _evaluations(batches, job):
+        (evaluation,) = measured.evaluations.values()
         columns = {"query_id": pa.array(evaluation.query_ids.tolist(), id_type)}
         columns |= evaluation.per_query
         if evaluation.weights is not None:

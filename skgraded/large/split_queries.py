@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import plain_list
-from skgraded.large.parts import EDGES, joined, measure_together, refuse_empty, split_error
+from skgraded.large.parts import EDGES, finished, joined, measure_together, split_error
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -18,14 +18,14 @@ class Result:
     sums: Summary | Summaries | None  # None for per-query values
     marks: list[tuple[str, np.ndarray]]  # name of each chunk, and a 64-bit key per query in it
     edges: list[Any]  # validated rows of queries that may continue in another chunk
-    id_types: frozenset[str | None]  # None for chunks without rows
+    types: frozenset[tuple[str, str]]  # pairs (argument, type) of ids and segments
 
     @classmethod
     def of(cls, measured, job, with_sums=True):
         """Return the result of one chunk."""
-        sums = job.summed(measured.evaluations) if with_sums else None
+        sums = job.summed([measured]) if with_sums else None
         marks = [] if measured.place is None else [(measured.place, measured.marks)]
-        return cls(sums, marks, [measured.edges], frozenset([measured.id_type]))
+        return cls(sums, marks, [measured.edges], measured.types)
 
     @classmethod
     def merge(cls, results, job):
@@ -37,17 +37,18 @@ class Result:
 
     def add(self, other, job):
         """Merge the result of the next chunks into this result in place."""
-        self.sums = other.sums if self.sums is None else job.merged([self.sums, other.sums])
+        sums = [sums for sums in (self.sums, other.sums) if sums is not None]
+        self.sums = job.merged(sums) if sums else None
         self.marks += other.marks
         self.edges += other.edges
-        self.id_types |= other.id_types
+        self.types |= other.types
 
     def measure_edges(self, job, ids_of):
         """Check that no query is split, and evaluate the first and last queries of all chunks.
 
         `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`.
         """
-        refuse_other_types(self.id_types)
+        refuse_other_types(self.types)
         edges = measure_together(joined(self.edges), job, EDGES, is_clustered=True)
         n_parts = len(self.marks)
         refuse_split(
@@ -59,16 +60,17 @@ class Result:
     def finished(self, job, ids_of):
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of)
-        return refuse_empty(job.merged([self.sums, job.summed(edges.evaluations)]), job)
+        return finished(job.merged([self.sums, job.summed([edges])]), job)
 
 
-def refuse_other_types(id_types):
-    """Raise a TypeError if id types differ, because equal ids could then have different keys."""
-    types = sorted(id_types - {None})
-    if len(types) > 1:
-        raise TypeError(
-            f"qid must have the same type in all partitions; got {' and '.join(types)}."
-        )
+def refuse_other_types(types):
+    """Raise a TypeError if types of ids differ, because equal ids could have different keys."""
+    for argument in ("qid", "by"):
+        names = sorted(name for known, name in types if known == argument)
+        if len(names) > 1:
+            raise TypeError(
+                f"{argument} must have the same type in all partitions; got {' and '.join(names)}."
+            )
 
 
 def refuse_split(parts, ids_of):

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from skgraded._input.segments import refuse_too_many
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import Case, Settings, cases_of, compared_rows
+from skgraded.reports.comparison_rows import (
+    Case,
+    Settings,
+    cases_of,
+    compared_rows,
+    gaps_between,
+    headings_of,
+)
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
-from skgraded.reports.summary import MOMENTS, Mergeable, Summary
+from skgraded.reports.summary import MOMENTS, SUMS, Mergeable, Summary
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
+from skgraded.stats.welch import GroupMean
 from skgraded.writing import tables
 from skgraded.writing.json_text import FRACTION, INTEGER, TEXT, Form, by_name, list_of, record
 
@@ -137,6 +146,8 @@ class Summaries(Mergeable):
         Summaries keyed by system name.
     differences : dict of (str, str) to dict of str to Differences
         Differences keyed by pair of systems, in the order of `systems`, then by measure name.
+    by, segments, labels
+        As in `Summary`; the segments are Summaries.
 
     Examples
     --------
@@ -154,7 +165,7 @@ class Summaries(Mergeable):
     systems: dict[str, Summary]
     differences: dict[tuple[str, str], dict[str, Differences]]
 
-    _json = {"systems": by_name(record(Summary, **Summary._json)), "differences": PAIRS}
+    _json = {"systems": by_name(record(Summary, **SUMS)), "differences": PAIRS}
 
     def __post_init__(self) -> None:
         names = list(self.systems)
@@ -165,7 +176,7 @@ class Summaries(Mergeable):
                 f"The differences must cover all pairs of {names}; got {list(self.differences)}."
             )
         for name, summary in self.systems.items():
-            if summary.n_queries != self.n_queries or list(summary.tallies) != self.measures:
+            if summary.n_queries != self.n_queries or summary.measures != self.measures:
                 raise ValueError(
                     "All systems must have the same measures and the same number of queries, but "
                     f"{name!r} and {names[0]!r} differ."
@@ -177,9 +188,19 @@ class Summaries(Mergeable):
                     f"The differences for {pair} must contain the measures {self.measures} and at "
                     f"most {self.n_queries} queries; got {list(by_measure)} and {n} queries."
                 )
+        self.check_segments()
+        self._set(systems={name: self._with_segments(name) for name in names})
+
+    def _with_segments(self, name: str) -> Summary:
+        """Return the Summary of a system with the segments and labels of these Summaries."""
+        segments = None if self.segments is None else {
+            segment: part.systems[name] for segment, part in self.segments.items()
+        }
+        summary = self.systems[name]
+        return replace(summary, by=self.by, labels=self.labels, segments=segments)
 
     @classmethod
-    def of(cls, evaluations: Mapping[str, Evaluation]) -> Summaries:
+    def of(cls, evaluations: Mapping[str, Evaluation], *, label: str | None = None) -> Summaries:
         """Summarize a mapping of system names to Evaluations of the same queries."""
         check_evaluations(evaluations)
         per_query, weights = _paired(evaluations)
@@ -191,23 +212,19 @@ class Summaries(Mergeable):
             }
             for i, j in combinations(range(len(names)), 2)
         }
-        return cls({name: Summary.of(ev) for name, ev in evaluations.items()}, differences)
+        systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
+        return cls(systems, differences).with_label(label)
 
-    def _merged_with(self, other, i):
-        if list(self.systems) != list(other.systems):
-            first, later = ", ".join(self.systems), ", ".join(other.systems)
-            raise ValueError(
-                f"All parts passed to merge must have the same systems: part 0 has {first}, and "
-                f"part {i} has {later}."
-            )
+    def merged_with(self, other: Summaries) -> Summaries:
+        """Merge these Summaries with Summaries of other queries."""
         systems = {
-            name: Summary.merge([summary, other.systems[name]])
+            name: summary.without_segments().merged_with(other.systems[name].without_segments())
             for name, summary in self.systems.items()
         }
         return Summaries(systems, {
             pair: {name: part + other.differences[pair][name] for name, part in by_measure.items()}
             for pair, by_measure in self.differences.items()
-        })
+        }, **self.merged_parts(other))
 
     @property
     def n_queries(self) -> int:
@@ -226,50 +243,74 @@ class Summaries(Mergeable):
         return {name: -reverse for name, reverse in self.differences[system, baseline].items()}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate means and intervals, with one row per system and measure.
+        """Tabulate means and intervals, with one row per system, segment and measure.
 
-        The pandas.DataFrame has the column ``system`` and the columns of `Summary.to_frame`.
+        The pandas.DataFrame has the column ``system`` and the columns of `Summary.summary`.
         """
         return tables.frame([
             {"system": name, **row}
             for name, summary in self.systems.items() for row in summary.rows()
         ])
 
-    def compared(self, settings: Settings, baseline: str | None = None) -> Comparison:
-        """Compare the systems using the sums of their differences and validated settings."""
+    def compared(
+        self, settings: Settings, baseline: str | None = None, by: str | None = None
+    ) -> Comparison:
+        """Compare the systems, or the systems in each segment, using sums and valid settings."""
         if settings.test not in ("t", None):
             raise ValueError(
                 f"test={settings.test!r} requires per-query values, but Summaries contain only "
                 "sums: use test='t' or test=None."
             )
-        all_moments = (
+        is_weighted = self._check_weights(settings.test)
+        systems, measures, parts = list(self.systems), self.measures, self._parts(by)
+        segments = None if by is None else list(parts)
+        cases = cases_of(systems, measures, baseline, [(name, None) for name in segments or []])
+        source = SumSamples(parts, cases)
+        return Comparison(
+            systems=systems, measures=measures, baseline=baseline, seed=None,
+            rows=compared_rows(source, systems, settings),
+            gaps=gaps_between(source, systems, settings), segments=segments,
+            test=settings.test, correction=settings.correction, level=settings.level,
+            n_resamples=settings.n_resamples, n_queries=self.n_queries, is_weighted=is_weighted,
+            system_means={
+                heading: np.array([
+                    [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]
+                    for summary in parts[segment].systems.values()
+                ])
+                for (measure, segment), heading in headings_of(measures, segments).items()
+            },
+        )
+
+    def _parts(self, by: str | None) -> dict[Any, Summaries]:
+        """Return the Summaries to compare, keyed by segment, or by None without `by`."""
+        if by is None:
+            return {None: self}
+        if not isinstance(by, str):
+            raise TypeError(
+                "For Summaries, by must be the name of the column of segments; got "
+                f"{type(by).__name__}."
+            )
+        if self.segments is None:
+            raise ValueError(f"The Summaries have no segments: evaluate with by={by!r} first.")
+        if by != self.by:
+            raise ValueError(f"by must be {self.by!r}, as in the Summaries, or None; got {by!r}.")
+        refuse_too_many(list(self.segments))
+        return self.segments
+
+    def _check_weights(self, test: str | None) -> bool:
+        """Return whether queries have different weights; raise a ValueError if there is a test."""
+        moments = (
             differences.moments for by_measure in self.differences.values()
             for differences in by_measure.values()
         )
-        unequal = next((m for m in all_moments if m.n and m.lightest < m.heaviest), None)
-        if settings.test is not None and unequal is not None:
-            lightest, heaviest = f"{unequal.lightest:g}", f"{unequal.heaviest:g}"
+        unequal = next((m for m in moments if m.n and m.lightest < m.heaviest), None)
+        if test is not None and unequal is not None:
             raise ValueError(
-                f"The tests weight all queries equally, but the weights range from {lightest} to "
-                f"{heaviest}. Pass test=None to get weighted means and intervals without tests, or "
-                "evaluate without sample_weight."
+                "The tests weight all queries equally, but the weights range from "
+                f"{unequal.lightest:g} to {unequal.heaviest:g}. Pass test=None to get weighted "
+                "means and intervals without tests, or evaluate without sample_weight."
             )
-        systems, measures = list(self.systems), self.measures
-        cases = cases_of(systems, measures, baseline)
-        return Comparison(
-            systems=systems, measures=measures, baseline=baseline, seed=None,
-            rows=compared_rows(SumSamples(self, cases), systems, settings),
-            test=settings.test, correction=settings.correction, level=settings.level,
-            n_resamples=settings.n_resamples, n_queries=self.n_queries,
-            is_weighted=unequal is not None,
-            system_means={
-                measure: np.array([
-                    [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]
-                    for summary in self.systems.values()
-                ])
-                for measure in measures
-            },
-        )
+        return unequal is not None
 
     def _page(self, title=None):
         return self.compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
@@ -283,19 +324,23 @@ class Summaries(Mergeable):
 
 
 class SumSamples:
-    """Paired samples computed from exact sums."""
+    """Paired samples computed from exact sums, keyed by segment."""
 
-    def __init__(self, summaries: Summaries, cases: Sequence[Case]) -> None:
+    def __init__(self, parts: Mapping[Any, Summaries], cases: Sequence[Case]) -> None:
         self.cases = cases
-        systems = list(summaries.systems)
+        systems = list(next(iter(parts.values())).systems)
         self._differences = [
-            summaries.between(systems[case.baseline], systems[case.system])[case.measure]
+            parts[case.segment].between(systems[case.baseline], systems[case.system])[case.measure]
             for case in cases
         ]
 
     def samples(self) -> list[PairedSample]:
         """Convert the differences in each case to a sample."""
         return [differences.sample() for differences in self._differences]
+
+    def groups(self) -> list[GroupMean]:
+        """Return the mean difference in each case, for comparisons between segments."""
+        return [GroupMean.of_moments(differences.moments) for differences in self._differences]
 
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
         """Return p-values of the paired t-test, the only test that can be computed from sums."""

@@ -29,8 +29,10 @@ class SystemSums(Protocol):
     def systems(self) -> Mapping[str, Any]:
         """The systems, keyed by name."""
 
-    def compared(self, settings: comparison_rows.Settings, baseline: str | None) -> Comparison:
-        """Compare the systems with validated settings."""
+    def compared(
+        self, settings: comparison_rows.Settings, baseline: str | None, by: str | None
+    ) -> Comparison:
+        """Compare the systems with validated settings, overall or within the segments of `by`."""
 
 
 def compare(
@@ -80,10 +82,11 @@ def compare(
     rng : int or numpy.random.Generator, optional
         Pass an int for reproducible p-values. All rows share the resamples: for a given
         `n_resamples`, the p-value of a pair does not depend on the other systems and measures.
-    by : array-like of shape (n_queries,), mapping or pandas Series, optional
+    by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment, with one correction over all segments,
-        and their differences are compared between segments.
+        and their differences are compared between segments. For Summaries, the `by` with which
+        they were evaluated.
     judge : mapping of str to Evaluation, optional
         Evaluations of the same systems under the grades of a judge, such as a language model, for
         the queries of `evaluations` and further queries. The differences are then
@@ -223,13 +226,13 @@ def compare(
             f"correction='hsd' requires test='randomization'; got test={test!r}."
         )
     if isinstance(evaluations, SystemSums) or judge is not None:
-        if by is not None:
-            raise ValueError("Argument 'by' must be None if Summaries or a judge are passed.")
         settings = comparison_rows.Settings(test, correction, level, FEWEST, 0)
         if isinstance(evaluations, SystemSums):
             if judge is not None:
                 raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
-            return evaluations.compared(settings, baseline)
+            return evaluations.compared(settings, baseline, by)
+        if by is not None:
+            raise ValueError("Argument 'by' must be None if a judge is passed.")
         pairing.check_evaluations(judge, "judge")
         judged = mean_judged(list(evaluations.values()))
         warn_of_judged_gap(systems, judged)
@@ -277,7 +280,7 @@ def _compare_values(
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values, gaps=comparison_rows.gaps_between(source, systems, settings),
-        judged=judged or None,
+        judged=judged or None, segments=values.segments,
     )
 
 

@@ -19,7 +19,7 @@ from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.writing import json_text, sentences, tables
 from skgraded.writing.json_text import INTEGER, TEXT, Form, list_of, maybe
-from skgraded.writing.text import Bound, label, labels
+from skgraded.writing.text import Bound
 
 if TYPE_CHECKING:
     import pandas
@@ -53,13 +53,15 @@ class Comparison(Report):
     gaps : list of SegmentGap
         Comparisons of the differences between segments; empty without `by`.
     system_means : dict of str to ndarray of shape (n_systems, 3), or None
-        Mean of each system and the limits of its interval, keyed by measure name, without
+        Mean of each system and the limits of its interval, keyed by heading, without
         `query_values`; otherwise None, because they are computed from `query_values`.
     n_judge : int or None
         Number of queries that only the judge judged, in a comparison with a judge.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
+    segments : list or None
+        Segments in the order of their rows; None without `by`.
     """
 
     systems: list[str]
@@ -78,6 +80,7 @@ class Comparison(Report):
     system_means: dict[str, np.ndarray] | None = None
     n_judge: int | None = None
     judged: dict[str, np.ndarray] | None = None
+    segments: list[Any] | None = None
 
     def __post_init__(self) -> None:
         systems, measures, values = self.systems, self.measures, self.query_values
@@ -109,13 +112,16 @@ class Comparison(Report):
             )
         means = self.system_means
         if means is not None and (
-            list(means) != measures or any(a.shape != (len(systems), 3) for a in means.values())
+            list(means) != list(self.headings().values())
+            or any(array.shape != (len(systems), 3) for array in means.values())
         ):
-            raise ValueError(f"system_means must match the systems and measures of {self}.")
+            raise ValueError("system_means must match the systems, measures and segments.")
         if self.n_judge is not None and (values is not None or means is None):
             raise ValueError("A comparison with a judge needs system_means, not query_values.")
         for name, shares in (self.judged or {}).items():
             Axis("system", "systems", systems).shares(shares, f"judged[{name!r}]")
+        if values is not None and values.segments != self.segments:
+            raise ValueError(f"segments must be {values.segments}, as in query_values.")
         segments = [(segment, None) for segment in self.segments or []]
         cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
         comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
@@ -139,11 +145,6 @@ class Comparison(Report):
     def weights(self) -> np.ndarray | None:
         """Weights of the queries in means and intervals, of shape (n_queries,)."""
         return self._values().weights
-
-    @property
-    def segments(self) -> list[Any] | None:
-        """Segments in order of first appearance, or None without `by`."""
-        return None if self.query_values is None else self.query_values.segments
 
     @property
     def table(self) -> dict[str, list[Any]]:
@@ -308,7 +309,7 @@ class Comparison(Report):
                 if self.query_values is not None:
                     ends = self.query_values.interval(i, measure, segment, self.level)
                 elif self.system_means is not None:
-                    ends = tuple(self.system_means[measure][i, 1:].tolist())
+                    ends = tuple(self.system_means[heading][i, 1:].tolist())
                 else:
                     ends = np.nan, np.nan
                 intervals[name, heading] = ends
@@ -316,21 +317,11 @@ class Comparison(Report):
 
     def headings(self) -> dict[tuple[str, Any], str]:
         """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
-        if self.segments is None:
-            return {(measure, None): measure for measure in self.measures}
-        return {
-            (measure, segment): f"{measure} in {text}"
-            for measure in self.measures for segment, text in self.segment_texts().items()
-        }
+        return comparison_rows.headings_of(self.measures, self.segments)
 
     def segment_texts(self) -> dict[Any, str]:
         """Return the text of each segment, which is unique."""
-        segments = self.segments or []
-        texts = labels(segments)
-        return {
-            segment: label(repr(segment)) if texts.count(text) > 1 else text
-            for segment, text in zip(segments, texts, strict=True)
-        }
+        return comparison_rows.segment_texts(self.segments or [])
 
     def shown_rows(self) -> list[ShownRow]:
         """Return the rows with headings and significance, and mark p-values that are bounds."""
@@ -573,11 +564,11 @@ class Comparison(Report):
     @classmethod
     def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         query_fields = json_text.read_fields(QUERY_FORMS, report)
-        segments = getattr(query_fields["query_values"], "segments", None)
-        return json_text.read_fields(_forms(segments), report) | query_fields
+        return json_text.read_fields(_forms(query_fields["segments"]), report) | query_fields
 
 
 QUERY_FORMS = {
+    "segments": maybe(json_text.SEGMENT_NAMES),
     "query_values": maybe(QUERY_VALUES),
     "system_means": maybe(json_text.by_name(Form(
         lambda means: [json_text.FLOATS.write(column) for column in means.T],

@@ -28,6 +28,7 @@ from skgraded.writing.json_text import (
     list_of,
     read_fields,
 )
+from skgraded.writing.text import label, labels
 
 # Cases and settings ------------------------------------------------------------------------------
 
@@ -74,6 +75,27 @@ def cases_of(
         for first, system in pairs_of(systems, baseline) for measure in measures
         for segment, queries in segments or [(None, slice(None))]
     ]
+
+
+def segment_texts(segments: Sequence[Any]) -> dict[Any, str]:
+    """Return the text of each segment, which is unique."""
+    texts = labels(segments)
+    return {
+        segment: label(repr(segment)) if texts.count(text) > 1 else text
+        for segment, text in zip(segments, texts, strict=True)
+    }
+
+
+def headings_of(
+    measures: Sequence[str], segments: Sequence[Any] | None
+) -> dict[tuple[str, Any], str]:
+    """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
+    if segments is None:
+        return {(measure, None): measure for measure in measures}
+    return {
+        (measure, segment): f"{measure} in {text}"
+        for measure in measures for segment, text in segment_texts(segments).items()
+    }
 
 
 def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
@@ -311,7 +333,7 @@ def detectable(
 
 
 def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
-    """Compare the difference between each pair of systems across segments of `QuerySamples`."""
+    """Compare the difference between each pair of systems across segments."""
     test, correction, level, *_ = settings
     cases = source.cases
     pairs = segment_pairs(cases)

@@ -251,7 +251,10 @@ def row_sentences(comparison: Any) -> list[tuple[Any, str]]:
     said = sentences.corrected(comparison.correction, int((~np.isnan(p_values)).sum()))
     sizes: dict[Any, int] = {None: comparison.n_queries}
     for segment in comparison.segments or []:
-        sizes[segment] = len(comparison.query_values.queries_of(segment))
+        if comparison.query_values is not None:
+            sizes[segment] = len(comparison.query_values.queries_of(segment))
+        else:  # for Summaries, only the number of queries with values is known
+            sizes[segment] = max(r.n_queries for r in comparison.rows if r.segment == segment)
     headings = list(comparison.headings().values())
     places = {pair_key(row): i for i, row in enumerate(comparison.rows)}
     rows = winner_first(comparison.shown_rows(), comparison.leaderboard().systems, None)
@@ -387,7 +390,7 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
     if comparison.segments is not None:
         raise ValueError("Margin tests do not support segments: call compare without by=.")
     refuse_unequal(comparison.weights, comparison.query_ids)
-    margins = _margins(margin, comparison.measures)
+    margins = margins_of(margin, comparison.measures)
     level, correction = comparison.level, corrections.without_hsd(comparison.correction)
     if level <= 0.5:
         raise ValueError(
@@ -413,16 +416,18 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
     return MarginTests(question, correction, level, rows)
 
 
-def _margins(margin: float | Mapping[str | Measure, float], measures: Any) -> dict[str, float]:
+def margins_of(
+    margin: float | Mapping[str | Measure, float], measures: list[str], argument: str = "margin"
+) -> dict[str, float]:
     """Return the margin for each measure, keyed by measure name."""
     if not isinstance(margin, Mapping):
-        return dict.fromkeys(measures, number_validator("margin", 0, above=True)(margin))
+        return dict.fromkeys(measures, number_validator(argument, 0, above=True)(margin))
     margins = {
         evaluated_name(measure, measures):
-        number_validator(f"margin[{str(measure)!r}]", 0, above=True)(value)
+        number_validator(f"{argument}[{str(measure)!r}]", 0, above=True)(value)
         for measure, value in margin.items()
     }
     missing = [measure for measure in measures if measure not in margins]
     if missing:
-        raise ValueError(f"margin has no value for {missing}: pass a value for every measure.")
+        raise ValueError(f"{argument} has no value for {missing}: pass a value for every measure.")
     return margins

@@ -6,7 +6,7 @@ import heapq
 import math
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import islice, pairwise
@@ -28,6 +28,8 @@ from skgraded.writing.json_text import (
     IDS,
     INTEGER,
     NUMBER,
+    SEGMENT_NAMES,
+    TEXT,
     Form,
     by_name,
     list_of,
@@ -73,6 +75,17 @@ class Tally(Checked):
             raise ValueError("The list 'worst' must contain a finite value for each query.")
         if any(before > value for before, value in pairwise(values)):
             raise ValueError("The list 'worst' must be sorted by value in ascending order.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, with only the counts above 0, which make pickles much smaller."""
+        steps = np.flatnonzero(self.counts)
+        return {**vars(self), "counts": (steps, self.counts[steps])}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        steps, n_values = state["counts"]
+        counts = np.zeros(2 * STEPS + 1, dtype=np.intp)
+        counts[steps] = n_values
+        super().__setstate__({**state, "counts": counts})
 
     @classmethod
     def of(cls, evaluation: Evaluation, name: str) -> Self:
@@ -211,10 +224,54 @@ TALLY = record(
 )
 
 
-# All measures ------------------------------------------------------------------------------------
+# Segments and labels -----------------------------------------------------------------------------
 
+ANY = Form(lambda value: value, lambda written, _: written)
+PART_FORMS = {
+    "by": maybe(TEXT), "labels": list_of(TEXT),
+    "segments": maybe(record(dict, names=SEGMENT_NAMES, reports=list_of(ANY))),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mergeable(Report):
     """Base class for reports that can be merged if their queries are disjoint."""
+
+    by: str | None = None
+    segments: dict[Any, Self] | None = None
+    labels: list[str] = field(default_factory=list, compare=False)
+
+    def check_segments(self: Any) -> None:
+        """Check the segments and labels, and sort the segments."""
+        for label in self.labels:
+            if not isinstance(label, str):
+                raise TypeError(f"label must be a str; got {type(label).__name__}.")
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError(f"labels must be unique; got {self.labels}.")
+        if (self.by is None) != (self.segments is None):
+            raise ValueError("by and segments must either both be None or both be set.")
+        if self.segments is None:
+            return
+        for segment, part in self.segments.items():
+            if part.measures != self.measures or part.by is not None:
+                raise ValueError(
+                    f"Segment {segment!r} must have the measures {self.measures} and no segments."
+                )
+        n = sum(part.n_queries for part in self.segments.values())
+        if n != self.n_queries:
+            raise ValueError(f"Segments must contain {self.n_queries} queries; got {n}.")
+        self._set(segments=dict(sorted(
+            self.segments.items(), key=lambda item: _order_of(item[0])
+        )))
+
+    def with_label(self, label: str | None) -> Self:
+        """Return a copy whose only label is `label`; if `label` is None, return this report."""
+        if label is None:
+            return self
+        segments: Any = self.segments and {
+            segment: part.with_label(label) for segment, part in self.segments.items()
+        }
+        return replace(self, segments=segments, labels=[label])
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -223,8 +280,8 @@ class Mergeable(Report):
         Parameters
         ----------
         parts : iterable of Summary, or of Summaries
-            Reports with the same systems and measures, in any order. The caller must ensure that
-            no two parts share a query: a Summary does not contain all query ids.
+            Reports with the same systems, measures and `by`, in any order. The caller must ensure
+            that no two parts share a query: a Summary does not contain all query ids.
 
         Returns
         -------
@@ -234,23 +291,79 @@ class Mergeable(Report):
         Raises
         ------
         ValueError
-            If a part has different systems or measures than the first part.
+            If the systems, measures or `by` differ between parts, or if two parts share a label.
         """
-        whole = None
+        if isinstance(parts, cls):
+            name = cls.__name__
+            raise TypeError(f"merge requires a list of reports: write {name}.merge([a, b]).")
+        whole: Any = None
         for i, part in enumerate(parts):
             if not isinstance(part, cls):
                 raise TypeError(
                     f"Part {i} passed to merge must be a {cls.__name__} object; got "
                     f"{type(part).__name__}."
                 )
-            whole = part if whole is None else whole._merged_with(part, i)
+            if whole is not None:
+                _refuse_different_parts(whole, part, i)
+            whole = part if whole is None else whole.merged_with(part)
         if whole is None:
             raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
         return whole
 
-    def _merged_with(self, other: Self, i: int) -> Self:
-        """Merge this report with `other`, which is part i."""
+    def merged_with(self, other: Self) -> Self:
+        """Merge this report with a report that has the same systems, measures and `by`."""
         raise NotImplementedError
+
+    def merged_parts(self, other: Self) -> dict[str, Any]:
+        """Return the fields of this class for the merged report."""
+        segments: Any = self.segments and dict(self.segments)
+        for name, part in (other.segments or {}).items():
+            segments[name] = segments[name].merged_with(part) if name in segments else part
+        return {"by": self.by, "segments": segments, "labels": self.labels + other.labels}
+
+    def _to_json(self) -> dict[str, Any]:
+        segments: dict[str, Any] | None = None if self.segments is None else {
+            "names": SEGMENT_NAMES.write(list(self.segments)),
+            "reports": [part._to_json() for part in self.segments.values()],
+        }
+        written: dict[str, Any] = {"by": self.by, "labels": self.labels, "segments": segments}
+        return super()._to_json() | written
+
+    @classmethod
+    def _of_json(cls, report):
+        arguments = super()._of_json(report) | read_fields(PART_FORMS, report)
+        if arguments["segments"] is not None:
+            names, reports = arguments["segments"].values()
+            parts = [cls(**cls._of_json(part)) for part in reports]
+            arguments["segments"] = dict(zip(names, parts, strict=True))
+        return arguments
+
+
+def _refuse_different_parts(first, other, i):
+    """Raise a ValueError if `other`, which is part i, cannot be merged with the parts before it."""
+    for name in ("systems", "measures"):
+        names, other_names = (", ".join(getattr(part, name, ())) for part in (first, other))
+        if names != other_names:
+            raise ValueError(
+                f"All parts passed to merge must have the same {name}: part 0 has {names}, and "
+                f"part {i} has {other_names}."
+            )
+    if first.by != other.by:
+        raise ValueError(
+            f"All parts passed to merge must have the same segments: part 0 has by={first.by!r}, "
+            f"and part {i} has by={other.by!r}."
+        )
+    for label in other.labels:
+        if label in first.labels:
+            raise ValueError(
+                f"Part {i} passed to merge has the label {label!r}, as does an earlier part. Pass "
+                "each part only once, so that its queries are not counted twice."
+            )
+
+
+# All measures ------------------------------------------------------------------------------------
+
+SUMS = {"n_queries": INTEGER, "tallies": by_name(TALLY)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -268,6 +381,12 @@ class Summary(Mergeable):
     tallies : dict of str to Tally
         Summary of each measure's values: exact sums, counts of values rounded to thousandths, and
         the 100 queries with the lowest values.
+    by : str or None
+        Name of the column of segments.
+    segments : dict of object to Summary, or None
+        Summary of each segment, in ascending order of the segments; None without `by`.
+    labels : list of str
+        Labels of the merged parts, such as days. Two Summaries with different labels can be equal.
 
     Examples
     --------
@@ -287,7 +406,7 @@ class Summary(Mergeable):
     n_queries: int
     tallies: dict[str, Tally]
 
-    _json = {"n_queries": INTEGER, "tallies": by_name(TALLY)}
+    _json = SUMS
 
     def __post_init__(self) -> None:
         if type(self.n_queries) is not int or self.n_queries < 0:
@@ -303,24 +422,30 @@ class Summary(Mergeable):
                 )
             if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
                 raise ValueError(f"Measures in tallies[{name!r}] must match the keys of tallies.")
+        self.check_segments()
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> Summary:
-        """Summarize an Evaluation."""
+    def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
+        """Summarize an Evaluation; `label` names the part, such as a day."""
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
-        return cls(len(evaluation.query_ids), tallies)
+        return cls(len(evaluation.query_ids), tallies).with_label(label)
 
-    def _merged_with(self, other: Summary, i: int) -> Summary:
-        if list(self.tallies) != list(other.tallies):
-            first, later = ", ".join(self.tallies), ", ".join(other.tallies)
-            raise ValueError(
-                f"All parts passed to merge must have the same measures: part 0 has {first}, and "
-                f"part {i} has {later}."
-            )
+    def merged_with(self, other: Summary) -> Summary:
+        """Merge this Summary with a Summary of other queries."""
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
-        return Summary(self.n_queries + other.n_queries, tallies)
+        n_queries = self.n_queries + other.n_queries
+        return Summary(n_queries, tallies, **self.merged_parts(other))
+
+    def without_segments(self) -> Summary:
+        """Return a Summary of the same queries without segments and labels."""
+        return Summary(self.n_queries, self.tallies)
+
+    @property
+    def measures(self) -> list[str]:
+        """Names of the measures."""
+        return list(self.tallies)
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -398,16 +523,26 @@ class Summary(Mergeable):
 
     # Output --------------------------------------------------------------------------------------
 
-    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals with confidence level `level`, with one row per measure.
+    def summary(self, level: float = LEVEL) -> pandas.DataFrame:
+        """Tabulate means and intervals, with one row per measure, or per segment and measure.
 
-        The pandas.DataFrame has the columns of `Evaluation.summary`: ``measure``, ``mean``,
-        ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (in the mean) and ``n_undefined``.
+        The pandas.DataFrame has the columns of `Evaluation.summary`: ``segment`` (with `by`),
+        ``measure``, ``mean``, ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (in the mean) and
+        ``n_undefined``. The intervals have the confidence level `level`.
         """
         return tables.frame(self.rows(level))
 
+    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
+        """Return the table of `summary`."""
+        return self.summary(level)
+
     def rows(self, level: float = LEVEL) -> list[dict[str, Any]]:
-        """Return the rows of `to_frame` as dicts."""
+        """Return the rows of `summary` as dicts."""
+        if self.segments is not None:
+            return [
+                {"segment": segment, **row}
+                for segment, part in self.segments.items() for row in part.rows(level)
+            ]
         n_queries = {name: tally.moments.n for name, tally in self.tallies.items()}
         return summary_rows(self, self.confidence_interval(level), n_queries)
 
@@ -420,7 +555,8 @@ class Summary(Mergeable):
         spread = np.linspace(0, 1, MAX_BARS)
         return EvaluationPage(
             title="Summary" if title is None else title, level=LEVEL,
-            summary=self.to_frame(), n_queries=self.n_queries,
+            summary=self.without_segments().summary(), n_queries=self.n_queries,
+            segments=None if self.by is None else self.summary(),
             is_weighted=any(
                 tally.moments.lightest < tally.moments.heaviest for tally in self.tallies.values()
             ),
@@ -432,4 +568,5 @@ class Summary(Mergeable):
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
-        return f"Summary({self.n_queries} queries: {means})"
+        n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
+        return f"Summary({self.n_queries} queries{n_segments}: {means})"

@@ -1,10 +1,13 @@
 """Welch's t-test and interval for the difference between two independent means."""
 
+from __future__ import annotations
+
 from math import comb
 from typing import NamedTuple, Self
 
 import numpy as np
 
+from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.stats.paired_tests import TIE_DECIMALS, has_spread, p_of_identical
 
@@ -31,6 +34,15 @@ class GroupMean(NamedTuple):
         if n > 1 and has_spread(values):
             square = float(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
         return cls(n, mean, square)
+
+    @classmethod
+    def of_moments(cls, moments: Moments) -> GroupMean:
+        """Compute the mean and its squared standard error from exact sums."""
+        if not moments.n:
+            return cls(0, np.nan, np.nan)
+        ends = {round(end, TIE_DECIMALS) for end in (moments.lowest, moments.highest)}
+        square = 0.0 if moments.n == 1 or len(ends) == 1 else moments.standard_error**2
+        return cls(moments.n, moments.mean, square)
 
 
 def welch_p_value(first: GroupMean, second: GroupMean) -> float:

@@ -1,4 +1,4 @@
-"""Sentences for comparison reports: verdicts, pairs of systems, segments and margins.
+"""Sentences for comparisons: verdicts, pairs of systems, segments, margins and periods.
 
 In all sentences, "better" means significantly better.
 """
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skgraded._input.words import counted, plural
-from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.corrections import CORRECTIONS, is_significant
 from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.text import Bound, fixed, interval_text, label, percent_text
 
@@ -411,6 +411,35 @@ def corrected(correction: str | None, n_tests: int) -> str:
     if correction is None:
         return f" not corrected for {n_tests} tests"
     return f" after {CORRECTIONS[correction].words} over {n_tests} tests"
+
+
+# Periods -----------------------------------------------------------------------------------------
+
+def period_sentence(row: Any, names: tuple[str, str], level: float, corrected: str) -> str:
+    """Describe the change of a mean between two periods; `names` contains their names."""
+    what = f"{row.measure}{_in_segment(row)}"
+    if min(row.n_before, row.n_after) < 2:
+        return f"{what} is not compared, because a period has fewer than two queries with a value."
+    return (
+        f"{what} {_change(row, level)}: {row.before:.4f} ({names[0]}) and {row.after:.4f} "
+        f"({names[1]}), {row.difference:+z.4f} ({percent_text(level)} interval "
+        f"{row.ci_low:z.4f} to {row.ci_high:z.4f}), {_p(row.p_adjusted)}{corrected}; "
+        f"{row.n_before:,} and {row.n_after:,} queries."
+    )
+
+
+def _change(row, level):
+    """Describe the size of a change: significant or, with `smallest`, large enough to matter."""
+    verb = "rose" if row.difference > 0 else "fell"
+    if row.smallest != row.smallest:
+        is_change = is_significant(row.p_adjusted, level)
+        return f"{verb} significantly" if is_change else "did not change significantly"
+    smallest = f"{row.smallest:g}, the smallest difference that matters"
+    if row.ci_low >= row.smallest or row.ci_high <= -row.smallest:
+        return f"{verb} by more than {smallest}"
+    if -row.smallest < row.ci_low and row.ci_high < row.smallest:
+        return f"changed by less than {smallest}"
+    return f"may or may not have changed by more than {smallest}"
 
 
 # Judges ------------------------------------------------------------------------------------------

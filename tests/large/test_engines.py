@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -89,6 +90,80 @@ def test_values_per_query_are_those_of_the_evaluation(lazy_engine, partitioning,
     assert np.array_equal(values.iloc[:, 1:], expected.iloc[:, 1:], equal_nan=True)
 
 
+# Segments and labels -----------------------------------------------------------------------------
+
+def by_country(frame):
+    """The frame with a country for each query, and the rows of each country."""
+    countries = np.array(["de", "fr", "us", "ß"])
+    codes = pd.factorize(frame["query"])[0] % 4
+    frame = frame.assign(country=countries[codes])
+    return frame, {name: rows for name, rows in frame.groupby("country")}
+
+
+@pytest.mark.parametrize(("partitioning", "text"), WITH_IDS)
+def test_each_segment_equals_an_evaluation_of_its_rows(engine, partitioning, text, small_steps):
+    frame, rows_of = by_country(table(text=text))
+    parts = parts_of(frame, partitioning)
+    summary = engine.measured(parts, partitioning, by="country", label="Monday")
+    assert list(summary.segments) == sorted(rows_of) and summary.by == "country"
+    for name, rows in rows_of.items():
+        assert summary.segments[name] == sg.Summary.of(in_memory(rows))
+        assert summary.segments[name].labels == summary.labels == ["Monday"]
+    whole = engine.measured(parts, partitioning, label="Monday")
+    assert whole.to_json() == replace(summary, by=None, segments=None).to_json()
+
+
+def test_any_partitioning_gives_the_same_segments(engine, small_steps):
+    frame, _ = by_country(table())
+    written = {
+        engine.measured(parts_of(frame, partitioning, n), partitioning, by="country").to_json()
+        for partitioning, n in [("shuffle", 3), ("clustered", 2), ("clustered", 5), ("whole", 4)]
+    }
+    assert len(written) == 1
+
+
+def test_several_systems_in_segments(engine):
+    frame, rows_of = by_country(table())
+    frame["other"] = np.roll(frame["score"], 1)
+    settings = {"y_score": ["score", "other"], "sample_weight": None}
+    summaries = engine.measured(pieces(frame, 3), "clustered", by="country", **settings)
+    for name in rows_of:
+        rows = frame[frame["country"] == name]
+        evaluations = {
+            "score": in_memory(rows, weighted=False),
+            "other": in_memory(rows.assign(score=rows["other"]), weighted=False),
+        }
+        assert summaries.segments[name] == sg.Summaries.of(evaluations)
+        assert summaries.systems["other"].segments[name] == sg.Summary.of(evaluations["other"])
+
+
+@pytest.mark.parametrize("partitioning", PARTITIONINGS)
+def test_a_query_in_two_segments_is_named_with_both(engine, partitioning):
+    frame, _ = by_country(table(60))
+    query, rows = torn_off(frame)
+    segment = frame.loc[rows, "country"].item()
+    frame.loc[rows, "country"] = "xx"
+    message = rf"Column 'country' \(by\) contains .*'xx'.* for query {query}: "
+    with pytest.raises(ValueError, match=message) as info:
+        engine.measured(parts_of(frame, partitioning), partitioning, by="country")
+    assert repr(segment) in str(info.value)
+
+
+def test_a_segment_that_is_null_is_named(engine):
+    frame, _ = by_country(table(20))
+    frame.loc[3, "country"] = None
+    message = rf"column 'country' \(by\) contains null in row 3, query {frame['query'][3]}"
+    with pytest.raises(ValueError, match=message):
+        engine.measured([frame], "clustered", by="country")
+
+
+def test_segments_of_different_types_are_refused(batches):
+    frame, _ = by_country(table(20))
+    first, second = whole_pieces(frame, 2)
+    with pytest.raises(TypeError, match="by must have the same type in all batches"):
+        batches.measured([first, second.assign(country=1)], "whole", by="country")
+
+
 # Split queries -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("partitioning", "text"), [("clustered", True), ("whole", False)])
@@ -150,6 +225,9 @@ BAD_SETTINGS = {
     "y_true must be the name of a column; got ndarray": {"y_true": np.ones(3)},
     "sample_weight must be the name of a column; got float": {"sample_weight": 1.0},
     "y_score must be a column name or a list of several distinct names": {"y_score": ["score"]},
+    "by must be the name of a column; got list": {"by": ["score"]},
+    "There is no column 'country'": {"by": "country"},
+    "label must be a str; got date": {"label": DAY},
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "no measure|Unknown measure|unknown": {"measures": "nonsense"},
 }

@@ -355,7 +355,7 @@ def test_the_smallest_detectable_difference_is_detected_in_four_of_five_cases():
 
 
 @pytest.mark.parametrize("settings, error, message", [
-    ({"by": ["x"] * 40}, ValueError, "'by' must be None if Summaries or a judge are passed"),
+    ({"by": ["x"] * 40}, ValueError, "'by' must be None if a judge is passed"),
     ({"test": "randomization"}, ValueError,
      "compare(judge=…) requires test='t'; got test='randomization'"),
     ({"test": "wilcoxon"}, ValueError, "requires test='t'; got test='wilcoxon'"),

@@ -232,7 +232,7 @@ TWO = systems(["a", "b"], 60)
     (TWO, {"q0": "head"}, ValueError, "'by' has no segment for query 'q1'"),
     (TWO, [None] * 60, ValueError, "'by' has no segment for query 'q0': the value is None"),
     (TWO, "head", TypeError, "'by' must be an array with one segment per query"),
-    (sg.Summaries.of(TWO), BY, ValueError, "'by' must be None if Summaries"),
+    (sg.Summaries.of(TWO), BY, TypeError, "by must be the name of the column of segments"),
     (systems(["a", "b"], 101), range(101), ValueError,
      "'by' contains 101 segments, such as 0 and 1, but at most 100"),
     (of_values([], []), [], ValueError, "'by' defines no segments, because there are no queries"),

@@ -1,0 +1,385 @@
+"""Comparisons of Summaries of different queries: of two periods, and of many days."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skgraded._input.columns import whole_number
+from skgraded._input.segments import refuse_too_many
+from skgraded.measures import Measure
+from skgraded.reports.comparison_rows import check_choice, columns_of, corrected_p_values
+from skgraded.reports.comparison_tables import margins_of
+from skgraded.reports.evaluation import LEVEL, evaluated_name
+from skgraded.reports.report import Table
+from skgraded.reports.summary import Summary
+from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
+from skgraded.stats.intervals import CHECK_LEVEL
+from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+from skgraded.writing import sentences, tables
+
+if TYPE_CHECKING:
+    import pandas
+
+# Three standard deviations, estimated from the mean moving range of two values: 3 / d₂(2).
+LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
+
+
+# Two periods -------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class PeriodRow:
+    """The change of the mean of one measure; see `compare_periods`."""
+
+    segment: Any  # None without segments
+    measure: str
+    before: float
+    after: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    smallest: float
+    n_before: int
+    n_after: int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PeriodComparison(Table):
+    """Changes of means between two periods, returned by `compare_periods`.
+
+    Attributes
+    ----------
+    before, after : str
+        Names of the periods: their labels, or "before" and "after".
+    rows : list of PeriodRow
+    correction : str or None
+    level : float
+        Level of the intervals; a change is significant if p_adjusted ≤ 1 - level.
+    """
+
+    before: str
+    after: str
+    rows: list[PeriodRow]
+    correction: str | None
+    level: float
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the changes; the columns are described in `compare_periods`."""
+        columns = columns_of(PeriodRow, self.rows)
+        for name, empty in (("segment", [None]), ("smallest", [math.nan])):
+            if all(value in empty or value != value for value in columns[name]):
+                del columns[name]
+        return tables.frame(columns)
+
+    def sentences(self) -> list[str]:
+        """Describe each change in a sentence.
+
+        With `smallest`, the interval decides: a change matters if its whole interval is beyond
+        `smallest`, and does not matter if its whole interval is between -smallest and smallest.
+        """
+        n_tests = sum(row.p_value == row.p_value for row in self.rows)
+        said = sentences.corrected(self.correction, n_tests)
+        names = self.before, self.after
+        return [sentences.period_sentence(row, names, self.level, said) for row in self.rows]
+
+    def __repr__(self) -> str:
+        rows = "; ".join(
+            f"{row.measure}: {row.difference:+.4f}, p={row.p_adjusted:.3g}" for row in self.rows
+        )
+        return f"PeriodComparison({self.before} to {self.after}: {rows})"
+
+
+def compare_periods(
+    before: Summary,
+    after: Summary,
+    smallest: float | Mapping[str | Measure, float] | None = None,
+    *,
+    by: str | None = None,
+    correction: str | None = "holm",
+    level: float = 0.95,
+) -> PeriodComparison:
+    """Compare the means of two Summaries of different queries, such as two days.
+
+    The queries of the two periods are independent samples. A query that was searched on both days
+    counts as two queries.
+
+    Parameters
+    ----------
+    before, after : Summary
+        Summaries with the same measures.
+    smallest : float, or mapping of measures to floats, optional
+        The smallest difference that matters, above 0. With millions of queries, almost every change
+        is significant; `sentences` then reports whether the change is large enough to matter.
+    by : str, optional
+        The `by` of both Summaries. Each segment that is in both periods is then compared.
+    correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
+        Correction for the number of tests, as in `compare`.
+    level : float, default=0.95
+        Confidence level of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    PeriodComparison
+        The result of `to_frame` has the columns
+
+        - ``segment`` (with `by`), ``measure``,
+        - ``before``, ``after``: means of the two periods,
+        - ``difference``: ``after`` minus ``before``,
+        - ``ci_low``, ``ci_high``: Welch's t interval for the difference; with a correction it is
+          wider, as in `compare`,
+        - ``p_value``, ``p_adjusted``: p-value of Welch's t-test, as
+          ``scipy.stats.ttest_ind(…, equal_var=False)``, before and after the correction; nan if a
+          period has fewer than two queries,
+        - ``smallest`` (if passed),
+        - ``n_before``, ``n_after``: number of queries in the means.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the Summaries have different measures, share a label, or have no segments in common.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=400, random_state=0)
+    >>> monday, tuesday = (
+    ...     sg.Summary.of(sg.evaluate(y[part], X[part, i], qid=qid[part], measures="rr"), label=day)
+    ...     for day, part, i in [("Monday", qid < 200, 0), ("Tuesday", qid >= 200, 1)])
+    >>> periods = sg.compare_periods(monday, tuesday, smallest=0.01)
+    >>> periods.sentences()[0].split(":")[0]
+    'RR rose by more than 0.01, the smallest difference that matters'
+    """
+    for name, summary in (("before", before), ("after", after)):
+        if not isinstance(summary, Summary):
+            kind = type(summary).__name__
+            raise TypeError(f"{name} must be a Summary; got {kind}. Use Summary.of or segments.")
+    if before.measures != after.measures:
+        raise ValueError(
+            f"Both Summaries must have the same measures; got {before.measures} and "
+            f"{after.measures}."
+        )
+    shared = [label for label in before.labels if label in after.labels]
+    if shared:
+        raise ValueError(f"Both Summaries have the label {shared[0]!r}: pass different periods.")
+    CHECK_LEVEL(level)
+    check_choice("correction", correction, [name for name in CORRECTIONS if name != "hsd"])
+    smallest_of = {} if smallest is None else margins_of(smallest, before.measures, "smallest")
+    cases = [
+        (segment, measure, parts)
+        for segment, parts in _paired_segments(before, after, by).items()
+        for measure in before.measures
+    ]
+    groups = [
+        [GroupMean.of_moments(part.tallies[measure].moments) for part in parts]
+        for _, measure, parts in cases
+    ]
+    p_values = np.array([welch_p_value(late, early) for early, late in groups])
+    adjusted, row_level = corrected_p_values(p_values, correction, level)
+    rows = []
+    for (segment, measure, _), (early, late), p, p_adjusted in zip(
+        cases, groups, p_values.tolist(), adjusted, strict=True
+    ):
+        low, high = widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level)
+        rows.append(PeriodRow(
+            segment, measure, early.mean, late.mean, late.mean - early.mean, low, high, p,
+            p_adjusted, smallest_of.get(measure, math.nan), early.n, late.n,
+        ))
+    names = _name_of(before, "before"), _name_of(after, "after")
+    return PeriodComparison(*names, rows, correction, level)
+
+
+def _paired_segments(before, after, by):
+    """Return pairs of Summaries keyed by segment, or by None without `by`."""
+    if by is None:
+        return {None: (before, after)}
+    for name, summary in (("before", before), ("after", after)):
+        if summary.by != by:
+            raise ValueError(f"by must be that of the Summary {name}, {summary.by!r}; got {by!r}.")
+    shared = [segment for segment in before.segments if segment in after.segments]
+    refuse_too_many(shared)
+    return {segment: (before.segments[segment], after.segments[segment]) for segment in shared}
+
+
+def _name_of(summary, default):
+    return summary.labels[0] if len(summary.labels) == 1 else default
+
+
+# Many days ---------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class TrendRow:
+    """The mean of one measure on one day, and the limits of its chart; see `trend`."""
+
+    label: str
+    measure: str
+    mean: float
+    ci_low: float
+    ci_high: float
+    n_queries: int
+    center: float
+    lower: float
+    upper: float
+    is_outside: bool
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Trend(Table):
+    """Means over many days with the limits of individuals charts, returned by `trend`.
+
+    Attributes
+    ----------
+    labels, measures : list of str
+    rows : list of TrendRow
+        One row per label and measure, in the order of `labels`.
+    season : int or None
+    level : float
+        Level of the intervals of the means.
+    """
+
+    labels: list[str]
+    measures: list[str]
+    rows: list[TrendRow]
+    season: int | None
+    level: float
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the trend; the columns are described in `trend`."""
+        return tables.frame(columns_of(TrendRow, self.rows))
+
+    def of_measure(self, measure: str | Measure | None = None) -> list[TrendRow]:
+        """Return the rows of a measure, by default the first."""
+        name = evaluated_name(measure, self.measures)
+        return [row for row in self.rows if row.measure == name]
+
+    def __repr__(self) -> str:
+        n_outside = sum(row.is_outside for row in self.rows)
+        return (
+            f"Trend({len(self.labels)} labels, {self.labels[0]} to {self.labels[-1]}: "
+            f"{', '.join(self.measures)}; {n_outside} means outside the limits)"
+        )
+
+
+def trend(
+    summaries: Iterable[Summary], *, season: int | None = None, level: float = LEVEL
+) -> Trend:
+    r"""Tabulate the means of labelled Summaries with the limits of individuals (XmR) charts.
+
+    A mean outside the limits differs from the others by more than the usual change from one day to
+    the next, and deserves an explanation.
+
+    Parameters
+    ----------
+    summaries : iterable of Summary
+        Summaries in chronological order, each with a single label and the same measures.
+    season : int, optional
+        Length of a season in labels. With 7, each day is compared with the mean of the same
+        weekday; labels must then be consecutive days. Requires at least two seasons.
+    level : float, default=0.95
+        Confidence level of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    Trend
+        The result of `to_frame` has one row per label and measure, with the columns
+
+        - ``label``, ``measure``,
+        - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``: as in `Summary.summary`,
+        - ``center``: mean over all labels or, with `season`, over the labels of the same weekday,
+        - ``lower``, ``upper``: limits of the chart,
+        - ``is_outside``: whether ``mean`` is outside the limits.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If labels are missing or repeated, if measures differ, or if there are too few Summaries.
+
+    Notes
+    -----
+    The limits are center ± 2.66 · MR, where MR is the mean of the moving ranges \|x_i - x_{i-1}\|
+    of the means x (with `season`, of the differences from their centers). 2.66 is 3 / d₂, where
+    d₂ = 1.128 is the expected range of two standard normal values (Wheeler and Chambers 1992,
+    chapter 3). The ranges contain the variation between days. Limits computed from the variation
+    between the queries of a day would be far too narrow for days with many queries.
+
+    References
+    ----------
+    Wheeler, Chambers: Understanding statistical process control. SPC Press, 1992.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=400, random_state=0)
+    >>> days = [
+    ...     sg.Summary.of(
+    ...         sg.evaluate(y[qid % 4 == i], X[qid % 4 == i, 0], qid=qid[qid % 4 == i]),
+    ...         label=f"2026-11-0{i + 1}")
+    ...     for i in range(4)]
+    >>> sg.trend(days)
+    Trend(4 labels, 2026-11-01 to 2026-11-04: NDCNG@10, MuAP; 0 means outside the limits)
+    """
+    CHECK_LEVEL(level)
+    summaries = list(summaries)
+    labels, measures = _check_days(summaries)
+    if season is not None:
+        whole_number(season, "season", 2)
+    if len(labels) < 2 * (season or 1):
+        raise ValueError(
+            f"A trend requires at least {2 * (season or 1)} Summaries; got {len(labels)}."
+        )
+    charts = {
+        measure: _limits(np.array([part.mean()[measure] for part in summaries]), season or 1)
+        for measure in measures
+    }
+    rows = [
+        TrendRow(
+            label, row["measure"], row["mean"], row["ci_low"], row["ci_high"], row["n_queries"],
+            center, lower, upper, row["mean"] < lower or row["mean"] > upper,
+        )
+        for i, (label, part) in enumerate(zip(labels, summaries, strict=True))
+        for row in part.without_segments().rows(level)
+        for center, lower, upper in [charts[row["measure"]][i].tolist()]
+    ]
+    return Trend(labels, measures, rows, season, level)
+
+
+def _check_days(summaries: Sequence[Any]) -> tuple[list[str], list[str]]:
+    """Return the labels and measures of Summaries, after validation."""
+    for i, summary in enumerate(summaries):
+        if not isinstance(summary, Summary):
+            kind = type(summary).__name__
+            raise TypeError(f"Element {i} of summaries must be a Summary; got {kind}.")
+        if len(summary.labels) != 1:
+            raise ValueError(
+                f"Each Summary must have one label; element {i} has {summary.labels}. Pass "
+                "label= when evaluating."
+            )
+        if summary.measures != summaries[0].measures:
+            raise ValueError(
+                f"All Summaries must have the measures {summaries[0].measures}; element {i} has "
+                f"{summary.measures}."
+            )
+    labels = [summary.labels[0] for summary in summaries]
+    for i, label in enumerate(labels):
+        if label in labels[:i]:
+            raise ValueError(f"Two Summaries have the label {label!r}: pass each day only once.")
+    return labels, summaries[0].measures if summaries else []
+
+
+def _limits(means: np.ndarray, season: int) -> np.ndarray:
+    """Return center, lower and upper limit for each mean, of shape (n, 3); nan are ignored."""
+    centers = np.empty(len(means))
+    for day in range(season):
+        same_day = means[day::season]
+        known = same_day[~np.isnan(same_day)]
+        centers[day::season] = known.mean() if len(known) else np.nan
+    deviations = (means - centers)[~np.isnan(means)].tolist()
+    ranges = [abs(value - before) for before, value in pairwise(deviations)]
+    reach = LIMIT_FACTOR * np.mean(ranges) if ranges else np.nan
+    return np.column_stack([centers, centers - reach, centers + reach])
