@@ -297,3 +297,24 @@ def test_queries_without_judgments_can_be_refused():
         join_run(QRELS, RUN, unjudged="raise")
     run = {name: values[:3] for name, values in RUN.items()}
     assert rows(join_run(QRELS, run, unjudged="raise")) == rows(join_run(QRELS, run))
+
+
+@pytest.mark.parametrize("kind", [list, lambda ids: np.array(ids, dtype=object)])
+def test_query_ids_in_blocks_or_in_mixed_order_give_the_same_values(kind):
+    rng = np.random.default_rng(0)
+    n_queries, depth = 20, 10
+    query = [f"q{i // depth}" for i in range(n_queries * depth)]  # equal ids are distinct objects
+    document = [f"d{i % depth}" for i in range(n_queries * depth)]
+    grade, score = rng.integers(3, size=len(query)), rng.normal(size=len(query))
+    values = []
+    for order in (np.arange(len(query)), rng.permutation(len(query))):
+        table = {
+            "query": kind([query[i] for i in order]), "document": [document[i] for i in order],
+        }
+        rows = join_run(
+            {"query": query, "document": document, "grade": grade}, table | {"score": score[order]}
+        )
+        values.append(sg.NDCG().per_query(rows.y_true, rows.y_score, qid=rows.qid))
+    sizes = np.full(n_queries, depth)
+    np.testing.assert_array_equal(values[0], sg.NDCG().per_query(grade, score, group=sizes))
+    np.testing.assert_array_equal(values[1], values[0])
