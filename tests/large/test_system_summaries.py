@@ -41,6 +41,31 @@ def test_a_comparison_is_that_of_the_values(baseline, correction):
     assert found.leaderboard().to_markdown() == by_values.leaderboard().to_markdown()
 
 
+def test_a_comparison_within_segments_is_that_of_the_values():
+    frame = table(90)
+    frame["country"] = np.array(["de", "fr", "us"])[frame["query"] % 3]
+    frame["other"] = np.roll(frame["score"], 1)
+    settings = COLUMNS | {"y_score": ["score", "other"], "sample_weight": None}
+    summaries = sg.evaluate_batches([frame], **settings, by="country", measures=["ndcng@10", "rr"])
+    del settings["sample_weight"]
+    evaluations = sg.evaluate(**settings, data=frame, measures=["ndcng@10", "rr"])
+    countries = frame.drop_duplicates("query").set_index("query")["country"]
+    found = sg.compare(summaries, by="country")
+    order = sorted(countries.unique())
+    expected = sg.compare(evaluations, by=countries, test="t")
+    rows = expected.to_frame().assign(n_undefined=np.nan)
+    rows = rows.sort_values(["measure", "segment"], ignore_index=True)
+    assert_same(found.to_frame().sort_values(["measure", "segment"], ignore_index=True), rows)
+    assert found.segments == order and len(found.between_segments()) == 2 * 3
+    assert sg.Comparison.from_json(found.to_json()).to_json() == found.to_json()
+    assert found.to_html() and found.sentences() and found.leaderboard().to_markdown()
+    assert sg.compare(summaries).segments is None
+    with pytest.raises(ValueError, match="by must be 'country', as in the Summaries, or None"):
+        sg.compare(summaries, by="day")
+    with pytest.raises(ValueError, match="The Summaries have no segments: evaluate with by="):
+        sg.compare(sg.Summaries.of(evaluations), by="day")
+
+
 def test_weights_count_in_means_and_intervals():
     weights = np.random.default_rng(0).integers(0, 4, 60) / 2
     evaluations = systems(["a", "b"], 60, weights=weights)

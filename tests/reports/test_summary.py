@@ -42,6 +42,72 @@ def test_parts_in_any_order_make_the_whole(n_parts, weighted, text):
     assert sg.Summary.merge(parts).to_json() == whole.to_json()
 
 
+class TestLabels:
+    def test_they_are_kept_and_merged_but_not_compared(self):
+        ev = make()
+        first, second = (
+            sg.Summary.of(taken(ev, rows), label=label)
+            for rows, label in [(slice(0, 100), "Monday"), (slice(100, 300), "Tuesday")]
+        )
+        whole = sg.Summary.merge([first, second])
+        assert whole.labels == ["Monday", "Tuesday"]
+        assert whole == sg.Summary.of(ev) and sg.Summary.of(ev).labels == []
+        for same in (sg.Summary.from_json(whole.to_json()), pickle.loads(pickle.dumps(whole))):
+            assert same == whole and same.labels == whole.labels
+
+    def test_a_part_cannot_be_merged_twice(self):
+        ev = make(20)
+        parts = [sg.Summary.of(ev, label=label) for label in ("Monday", "Tuesday", "Monday")]
+        with pytest.raises(ValueError, match="Part 2 passed to merge has the label 'Monday', as do"):
+            sg.Summary.merge(parts)
+        with pytest.raises(TypeError, match=r"merge requires a list.*Summary.merge\(\[a, b\]\)"):
+            parts[0].merge(parts[1])
+        with pytest.raises(TypeError, match="label must be a str; got int"):
+            sg.Summary.of(ev, label=3)
+
+
+class TestSegments:
+    def segmented(self, ev, by="part"):
+        parts = [taken(ev, np.flatnonzero(ev.query_ids % 3 == i)) for i in range(3)]
+        segments = {name: sg.Summary.of(part) for name, part in zip("cab", parts, strict=True)}
+        whole = sg.Summary.of(ev)
+        return sg.Summary(whole.n_queries, whole.tallies, by=by, segments=segments)
+
+    def test_they_are_sorted_merged_and_restored(self):
+        ev = make()
+        halves = [
+            self.segmented(taken(ev, np.flatnonzero((ev.query_ids < 150) == is_first)))
+            for is_first in (True, False)
+        ]
+        whole, expected = sg.Summary.merge(halves), self.segmented(ev)
+        assert list(whole.segments) == ["a", "b", "c"]
+        assert whole == expected and whole.to_json() == expected.to_json()
+        assert sg.Summary.from_json(whole.to_json()) == whole
+        assert pickle.loads(pickle.dumps(whole)) == whole
+        with pytest.raises(ValueError, match="part 0 has by='part', and part 1 has by='country'"):
+            sg.Summary.merge([halves[0], self.segmented(ev, "country")])
+        with pytest.raises(ValueError, match="part 0 has by='part', and part 1 has by=None"):
+            sg.Summary.merge([halves[0], sg.Summary.of(ev)])
+
+    def test_the_table_and_the_page_show_them(self):
+        whole = self.segmented(make())
+        frame = whole.summary()
+        assert frame["segment"].tolist() == ["a"] * 5 + ["b"] * 5 + ["c"] * 5
+        assert frame["mean"].tolist()[:5] == list(whole.segments["a"].mean().values())
+        assert whole.to_frame().equals(frame) and "segment" in whole.to_csv()
+        assert "Segments" in whole.to_html() and "Segments" not in sg.Summary.of(make()).to_html()
+        assert repr(whole).startswith("Summary(300 queries in 3 segments: ")
+
+    @pytest.mark.parametrize(("change", "message"), [
+        ({"by": None}, "by and segments must either both be None or both be set"),
+        ({"segments": {}}, "Segments must contain 20 queries; got 0"),
+        ({"labels": ["a", "a"]}, "labels must be unique"),
+    ])
+    def test_bad_segments_are_refused(self, change, message):
+        with pytest.raises(ValueError, match=message):
+            dataclasses.replace(self.segmented(make(20)), **change)
+
+
 def test_other_queries_or_measures_make_another_summary():
     ev = make()
     whole, parts = sg.Summary.of(ev), parts_of(ev, 3)
