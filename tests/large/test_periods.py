@@ -53,8 +53,8 @@ class TestComparePeriods:
         (0.1, 0.01, "NDCG rose by more than 0.01, the smallest difference that matters"),
         (-0.1, 0.01, "NDCG fell by more than 0.01, the smallest difference that matters"),
         (0.001, 0.1, "NDCG changed by less than 0.1, the smallest difference that matters"),
-        (0.05, 0.05,
-         "NDCG may or may not have changed by more than 0.05, the smallest difference that matters"),
+        (0.05, 0.05, "NDCG may or may not have changed by more than 0.05, the smallest difference "
+         "that matters"),
     ])
     def test_the_smallest_difference_that_matters_decides_the_sentence(
         self, shift, smallest, change
@@ -93,7 +93,7 @@ class TestComparePeriods:
         assert periods.sentences()[0].startswith("NDCG is not compared, because a period has fewer")
 
     @pytest.mark.parametrize(("after", "settings", "error", "message"), [
-        (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Evaluation"),
+        (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Eval"),
         (summary(AFTER, measures=["RR"]), {}, ValueError, "must have the same measures"),
         (summary(AFTER, "Monday"), {}, ValueError, "Both Summaries have the label 'Monday'"),
         (summary(AFTER), {"smallest": 0}, ValueError, "smallest must be"),

@@ -58,7 +58,7 @@ class TestLabels:
     def test_a_part_cannot_be_merged_twice(self):
         ev = make(20)
         parts = [sg.Summary.of(ev, label=label) for label in ("Monday", "Tuesday", "Monday")]
-        with pytest.raises(ValueError, match="Part 2 passed to merge has the label 'Monday', as do"):
+        with pytest.raises(ValueError, match="Part 2 passed to merge has the label 'Monday'"):
             sg.Summary.merge(parts)
         with pytest.raises(TypeError, match=r"merge requires a list.*Summary.merge\(\[a, b\]\)"):
             parts[0].merge(parts[1])
