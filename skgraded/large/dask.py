@@ -28,6 +28,10 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
 __all__ = ["evaluate", "evaluate_per_query"]
 
 MERGE_SIZE = 16  # number of results merged by each task
+# A shuffle of n partitions has n² tasks, so many small partitions are combined to groups.
+MANY_PARTITIONS = 100
+N_SAMPLED = 8  # number of partitions whose rows are counted
+ROWS_PER_GROUP = 2**18
 
 
 @documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
@@ -64,7 +68,7 @@ def evaluate(
         by, label,
     )
     with _name_unreadable_files(ddf, job):
-        measured = _measured(ddf, job)
+        measured = _measured(ddf, job, combines=True)
         results = [delayed(Result.of)(part, job) for part in measured]
         while len(results) > 1:
             groups = [results[i : i + MERGE_SIZE] for i in range(0, len(results), MERGE_SIZE)]
@@ -156,18 +160,25 @@ def _values_at_edges(results, job, dtype):
     return _values(result.measure_edges(job, ids_of), dtype)
 
 
-def _measured(ddf, job):
-    """Return tasks that evaluate the partitions or, for "shuffle", the shuffled rows."""
+def _measured(ddf, job, combines=False):
+    """Return tasks that evaluate the partitions or, for "shuffle", the shuffled rows.
+
+    If `combines`, many small partitions are combined, which computes the sizes of a few of them.
+    """
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
     places = {f"partition {i}": part for i, part in enumerate(ddf[job.columns].to_delayed())}
-    n = len(places)
     if job.partitioning == "shuffle":
         parts.refuse_order_of_rows(job)
-    if job.partitioning != "shuffle" or n == 1:
+    if job.partitioning != "shuffle" or len(places) == 1:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
-    frames = [delayed(_packed)(part, job, place, n) for place, part in places.items()]
+    groups = _groups(places) if combines else [[place] for place in places]
+    n = len(groups)
+    if n == 1:
+        return [delayed(_measured_rows)(places, job)]
+    frames = [delayed(_packed)({place: places[place] for place in group}, job, n)
+              for group in groups]
     pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
@@ -216,9 +227,28 @@ def _fault_of(file, schema, columns):
     return None
 
 
-def _packed(part, job, place, n):
-    """Validate a partition and split it into pieces; a single task for both saves memory."""
-    return _frame_of(*packed(parts.clean(part, job, place), n))
+def _groups(places):
+    """Group adjacent partitions if they are many and small; a few partitions are measured."""
+    names = list(places)
+    size = 1
+    if len(names) >= MANY_PARTITIONS:
+        sample = np.linspace(0, len(names) - 1, N_SAMPLED).astype(int)
+        n_rows = compute(*(delayed(len)(places[names[i]]) for i in sample))
+        size = max(ROWS_PER_GROUP // max(*n_rows, 1), 1)
+    return [names[i : i + size] for i in range(0, len(names), size)]
+
+
+def _validated(group, job):
+    return parts.joined([parts.clean(part, job, place) for place, part in group.items()])
+
+
+def _measured_rows(group, job):
+    return parts.measure_together(_validated(group, job), job)
+
+
+def _packed(group, job, n):
+    """Validate partitions and split them into pieces; a single task for both saves memory."""
+    return _frame_of(*packed(_validated(group, job), n))
 
 
 def _frame_of(numbers, pieces):

@@ -272,6 +272,7 @@ def joined(tables):
     from skgraded._input import arrow
 
     tables = [table for table in tables if table is not None]
+    refuse_other_types(frozenset().union(*map(types_of, tables)))
     if len(tables) < 2:
         return tables[0] if tables else None
     if len({str(table.schema.field(GRADE).type) for table in tables}) > 1:
@@ -282,6 +283,16 @@ def joined(tables):
         raise TypeError(
             f"Columns must have compatible types in all batches or partitions: {error}"
         ) from None
+
+
+def refuse_other_types(types):
+    """Raise a TypeError if types of ids differ, because equal ids could have different keys."""
+    for argument in ("qid", "by"):
+        names = sorted(name for known, name in types if known == argument)
+        if len(names) > 1:
+            raise TypeError(
+                f"{argument} must have the same type in all partitions; got {' and '.join(names)}."
+            )
 
 
 def _with_wide_grades(table):

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import plain_list
-from skgraded.large.parts import EDGES, finished, joined, measure_together, split_error
+from skgraded.large.parts import (
+    EDGES,
+    finished,
+    joined,
+    measure_together,
+    refuse_other_types,
+    split_error,
+)
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -61,16 +68,6 @@ class Result:
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of)
         return finished(job.merged([self.sums, job.summed([edges])]), job)
-
-
-def refuse_other_types(types):
-    """Raise a TypeError if types of ids differ, because equal ids could have different keys."""
-    for argument in ("qid", "by"):
-        names = sorted(name for known, name in types if known == argument)
-        if len(names) > 1:
-            raise TypeError(
-                f"{argument} must have the same type in all partitions; got {' and '.join(names)}."
-            )
 
 
 def refuse_split(parts, ids_of):

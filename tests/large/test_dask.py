@@ -263,3 +263,20 @@ def test_the_example_of_large_data_is_measured_as_in_memory(cluster):
             scored["grade"], scored[name], qid=scored["query"], measures=example.MEASURES
         )
         assert summary == sg.Summary.of(expected)
+
+
+def test_many_small_partitions_are_combined(dask, monkeypatch):
+    import skgraded.dask
+    from skgraded.large import dask as module
+
+    frame = mixed(table(400, text=True))
+    data = dask.frame_of(pieces(frame, 150))
+    expected = sg.Summary.of(in_memory(frame))
+    for rows_per_group in (2**18, 500):  # a single group, several groups
+        monkeypatch.setattr(module, "ROWS_PER_GROUP", rows_per_group)
+        assert skgraded.dask.evaluate(data, **COLUMNS, measures=MEASURES) == expected
+    frame.loc[3000, "score"] = np.nan
+    bad = pieces(frame, 150)
+    at = next(i for i, part in enumerate(bad) if 3000 in part.index)
+    with pytest.raises(ValueError, match=rf"In partition {at - 1}, .* contains NaN in row"):
+        skgraded.dask.evaluate(dask.frame_of(bad[1:]), **COLUMNS)
