@@ -20,7 +20,7 @@ from skgraded._input.words import printable
 BLOCK = 1 << 22  # bytes parsed at a time
 BOM = b"\xef\xbb\xbf"
 MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes per line
-PACKED = {
+PACKED: dict[str, tuple[bytes, Any]] = {
     "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     "bzip2": (b"BZh", bz2.BZ2File),
     "xz": (b"\xfd7zXZ\0", lzma.LZMAFile),
