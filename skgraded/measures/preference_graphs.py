@@ -69,7 +69,7 @@ class Pairs:
 
     left_out: LeftOut | None = None
 
-    def __init__(self, pairs: list[Pair], name: str, cycles: str):
+    def __init__(self, pairs: list[Pair], name: str, cycles: str) -> None:
         # `items` also contains the items of pairs that are left out below.
         self.items: list[Any] = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
@@ -127,7 +127,7 @@ class Scores:
 
     left_out: LeftOut | None = None
 
-    def __init__(self, scores: dict[Any, float]):
+    def __init__(self, scores: dict[Any, float]) -> None:
         self.items = scores
 
     @property

@@ -91,7 +91,7 @@ class GradePairs:
     first: np.ndarray
     second: np.ndarray
 
-    def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray):
+    def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray) -> None:
         self.grades, codes = np.unique(np.concatenate([truth, judge]), return_inverse=True)
         first, second = codes.reshape(2, -1)
         pairs, self._pair = np.unique(first * len(self.grades) + second, return_inverse=True)
