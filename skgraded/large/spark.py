@@ -281,7 +281,7 @@ def _checked_text(value: Any) -> str:
 
 
 class RankingEvaluator(
-    Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable
+    Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable[Any], DefaultParamsWritable
 ):
     """Evaluator for CrossValidator and TrainValidationSplit from ``pyspark.ml``.
 

@@ -232,7 +232,7 @@ def _pooled(
 def _rounds(runs: list[_FoldRun], query_of_row: np.ndarray) -> list[list[_FoldRun]]:
     """Group the folds into repeats, so that a repeat tests each query at most once."""
     rounds: list[list[_FoldRun]] = []
-    tested: set = set()
+    tested: set[Any] = set()
     for run in runs:
         queries = set(query_of_row[run.test].tolist())
         if not rounds or queries & tested:

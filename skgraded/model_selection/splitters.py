@@ -19,7 +19,7 @@ class _QuerySplitter(BaseCrossValidator):
         """Return the number of splits."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
         """Yield the sorted positions of the training rows and of the test rows for each split.
 
         Parameters
