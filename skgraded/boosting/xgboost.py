@@ -309,7 +309,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     def before_training(self, model: Any) -> Any:
         """Discard the state of the previous training."""
-        vars(self).update(current_rounds=0, stopping_history={}, best_scores={})
+        self.__dict__.update(current_rounds=0, stopping_history={}, best_scores={})
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:

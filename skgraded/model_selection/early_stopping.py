@@ -24,10 +24,10 @@ class StoppingState:
         self, measures: list[Measure], judgments: Judgments, patience: int, report: Any = None
     ) -> None:
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
-        self.n_rounds = 0
-        self.last = np.nan  # last value of the first measure
-        self.best_round = 0  # counted from 1
-        self.best_score = -np.inf
+        self.n_rounds: int = 0
+        self.last: float = np.nan  # last value of the first measure
+        self.best_round: int = 0  # counted from 1
+        self.best_score: float = -np.inf
         self._measures = measures
         self._judgments = judgments
         self._patience = patience

@@ -67,11 +67,12 @@ class FittedQueries:
     def __init__(
         self, queries: Queries, grades: np.ndarray, table: Any, stopped_on: np.ndarray | None = None
     ) -> None:
-        self.ids, order, starts = queries
-        self.stopped_on = set() if stopped_on is None else set(plain_list(stopped_on))
-        self.sizes = queries.sizes
-        self.grade_marks = _marks(grades, order, starts)
-        self.row_marks = _marks(grades, order, starts, table)
+        ids, order, starts = queries
+        self.ids: np.ndarray = ids
+        self.stopped_on: set[Any] = set() if stopped_on is None else set(plain_list(stopped_on))
+        self.sizes: np.ndarray = queries.sizes
+        self.grade_marks: np.ndarray = _marks(grades, order, starts)
+        self.row_marks: np.ndarray = _marks(grades, order, starts, table)
 
     def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
         """Return the ids of queries seen during fit, or [] if exactly the fitted rows are scored.
