@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Loaded on first access, because importing scikit-learn takes most of a second.
-LATER = {
+LATER: dict[str, tuple[str, ...]] = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FeatureImportanceDisplay", "FoldDisplay",
         "IntervalDisplay", "JudgeConfusionDisplay", "JudgeMeansDisplay", "PValueDisplay",

@@ -70,6 +70,11 @@ class Judgments:
     weights: np.ndarray | None
     n_rows: int
     n_queries: int
+    order: np.ndarray | None  # positions of the rows sorted by query; None if already sorted
+    starts: np.ndarray
+    levels: np.ndarray
+    counts: np.ndarray
+    n_levels: np.ndarray
 
     def __init__(
         self,
@@ -80,7 +85,7 @@ class Judgments:
         sample_weight: ArrayLike | None = None,
     ) -> None:
         grades = columns.grade_column(y_true, "y_true")
-        self.grade_type = columns.grade_type(y_true)
+        self.grade_type: Any = columns.grade_type(y_true)
         n = self.n_rows = len(grades)
         self.query_ids, self.order, self.starts = _queries(qid, group, n)
         self.n_queries = len(self.query_ids)
@@ -94,7 +99,7 @@ class Judgments:
 
     def _lay_out(self, grades: np.ndarray) -> None:
         """Compute the grade code of each document and the grade levels of each query."""
-        self.codes = np.empty(self.n_rows, dtype=np.int32)
+        self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
             lambda first, last: lay_out(
                 grades, self.order, self.starts, self.codes, first, last
@@ -105,10 +110,10 @@ class Judgments:
         if not all(is_good):
             columns.refuse_bad_grades(grades, "y_true", allow_nan=True)
         self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
-        self.level_starts = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
-        self.top_grades = self.levels[self.level_starts[1:] - 1]
-        self.n_unknown = sum(n_unknown)
-        self.first_unknown = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
+        self.level_starts: np.ndarray = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
+        self.top_grades: np.ndarray = self.levels[self.level_starts[1:] - 1]
+        self.n_unknown: int = sum(n_unknown)
+        self.first_unknown: int = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_memory": {}}

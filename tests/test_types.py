@@ -6,6 +6,8 @@ from importlib import metadata
 
 import pytest
 
+import skgraded
+
 USE = """
 import skgraded as sg
 from skgraded.lightgbm import eval_metric
@@ -37,9 +39,11 @@ def installed():
 
 
 def test_mypy_knows_the_public_names_and_their_types(installed, tmp_path):
-    (tmp_path / "use.py").write_text(USE)
+    names = "".join(f"print(sg.{name})\n" for name in skgraded.__all__)
+    (tmp_path / "use.py").write_text(USE + names)
     (tmp_path / "mypy.ini").write_text(SETTINGS)
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), "use.py"]
+    cache = str(tmp_path / "cache")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, "use.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     lines = done.stdout.splitlines()
     assert 'use.py:5: note: Revealed type is "skgraded.measures.gain.NDCNG"' in lines, done

@@ -145,7 +145,7 @@ class Adapter:
         """Return an unfitted copy of the estimator."""
         return clone(self.estimator, safe=False)
 
-    def input_tags(self) -> InputTags:
+    def input_tags(self) -> Any:
         """Return scikit-learn's input tags, which describe the types of X that are accepted."""
         if hasattr(self.estimator, "__sklearn_tags__"):
             return get_tags(self.estimator).input_tags

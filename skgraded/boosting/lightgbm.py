@@ -130,7 +130,9 @@ class _Library(BoosterAdapter):
         callback.before_iteration = _BinCache(memory)  # type: ignore[attr-defined]
         return self._with_callback(fit_params, callback)
 
-    def _with_callback(self, fit_params: dict[str, Any], callback: Callable) -> dict[str, Any]:
+    def _with_callback(
+        self, fit_params: dict[str, Any], callback: Callable[..., Any]
+    ) -> dict[str, Any]:
         if "callbacks" not in self.fit_parameters:
             return fit_params
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
@@ -253,7 +255,9 @@ def _bin(
 # Measures as metrics -----------------------------------------------------------------------------
 
 @documented(ON_METRICS)
-def eval_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
+def eval_metric(
+    measures: Measure | str | Iterable[Measure | str], every: int = 1
+) -> Callable[..., Any]:
     """Make a metric that LightGBM reports at each round and can use for early stopping.
 
     Pass the metric to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``
@@ -460,7 +464,7 @@ def _checked_truth(owner: Any, labels: Any, group: Any, weight: Any) -> Truth:
 @documented(ON_OBJECTIVES)
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
-) -> Callable:
+) -> Callable[..., Any]:
     """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
     Pass the objective to ``lgb.train({"objective": …, "metric": "None"}, …)``, ``lgb.cv`` or

@@ -21,11 +21,11 @@ class BoostingMetric:
     direction: tuple[bool, ...] = ()  # (True,) if the library expects a flag for "higher is better"
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
-        self.measures = as_measures(measures)
-        self.every = whole_number(every, "every", 1)
+        self.measures: list[Measure] = as_measures(measures)
+        self.every: int = whole_number(every, "every", 1)
         self._is_single = isinstance(measures, (str, Measure))
         # Maps each Booster to its first evaluated round and to the latest values for each data set.
-        self._trainings: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+        self._trainings: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
         names = [measure.name for measure in self.measures]

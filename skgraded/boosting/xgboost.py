@@ -147,7 +147,9 @@ ADAPTERS: list[type[BoosterAdapter]] = [_Library]
 # Measures as metrics -----------------------------------------------------------------------------
 
 @documented(ON_METRICS)
-def custom_metric(measures: Measure | str | Iterable[Measure | str], every: int = 1) -> Callable:
+def custom_metric(
+    measures: Measure | str | Iterable[Measure | str], every: int = 1
+) -> Callable[..., Any]:
     """Make a metric that XGBoost reports at each round.
 
     Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
@@ -307,7 +309,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     def before_training(self, model: Any) -> Any:
         """Discard the state of the previous training."""
-        vars(self).update(current_rounds=0, stopping_history={}, best_scores={})
+        self.__dict__.update(current_rounds=0, stopping_history={}, best_scores={})
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -328,7 +330,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 @documented(ON_OBJECTIVES)
 def objective(
     measure: Measure | str, *, truncation: int = 30, sigmoid: float = 1.0, norm: bool = True
-) -> Callable:
+) -> Callable[..., Any]:
     """Make a LambdaRank objective whose swap deltas are computed from the measure.
 
     Pass the objective to ``xgb.train(obj=…)`` or ``xgb.cv(obj=…)``; XGBRanker does not accept it.

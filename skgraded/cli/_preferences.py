@@ -59,7 +59,7 @@ def _read_truth(source: str | BinaryIO, progress: bool) -> SimpleNamespace:
     queries, preferred, other = read_preference_columns(source, progress)
     codes, query_ids = query_codes(queries)
     pairs = list(zip(preferred.tolist(), other.tolist(), strict=True))
-    documents: dict = {query: {} for query in query_ids.tolist()}
+    documents: dict[Any, Any] = {query: {} for query in query_ids.tolist()}
     for query, pair in zip(queries.tolist(), pairs, strict=True):
         documents[query].update(dict.fromkeys(pair))
     return SimpleNamespace(
@@ -73,7 +73,7 @@ def _evaluate_run(
     note: Callable[[str], None]
 ) -> Evaluation:
     run = read_run_table(source, args.progress)
-    scores: dict = {query: {} for query in run.query_ids.tolist()}
+    scores: dict[Any, Any] = {query: {} for query in run.query_ids.tolist()}
     documents = np.asarray(run.document, dtype=object).tolist()
     query_of_row = run.query_ids[run.query_codes].tolist()
     for query, document, score in zip(query_of_row, documents, run.numbers.tolist(), strict=True):

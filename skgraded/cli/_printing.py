@@ -106,7 +106,7 @@ def _lists(rows: list[Any], comparison: Comparison) -> list[str]:
     if comparison.test is None:
         return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
     order = comparison.leaderboard().systems
-    beaten: dict = {name: [] for name in order}
+    beaten: dict[str, list[str]] = {name: [] for name in order}
     for row in rows:
         if row.winner is not None:
             beaten[row.winner].append(row.baseline if row.winner == row.system else row.system)
@@ -179,7 +179,7 @@ def _judged(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def _values(evaluations: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return columns with one row per system and query."""
-    columns: dict = {"run": [], "query": []}
+    columns: dict[str, list[Any]] = {"run": [], "query": []}
     for name, evaluation in evaluations.items():
         ids = plain_list(evaluation.query_ids)
         columns["run"] += [name] * len(ids)

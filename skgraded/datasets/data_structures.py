@@ -19,7 +19,7 @@ from skgraded.datasets.text_files import parsed
 
 # Accepted column names, in order of priority.
 # In PyTerrier data frames, `qid` contains query ids and `query` contains query texts.
-NAMES = {
+NAMES: dict[str, tuple[str, ...]] = {
     "query": ("qid", "query_id", "q_id", "query"),
     "document": ("doc_id", "docno", "document"),
     "grade": ("grade", "relevance", "label"),

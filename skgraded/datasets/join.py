@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise, repeat
@@ -14,7 +14,7 @@ from skgraded._input.columns import choice_validator
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
 from skgraded.datasets.data_structures import rows_of
-from skgraded.datasets.rows import Positions, numbered
+from skgraded.datasets.rows import Positions, Rows, numbered
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -231,7 +231,7 @@ def join_judgments(
     )
 
 
-def _rows_by_name(sources, argument):
+def _rows_by_name(sources: Any, argument: str) -> dict[str, Rows]:
     """Convert the qrels or runs in a mapping to Rows; errors name the judge or the run."""
     if not isinstance(sources, Mapping):
         raise TypeError(
@@ -251,7 +251,7 @@ def _rows_by_name(sources, argument):
     return rows
 
 
-def _refuse_disjoint(rows, first):
+def _refuse_disjoint(rows: Rows, first: Rows) -> None:
     """Raise an error if no query, or no document, is shared with the rows of the first judge."""
     for noun, ids, known in (
         ("query", rows.query_ids, first.query_ids), ("document", rows.document, first.document)
@@ -267,7 +267,7 @@ def _refuse_disjoint(rows, first):
             )
 
 
-def _common_codes(columns):
+def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the codes of all ids, and the distinct ids in order of first appearance."""
     codes, distinct = numbered(np.concatenate([np.asarray(ids, dtype=object) for ids in columns]))
     return codes, object_array(plain_list(np.asarray(distinct)))
@@ -290,14 +290,15 @@ class Joined:
 class Judged:
     """Judgments that are indexed once and can be joined with any number of runs."""
 
-    def __init__(self, judgments):
+    def __init__(self, judgments: Rows) -> None:
         self.judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
         self._queries = Positions(judgments.query_ids)
 
     def join(
-        self, run, count_missing, refuse_unjudged, ties, unjudged_documents="irrelevant"
-    ):
+        self, run: Rows, count_missing: bool, refuse_unjudged: bool, ties: str | None,
+        unjudged_documents: str = "irrelevant"
+    ) -> Joined:
         """Join a run's rows with the judgments."""
         numbers = self._queries.find(run.query_ids).astype(np.int32)  # or -1
         unjudged = numbers < 0
@@ -338,7 +339,7 @@ class Judged:
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 
-    def _refuse(self, run, code):
+    def _refuse(self, run: Rows, code: int) -> None:
         """Raise an error for the query with this code, which is in the run but has no judgments."""
         rows = np.flatnonzero(run.query_codes == code)
         place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row if nothing was retrieved
@@ -348,7 +349,7 @@ class Judged:
             f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
         )
 
-    def _refuse_other_type(self, run):
+    def _refuse_other_type(self, run: Rows) -> None:
         """Raise an error if documents have no judgments because the document ids differ in type."""
         judged = self.judgments.document
         advice = _type_advice(judged, run.document)
@@ -360,7 +361,7 @@ class Judged:
                 f"{plain(run.document[0])!r}.{advice}"
             )
 
-    def _find(self, query, document):
+    def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
         if not isinstance(document, np.ndarray):
             return self._find_arrow(query, document)
@@ -402,7 +403,7 @@ class Judged:
         return judgment
 
 
-def _type_advice(ids, others):
+def _type_advice(ids: np.ndarray, others: np.ndarray) -> str:
     """Return advice if two ids differ only in type, such as 1 and "1"; otherwise, return ""."""
     by_text = {str(plain(value)): type(plain(value)).__name__ for value in others}
     for value in ids:
@@ -415,7 +416,7 @@ def _type_advice(ids, others):
     return ""
 
 
-def trec_scores(query, score, document):
+def trec_scores(query: np.ndarray, score: np.ndarray, document: Any) -> np.ndarray:
     """Return scores that yield trec_eval's ranking: by score, then document id, both descending.
 
     Ids are compared as strings. Scores are compared in double precision, as in trec_eval since

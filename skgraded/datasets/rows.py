@@ -79,7 +79,7 @@ def numbered(values: Any) -> tuple[np.ndarray, Any]:
 class Positions:
     """Index of distinct values, which may be tuples; pandas is used if it is installed."""
 
-    def __init__(self, known: Any, dtype: Any = object):
+    def __init__(self, known: Any, dtype: Any = object) -> None:
         self._dtype = dtype
         if is_installed("pandas"):
             self._index = self._as_index(known)

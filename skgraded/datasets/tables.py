@@ -181,7 +181,7 @@ def _all_at_once(data: bytes, separator: str, names: Names) -> Columns:
 def _row_by_row(data: bytes, path: str, separator: str, names: Names) -> Columns:
     """Read the columns with Python's csv module; errors name the first invalid line."""
     rows = _rows(data, separator)
-    columns: dict = {name: [] for name in names.all}
+    columns: dict[str, Any] = {name: [] for name in names.all}
     seen: dict[tuple[str, ...], int] = {}
     try:
         header = next(rows)

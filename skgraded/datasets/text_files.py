@@ -20,7 +20,7 @@ from skgraded._input.words import printable
 BLOCK = 1 << 22  # bytes parsed at a time
 BOM = b"\xef\xbb\xbf"
 MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes per line
-PACKED = {
+PACKED: dict[str, tuple[bytes, Any]] = {
     "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     "bzip2": (b"BZh", bz2.BZ2File),
     "xz": (b"\xfd7zXZ\0", lzma.LZMAFile),
@@ -79,7 +79,7 @@ def _unpacking(file: Any, path: str) -> Any:
 class _Unpacking(io.RawIOBase):
     """Reader for compressed files that raises errors for corrupt files and decompression bombs."""
 
-    def __init__(self, kind: str, opened: Any, file: Any, path: str):
+    def __init__(self, kind: str, opened: Any, file: Any, path: str) -> None:
         self.name, self._kind, self._packed = path, kind, _Counted(file)
         self._file = opened(self._packed)
         self._size = self._n_lines = 0
@@ -112,7 +112,7 @@ class _Unpacking(io.RawIOBase):
 class _Counted:
     """Wrapper around an open file that counts the bytes that are read."""
 
-    def __init__(self, file: Any):
+    def __init__(self, file: Any) -> None:
         self._file, self.size = file, 0
 
     def read(self, size: int = -1) -> bytes:

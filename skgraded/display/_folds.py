@@ -136,7 +136,7 @@ class FoldDisplay(Display):
             check_made_by("cross_evaluate", report, CrossEvaluation, "cross_evaluation")
         shown = evaluated_name(measure, list(reports[0].per_query))
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
-        models: list = [_parts_of(report, shown, level, settings) for report in reports]
+        models: list[Any] = [_parts_of(report, shown, level, settings) for report in reports]
         values, fold, means, mean, interval = (
             list(part) if names else part[0] for part in zip(*models, strict=True)
         )

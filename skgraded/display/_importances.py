@@ -186,7 +186,7 @@ class FeatureImportanceDisplay(Display):
         drawn = best_first(self.importances_mean)[: self._max_features]
         self._take_rows(ax, [_feature_name(self.features[i]) for i in drawn])
         means, rows = self.importances_mean[drawn], np.arange(len(drawn))
-        style: dict = {"color": self._color(0), "height": 0.65, **settings}
+        style: dict[str, Any] = {"color": self._color(0), "height": 0.65, **settings}
         self.bars_: Any = self.ax_.barh(rows, means, **style)
         self.ax_.axvline(0, color=self._ink, linewidth=0.8)
         self.intervals_: Any = None

@@ -99,7 +99,7 @@ class TrendDisplay(Display):
             labels=[row.label for row in rows], measure=rows[0].measure, level=trend.level,
         ).plot(ax=ax, **kwargs)
 
-    def _draw(self, ax, settings):
+    def _draw(self, ax: Any, settings: Any) -> None:
         self._take_axes(ax)
         days = np.arange(len(self.labels))
         self.limits_ = [

@@ -7,7 +7,7 @@ import os
 import pickle
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
@@ -16,6 +16,7 @@ from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
 from skgraded._input.tables import refuse_unknown
 from skgraded.large import parts
+from skgraded.large.parts import Job
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.large.system_summaries import Summaries
@@ -94,7 +95,7 @@ def evaluate_batches(
 
 # Reading batches --------------------------------------------------------------------------------
 
-def _source(batches, job):
+def _source(batches: Any, job: Job) -> tuple[Iterable[tuple[str, Any]], int | None]:
     """Return (name, batch) pairs and the total number of rows (None if unknown)."""
     if isinstance(batches, (str, os.PathLike)):
         paths = parquet_files(batches)
@@ -126,12 +127,12 @@ def parquet_files(path: str | os.PathLike[str]) -> list[str]:
     ])
 
 
-def _in_folder(folder):
+def _in_folder(folder: str) -> Iterator[str]:
     """Yield the Parquet files in a folder and its subfolders, except hidden files.
 
     Symbolic links are followed.
     """
-    seen: dict = {}
+    seen: dict[str, str] = {}
     for inside, folders, names in os.walk(folder, followlinks=True):
         first = seen.setdefault(os.path.realpath(inside), inside)
         if first != inside:
@@ -146,13 +147,13 @@ def _in_folder(folder):
         )
 
 
-def _n_rows(path):
+def _n_rows(path: str) -> int:
     with _opened(path) as file:
         return file.metadata.num_rows
 
 
 @contextmanager
-def _opened(path):
+def _opened(path: str) -> Iterator[Any]:
     from pyarrow import ArrowException, parquet
 
     try:
@@ -163,7 +164,7 @@ def _opened(path):
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
 
 
-def _batches_of_files(paths, job):
+def _batches_of_files(paths: list[str], job: Job) -> Iterator[tuple[str, Any]]:
     """Yield the record batches of each file or, for partitioning="whole", one table per file."""
     for path in paths:
         with _opened(path) as file:
@@ -177,7 +178,9 @@ def _batches_of_files(paths, job):
                 first += batch.num_rows
 
 
-def _cleaned(batches, job, show):
+def _cleaned(
+    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
+) -> Iterator[tuple[str, Any]]:
     """Yield the name and the validated table of each nonempty batch."""
     first: Any = None
     for place, batch in batches:
@@ -198,18 +201,20 @@ def _cleaned(batches, job, show):
 
 # Contiguous queries ------------------------------------------------------------------------------
 
-def _in_order(batches, job, show):
+def _in_order(
+    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
+) -> Summary | Summaries:
     """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
     is_clustered = job.partitioning == "clustered"
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result(None, [], [], frozenset())
     starts: list[int] = []  # position of each table's query ids in the file
     with tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS) as file:
-        def ids_of(i):
+        def ids_of(i: int) -> Any:
             file.seek(starts[i])
             return pickle.load(file)
 
-        def results():
+        def results() -> Iterator[parts.Measured]:
             yield parts.measure_together(None, job)
             for place, table in tables:
                 measured = parts.measure_together(table, job, place, is_clustered)
@@ -223,7 +228,9 @@ def _in_order(batches, job, show):
         return total.finished(job, ids_of)
 
 
-def _clustered(batches, job, show):
+def _clustered(
+    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
+) -> Iterator[tuple[str, Any]]:
     """Yield tables of whole queries by moving the last query of each table to the next table."""
     from skgraded._input.arrow import first_of_last
 
@@ -240,7 +247,9 @@ def _clustered(batches, job, show):
 
 # Rows in any order -------------------------------------------------------------------------------
 
-def _shuffled(batches, n_rows, job, show):
+def _shuffled(
+    batches: Iterable[tuple[str, Any]], n_rows: int | None, job: Job, show: Callable[[int], Any]
+) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
     with closing(_Pieces(n_rows)) as pieces:
         for _, tables in parts.gathered(_cleaned(batches, job, show), MAX_ROWS_IN_MEMORY):
@@ -255,18 +264,19 @@ def _shuffled(batches, n_rows, job, show):
 class _Pieces:
     """Temporary file that stores rows in pieces of whole queries."""
 
-    def __init__(self, n_rows):
+    def __init__(self, n_rows: int | None) -> None:
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
-        self._places: list = [[] for _ in range(n)]  # offset and size of each block
+        # offset and size of each block
+        self._places: list[list[tuple[int, int]]] = [[] for _ in range(n)]
         self.file: Any = None  # created by the first write
 
-    def close(self):
+    def close(self) -> None:
         """Close and remove the file."""
         if self.file is not None:
             with suppress(OSError):  # closing repeats a failed write
                 self.file.close()
 
-    def write(self, table):
+    def write(self, table: Any) -> None:
         """Append the rows of a validated table to the pieces."""
         numbers, rows = packed(table, len(self._places))
         with _disk_errors("writing rows for partitioning='shuffle'"):
@@ -277,11 +287,11 @@ class _Pieces:
                 self.file.write(row.as_buffer())
             self.file.flush()
 
-    def read(self):
+    def read(self) -> Iterator[Any]:
         """Yield each piece as a table."""
         return (unpacked(map(self._read, places)) for places in self._places)
 
-    def _read(self, place):
+    def _read(self, place: tuple[int, int]) -> Any:
         from pyarrow import py_buffer
 
         start, size = place
@@ -290,7 +300,7 @@ class _Pieces:
 
 
 @contextmanager
-def _disk_errors(action):
+def _disk_errors(action: str) -> Iterator[None]:
     """Extend a disk error: state what was being written and how to avoid the error."""
     try:
         yield

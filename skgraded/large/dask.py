@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded.large import parts
+from skgraded.large.parts import Job
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import Result
 from skgraded.large.system_summaries import Summaries
@@ -128,7 +130,7 @@ def evaluate_per_query(
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
 
 
-def _dtype_of_ids(ddf, qid):
+def _dtype_of_ids(ddf: Any, qid: str) -> Any:
     if isinstance(ddf._meta[qid].dtype, pd.CategoricalDtype) and not ddf[qid].cat.known:
         return pd.StringDtype("pyarrow")
     column = ids(as_arrow(ddf._meta, [qid])[qid])
@@ -137,7 +139,7 @@ def _dtype_of_ids(ddf, qid):
     return column.to_pandas().dtype
 
 
-def _values(measured, dtype):
+def _values(measured: parts.Measured, dtype: Any) -> pd.DataFrame:
     """Return the per-query values of a partition as a frame whose ids have the given dtype."""
     query_ids = measured.query_ids
     if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
@@ -152,7 +154,7 @@ def _values(measured, dtype):
     return frame.astype({"query_id": dtype})
 
 
-def _values_at_edges(results, job, dtype):
+def _values_at_edges(results: list[Result], job: Job, dtype: Any) -> pd.DataFrame:
     """Check that no query is split; evaluate the first and last queries of all partitions."""
     result = Result.merge(results, job)
     # An integer id is its own key, but text ids cannot be recovered from their keys.
@@ -160,7 +162,7 @@ def _values_at_edges(results, job, dtype):
     return _values(result.measure_edges(job, ids_of), dtype)
 
 
-def _measured(ddf, job, combines=False):
+def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
     """Return tasks that evaluate the partitions or, for "shuffle", the shuffled rows.
 
     If `combines`, many small partitions are combined, which computes the sizes of a few of them.
@@ -187,7 +189,7 @@ def _measured(ddf, job, combines=False):
 # Unreadable files --------------------------------------------------------------------------------
 
 @contextmanager
-def _name_unreadable_files(ddf, job):
+def _name_unreadable_files(ddf: Any, job: Job) -> Iterator[None]:
     """Raise an error that names the unreadable Parquet file, because Dask's own error does not.
 
     If Dask raises an error, the files are read again to find the unreadable file.
@@ -202,7 +204,7 @@ def _name_unreadable_files(ddf, job):
         raise ValueError(fault) from None
 
 
-def _files_of(ddf):
+def _files_of(ddf: Any) -> Iterator[tuple[Any, Any]]:
     """Yield (Arrow fragment, common schema) for each Parquet file that the frame reads."""
     for read in ddf.expr.find_operations(ReadParquet):
         info = read._dataset_info
@@ -212,7 +214,7 @@ def _files_of(ddf):
         yield from ((file, info["schema"]) for file in files)
 
 
-def _fault_of(file, schema, columns):
+def _fault_of(file: Any, schema: Any, columns: list[str]) -> str | None:
     """Return an error message if the file cannot be read, otherwise None."""
     try:
         names = file.physical_schema.names
@@ -227,7 +229,7 @@ def _fault_of(file, schema, columns):
     return None
 
 
-def _groups(places):
+def _groups(places: dict[str, Any]) -> list[list[str]]:
     """Group adjacent partitions if they are many and small; a few partitions are measured."""
     names = list(places)
     size = 1
@@ -238,22 +240,22 @@ def _groups(places):
     return [names[i : i + size] for i in range(0, len(names), size)]
 
 
-def _validated(group, job):
+def _validated(group: dict[str, Any], job: Job) -> pa.Table | None:
     return parts.joined([parts.clean(part, job, place) for place, part in group.items()])
 
 
-def _measured_rows(group, job):
+def _measured_rows(group: dict[str, Any], job: Job) -> parts.Measured:
     return parts.measure_together(_validated(group, job), job)
 
 
-def _packed(group, job, n):
+def _packed(group: dict[str, Any], job: Job, n: int) -> pd.DataFrame:
     """Validate partitions and split them into pieces; a single task for both saves memory."""
     return _frame_of(*packed(_validated(group, job), n))
 
 
-def _frame_of(numbers, pieces):
+def _frame_of(numbers: np.ndarray, pieces: Any) -> pd.DataFrame:
     return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
 
 
-def _measured_pieces(frame, job):
+def _measured_pieces(frame: Any, job: Job) -> parts.Measured:
     return parts.measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)

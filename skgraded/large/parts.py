@@ -7,7 +7,7 @@ state the chunk and the row within the chunk.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -107,37 +107,37 @@ class Job:
     is_single: bool  # whether y_score was a single name rather than a list
 
     @property
-    def columns(self):
+    def columns(self) -> list[str]:
         """The names of all columns, without duplicates."""
         names = [self.y_true, *self.y_score, self.qid, self.sample_weight, self.by]
         return list(dict.fromkeys(name for name in names if name is not None))
 
-    def summed(self, results):
+    def summed(self, results: Iterable[Measured]) -> Summary | Summaries:
         """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
         if self.by is None:
             return self.merged(self._sums_of(measured.evaluations) for measured in results)
         return self.merged(map(self._segment_sums, _gathered_segments(results)))
 
-    def _segment_sums(self, measured):
+    def _segment_sums(self, measured: Any) -> Summary | Summaries:
         return replace(self._sums_of(measured.evaluations), by=self.by, segments={
             segment: self._sums_of(measured.take(queries).evaluations)
             for segment, queries in measured.segments.queries()
         })
 
-    def _sums_of(self, evaluations):
+    def _sums_of(self, evaluations: dict[str, Evaluation]) -> Any:
         if self.is_single:
             return Summary.of(evaluations[self.y_score[0]])
         return Summaries.of(evaluations)
 
-    def merged(self, parts):
+    def merged(self, parts: Iterable[Any]) -> Summary | Summaries:
         """Merge the results of `summed` from all chunks."""
         return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
 
 
 def check_job(
-    y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents=None,
-    by=None, label=None, shipped=True,
-):
+    y_true: Any, y_score: Any, qid: Any, measures: Any, sample_weight: Any, partitioning: Any,
+    unjudged_documents: Any = None, by: Any = None, label: Any = None, shipped: bool = True
+) -> Job:
     """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
@@ -165,13 +165,13 @@ def check_job(
     return job
 
 
-def refuse_several(job):
+def refuse_several(job: Job) -> None:
     """Raise a TypeError for several systems; called by functions that return per-query values."""
     if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
 
 
-def refuse_order_of_rows(job):
+def refuse_order_of_rows(job: Job) -> None:
     """Reject measures that depend on the row order, which the engines do not preserve."""
     for measure in job.measures:
         if getattr(measure, "ties", None) == "ordinal":
@@ -183,7 +183,7 @@ def refuse_order_of_rows(job):
 
 
 @contextmanager
-def errors_in(place):
+def errors_in(place: str) -> Iterator[None]:
     """Add the name of the chunk to error messages."""
     try:
         yield
@@ -194,7 +194,7 @@ def errors_in(place):
 
 # Validation ------------------------------------------------------------------------------------
 
-def clean(part, job, place):
+def clean(part: Any, job: Job, place: str) -> Any:
     """Return the validated columns of a chunk as an Arrow table, or None if there are no rows."""
     from skgraded._input import arrow
 
@@ -209,7 +209,7 @@ def clean(part, job, place):
             raise
 
 
-def _checked(table, job):
+def _checked(table: Any, job: Job) -> Any:
     """Return the validated columns as an Arrow table with standard column names."""
     from skgraded._input import arrow
 
@@ -230,7 +230,7 @@ def _checked(table, job):
     return arrow.pa.table(columns)
 
 
-def _refuse_missing(table, job):
+def _refuse_missing(table: Any, job: Job) -> None:
     """Raise a ValueError that names the column and the query of the first missing value.
 
     The row number alone is not informative, because the rows of a partition have no fixed order.
@@ -254,7 +254,7 @@ def _refuse_missing(table, job):
             )
 
 
-def _refuse_grades(grades, job):
+def _refuse_grades(grades: np.ndarray, job: Job) -> None:
     """If a measure rejects NaN grades or the highest grade, raise the error of this measure."""
     if job.unjudged_documents is not None:
         grades = np.nan_to_num(grades, nan=0.0)
@@ -267,7 +267,7 @@ def _refuse_grades(grades, job):
             raise
 
 
-def joined(tables):
+def joined(tables: Iterable[Any]) -> Any:
     """Concatenate validated tables, whose column types may differ; return None if all are None."""
     from skgraded._input import arrow
 
@@ -285,7 +285,7 @@ def joined(tables):
         ) from None
 
 
-def refuse_other_types(types):
+def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:
     """Raise a TypeError if types of ids differ, because equal ids could have different keys."""
     for argument in ("qid", "by"):
         names = sorted(name for known, name in types if known == argument)
@@ -295,7 +295,7 @@ def refuse_other_types(types):
             )
 
 
-def _with_wide_grades(table):
+def _with_wide_grades(table: Any) -> Any:
     """Convert the grades of a validated table to float64 if they are float16 or float32."""
     grades = table[GRADE].to_numpy()
     if grades.dtype.kind != "f" or grades.dtype == np.float64:
@@ -304,9 +304,9 @@ def _with_wide_grades(table):
     return table.set_column(position, GRADE, [grade_column(grades, GRADE)])
 
 
-def gathered(parts, n_rows):
+def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[Iterator[tuple[Any, ...]]]:
     """Yield groups (places, tables) with at least `n_rows` rows; the last group may be smaller."""
-    group: list = []
+    group: list[Any] = []
     n = 0
     for place, table in parts:
         group.append((place, table))
@@ -320,7 +320,7 @@ def gathered(parts, n_rows):
 
 # Measuring ---------------------------------------------------------------------------------------
 
-def no_queries(job):
+def no_queries(job: Job) -> dict[str, Evaluation]:
     """Return a dict that maps each system to an Evaluation without queries."""
     names = [measure.name for measure in job.measures]
     evaluation = Evaluation(
@@ -332,7 +332,7 @@ def no_queries(job):
     return dict.fromkeys(job.y_score, evaluation)
 
 
-def split_error(query, *places):
+def split_error(query: Any, *places: Any) -> ValueError:
     """Return the error for a query whose rows are not contiguous; an unknown query is None."""
     places = tuple(dict.fromkeys(places))
     shown = str(query) if isinstance(query, np.generic) else repr(query)
@@ -343,7 +343,7 @@ def split_error(query, *places):
     )
 
 
-def without_edges(table, place, in_order):
+def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
     """Split a table into the inner queries and the edges (the first and last queries).
 
     If `in_order`, the rows of each query must be contiguous. The edges are copied, because a
@@ -409,18 +409,18 @@ class Measured(NamedTuple):
     types: frozenset[tuple[str, str]]  # see `types_of`
 
     @property
-    def query_ids(self):
+    def query_ids(self) -> np.ndarray:
         """The query ids, which are the same for all systems."""
         return next(iter(self.evaluations.values())).query_ids
 
     @property
-    def marks(self):
+    def marks(self) -> np.ndarray:
         """The 64-bit key of each query id, used to detect split queries."""
         from skgraded._input import arrow
 
         return arrow.marks(self.query_ids)
 
-    def take(self, queries):
+    def take(self, queries: Any) -> Measured:
         """Return the results of the queries at the given positions, without edges."""
         taken = {
             name: _per_query([evaluation], queries)
@@ -430,9 +430,9 @@ class Measured(NamedTuple):
         return Measured(taken, segments, self.place, None, self.types)
 
 
-def _per_query(evaluations, queries=slice(None)):
+def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
     """Concatenate evaluations of distinct queries, and select queries, without any checks."""
-    def selected(arrays):
+    def selected(arrays: Sequence[Any]) -> np.ndarray:
         return np.concatenate(arrays)[queries] if len(arrays) > 1 else arrays[0][queries]
 
     first = evaluations[0]
@@ -451,10 +451,10 @@ def _per_query(evaluations, queries=slice(None)):
     )
 
 
-def _gathered_segments(results):
+def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:
     """Yield concatenated results of many queries, because each sum of a segment takes long."""
-    group: list = []
-    names: dict = {}  # maps the segments of all results to their codes
+    group: list[Any] = []
+    names: dict[Any, int] = {}  # maps the segments of all results to their codes
     for measured in results:
         codes = [names.setdefault(name, len(names)) for name in measured.segments.names]
         group.append((measured, np.array(codes, dtype=np.intp)[measured.segments.codes]))
@@ -466,7 +466,7 @@ def _gathered_segments(results):
         yield _concatenated(group, list(names))
 
 
-def _concatenated(group, names):
+def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Measured:
     """Concatenate pairs (result of a chunk, code of the segment of each query)."""
     results = [(measured, codes) for measured, codes in group if len(codes)] or group[:1]
     evaluations = {
@@ -477,7 +477,7 @@ def _concatenated(group, names):
     return Measured(evaluations, segments, None, None, frozenset())
 
 
-def measure_part(part, job, place, in_order=True):
+def measure_part(part: Any, job: Job, place: str, in_order: bool = True) -> Measured:
     """Evaluate the queries of a chunk; for "clustered", all except the first and last queries."""
     table, edges = clean(part, job, place), None
     is_clustered = job.partitioning == "clustered"
@@ -486,7 +486,9 @@ def measure_part(part, job, place, in_order=True):
     return measure_together(table, job, place, in_order and is_clustered, edges)
 
 
-def measure_together(table, job, place=None, is_clustered=False, edges=None):
+def measure_together(
+    table: Any, job: Job, place: str | None = None, is_clustered: bool = False, edges: Any = None
+) -> Measured:
     """Evaluate a validated table, or None if there are no rows.
 
     If `place` is None, the table must contain whole queries. If `is_clustered`, the rows of each
@@ -524,7 +526,7 @@ def measure_together(table, job, place=None, is_clustered=False, edges=None):
     return Measured(by_system, segments, place, edges, types_of(table))
 
 
-def types_of(table):
+def types_of(table: Any) -> frozenset[tuple[str, str]]:
     """Return pairs (argument, type) for the ids and segments of a validated table or None."""
     if table is None:
         return frozenset()
@@ -535,7 +537,7 @@ def types_of(table):
     )
 
 
-def finished(sums, job):
+def finished(sums: Any, job: Job) -> Summary | Summaries:
     """Return the sums with their label; raise a ValueError if no query has a positive weight."""
     summary = sums if job.is_single else next(iter(sums.systems.values()))
     if not summary.n_queries:

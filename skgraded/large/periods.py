@@ -195,7 +195,7 @@ def compare_periods(
     return PeriodComparison(*names, rows, correction, level)
 
 
-def _paired_segments(before, after, by):
+def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple[Any, Any]]:
     """Return pairs of Summaries keyed by segment, or by None without `by`."""
     if by is None:
         return {None: (before, after)}
@@ -207,7 +207,7 @@ def _paired_segments(before, after, by):
     return {segment: (before.segments[segment], after.segments[segment]) for segment in shared}
 
 
-def _name_of(summary, default):
+def _name_of(summary: Any, default: str) -> str:
     return summary.labels[0] if len(summary.labels) == 1 else default
 
 

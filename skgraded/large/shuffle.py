@@ -1,12 +1,15 @@
 """Shuffling of rows by query: each table is split into pieces by the hash of the query id."""
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large.parts import GRADE, QUERY, joined
 
 
-def packed(table, n):
+def packed(table: Any, n: int) -> tuple[np.ndarray, Any]:
     """Split a table by query into n pieces; return the indices and bytes of nonempty pieces.
 
     Engines process rows one by one, so each piece is sent as a single row.
@@ -26,7 +29,7 @@ def packed(table, n):
     return numbers, arrow.to_bytes(batch.slice(starts[i], sizes[i]) for i in numbers)
 
 
-def unpacked(pieces):
+def unpacked(pieces: Iterable[Any]) -> Any:
     """Concatenate pieces (buffers of bytes) into one table; return None if there are no pieces."""
     from skgraded._input import arrow
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, Self
@@ -19,6 +19,7 @@ from skgraded._input.columns import whole_number
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded.large import parts
+from skgraded.large.parts import Job
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
@@ -136,7 +137,9 @@ def evaluate_per_query(
     return _mapped(pieces, partial(tasks.values, job=job, id_type=id_type), schema)
 
 
-def _with_whole_queries(df, job, n_partitions, keeps_number):
+def _with_whole_queries(
+    df: DataFrame, job: Job, n_partitions: int | None, keeps_number: bool
+) -> DataFrame:
     """Repartition the results of `tasks.cut` or `tasks.inside`, so that no query is split.
 
     For "shuffle", the results are rows. Otherwise, they are per-query values, together with the
@@ -164,7 +167,7 @@ def _with_whole_queries(df, job, n_partitions, keeps_number):
 
 
 @contextmanager
-def _batches_by_rows(spark):
+def _batches_by_rows(spark: Any) -> Iterator[Any]:
     """In jobs of this thread, limit the size of Arrow batches only by the number of rows.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
@@ -189,7 +192,7 @@ def _batches_by_rows(spark):
             context.setLocalProperty(name, value)
 
 
-def _labels(spark, n):
+def _labels(spark: Any, n: int) -> np.ndarray:
     """Return n numbers whose Spark hashes select the partitions 0, 1, …, n - 1 in a shuffle.
 
     With another hash function, pieces could share a partition, but the results would be the same.
@@ -200,16 +203,16 @@ def _labels(spark, n):
     return np.array([label_of.get(part, part) for part in range(n)])
 
 
-def _check_frame(df):
+def _check_frame(df: Any) -> None:
     if not isinstance(df, DataFrame):
         raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
 
 
-def _quoted(name):
+def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _mapped(frame, function, schema):
+def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
     """Apply a function to the Arrow batches of each partition."""
     with warnings.catch_warnings():
         # PySpark warns about pandas 3, but mapInArrow does not use pandas.
@@ -219,7 +222,7 @@ def _mapped(frame, function, schema):
 
 # Python on the workers ---------------------------------------------------------------------------
 
-def _check_local_workers(spark):
+def _check_local_workers(spark: Any) -> None:
     """Raise an ImportError if local workers use a Python installation that cannot run skgraded."""
     context = getattr(spark, "sparkContext", None)
     if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
@@ -230,7 +233,7 @@ def _check_local_workers(spark):
 
 
 @cache
-def _check_python(python):
+def _check_python(python: str) -> None:
     """Raise an ImportError if the Python version differs or if required packages are missing."""
     code = (
         "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], "
@@ -249,7 +252,7 @@ def _check_python(python):
 
 
 @contextmanager
-def _worker_errors_in_one_line():
+def _worker_errors_in_one_line() -> Iterator[None]:
     """Replace Spark's traceback with a short error message if workers cannot run skgraded."""
     try:
         yield
@@ -260,7 +263,7 @@ def _worker_errors_in_one_line():
         raise _worker_error(cause[0].rstrip(".")) from None
 
 
-def _worker_error(cause):
+def _worker_error(cause: str) -> ImportError:
     return ImportError(
         f"Spark's Python workers cannot run skgraded: {cause}. Install skgraded[spark] for the "
         "workers' Python, or set PYSPARK_PYTHON before the session starts, for example to "
@@ -270,7 +273,7 @@ def _worker_error(cause):
 
 # pyspark.ml --------------------------------------------------------------------------------------
 
-def _checked_text(value):
+def _checked_text(value: Any) -> str:
     """Return the text of a measure; raise an error if the text cannot be parsed."""
     as_measure(value)
     as_measure(str(value))  # raises an error if the measure contains a function
@@ -278,7 +281,7 @@ def _checked_text(value):
 
 
 class RankingEvaluator(
-    Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable, DefaultParamsWritable
+    Evaluator, HasLabelCol, HasPredictionCol, DefaultParamsReadable[Any], DefaultParamsWritable
 ):
     """Evaluator for CrossValidator and TrainValidationSplit from ``pyspark.ml``.
 
@@ -353,7 +356,7 @@ class RankingEvaluator(
         """Return True, because for every measure, higher values are better."""
         return True
 
-    def _evaluate(self, dataset):
+    def _evaluate(self, dataset: Any) -> float:
         columns = self.getLabelCol(), self.getPredictionCol(), self.getQueryCol()
         summary = evaluate(dataset, *columns, self.getMetricName())
         assert isinstance(summary, Summary)

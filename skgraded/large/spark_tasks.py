@@ -6,7 +6,9 @@ take 0.4 seconds of CPU time, nearly as long as all other imports together.
 
 import gc
 import pickle
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +17,7 @@ from pyspark import TaskContext
 from skgraded._input.arrow import buffers
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large import parts
+from skgraded.large.parts import Job
 from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.split_queries import refuse_split
 
@@ -30,14 +33,16 @@ ROWS = 2**18  # maximum number of rows that are split into pieces in one step
 ROWS_PER_PIECE = 2**13  # average number of rows per piece; keeps batches below Arrow's 2 GB limit
 
 
-def run(function, batches):
+def run(
+    function: Callable[..., Iterator[pa.RecordBatch]], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Apply a function to the batches of a partition and yield the results of the function."""
     yield from function(batches)
     _freeze_modules()
 
 
 @cache
-def _freeze_modules():
+def _freeze_modules() -> None:
     """Exclude all current objects of a worker from garbage collection.
 
     PySpark collects garbage after each task; this can take longer than the evaluation.
@@ -46,11 +51,13 @@ def _freeze_modules():
     gc.freeze()
 
 
-def _part():
+def _part() -> int:
     return TaskContext.get().partitionId()  # type: ignore[union-attr]
 
 
-def cut(batches, job, labels):
+def cut(
+    batches: Iterable[pa.RecordBatch], job: Job, labels: np.ndarray
+) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a partition in pieces numbered by `labels`, or the first error."""
     part, first, is_good = _part(), 0, True
     n_rows = min(ROWS, ROWS_PER_PIECE * len(labels))
@@ -70,7 +77,9 @@ def cut(batches, job, labels):
             yield _pieces(labels[numbers], rows=pieces.cast(pa.binary()))
 
 
-def inside(batches, job, labels):
+def inside(
+    batches: Iterable[pa.RecordBatch], job: Job, labels: np.ndarray
+) -> Iterator[pa.RecordBatch]:
     """Evaluate a partition; yield per-query values, and the rows of possibly incomplete queries."""
     part, batches = _part(), list(batches)
     if not batches:
@@ -92,7 +101,7 @@ def inside(batches, job, labels):
         yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
 
 
-def _pieces(numbers, **columns):
+def _pieces(numbers: Any, **columns: Any) -> pa.RecordBatch:
     nulls = pa.nulls(len(numbers), pa.binary())
     return pa.RecordBatch.from_pydict({
         "piece": pa.array(numbers, pa.int32()),
@@ -100,7 +109,7 @@ def _pieces(numbers, **columns):
     })
 
 
-def _evaluations(batches, job):
+def _evaluations(batches: Iterable[pa.RecordBatch], job: Job) -> list[parts.Measured]:
     """Check that no query is split; return the results for each piece of a partition."""
     try:
         return _measured(batches, job)
@@ -110,7 +119,7 @@ def _evaluations(batches, job):
         raise ValueError(f"{error} {FILES_ADVICE}") from None
 
 
-def _measured(batches, job):
+def _measured(batches: Iterable[pa.RecordBatch], job: Job) -> list[parts.Measured]:
     batches = list(batches)
     if not batches:
         return [parts.measure_together(None, job)]
@@ -125,7 +134,7 @@ def _measured(batches, job):
     return measured
 
 
-def sums(batches, job):
+def sums(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
         result: object = job.summed(_evaluations(batches, job))
@@ -134,7 +143,7 @@ def sums(batches, job):
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})
 
 
-def values(batches, job, id_type):
+def values(batches: Iterable[pa.RecordBatch], job: Job, id_type: Any) -> Iterator[pa.RecordBatch]:
     """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
     for measured in _evaluations(batches, job):
         (evaluation,) = measured.evaluations.values()

@@ -1,5 +1,6 @@
 """Merging of results from the chunks of a table, with detection of split queries."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,8 @@ import numpy as np
 from skgraded._input.words import plain_list
 from skgraded.large.parts import (
     EDGES,
+    Job,
+    Measured,
     finished,
     joined,
     measure_together,
@@ -28,21 +31,21 @@ class Result:
     types: frozenset[tuple[str, str]]  # pairs (argument, type) of ids and segments
 
     @classmethod
-    def of(cls, measured, job, with_sums=True):
+    def of(cls, measured: Measured, job: Job, with_sums: bool = True) -> "Result":
         """Return the result of one chunk."""
         sums = job.summed([measured]) if with_sums else None
         marks = [] if measured.place is None else [(measured.place, measured.marks)]
         return cls(sums, marks, [measured.edges], measured.types)
 
     @classmethod
-    def merge(cls, results, job):
+    def merge(cls, results: "Iterable[Result]", job: Job) -> "Result":
         """Merge the results of several chunks in the given order."""
         merged = cls(None, [], [], frozenset())
         for result in results:
             merged.add(result, job)
         return merged
 
-    def add(self, other, job):
+    def add(self, other: "Result", job: Job) -> None:
         """Merge the result of the next chunks into this result in place."""
         sums = [sums for sums in (self.sums, other.sums) if sums is not None]
         self.sums = job.merged(sums) if sums else None
@@ -50,7 +53,7 @@ class Result:
         self.edges += other.edges
         self.types |= other.types
 
-    def measure_edges(self, job, ids_of):
+    def measure_edges(self, job: Job, ids_of: Callable[[int], Any] | None) -> Measured:
         """Check that no query is split, and evaluate the first and last queries of all chunks.
 
         `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`.
@@ -64,13 +67,15 @@ class Result:
         )
         return edges
 
-    def finished(self, job, ids_of):
+    def finished(self, job: Job, ids_of: Callable[[int], Any] | None) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of)
         return finished(job.merged([self.sums, job.summed([edges])]), job)
 
 
-def refuse_split(parts, ids_of):
+def refuse_split(
+    parts: Sequence[tuple[str | None, np.ndarray]], ids_of: Callable[[int], Any] | None
+) -> None:
     """If two chunks share a query, raise a ValueError that names the query and both chunks.
 
     `parts` contains the name and the query keys of each chunk. `ids_of` returns the query ids of
@@ -84,11 +89,14 @@ def refuse_split(parts, ids_of):
             _refuse_shared_id(mark, sharing, parts, ids_of)
 
 
-def _refuse_shared_id(mark, sharing, parts, ids_of):
+def _refuse_shared_id(
+    mark: Any, sharing: list[int], parts: Sequence[tuple[str | None, np.ndarray]],
+    ids_of: Any
+) -> None:
     """Raise a ValueError if chunks share an id; two distinct ids may have the same 64-bit key."""
     from skgraded._input import arrow
 
-    part_of: dict = {}
+    part_of: dict[Any, int] = {}
     for i in sharing if ids_of else []:
         ids = ids_of(i)
         for query in plain_list(ids[arrow.marks(ids) == mark]):

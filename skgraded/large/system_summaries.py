@@ -104,12 +104,12 @@ class Differences:
             return p_of_identical(n)
         return p_of_t(n, self.moments.mean / self.moments.standard_error)
 
-    def _are_constant(self):
+    def _are_constant(self) -> bool:
         ends = self.moments.lowest, self.moments.highest
         return len({round(end, TIE_DECIMALS) for end in ends}) == 1
 
 
-def _read_pairs(written, name):
+def _read_pairs(written: Any, name: str) -> dict[tuple[Any, ...], Differences]:
     differences = {}
     for i, triple in enumerate(list_of(Form(list, lambda value, _: value)).read(written, name)):
         if not isinstance(triple, list) or len(triple) != 3:
@@ -312,7 +312,7 @@ class Summaries(Mergeable):
             )
         return unequal is not None
 
-    def _page(self, title=None):
+    def _page(self, title: str | None = None) -> Any:
         return self.compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
 
     def __repr__(self) -> str:
@@ -347,7 +347,7 @@ class SumSamples:
         return np.array([differences.p_value() for differences in self._differences])
 
 
-def _paired(evaluations):
+def _paired(evaluations: Mapping[str, Evaluation]) -> tuple[Any, np.ndarray | None]:
     """Return the paired values of all systems, keyed by measure, and the query weights."""
     first, *others = evaluations.values()
     if all(

@@ -88,7 +88,7 @@ class _Ranking:
     items, this is the share of their n ranks that are at most d.
     """
 
-    def __init__(self, scores: np.ndarray, ties: str):
+    def __init__(self, scores: np.ndarray, ties: str) -> None:
         self.is_listed = scores > -np.inf
         self.n = int(np.count_nonzero(self.is_listed))
         _, block, sizes = np.unique(-scores, return_inverse=True, return_counts=True)

@@ -69,16 +69,16 @@ class Pairs:
 
     left_out: LeftOut | None = None
 
-    def __init__(self, pairs: list[Pair], name: str, cycles: str):
+    def __init__(self, pairs: list[Pair], name: str, cycles: str) -> None:
         # `items` also contains the items of pairs that are left out below.
-        self.items = list(dict.fromkeys(chain.from_iterable(pairs)))
+        self.items: list[Any] = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
         distinct = dict.fromkeys(pairs)
-        self.number = {item: i for i, item in enumerate(self.items)}
+        self.number: dict[Any, int] = {item: i for i, item in enumerate(self.items)}
         ends = map(self.number.__getitem__, chain.from_iterable(distinct))
-        self.ends = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
-        self.graph = Graph(len(self.items), self.ends)
+        self.ends: np.ndarray = np.fromiter(ends, np.int32, 2 * len(distinct)).reshape(-1, 2)
+        self.graph: Graph = Graph(len(self.items), self.ends)
         if self.graph.has_cycle:
             raise ValueError(
                 f"The preferences in {name} contain a cycle: {_a_cycle(self.items, distinct)}. "
@@ -127,7 +127,7 @@ class Scores:
 
     left_out: LeftOut | None = None
 
-    def __init__(self, scores: dict[Any, float]):
+    def __init__(self, scores: dict[Any, float]) -> None:
         self.items = scores
 
     @property

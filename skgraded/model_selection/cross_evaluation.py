@@ -147,7 +147,7 @@ def cross_evaluate(
     )
 
 
-def _check_error_score(error_score):
+def _check_error_score(error_score: Any) -> None:
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
     is_raise = isinstance(error_score, str) and error_score == "raise"
     if not is_raise and not (is_number and not np.isinf(error_score)):
@@ -172,7 +172,10 @@ class _FoldRun:
     error: str | None = None
 
 
-def _run_fold(data, fold, train, test, error_score, train_measures, return_estimator):
+def _run_fold(
+    data: RankerOnRows, fold: int, train: np.ndarray, test: np.ndarray, error_score: Any,
+    train_measures: list[Measure], return_estimator: bool
+) -> _FoldRun:
     """Fit on the training rows and score the test rows; record the times and any error."""
     run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
     try:
@@ -195,7 +198,7 @@ def _run_fold(data, fold, train, test, error_score, train_measures, return_estim
     return run
 
 
-def _checked(predicted, test):
+def _checked(predicted: Any, test: np.ndarray) -> np.ndarray:
     scores = column(predicted, "The prediction", len(test), "the test set")
     if np.isnan(scores).any():
         row = test[np.argmax(np.isnan(scores))]
@@ -205,7 +208,9 @@ def _checked(predicted, test):
 
 # All folds ---------------------------------------------------------------------------------------
 
-def _pooled(measures, data, runs, error_score):
+def _pooled(
+    measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any
+) -> dict[str, Any]:
     """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
     rounds = _rounds(runs, data.judgments.query_of_row)
     parts = [_round_values(measures, data, round_runs, error_score) for round_runs in rounds]
@@ -224,10 +229,10 @@ def _pooled(measures, data, runs, error_score):
     return parts[0]
 
 
-def _rounds(runs, query_of_row):
+def _rounds(runs: list[_FoldRun], query_of_row: np.ndarray) -> list[list[_FoldRun]]:
     """Group the folds into repeats, so that a repeat tests each query at most once."""
     rounds: list[list[_FoldRun]] = []
-    tested: set = set()
+    tested: set[Any] = set()
     for run in runs:
         queries = set(query_of_row[run.test].tolist())
         if not rounds or queries & tested:
@@ -238,7 +243,9 @@ def _rounds(runs, query_of_row):
     return rounds
 
 
-def _round_values(measures, data, runs, error_score):
+def _round_values(
+    measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any
+) -> dict[str, Any]:
     """Return the values of the queries tested in one repeat, and the positions of the queries."""
     query_of_row = data.judgments.query_of_row
     fold_of_row = np.full(len(query_of_row), -1)

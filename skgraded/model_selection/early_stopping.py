@@ -1,13 +1,16 @@
 """Early stopping of a ranker: settings, held-out queries and the stopping rule."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import WEIGHT
-from skgraded.measures import mean_scores
+from skgraded.boosting.rows import WEIGHT, Queries, Rows
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, mean_scores
 from skgraded.model_selection.split_queries import splits_of_queries
 
 
@@ -17,18 +20,20 @@ class StoppingState:
     Training stops after `patience` rounds without a new best value of the first measure.
     """
 
-    def __init__(self, measures, judgments, patience, report=None):
+    def __init__(
+        self, measures: list[Measure], judgments: Judgments, patience: int, report: Any = None
+    ) -> None:
         self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
-        self.n_rounds = 0
-        self.last = np.nan  # last value of the first measure
-        self.best_round = 0  # counted from 1
-        self.best_score = -np.inf
+        self.n_rounds: int = 0
+        self.last: float = np.nan  # last value of the first measure
+        self.best_round: int = 0  # counted from 1
+        self.best_score: float = -np.inf
         self._measures = measures
         self._judgments = judgments
         self._patience = patience
         self._report = report  # called after each round
 
-    def see(self, scores):
+    def see(self, scores: np.ndarray) -> None:
         """Evaluate the validation scores of a new round and update the best round."""
         means = mean_scores(self._measures, self._judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
@@ -41,17 +46,19 @@ class StoppingState:
             self._report()
 
     @property
-    def over_at(self):
+    def over_at(self) -> int:
         """Round after which training stops if the best score does not improve."""
         return self.best_round + self._patience
 
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         """Whether the best score has not improved in the last `patience` rounds."""
         return self.n_rounds >= self.over_at
 
 
-def hold_out(ranker, table, rows, queries, by_query):
+def hold_out(
+    ranker: Any, table: Any, rows: Rows, queries: Queries, by_query: bool
+) -> tuple[Rows, Rows]:
     """Split Rows into training rows and validation rows.
 
     `table` contains all columns of X. If `by_query` is true, the training rows are sorted by query.
@@ -64,7 +71,7 @@ def hold_out(ranker, table, rows, queries, by_query):
         trained = ~held_out
     order = np.arange(len(query_of_row)) if queries.order is None else queries.order
 
-    def part(chosen):
+    def part(chosen: np.ndarray) -> Rows:
         positions = order[chosen[order]]
         sizes = np.bincount(query_of_row[positions])
         return rows.take(positions, sizes[sizes > 0])
@@ -73,7 +80,7 @@ def hold_out(ranker, table, rows, queries, by_query):
     return training, part(held_out)
 
 
-def _drawn_queries(ranker, n_queries):
+def _drawn_queries(ranker: Any, n_queries: int) -> np.ndarray:
     """Return a random boolean mask, of shape (n_queries,), of the queries to hold out."""
     fraction = ranker.validation_fraction
     if n_queries < 2:
@@ -91,7 +98,9 @@ def _drawn_queries(ranker, n_queries):
     return held_out
 
 
-def _split_rows(splitter, table, rows, queries, query_of_row):
+def _split_rows(
+    splitter: Any, table: Any, rows: Rows, queries: Queries, query_of_row: np.ndarray
+) -> list[np.ndarray]:
     """Return boolean masks, of shape (n,), of the training and test rows of the last split."""
     splits = splits_of_queries(
         splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
@@ -104,7 +113,7 @@ def _split_rows(splitter, table, rows, queries, query_of_row):
     return [np.isin(np.arange(len(query_of_row)), part) for part in splits[-1]]
 
 
-def is_splitter(early_stopping):
+def is_splitter(early_stopping: Any) -> bool:
     """Return whether the value has the methods of a scikit-learn splitter."""
     is_instance = not isinstance(early_stopping, type)
     return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
@@ -112,7 +121,9 @@ def is_splitter(early_stopping):
 
 # Errors ------------------------------------------------------------------------------------------
 
-def check_settings(ranker, adapter, group, fit_params, **validation):
+def check_settings(
+    ranker: Any, adapter: Any, group: Any, fit_params: dict[str, Any], **validation: Any
+) -> None:
     """Raise an error if the stopping settings are invalid or conflict with the validation rows."""
     early_stopping = ranker.early_stopping
     if not (isinstance(early_stopping, (bool, np.bool_)) or is_splitter(early_stopping)):
@@ -136,7 +147,9 @@ def check_settings(ranker, adapter, group, fit_params, **validation):
         _check_validation_set(ranker, adapter, group, fit_params, present)
 
 
-def _check_validation_set(ranker, adapter, group, fit_params, present):
+def _check_validation_set(
+    ranker: Any, adapter: Any, group: Any, fit_params: dict[str, Any], present: list[str]
+) -> None:
     """Raise an error if validation arguments are incomplete or conflict with other arguments."""
     if is_splitter(ranker.early_stopping):
         raise ValueError(
@@ -162,7 +175,7 @@ def _check_validation_set(ranker, adapter, group, fit_params, present):
         )
 
 
-def refuse_shared_queries(ids, eval_ids):
+def refuse_shared_queries(ids: np.ndarray, eval_ids: np.ndarray) -> None:
     """Raise a ValueError if a query is in both the training and the validation rows."""
     known = set(plain_list(ids))
     shared = [query for query in plain_list(eval_ids) if query in known]
@@ -173,7 +186,7 @@ def refuse_shared_queries(ids, eval_ids):
         )
 
 
-def check_parts(training, validation, measures):
+def check_parts(training: Rows, validation: Rows, measures: list[Measure]) -> Judgments:
     """Check training and validation rows; return the Judgments of the validation rows."""
     for rows, kind in ((training, "training"), (validation, "validation")):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():

@@ -13,11 +13,15 @@ from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
+from skgraded.measures import Measure
 from skgraded.model_selection.scorer import document_scores
 from skgraded.model_selection.split_queries import splits_of_queries
 
 
-def judge(caller, estimator, X, y, measures, qid, group, sample_weight=None, cv=None):
+def judge(
+    caller: str, estimator: Any, X: Any, y: Any, measures: list[Measure], qid: Any, group: Any,
+    sample_weight: Any = None, cv: Any = None
+) -> tuple[Any, Judgments]:
     """Return X as a table, and Judgments from which all measures can be computed.
 
     If `qid` and `group` are None, the queries are located in X by the estimator's parameter `qid`
@@ -64,7 +68,7 @@ class RankerOnRows:
                     "cross-validation: wrap it in QueryRanker, which sorts the rows by query."
                 )
 
-    def fit(self, rows):
+    def fit(self, rows: np.ndarray) -> Any:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests."""
         with config_context(enable_metadata_routing=True):
             ranker = adapter_of(self.ranker).copy()
@@ -75,21 +79,21 @@ class RankerOnRows:
                 **{name: metadata[name] for name in requested},
             )
 
-    def scores(self, fitted, rows):
+    def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker."""
         return document_scores(fitted, _safe_indexing(self.X, rows), self.response_method)
 
-    def judgments_of(self, rows):
+    def judgments_of(self, rows: np.ndarray) -> Judgments:
         """Return the grades, queries and weights of the given rows as Judgments."""
         return Judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
 
-    def _metadata(self, rows):
+    def _metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         metadata = {"qid": self.judgments.query_ids[self.judgments.query_of_row[rows]]}
         if self.sample_weight is not None:
             metadata["sample_weight"] = self.sample_weight[rows]
         return metadata
 
-    def folds(self, cv):
+    def folds(self, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the training and test rows of each fold, after checking that no query is split."""
         from sklearn.model_selection import GroupKFold, check_cv  # slow to import
 
@@ -99,7 +103,7 @@ class RankerOnRows:
         return splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
 
 
-def _requested(estimator, names):
+def _requested(estimator: Any, names: list[str]) -> set[str]:
     """Return the metadata that the ``fit`` method of an estimator requests."""
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +152,7 @@ def learning_curve(
     trained, tested = zip(*pairs, strict=True)
     shape = len(n_queries), len(folds)
 
-    def scores(reports):
+    def scores(reports: Sequence[Evaluation]) -> dict[str, np.ndarray]:
         means = [report.mean() for report in reports]
         return {name: np.reshape([by_name[name] for by_name in means], shape) for name in means[0]}
 
@@ -161,7 +161,7 @@ def learning_curve(
     return LearningCurve(n_queries, n_rows, scores(trained), scores(tested), evaluations)
 
 
-def _numbers(train_sizes, most):
+def _numbers(train_sizes: Any, most: int) -> np.ndarray:
     """Convert `train_sizes` to ascending numbers of queries; fractions are relative to `most`."""
     sizes = np.asarray(train_sizes)
     if sizes.ndim != 1 or not len(sizes) or sizes.dtype.kind not in "iuf":
@@ -179,7 +179,9 @@ def _numbers(train_sizes, most):
     return np.unique(sizes.astype(int))
 
 
-def _evaluations_of(data, measures, train, test):
+def _evaluations_of(
+    data: RankerOnRows, measures: list[Measure], train: np.ndarray, test: np.ndarray
+) -> list[Evaluation]:
     fitted = data.fit(train)
     return [
         evaluate_judgments(measures, data.judgments_of(rows), data.scores(fitted, rows))

@@ -344,7 +344,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # Steps of fit -------------------------------------------------------------------------------
 
-    def _read(self, adapter, X, y, qid, group, sample_weight, fit_params, prefix=""):
+    def _read(
+        self, adapter: Any, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any,
+        fit_params: dict[str, Any], prefix: str = ""
+    ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
         grades = check_grades(y, y_name, n, X_name)
@@ -362,7 +365,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 
-    def _part(self, adapter, table, rows, queries, validation, fit_params):
+    def _part(
+        self, adapter: Any, table: Any, rows: Rows, queries: Queries, validation: Rows | None,
+        fit_params: dict[str, Any]
+    ) -> tuple[Rows, Rows | None]:
         """Return training rows and any validation rows, in the order required by the estimator."""
         holds_out = self.early_stopping and validation is None
         by_query = adapter.query_argument is not None
@@ -372,7 +378,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             return early_stopping.hold_out(self, table, rows, queries, by_query)
         return _in_order(adapter, rows, queries), validation
 
-    def _fit_parted(self, adapter, training, validation, measures, fit_params):
+    def _fit_parted(
+        self, adapter: Any, training: Rows, validation: Rows | None, measures: list[Measure],
+        fit_params: dict[str, Any]
+    ) -> None:
         for name in STOPPED:
             self.__dict__.pop(name, None)
         training.X = adapter.readable(training.X)
@@ -404,7 +413,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # Queries -------------------------------------------------------------------------------------
 
-    def _queries_of(self, X, qid, group, method):
+    def _queries_of(self, X: Any, qid: Any, group: Any, method: str) -> Any:
         """Return the query of each row, or None if query sizes are passed as `group`."""
         n_sources = (qid is not None) + (group is not None) + (self.qid is not None)
         if n_sources == 0:
@@ -428,14 +437,14 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # Features ------------------------------------------------------------------------------------
 
-    def _remember_features(self, X):
+    def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1]
         self.__dict__.pop("feature_names_in_", None)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
 
-    def _check_features(self, X, name="X"):
+    def _check_features(self, X: Any, name: str = "X") -> None:
         if X.shape[1] != self.n_features_in_:
             also = "" if self.query_column_ is None else " (besides the query column)"
             raise ValueError(
@@ -485,13 +494,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _in_order(adapter, rows, queries):
+def _in_order(adapter: Any, rows: Rows, queries: Queries) -> Rows:
     """Return all rows; for a ranker, the rows are sorted by query."""
     by_query = adapter.query_argument is not None
     return rows.take(queries.order, queries.sizes) if by_query else rows
 
 
-def _refuse_fractions(grades, adapter, name):
+def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:
     fractional = grades != np.floor(grades)
     if fractional.any():
         row = int(np.argmax(fractional))
@@ -502,5 +511,5 @@ def _refuse_fractions(grades, adapter, name):
         )
 
 
-def _brief(value):
+def _brief(value: Any) -> str:
     return repr(value) if value is None or is_column(value) else "…"

@@ -105,7 +105,7 @@ def make_ranking_scorer(
 class RankingScorer:
     """Scorer for ranking measures; see `make_ranking_scorer`, which creates it."""
 
-    def __init__(self, measure, qid, response_method):
+    def __init__(self, measure: Any, qid: Any, response_method: Any) -> None:
         check_source(qid)
         self._measures = _named(measure)
         self._is_single = isinstance(measure, (str, Measure))
@@ -173,7 +173,7 @@ class RankingScorer:
         """Return the metadata that the scorer requests."""
         return deepcopy(self._request)
 
-    def _accept_sample_weight(self):
+    def _accept_sample_weight(self) -> bool:
         return True  # scikit-learn ≥ 1.8 calls this method if metadata routing is disabled
 
     def __sklearn_clone__(self) -> Self:
@@ -189,7 +189,7 @@ class RankingScorer:
         return f"make_ranking_scorer({shown})"
 
 
-def _at_ranker(estimator, X):
+def _at_ranker(estimator: Any, X: Any) -> tuple[Any, Any]:
     """Return the ranker inside a search or pipeline, and X transformed by the preceding steps."""
     while True:
         if hasattr(estimator, "best_estimator_"):  # a search
@@ -203,7 +203,7 @@ def _at_ranker(estimator, X):
             return estimator, X
 
 
-def _named(measure):
+def _named(measure: Any) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
@@ -223,7 +223,7 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 
 # Scores of documents -----------------------------------------------------------------------------
 
-def check_response_method(response_method):
+def check_response_method(response_method: Any) -> Any:
     """Check that all response methods are known; return the method or the list of methods."""
     if response_method is None:
         return None
@@ -261,7 +261,7 @@ def document_scores(estimator: Any, X: Any, response_method: str | list[str] | N
     return response
 
 
-def _expected_grades(estimator, probabilities):
+def _expected_grades(estimator: Any, probabilities: np.ndarray) -> np.ndarray:
     """Compute the expected grade Σ c·P(c) per row, rounded so that equal values tie.
 
     The last bits of the sum depend on how the probability is distributed over the classes, and the
@@ -282,7 +282,7 @@ def _expected_grades(estimator, probabilities):
     return np.ldexp(np.round(mantissas, MANTISSA_DECIMALS), exponents)
 
 
-def _default_methods(estimator):
+def _default_methods(estimator: Any) -> list[str]:
     try:
         if not is_classifier(estimator):
             return ["predict"]

@@ -1,7 +1,9 @@
 """Detection of queries whose rows are split between training and scoring."""
 
 import warnings
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +11,8 @@ from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
+from skgraded.boosting.rows import Queries
+from skgraded.judgments import Judgments
 
 
 class TornQueryWarning(UserWarning):
@@ -60,14 +64,17 @@ class FittedQueries:
     `stopped_on` contains the ids of the validation queries that were not used for fitting.
     """
 
-    def __init__(self, queries, grades, table, stopped_on=None):
-        self.ids, order, starts = queries
-        self.stopped_on = set() if stopped_on is None else set(plain_list(stopped_on))
-        self.sizes = queries.sizes
-        self.grade_marks = _marks(grades, order, starts)
-        self.row_marks = _marks(grades, order, starts, table)
+    def __init__(
+        self, queries: Queries, grades: np.ndarray, table: Any, stopped_on: np.ndarray | None = None
+    ) -> None:
+        ids, order, starts = queries
+        self.ids: np.ndarray = ids
+        self.stopped_on: set[Any] = set() if stopped_on is None else set(plain_list(stopped_on))
+        self.sizes: np.ndarray = queries.sizes
+        self.grade_marks: np.ndarray = _marks(grades, order, starts)
+        self.row_marks: np.ndarray = _marks(grades, order, starts, table)
 
-    def torn_in(self, judgments, features=None):
+    def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
         """Return the ids of queries seen during fit, or [] if exactly the fitted rows are scored.
 
         Rows are compared by query and grade. If both are equal, the features are also compared;
@@ -83,7 +90,9 @@ class FittedQueries:
             if i >= 0 or query in self.stopped_on
         ]
 
-    def _same_rows(self, judgments, at, features):
+    def _same_rows(
+        self, judgments: Judgments, at: list[int], features: Callable[[], Any] | None
+    ) -> bool:
         rows = judgments.grades, judgments.order, judgments.starts
         return (
             np.array_equal(self.sizes[at], judgments.sizes)
@@ -92,7 +101,9 @@ class FittedQueries:
         )
 
 
-def splits_of_queries(splitter, X, y, ids, query_of_row, name):
+def splits_of_queries(
+    splitter: Any, X: Any, y: Any, ids: np.ndarray, query_of_row: np.ndarray, name: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the splits of a scikit-learn splitter, which receives the queries as groups.
 
     Raise a ValueError if a query is split; the message contains `name`, such as "cv".
@@ -117,13 +128,15 @@ def splits_of_queries(splitter, X, y, ids, query_of_row, name):
     return splits
 
 
-def features_of(ranker, table):
+def features_of(ranker: Any, table: Any) -> Any:
     """Return the table without the query column."""
     column = ranker.query_column_
     return table if column is None else column.take_out(table)
 
 
-def _marks(grades, order, starts, table=None):
+def _marks(
+    grades: np.ndarray, order: np.ndarray | None, starts: np.ndarray, table: Any = None
+) -> np.ndarray:
     """Return the sum of each query's row hashes, which does not depend on the row order."""
     marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy in which -0.0 becomes 0.0
     if table is not None:
@@ -133,7 +146,7 @@ def _marks(grades, order, starts, table=None):
     return np.add.reduceat(marks, starts[:-1])
 
 
-def warn_of_split_queries(estimator, X, judgments, source=None):
+def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
     """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
     Only a QueryRanker stores the queries that it was fitted on. It may be part of a search or a
@@ -154,7 +167,7 @@ def warn_of_split_queries(estimator, X, judgments, source=None):
         warn_of_partial_queries(X, source, "score")
 
 
-def _known_queries(estimator, X, judgments):
+def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> tuple[Any, list[Any]]:
     """Return the FittedQueries of a ranker, and the ids of scored queries that it was fitted on."""
     while estimator is not None and not hasattr(estimator, "fitted_queries_"):
         if hasattr(estimator, "best_estimator_"):  # a search
@@ -171,14 +184,14 @@ def _known_queries(estimator, X, judgments):
     return estimator.fitted_queries_, estimator.fitted_queries_.torn_in(judgments, features)
 
 
-def _is_numbering(ids):
+def _is_numbering(ids: np.ndarray) -> bool:
     """Return whether ids are 0, 1, 2, … or 1, 2, 3, … in any order."""
     if ids.dtype.kind not in "iu":
         return False
     return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
 
 
-def warn_of_partial_queries(X, source, verb):
+def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:
     """Issue a TornQueryWarning if X lacks some rows of a query that is looked up in a Series.
 
     Omitted rows can be detected only if `source` is a Series. `verb` is "fit" or "score". The

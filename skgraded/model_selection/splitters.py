@@ -19,7 +19,7 @@ class _QuerySplitter(BaseCrossValidator):
         """Return the number of splits."""
         return self.n_splits
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
         """Yield the sorted positions of the training rows and of the test rows for each split.
 
         Parameters
@@ -76,18 +76,20 @@ class QueryKFold(_QuerySplitter):
 
     _what = "queries"
 
-    def __init__(self, n_splits=5, qid=None, *, shuffle=False, random_state=None):
+    def __init__(
+        self, n_splits: int = 5, qid: Any = None, *, shuffle: bool = False, random_state: Any = None
+    ) -> None:
         _check_sources(qid=qid)
         KFold(n_splits, shuffle=shuffle, random_state=random_state)  # raises if they are invalid
         self.n_splits, self.qid = n_splits, qid
         self.shuffle, self.random_state = shuffle, random_state
 
-    def _splitter(self):
+    def _splitter(self) -> Any:
         if not self.shuffle:
             return GroupKFold(self.n_splits)
         return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
 
-    def _units(self, X):
+    def _units(self, X: Any) -> np.ndarray:
         codes, ids = query_codes(queries_of(X, self.qid))
         return sortable_ids(ids, codes)
 
@@ -133,20 +135,21 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     _what = "distinct times"
 
     def __init__(
-        self, n_splits=5, time=None, qid=None, *, gap=0, test_size=None, max_train_size=None
-    ):
+        self, n_splits: int = 5, time: Any = None, qid: Any = None, *, gap: int = 0,
+        test_size: int | None = None, max_train_size: int | None = None
+    ) -> None:
         _check_sources(time=time, qid=qid)
         self.n_splits, self.time, self.qid, self.gap = n_splits, time, qid, gap
         self.test_size, self.max_train_size = test_size, max_train_size
         self._splitter()  # raises if n_splits is invalid
 
-    def _splitter(self):
+    def _splitter(self) -> Any:
         return TimeSeriesSplit(
             self.n_splits, gap=self.gap, test_size=self.test_size,
             max_train_size=self.max_train_size,
         )
 
-    def _units(self, X):
+    def _units(self, X: Any) -> np.ndarray:
         codes, ids = query_codes(queries_of(X, self.qid))
         times = np.asarray(values_of(X, self.time, "time"))
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
@@ -166,7 +169,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         return times
 
 
-def _check_sources(**sources):
+def _check_sources(**sources: Any) -> None:
     for name, source in sources.items():
         if source is None:
             raise TypeError(f"Argument {name} is required: pass a column of X by name or position.")

@@ -315,7 +315,7 @@ class _Boards:
     def __init__(
         self, rows: _Rows, truth: str, measures: list[Measure], segments: Any, unjudged: str,
         settings: dict[str, Any], n_resamples: int, rng: Any
-    ):
+    ) -> None:
         self.rows, self.truth, self.measures = rows, truth, measures
         self.unjudged, self.settings, self.n_resamples = unjudged, settings, n_resamples
         is_int = isinstance(rng, (int, np.integer))

@@ -198,7 +198,7 @@ class SegmentGap:
         return gap
 
 
-HIGHEST = {"weight": 1, "worth": math.inf}
+HIGHEST: dict[str, float] = {"weight": 1, "worth": math.inf}
 COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
 
 

@@ -442,7 +442,7 @@ def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
 
 def _judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
     """Return one array of shares per evaluation; all shares are 1 if every document is judged."""
-    known: list[Mapping] = [ev.judged for ev in evaluations if ev.judged is not None]
+    known: list[Mapping[str, Any]] = [ev.judged for ev in evaluations if ev.judged is not None]
     return {
         name: [
             np.ones(len(ev.query_ids)) if ev.judged is None else ev.judged[name]

@@ -330,7 +330,7 @@ class Mergeable(Report):
         return super()._to_json() | written
 
     @classmethod
-    def _of_json(cls, report):
+    def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         arguments = super()._of_json(report) | read_fields(PART_FORMS, report)
         if arguments["segments"] is not None:
             names, reports = arguments["segments"].values()
@@ -339,7 +339,7 @@ class Mergeable(Report):
         return arguments
 
 
-def _refuse_different_parts(first, other, i):
+def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
     """Raise a ValueError if `other`, which is part i, cannot be merged with the parts before it."""
     for name in ("systems", "measures"):
         names, other_names = (", ".join(getattr(part, name, ())) for part in (first, other))

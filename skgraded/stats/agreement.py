@@ -87,14 +87,18 @@ def jackknife(
 class GradePairs:
     """Counts of the distinct pairs (true grade, judge's grade) in each query."""
 
-    def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray):
+    grades: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray) -> None:
         self.grades, codes = np.unique(np.concatenate([truth, judge]), return_inverse=True)
         first, second = codes.reshape(2, -1)
         pairs, self._pair = np.unique(first * len(self.grades) + second, return_inverse=True)
         self.first, self.second = np.divmod(pairs, len(self.grades))
         order = np.argsort(query, kind="stable")
         self._query, self._pair = query[order], self._pair[order]
-        self.total = np.bincount(self._pair, minlength=len(pairs))
+        self.total: np.ndarray = np.bincount(self._pair, minlength=len(pairs))
 
     def without_each(self) -> Iterator[np.ndarray]:
         """Yield blocks of counts of shape (n, n_pairs); each row excludes one query."""

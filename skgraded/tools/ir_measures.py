@@ -114,7 +114,7 @@ def measure(text: str | Measure) -> IrMeasure:
     })
 
 
-def _class_of(name, cls):
+def _class_of(name: str, cls: type[Measure]) -> type[Any]:
     params = {
         field: registry.ParamInfo(
             default=None if info.default is MISSING else info.default, desc=field

@@ -18,7 +18,7 @@ SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
-COMPARED = {  # maps each column heading to (type, attribute of a row)
+COMPARED: dict[str, tuple[str, Any]] = {  # maps each column heading to (type, attribute of a row)
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
     "Measure": ("text", "heading"),

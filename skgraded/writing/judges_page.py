@@ -14,7 +14,7 @@ SECTIONS = {
     "grades": "Grades", "leaderboards": "Leaderboards", "words": "Findings",
     "confusions": "Confusion", "means": "Means",
 }
-LABELS = {  # heading: (column kind, attribute)
+LABELS: dict[str, tuple[str, Any]] = {  # heading: (column kind, attribute)
     "Judge": ("name", "judge"),
     "α": ("value", "alpha"),
     "α interval": ("interval", ("alpha_low", "alpha_high")),
@@ -28,7 +28,7 @@ LABELS = {  # heading: (column kind, attribute)
     "Only truth": ("count", "only_truth"),
     "Only judge": ("count", "only_judge"),
 }
-LEADERBOARDS = {
+LEADERBOARDS: dict[str, tuple[str, Any]] = {
     "Judge": ("name", "judge"),
     "Measure": ("text", "measure"),
     "τ": ("value", "tau_b"),
@@ -42,7 +42,7 @@ LEADERBOARDS = {
     "Only judge": ("count", "only_judge"),
     "Queries": ("count", "n_queries"),
 }
-MEANS = {
+MEANS: dict[str, tuple[str, Any]] = {
     "Judge": ("name", "judge"),
     "Measure": ("text", "measure"),
     "System": ("name", "system"),

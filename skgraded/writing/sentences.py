@@ -428,7 +428,7 @@ def period_sentence(row: Any, names: tuple[str, str], level: float, corrected: s
     )
 
 
-def _change(row, level):
+def _change(row: Any, level: float) -> str:
     """Describe the size of a change: significant or, with `smallest`, large enough to matter."""
     verb = "rose" if row.difference > 0 else "fell"
     if row.smallest != row.smallest:
