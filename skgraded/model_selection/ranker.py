@@ -461,9 +461,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         request = super().get_metadata_routing()
         if self.qid is not None:
-            for method in (request.fit, request.score):
-                if method.requests.get("qid") is True:
-                    method.add_request(param="qid", alias=UNUSED)
+            for method in ("fit", "score"):
+                if "qid" in request.consumes(method, ["qid"]):
+                    getattr(request, method).add_request(param="qid", alias=UNUSED)
         return request
 
     def __sklearn_clone__(self) -> Self:
