@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 try:
@@ -18,11 +17,13 @@ except ImportError:
         return method
 
 
-@contextmanager
-def fit_reported(ranker: Any, adapter: Any, X: Any, y: Any, qid: Any) -> Iterator[None]:
-    """Report a fit and its boosting rounds to the callbacks of the ranker, if it has any."""
+@with_callbacks
+def report_fit(
+    ranker: Any, train: Callable[[], None], adapter: Any, X: Any, y: Any, qid: Any
+) -> None:
+    """Call `train`, and report the fit and its rounds to the callbacks of the ranker, if any."""
     if not getattr(ranker, "_skl_callbacks", None):
-        yield
+        train()
         return
     n_rounds = adapter.max_rounds
     if n_rounds and ranker.early_stopping and ranker.refit:
@@ -37,6 +38,6 @@ def fit_reported(ranker: Any, adapter: Any, X: Any, y: Any, qid: Any) -> Iterato
         task.call_on_fit_task_end(estimator=ranker)
 
     adapter.report_to(report_round)
-    yield
+    train()
     # The attributes of a fitted ranker are complete, so callbacks receive a copy of the ranker.
     whole.call_on_fit_task_end(estimator=ranker, reconstruction_attributes={}, **data)

@@ -22,11 +22,7 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
-from skgraded.model_selection.callbacks import (
-    CallbackSupportMixin,
-    fit_reported,
-    with_callbacks,
-)
+from skgraded.model_selection.callbacks import CallbackSupportMixin, report_fit
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
@@ -197,7 +193,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.grades = grades
         self.memory = memory
 
-    @with_callbacks
     def fit(
         self,
         X: Any,
@@ -280,7 +275,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
         training, stopped_on = self._part(adapter, table, rows, queries, validation, fit_params)
-        with fit_reported(self, adapter, X, y, qid):
+
+        def train() -> None:
             self._fit_parted(adapter, training, stopped_on, measures, fit_params)
             if self.early_stopping and self.refit:
                 everything = _in_order(adapter, rows, queries)
@@ -288,6 +284,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 if validation is not None:
                     everything = everything.joined(validation)
                 self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
+
+        report_fit(self, train, adapter, X, y, qid)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -472,9 +470,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         request = super().get_metadata_routing()
         if self.qid is not None:
-            for method in (request.fit, request.score):
-                if method.requests.get("qid") is True:
-                    method.add_request(param="qid", alias=UNUSED)
+            for method in ("fit", "score"):
+                if "qid" in request.consumes(method, ["qid"]):
+                    getattr(request, method).add_request(param="qid", alias=UNUSED)
         return request
 
     def __sklearn_clone__(self) -> Self:

@@ -270,6 +270,17 @@ def test_a_regressor_that_knows_no_queries_is_refused(weight):
 
 # Grades of 32 bits, errors -----------------------------------------------------------------------
 
+@pytest.mark.nightly
+def test_early_stopping_of_xgboost_keeps_the_first_round_if_a_metric_is_nan(sets):
+    train, valid = sets
+    stop = xgb.callback.EarlyStopping(rounds=5, maximize=True)
+    booster = xgb.train(
+        PARAMS, train, 30, evals=[(valid, "valid")], verbose_eval=False, callbacks=[stop],
+        custom_metric=lambda preds, dmatrix: ("no_value", float("nan")),
+    )
+    assert booster.best_iteration == 0
+
+
 def test_nan_predictions_are_an_error_that_names_row_and_round(sets):
     signs = iter([1, -1, 1])
 

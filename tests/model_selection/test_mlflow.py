@@ -1,6 +1,9 @@
 """MLflow takes scores whose names were chosen; it refuses the "@" of our own."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -36,6 +39,43 @@ def test_scores_by_chosen_names_are_logged(client):
         with pytest.raises(mlflow.MlflowException, match="Invalid.*NDCNG@10"):
             mlflow.log_metrics({"NDCNG@10": 1.0})
     assert client.get_run(run.info.run_id).data.metrics == scores
+
+
+@pytest.mark.parametrize(
+    "name", ["NDCNG@10", "AP(threshold=2)@20", "NDCG(gain='linear',discount='letor')@5"]
+)
+def test_names_are_accepted_after_special_characters_are_replaced(client, name):
+    assert sg.measure(name).name == name
+    with mlflow.start_run() as run:
+        with pytest.raises(mlflow.MlflowException, match="Names may only contain"):
+            mlflow.log_metric(name, 0.5)
+        mlflow.log_metric(re.sub(r"\W+", "_", name), 0.5)
+    assert list(client.get_run(run.info.run_id).data.metrics.values()) == [0.5]
+
+
+@pytest.mark.parametrize("model", [False, True])
+def test_a_metric_of_evaluate_receives_the_queries_from_a_column(client, model):
+    X, y, qid = ranking()
+    ranker = sg.QueryRanker(Ridge(), qid="query")
+    frame = pd.DataFrame(X[:, :-1]).add_prefix("f").assign(query=qid)
+    scores = ranker.fit(frame, y).predict(frame)
+
+    def mu_map(predictions, targets, metrics, query):
+        return sg.MuAP()(targets, predictions, qid=query)
+
+    metric = mlflow.models.make_metric(eval_fn=mu_map, greater_is_better=True)
+    with mlflow.start_run() as run:
+        if model:
+            mlflow.models.evaluate(
+                ranker.predict, frame.assign(y=y), targets="y", extra_metrics=[metric]
+            )
+        else:
+            mlflow.models.evaluate(
+                data=frame.assign(y=y, score=scores), targets="y", predictions="score",
+                extra_metrics=[metric],
+            )
+    logged = client.get_run(run.info.run_id).data.metrics["mu_map"]
+    assert logged == pytest.approx(sg.MuAP()(y, scores, qid=qid), abs=1e-12)
 
 
 def test_a_search_is_logged_by_itself(client):
