@@ -305,12 +305,7 @@ class Judged:
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
         if unjudged.all():
-            raise ValueError(
-                f"{self.judgments.source} and {run.source} have no query in common: for example, "
-                f"{self.judgments.source} contains {plain(self.judgments.query_ids[0])!r}, and "
-                f"{run.source} contains {plain(run.query_ids[0])!r}."
-                f"{_type_advice(self.judgments.query_ids, run.query_ids)}"
-            )
+            _refuse_disjoint(run, self.judgments)
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0:
