@@ -132,7 +132,8 @@ def _measured(dataset: ray.data.Dataset, job: parts.Job) -> list[Any]:
     refuse_unknown(job.columns, dataset.columns(fetch_if_missing=False) or job.columns)
     if job.partitioning != "whole":
         parts.refuse_order_of_rows(job)
-    bundles = dataset.select_columns(job.columns).iter_internal_ref_bundles()
+    computed = dataset.select_columns(job.columns).iter_internal_ref_bundles()
+    bundles = (bundle for bundle in computed if bundle.num_rows())  # empty blocks lack columns
     if job.partitioning == "shuffle":
         measured = _shuffled(list(bundles), job)
     else:
