@@ -126,7 +126,7 @@ def evaluate_per_query(
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
 
 
-def _delayed(function: Callable, *args: Any) -> Any:
+def _delayed(function: Callable[..., Any], *args: Any) -> Any:
     return delayed(function)(*args)
 
 

@@ -48,6 +48,8 @@ def evaluate(
     sample_weight: str | None = None,
     partitioning: str = "shuffle",
     unjudged_documents: str | None = None,
+    by: str | None = None,
+    label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Ray Dataset on the workers that store its blocks.
 
@@ -62,7 +64,8 @@ def evaluate(
     Summary(2 queries: RR=0.7500)
     """
     job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
+        by, label,
     )
     with _original_errors():
         measured = _measured(dataset, job)
@@ -174,11 +177,11 @@ def _measured_pieces(job: parts.Job, *pieces: Any) -> parts.Measured:
 # Tasks -------------------------------------------------------------------------------------------
 
 @ray.remote
-def _run(function: Callable, *args: Any) -> Any:
+def _run(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
-def _submit(function: Callable, *args: Any) -> Any:
+def _submit(function: Callable[..., Any], *args: Any) -> Any:
     """Start a task and return a reference to its result; references in `args` are resolved."""
     return _run.remote(function, *args)
 
