@@ -3,9 +3,9 @@
     python benchmarks/scale.py --rows 20 40 --folder /some/disk     # millions; half an hour
 
 Each measurement runs in a separate process with its child processes; their resources are counted
-from its start to its end. The start of Python, of a Dask cluster and of a JVM is left out. Before,
-the cluster measures four million rows, and the JVM measures all rows twice, so that most of its
-code is compiled. The script prints medians over rounds that alternate between all runs.
+from its start to its end. The start of Python, of a cluster and of a JVM is left out. Before, Dask
+and Ray measure four million rows, and the JVM measures all rows twice, so that most of its code is
+compiled. The script prints medians over rounds that alternate between all runs.
 """
 
 import argparse
@@ -31,6 +31,8 @@ RUNS = {
     "batches, mixed": ("batches", "mixed"),
     "Dask, clustered": ("dask", "clustered"),
     "Dask, mixed": ("dask", "mixed"),
+    "Ray, clustered": ("ray", "clustered"),
+    "Ray, mixed": ("ray", "mixed"),
     "Spark, clustered": ("spark", "clustered"),
     "Spark, mixed": ("spark", "mixed"),
 }
@@ -97,12 +99,25 @@ def run(engine, kind, folder):
             skgraded.dask.evaluate(warm_up, **settings)
             ddf = dd.read_parquet(folder)
             print_means(lambda: skgraded.dask.evaluate(ddf, **settings).mean())
+    elif engine == "ray":
+        on_ray(folder, settings)
     else:
         on_spark(folder, settings)
 
 
 def first_files(folder):
     return sorted(map(str, Path(folder).glob("*.parquet")))[:4]
+
+
+def on_ray(folder, settings):
+    import ray
+
+    import skgraded.ray
+
+    ray.init(num_cpus=2, include_dashboard=False)
+    skgraded.ray.evaluate(ray.data.read_parquet(first_files(folder)), **settings)
+    dataset = ray.data.read_parquet(folder)
+    print_means(lambda: skgraded.ray.evaluate(dataset, **settings).mean())
 
 
 def on_spark(folder, settings):

@@ -13,7 +13,7 @@ import pytest
 
 HEAVY = {
     "lightgbm", "xgboost", "catboost", "matplotlib", "polars", "numba", "torch", "jinja2",
-    "dask", "distributed", "pyspark",
+    "dask", "distributed", "pyspark", "ray",
     "sklearn.model_selection", "sklearn.ensemble",
 }
 # A step, and what of the heavy modules it may load.
@@ -71,6 +71,7 @@ NEEDED = {
     ("skgraded.dask", "dask"): 'skgraded.dask needs dask.*: pip install "skgraded[dask]"',
     ("skgraded.dask", "pandas"): '.*pandas.*: pip install "skgraded[dask]"',
     ("skgraded.spark", "pyspark"): 'skgraded.spark needs pyspark.*: pip install "skgraded[spark]"',
+    ("skgraded.ray", "ray"): 'skgraded.ray needs ray: pip install "skgraded[ray]"',
     ("skgraded.spark", "pyarrow"): 'skgraded.spark needs pyarrow: pip install "skgraded[spark]"',
     ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
     ("batches", "pandas"): 'A check of text ids needs pandas: pip install "skgraded[all]"',
@@ -107,7 +108,7 @@ for use, missing in json.loads(sys.argv[1]):
 def test_a_missing_library_is_one_line_that_says_what_to_install():
     needed = [
         (use, missing) for use, missing in NEEDED
-        if all(map(find_spec, {use.rpartition(".")[2], missing} & {"dask", "pyspark"}))
+        if all(map(find_spec, {use.rpartition(".")[2], missing} & {"dask", "pyspark", "ray"}))
     ]
     uses = json.dumps([
         (BATCHES if use == "batches" else f"import {use}", missing) for use, missing in needed

@@ -43,7 +43,8 @@ def public_names(module):
     ]
 
 
-ENGINES = {"dask": "dask", "spark": "pyspark"}  # rooms that need a library, which may be missing
+# rooms that need a library, which may be missing
+ENGINES = {"dask": "dask", "spark": "pyspark", "ray": "ray"}
 
 
 @pytest.mark.parametrize("room", ["", *DOORS])

@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.words import did_you_mean
 
-ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
+ENGINES = ("dask", "pyspark", "ray")  # packages with a skgraded module for their data frames
 HASHED_COLUMNS = 16
 
 

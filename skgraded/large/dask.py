@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,7 @@ from skgraded._input.needs import needs
 from skgraded.large import parts
 from skgraded.large.parts import Job
 from skgraded.large.shuffle import packed, unpacked
-from skgraded.large.split_queries import Result
+from skgraded.large.split_queries import Result, merge_in_tree
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
@@ -29,7 +29,6 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-MERGE_SIZE = 16  # number of results merged by each task
 # A shuffle of n partitions has n² tasks, so many small partitions are combined to groups.
 MANY_PARTITIONS = 100
 N_SAMPLED = 8  # number of partitions whose rows are counted
@@ -71,11 +70,8 @@ def evaluate(
     )
     with _name_unreadable_files(ddf, job):
         measured = _measured(ddf, job, combines=True)
-        results = [delayed(Result.of)(part, job) for part in measured]
-        while len(results) > 1:
-            groups = [results[i : i + MERGE_SIZE] for i in range(0, len(results), MERGE_SIZE)]
-            results = [delayed(Result.merge)(group, job) for group in groups]
-        return results[0].compute().finished(job, lambda i: measured[i].query_ids.compute())
+        result = merge_in_tree(measured, job, _delayed).compute()
+        return result.finished(job, lambda i: measured[i].query_ids.compute())
 
 
 @documented(parts.PARAMETERS)
@@ -124,10 +120,14 @@ def evaluate_per_query(
     dtype = _dtype_of_ids(ddf, qid)
     frames = [delayed(_values)(part, dtype) for part in measured]
     if partitioning != "shuffle":
-        results = [delayed(Result.of)(part, job, with_sums=False) for part in measured]
-        frames.append(delayed(_values_at_edges)(results, job, dtype))
+        result = merge_in_tree(measured, job, _delayed, with_sums=False)
+        frames.append(delayed(_values_at_edges)(result, job, dtype))
     meta = _values(parts.measure_together(None, job), dtype)
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
+
+
+def _delayed(function: Callable[..., Any], *args: Any) -> Any:
+    return delayed(function)(*args)
 
 
 def _dtype_of_ids(ddf: Any, qid: str) -> Any:
@@ -154,9 +154,8 @@ def _values(measured: parts.Measured, dtype: Any) -> pd.DataFrame:
     return frame.astype({"query_id": dtype})
 
 
-def _values_at_edges(results: list[Result], job: Job, dtype: Any) -> pd.DataFrame:
+def _values_at_edges(result: Result, job: Job, dtype: Any) -> pd.DataFrame:
     """Check that no query is split; evaluate the first and last queries of all partitions."""
-    result = Result.merge(results, job)
     # An integer id is its own key, but text ids cannot be recovered from their keys.
     ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
     return _values(result.measure_edges(job, ids_of), dtype)

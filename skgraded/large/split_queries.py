@@ -20,6 +20,8 @@ from skgraded.large.parts import (
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
+MERGE_SIZE = 16  # number of results merged by each task
+
 
 @dataclass
 class Result:
@@ -38,7 +40,7 @@ class Result:
         return cls(sums, marks, [measured.edges], measured.types)
 
     @classmethod
-    def merge(cls, results: "Iterable[Result]", job: Job) -> "Result":
+    def merge(cls, job: Job, *results: "Result") -> "Result":
         """Merge the results of several chunks in the given order."""
         merged = cls(None, [], [], frozenset())
         for result in results:
@@ -53,13 +55,16 @@ class Result:
         self.edges += other.edges
         self.types |= other.types
 
-    def measure_edges(self, job: Job, ids_of: Callable[[int], Any] | None) -> Measured:
+    def measure_edges(
+        self, job: Job, ids_of: Callable[[int], Any] | None, in_order: bool = True
+    ) -> Measured:
         """Check that no query is split, and evaluate the first and last queries of all chunks.
 
-        `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`.
+        `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`. If
+        `in_order`, the rows of each query must be contiguous across the chunks.
         """
         refuse_other_types(self.types)
-        edges = measure_together(joined(self.edges), job, EDGES, is_clustered=True)
+        edges = measure_together(joined(self.edges), job, EDGES, is_clustered=in_order)
         n_parts = len(self.marks)
         refuse_split(
             [*self.marks, (EDGES, edges.marks)],
@@ -67,10 +72,26 @@ class Result:
         )
         return edges
 
-    def finished(self, job: Job, ids_of: Callable[[int], Any] | None) -> Summary | Summaries:
+    def finished(
+        self, job: Job, ids_of: Callable[[int], Any] | None, in_order: bool = True
+    ) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
-        edges = self.measure_edges(job, ids_of)
+        edges = self.measure_edges(job, ids_of, in_order)
         return finished(job.merged([self.sums, job.summed([edges])]), job)
+
+
+def merge_in_tree(
+    measured: Iterable[Any], job: Job, submit: Callable[..., Any], with_sums: bool = True
+) -> Any:
+    """Return a task that merges the results of all chunks, given the tasks that evaluate them.
+
+    `submit` creates a task from a function and its arguments, which may be other tasks.
+    """
+    results = [submit(Result.of, part, job, with_sums) for part in measured]
+    while len(results) > 1:
+        groups = [results[i : i + MERGE_SIZE] for i in range(0, len(results), MERGE_SIZE)]
+        results = [submit(Result.merge, job, *group) for group in groups]
+    return results[0]
 
 
 def refuse_split(

@@ -370,9 +370,9 @@ SUMS = {"n_queries": INTEGER, "tallies": by_name(TALLY)}
 class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
-    Returned by `evaluate_batches`, ``skgraded.dask.evaluate``, ``skgraded.spark.evaluate`` and
-    `Summary.of`. The sums are exact, so summaries of the same queries are bitwise equal, regardless
-    of partitioning, order and number of threads.
+    Returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask``, ``skgraded.spark`` and
+    ``skgraded.ray``, and by `Summary.of`. The sums are exact, so summaries of the same queries are
+    bitwise equal, regardless of partitioning, order and number of threads.
 
     Attributes
     ----------

@@ -1,6 +1,7 @@
 """The engines that measure large tables, behind the same functions; each starts once."""
 
 import os
+import secrets
 import shutil
 import sys
 import warnings
@@ -31,7 +32,9 @@ class Engine:
     def values(self, *args, **others):
         """The rows of the lazy frame, sorted by query."""
         lazy = self.per_query(*args, **others)
-        frame = lazy.compute() if hasattr(lazy, "compute") else lazy.toArrow().to_pandas()
+        lazy = lazy.toArrow() if hasattr(lazy, "toArrow") else lazy  # of Spark
+        frame = lazy.compute() if hasattr(lazy, "compute") else lazy.to_pandas()
+        frame = frame.astype(dict.fromkeys(frame.columns[1:], float))  # Ray's are Arrow types
         return frame.sort_values("query_id", ignore_index=True)
 
 
@@ -113,13 +116,33 @@ def spark(session, tmp_path_factory):
     return Engine(skgraded.spark, frame_of, "partition")
 
 
-@pytest.fixture(params=["batches", "dask", "spark"])
+@pytest.fixture(scope="session")
+def ray():
+    """Ray with two workers; small tables are shuffled into several partitions."""
+    library = pytest.importorskip("ray", reason='needs Ray: pip install "skgraded[peers]"')
+    pytest.importorskip("ray.data", reason='needs Ray Data: pip install "skgraded[peers]"')
+    from skgraded.large import ray as module
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ROWS_PER_PART", 500)
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        # otherwise, Ray writes a token to the home folder; a process uses its first token only
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        library.init(
+            num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+        )
+        library.data.DataContext.get_current().enable_progress_bars = False
+        yield Engine(module, library.data.from_pandas, "partition")
+        library.shutdown()
+
+
+@pytest.fixture(params=["batches", "dask", "spark", "ray"])
 def engine(request):
     """Each of the engines in turn."""
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture(params=["dask", "spark"])
+@pytest.fixture(params=["dask", "spark", "ray"])
 def lazy_engine(request):
     """Each of the engines that return values per query."""
     return request.getfixturevalue(request.param)

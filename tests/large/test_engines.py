@@ -251,7 +251,8 @@ def test_bad_settings_in_other_processes(lazy_engine, message):
 
 
 def test_only_a_table_of_the_engine_has_values_per_query_of_one_system(lazy_engine):
-    with pytest.raises(TypeError, match="must be a (Dask|Spark) DataFrame; got DataFrame"):
+    of_engine = "(Dask DataFrame|Spark DataFrame|Ray Dataset)"
+    with pytest.raises(TypeError, match=f"must be a {of_engine}; got DataFrame"):
         lazy_engine.evaluate(ROWS, **COLUMNS)
     with pytest.raises(TypeError, match="y_score must be the name of one column"):
         lazy_engine.per_query([ROWS], y_score=["score", "other"])

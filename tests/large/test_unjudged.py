@@ -1,4 +1,4 @@
-"""Unjudged documents in batches, Dask and Spark, as in memory."""
+"""Unjudged documents in batches, Dask, Ray and Spark, as in memory."""
 
 import numpy as np
 import pytest
@@ -61,6 +61,12 @@ def test_dask(frame, rule):
     assert dask.evaluate(ddf, **COLUMNS, unjudged_documents=rule) == expected(frame, rule)
     values = dask.evaluate_per_query(ddf, **COLUMNS, unjudged_documents=rule).compute()
     assert len(values) == 80
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ray(ray, frame, rule):
+    dataset = ray.frame_of(whole_parts(frame.sample(frac=1, random_state=0), 5))
+    assert ray.evaluate(dataset, **COLUMNS, unjudged_documents=rule) == expected(frame, rule)
 
 
 @pytest.mark.parametrize("rule", RULES)

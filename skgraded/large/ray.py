@@ -1,0 +1,197 @@
+"""Evaluation of Ray Datasets: tasks evaluate blocks, and the results are merged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from skgraded._input.docs import documented
+from skgraded._input.needs import needs
+from skgraded.large import parts
+from skgraded.large.shuffle import packed, unpacked
+from skgraded.large.split_queries import merge_in_tree
+from skgraded.large.system_summaries import Summaries
+from skgraded.measures import Measure
+from skgraded.reports.summary import Summary
+
+with needs("skgraded.ray", "ray", "pyarrow", "pandas", extra="ray"):
+    import pyarrow as pa
+    import ray
+    import ray.data
+    from ray.exceptions import RayTaskError
+
+    from skgraded._input.arrow import refuse_unknown
+
+__all__ = ["evaluate", "evaluate_per_query"]
+
+ROWS_PER_PART = 2**18  # rows; smaller parts are not worth a task of their own
+
+PARAMETERS = parts.PARAMETERS + """
+dataset : ray.data.Dataset
+"""
+NOTES = """
+Notes
+-----
+A partition is a block of the dataset. Ray may divide a large file into several blocks, so "whole"
+can fail for files that contain whole queries. Use "clustered" for such files.
+"""
+
+
+@documented(PARAMETERS + parts.RETURNS + parts.RAISES + NOTES)
+def evaluate(
+    dataset: ray.data.Dataset,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+    by: str | None = None,
+    label: str | None = None,
+) -> Summary | Summaries:
+    """Evaluate a Ray Dataset on the workers that store its blocks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import ray
+    >>> import skgraded.ray
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> dataset = ray.data.from_pandas([day[:3], day[3:]])
+    >>> skgraded.ray.evaluate(dataset, "grade", "bm25", "query", measures="rr")
+    Summary(2 queries: RR=0.7500)
+    """
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
+        by, label,
+    )
+    with _original_errors():
+        measured = _measured(dataset, job)
+        result = ray.get(merge_in_tree(measured, job, _submit))
+        return result.finished(job, lambda i: ray.get(measured[i]).query_ids, in_order=False)
+
+
+@documented(PARAMETERS + parts.RAISES + NOTES)
+def evaluate_per_query(
+    dataset: ray.data.Dataset,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+) -> ray.data.Dataset:
+    """Compute per-query values for a Ray Dataset.
+
+    Returns
+    -------
+    ray.data.MaterializedDataset
+        A dataset with one row per query, in any order. Its columns are ``query_id``, the measures
+        and, with `sample_weight`, ``weight``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import ray
+    >>> import skgraded.ray
+    >>> day = pd.DataFrame({"grade": [1, 0, 0, 1], "bm25": [2, 1, 2, 1], "query": list("aabb")})
+    >>> dataset = ray.data.from_pandas([day[:3], day[3:]])
+    >>> values = skgraded.ray.evaluate_per_query(dataset, "grade", "bm25", "query", measures="rr")
+    >>> values.to_pandas().sort_values("query_id", ignore_index=True)
+      query_id   RR
+    0        a  1.0
+    1        b  0.5
+    """
+    job = parts.check_job(
+        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
+    )
+    parts.refuse_several(job)
+    with _original_errors():
+        measured = _measured(dataset, job)
+        result = ray.get(merge_in_tree(measured, job, _submit, with_sums=False))
+        edges = result.measure_edges(
+            job, lambda i: ray.get(measured[i]).query_ids, in_order=False
+        )
+        tables = [_submit(_values, part) for part in [*measured, edges]]
+        return ray.data.from_arrow_refs(tables)
+
+
+def _values(measured: parts.Measured) -> pa.Table:
+    """Return the per-query values of a partition."""
+    (evaluation,) = measured.evaluations.values()
+    columns = {"query_id": pa.array(evaluation.query_ids.tolist()), **evaluation.per_query}
+    if evaluation.weights is not None:
+        columns["weight"] = evaluation.weights
+    return pa.table(columns)
+
+
+def _measured(dataset: ray.data.Dataset, job: parts.Job) -> list[Any]:
+    """Return references to the results of blocks or, for "shuffle", of the shuffled rows."""
+    if not isinstance(dataset, ray.data.Dataset):
+        raise TypeError(f"dataset must be a Ray Dataset; got {type(dataset).__name__}.")
+    refuse_unknown(job.columns, dataset.columns(fetch_if_missing=False) or job.columns)
+    if job.partitioning != "whole":
+        parts.refuse_order_of_rows(job)
+    computed = dataset.select_columns(job.columns).iter_internal_ref_bundles()
+    bundles = (bundle for bundle in computed if bundle.num_rows())  # empty blocks lack columns
+    if job.partitioning == "shuffle":
+        measured = _shuffled(list(bundles), job)
+    else:
+        blocks = (block for bundle in bundles for block in bundle.block_refs)
+        measured = [  # in the order in which Ray completes the blocks
+            _submit(parts.measure_part, block, job, f"partition {i}", False)
+            for i, block in enumerate(blocks)
+        ]
+    return measured or [_submit(parts.measure_together, None, job)]
+
+
+def _shuffled(bundles: list[Any], job: parts.Job) -> list[Any]:
+    """Return references to the results of the shuffled rows."""
+    blocks = [block for bundle in bundles for block in bundle.block_refs]
+    n_rows = sum(bundle.num_rows() for bundle in bundles)
+    n = min(max(n_rows // ROWS_PER_PART, 2), len(blocks))
+    if n < 2:
+        return [_submit(parts.measure_part, block, job, "partition 0") for block in blocks]
+    pieces = [
+        _run.options(num_returns=n).remote(_cut, block, job, f"partition {i}", n)
+        for i, block in enumerate(blocks)
+    ]
+    return [_submit(_measured_pieces, job, *part) for part in zip(*pieces, strict=True)]
+
+
+def _cut(block: Any, job: parts.Job, place: str, n: int) -> list[Any]:
+    """Validate a block and split it into n pieces, which are None if they are empty."""
+    numbers, pieces = packed(parts.clean(block, job, place), n)
+    buffers = {i: piece.as_buffer() for i, piece in zip(numbers, pieces, strict=True)}
+    return [buffers.get(i) for i in range(n)]
+
+
+def _measured_pieces(job: parts.Job, *pieces: Any) -> parts.Measured:
+    table = unpacked(piece for piece in pieces if piece is not None)
+    return parts.measure_together(table, job)
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+@ray.remote
+def _run(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
+
+
+def _submit(function: Callable[..., Any], *args: Any) -> Any:
+    """Start a task and return a reference to its result; references in `args` are resolved."""
+    return _run.remote(function, *args)
+
+
+@contextmanager
+def _original_errors() -> Iterator[None]:
+    """Raise errors of tasks without Ray's traceback."""
+    try:
+        yield
+    except RayTaskError as error:
+        if isinstance(error.cause, (ValueError, TypeError)):
+            raise error.cause from None
+        raise
