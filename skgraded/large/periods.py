@@ -156,18 +156,7 @@ def compare_periods(
     >>> periods.sentences()[0].split(":")[0]
     'RR rose by more than 0.01, the smallest difference that matters'
     """
-    for name, summary in (("before", before), ("after", after)):
-        if not isinstance(summary, Summary):
-            kind = type(summary).__name__
-            raise TypeError(f"{name} must be a Summary; got {kind}. Use Summary.of or segments.")
-    if before.measures != after.measures:
-        raise ValueError(
-            f"Both Summaries must have the same measures; got {before.measures} and "
-            f"{after.measures}."
-        )
-    shared = [label for label in before.labels if label in after.labels]
-    if shared:
-        raise ValueError(f"Both Summaries have the label {shared[0]!r}: pass different periods.")
+    _check_periods(before, after)
     CHECK_LEVEL(level)
     check_choice("correction", correction, [name for name in CORRECTIONS if name != "hsd"])
     smallest_of = {} if smallest is None else margins_of(smallest, before.measures, "smallest")
@@ -193,6 +182,22 @@ def compare_periods(
         ))
     names = _name_of(before, "before"), _name_of(after, "after")
     return PeriodComparison(*names, rows, correction, level)
+
+
+def _check_periods(before: Any, after: Any) -> None:
+    """Raise an error unless both are Summaries with the same measures and different labels."""
+    for name, summary in (("before", before), ("after", after)):
+        if not isinstance(summary, Summary):
+            kind = type(summary).__name__
+            raise TypeError(f"{name} must be a Summary; got {kind}. Use Summary.of or segments.")
+    if before.measures != after.measures:
+        raise ValueError(
+            f"Both Summaries must have the same measures; got {before.measures} and "
+            f"{after.measures}."
+        )
+    shared = [label for label in before.labels if label in after.labels]
+    if shared:
+        raise ValueError(f"Both Summaries have the label {shared[0]!r}: pass different periods.")
 
 
 def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple[Any, Any]]:

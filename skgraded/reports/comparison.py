@@ -103,14 +103,21 @@ class Comparison(Report):
         comparison_rows.check_choice("baseline", self.baseline, systems)
         if values is None and self.test not in ("t", None):
             raise ValueError(f"test={self.test!r} requires query_values, but query_values is None.")
+        self._check_values()
+        segments = [(segment, None) for segment in self.segments or []]
+        cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
+        comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
+
+    def _check_values(self) -> None:
+        """Check the per-query values, the means of the systems and the shares of documents."""
+        systems, values, means = self.systems, self.query_values, self.system_means
         if values is not None and (
-            values.systems != systems or list(values.per_query) != measures
-            or len(values.query_ids) != self.n_queries
+            values.systems != systems or list(values.per_query) != self.measures
+            or values.segments != self.segments or len(values.query_ids) != self.n_queries
         ):
             raise ValueError(
-                f"query_values must match the systems, measures and number of queries of {self}."
+                "query_values must match the systems, measures, segments and number of queries."
             )
-        means = self.system_means
         if means is not None and (
             list(means) != list(self.headings().values())
             or any(array.shape != (len(systems), 3) for array in means.values())
@@ -120,11 +127,6 @@ class Comparison(Report):
             raise ValueError("A comparison with a judge needs system_means, not query_values.")
         for name, shares in (self.judged or {}).items():
             Axis("system", "systems", systems).shares(shares, f"judged[{name!r}]")
-        if values is not None and values.segments != self.segments:
-            raise ValueError(f"segments must be {values.segments}, as in query_values.")
-        segments = [(segment, None) for segment in self.segments or []]
-        cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
-        comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
 
     def _values(self) -> QueryValues:
         if self.query_values is None:

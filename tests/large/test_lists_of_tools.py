@@ -125,10 +125,15 @@ def spark(request):
     return {"sdf": session.createDataFrame(SCORED)}
 
 
+def ray(request):
+    request.getfixturevalue("ray")
+    return {"dataset": tool("ray.data").from_pandas(SCORED)}
+
+
 SETUPS = {
     "scikit-learn": scikit_learn, "LightGBM": lightgbm, "XGBoost": xgboost, "CatBoost": catboost,
     "Optuna": optuna, "MLflow": mlflow, "skore": skore, "ir_measures": ir_measures,
-    "PyTerrier": pyterrier, "Dask": dask, "Spark": spark,
+    "PyTerrier": pyterrier, "Dask": dask, "Spark": spark, "Ray": ray,
 }
 # Values of the examples, or of objects that the examples change.
 CHECKS = {
@@ -143,6 +148,7 @@ CHECKS = {
     "PyTerrier": lambda table, names: table["MuAP"].item() == pytest.approx(MU_MAP),
     "Dask": lambda summary, names: summary.mean()["MuAP"] == pytest.approx(MU_MAP),
     "Spark": lambda summary, names: summary.mean()["MuAP"] == pytest.approx(MU_MAP),
+    "Ray": lambda summary, names: summary.mean()["MuAP"] == pytest.approx(MU_MAP),
 }
 
 
@@ -154,7 +160,7 @@ def test_both_lists_contain_the_same_examples():
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_example_runs(name, request):
     setup = SETUPS[name]
-    names = setup(request) if name == "Spark" else setup()
+    names = setup(request) if name in ("Spark", "Ray") else setup()
     for door in re.findall(r"skgraded\.\w+", EXAMPLES[name]):
         import_module(door)
     names |= {
