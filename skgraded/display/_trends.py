@@ -1,4 +1,4 @@
-"""Plot of a mean over many days, with the limits of an individuals chart."""
+"""Plot of the mean for each of many days, with the limits of an individuals chart."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_LABELS = 12  # maximum number of labels on the horizontal axis
 class TrendDisplay(Display):
     """Individuals (XmR) chart: the mean per day with its interval, a center line and limits.
 
-    Days outside the limits are marked. Create a display with `from_trend`.
+    Days with a mean outside the limits are marked. Create a display with `from_trend`.
 
     Parameters
     ----------
     means, low, high : array-like of shape (n,)
         Means and the ends of their intervals.
     center, lower, upper : array-like of shape (n,)
-        Center and limits of the chart.
+        Center line and limits of the chart, one value per label.
     labels : list of str
         Label of each mean, such as a day.
     measure : str
@@ -36,11 +36,11 @@ class TrendDisplay(Display):
     Attributes
     ----------
     means, low, high, center, lower, upper, labels, measure, level
-        The parameters.
+        The parameters of the same names.
     line_ : matplotlib.container.ErrorbarContainer
         The means with their intervals.
     limits_ : list of matplotlib.lines.Line2D
-        The center, the lower and the upper limit.
+        The center line, the lower limit and the upper limit.
     outside_ : matplotlib.lines.Line2D
         The means outside the limits.
     ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
@@ -84,7 +84,7 @@ class TrendDisplay(Display):
         Parameters
         ----------
         trend : Trend
-            Result of `trend`.
+            Result of `skgraded.trend`.
         """
         cls._need_matplotlib("from_trend")
         if not isinstance(trend, Trend):

@@ -1,4 +1,4 @@
-"""Comparisons of Summaries of different queries: of two periods, and of many days."""
+"""Comparisons between Summaries of different queries, for two periods or many days."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skgraded.writing import sentences, tables
 if TYPE_CHECKING:
     import pandas
 
-# Three standard deviations, estimated from the mean moving range of two values: 3 / d₂(2).
+# Number of mean moving ranges of two values in three standard deviations: 3 / d₂(2).
 LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
 
 
@@ -34,7 +34,7 @@ LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
 
 @dataclass(frozen=True)
 class PeriodRow:
-    """The change of the mean of one measure; see `compare_periods`."""
+    """The change in the mean of one measure; see `compare_periods`."""
 
     segment: Any  # None without segments
     measure: str
@@ -52,7 +52,7 @@ class PeriodRow:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PeriodComparison(Table):
-    """Changes of means between two periods, returned by `compare_periods`.
+    """Changes in means between two periods, returned by `compare_periods`.
 
     Attributes
     ----------
@@ -81,8 +81,9 @@ class PeriodComparison(Table):
     def sentences(self) -> list[str]:
         """Describe each change in a sentence.
 
-        With `smallest`, the interval decides: a change matters if its whole interval is beyond
-        `smallest`, and does not matter if its whole interval is between -smallest and smallest.
+        With `smallest`, a change matters if its whole interval is above smallest or below
+        -smallest. It does not matter if the whole interval is between -smallest and smallest.
+        Otherwise, the result is inconclusive.
         """
         n_tests = sum(row.p_value == row.p_value for row in self.rows)
         said = sentences.corrected(self.correction, n_tests)
@@ -107,7 +108,7 @@ def compare_periods(
 ) -> PeriodComparison:
     """Compare the means of two Summaries of different queries, such as two days.
 
-    The queries of the two periods are independent samples. A query that was searched on both days
+    The queries of the two periods are independent samples. A query that was issued in both periods
     counts as two queries.
 
     Parameters
@@ -118,7 +119,8 @@ def compare_periods(
         The smallest difference that matters, above 0. With millions of queries, almost every change
         is significant; `sentences` then reports whether the change is large enough to matter.
     by : str, optional
-        The `by` of both Summaries. Each segment that is in both periods is then compared.
+        Attribute `by` of both Summaries. If passed, each segment that occurs in both periods is
+        compared.
     correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
         Correction for the number of tests, as in `compare`.
     level : float, default=0.95
@@ -134,11 +136,11 @@ def compare_periods(
         - ``difference``: ``after`` minus ``before``,
         - ``ci_low``, ``ci_high``: Welch's t interval for the difference; with a correction it is
           wider, as in `compare`,
-        - ``p_value``, ``p_adjusted``: p-value of Welch's t-test, as
-          ``scipy.stats.ttest_ind(…, equal_var=False)``, before and after the correction; nan if a
-          period has fewer than two queries,
+        - ``p_value``, ``p_adjusted``: p-values of Welch's t-test
+          (``scipy.stats.ttest_ind(…, equal_var=False)``) before and after the correction; nan if a
+          period has fewer than two queries with a value,
         - ``smallest`` (if passed),
-        - ``n_before``, ``n_after``: number of queries in the means.
+        - ``n_before``, ``n_after``: number of queries included in each mean.
 
     Raises
     ------
@@ -189,7 +191,7 @@ def _check_periods(before: Any, after: Any) -> None:
     for name, summary in (("before", before), ("after", after)):
         if not isinstance(summary, Summary):
             kind = type(summary).__name__
-            raise TypeError(f"{name} must be a Summary; got {kind}. Use Summary.of or segments.")
+            raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(…).")
     if before.measures != after.measures:
         raise ValueError(
             f"Both Summaries must have the same measures; got {before.measures} and "
@@ -197,17 +199,21 @@ def _check_periods(before: Any, after: Any) -> None:
         )
     shared = [label for label in before.labels if label in after.labels]
     if shared:
-        raise ValueError(f"Both Summaries have the label {shared[0]!r}: pass different periods.")
+        raise ValueError(
+            f"Both Summaries have the label {shared[0]!r}: pass Summaries of different periods."
+        )
 
 
 def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple[Any, Any]]:
-    """Return pairs of Summaries keyed by segment, or by None without `by`."""
+    """Return pairs of Summaries keyed by segment; without `by`, the only key is None."""
     if by is None:
         return {None: (before, after)}
     for name, summary in (("before", before), ("after", after)):
         if summary.by != by:
-            raise ValueError(f"by must be that of the Summary {name}, {summary.by!r}; got {by!r}.")
+            raise ValueError(f"by must be {summary.by!r}, as in the Summary {name!r}; got {by!r}.")
     shared = [segment for segment in before.segments if segment in after.segments]
+    if not shared:
+        raise ValueError("The Summaries have no segment in common.")
     refuse_too_many(shared)
     return {segment: (before.segments[segment], after.segments[segment]) for segment in shared}
 
@@ -220,7 +226,7 @@ def _name_of(summary: Any, default: str) -> str:
 
 @dataclass(frozen=True)
 class TrendRow:
-    """The mean of one measure on one day, and the limits of its chart; see `trend`."""
+    """The mean of one measure on one day, with the limits of the chart; see `trend`."""
 
     label: str
     measure: str
@@ -236,7 +242,7 @@ class TrendRow:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trend(Table):
-    """Means over many days with the limits of individuals charts, returned by `trend`.
+    """The mean for each of many days, with the limits of individuals charts, returned by `trend`.
 
     Attributes
     ----------
@@ -259,7 +265,7 @@ class Trend(Table):
         return tables.frame(columns_of(TrendRow, self.rows))
 
     def of_measure(self, measure: str | Measure | None = None) -> list[TrendRow]:
-        """Return the rows of a measure, by default the first."""
+        """Return the rows of one measure; the default is the first measure."""
         name = evaluated_name(measure, self.measures)
         return [row for row in self.rows if row.measure == name]
 
@@ -276,15 +282,16 @@ def trend(
 ) -> Trend:
     r"""Tabulate the means of labelled Summaries with the limits of individuals (XmR) charts.
 
-    A mean outside the limits differs from the others by more than the usual change from one day to
-    the next, and deserves an explanation.
+    A mean outside the limits differs from the center by more than the usual variation between
+    consecutive days, and should be investigated.
 
     Parameters
     ----------
     summaries : iterable of Summary
-        Summaries in chronological order, each with a single label and the same measures.
+        Summaries in chronological order, each with exactly one label and all with the same
+        measures.
     season : int, optional
-        Length of a season in labels. With 7, each day is compared with the mean of the same
+        Number of labels per season. With 7, each day is compared with the mean of the same
         weekday; labels must then be consecutive days. Requires at least two seasons.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1.
@@ -296,7 +303,8 @@ def trend(
 
         - ``label``, ``measure``,
         - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``: as in `Summary.summary`,
-        - ``center``: mean over all labels or, with `season`, over the labels of the same weekday,
+        - ``center``: mean over all labels or, with `season`, over the labels at the
+          same position in the season,
         - ``lower``, ``upper``: limits of the chart,
         - ``is_outside``: whether ``mean`` is outside the limits.
 
@@ -307,11 +315,12 @@ def trend(
 
     Notes
     -----
-    The limits are center ± 2.66 · MR, where MR is the mean of the moving ranges \|x_i - x_{i-1}\|
-    of the means x (with `season`, of the differences from their centers). 2.66 is 3 / d₂, where
-    d₂ = 1.128 is the expected range of two standard normal values (Wheeler and Chambers 1992,
-    chapter 3). The ranges contain the variation between days. Limits computed from the variation
-    between the queries of a day would be far too narrow for days with many queries.
+    The limits are center ± 2.66 · MR, where MR is the mean of the moving ranges \|x_i - x_{i-1}\|.
+    The values x are the means or, with `season`, the differences between the means and their
+    centers. 2.66 is 3 / d₂, where d₂ = 1.128 is the expected range of two standard normal values
+    (Wheeler and Chambers 1992, chapter 3). The moving ranges include the variation between days.
+    Limits computed from the variation between the queries of a day would be far too narrow for days
+    with many queries.
 
     References
     ----------
@@ -362,7 +371,8 @@ def _check_days(summaries: Sequence[Any]) -> tuple[list[str], list[str]]:
             raise TypeError(f"Element {i} of summaries must be a Summary; got {kind}.")
         if len(summary.labels) != 1:
             raise ValueError(
-                f"Each Summary must have one label; element {i} has {summary.labels}. Pass "
+                f"Each Summary must have exactly one label; element {i} has the labels "
+                f"{summary.labels}. Pass "
                 "label= when evaluating."
             )
         if summary.measures != summaries[0].measures:
@@ -378,7 +388,7 @@ def _check_days(summaries: Sequence[Any]) -> tuple[list[str], list[str]]:
 
 
 def _limits(means: np.ndarray, season: int) -> np.ndarray:
-    """Return center, lower and upper limit for each mean, of shape (n, 3); nan are ignored."""
+    """Return the center, lower and upper limit for each mean, of shape (n, 3), ignoring nan."""
     centers = np.empty(len(means))
     for day in range(season):
         same_day = means[day::season]

@@ -25,10 +25,11 @@ with needs("skgraded.ray", "ray", "pyarrow", "pandas", extra="ray"):
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
-ROWS_PER_PART = 2**18  # rows; smaller parts are not worth a task of their own
+ROWS_PER_PART = 2**18  # target number of rows; the overhead of tasks is too high for fewer rows
 
 PARAMETERS = parts.PARAMETERS + """
 dataset : ray.data.Dataset
+    Dataset with one row per document.
 """
 NOTES = """
 Notes
@@ -129,7 +130,7 @@ def _values(measured: parts.Measured) -> pa.Table:
 
 
 def _measured(dataset: ray.data.Dataset, job: parts.Job) -> list[Any]:
-    """Return references to the results of blocks or, for "shuffle", of the shuffled rows."""
+    """Return references to the results, one per block or, with "shuffle", per shuffled part."""
     if not isinstance(dataset, ray.data.Dataset):
         raise TypeError(f"dataset must be a Ray Dataset; got {type(dataset).__name__}.")
     refuse_unknown(job.columns, dataset.columns(fetch_if_missing=False) or job.columns)
@@ -149,7 +150,7 @@ def _measured(dataset: ray.data.Dataset, job: parts.Job) -> list[Any]:
 
 
 def _shuffled(bundles: list[Any], job: parts.Job) -> list[Any]:
-    """Return references to the results of the shuffled rows."""
+    """Return references to the results, one per shuffled part."""
     blocks = [block for bundle in bundles for block in bundle.block_refs]
     n_rows = sum(bundle.num_rows() for bundle in bundles)
     n = min(max(n_rows // ROWS_PER_PART, 2), len(blocks))
@@ -163,7 +164,7 @@ def _shuffled(bundles: list[Any], job: parts.Job) -> list[Any]:
 
 
 def _cut(block: Any, job: parts.Job, place: str, n: int) -> list[Any]:
-    """Validate a block and split it into n pieces, which are None if they are empty."""
+    """Validate a block and split it into n pieces; empty pieces are None."""
     numbers, pieces = packed(parts.clean(block, job, place), n)
     buffers = {i: piece.as_buffer() for i, piece in zip(numbers, pieces, strict=True)}
     return [buffers.get(i) for i in range(n)]
@@ -188,7 +189,7 @@ def _submit(function: Callable[..., Any], *args: Any) -> Any:
 
 @contextmanager
 def _original_errors() -> Iterator[None]:
-    """Raise errors of tasks without Ray's traceback."""
+    """Re-raise the ValueError or TypeError of a task without Ray's traceback."""
     try:
         yield
     except RayTaskError as error:

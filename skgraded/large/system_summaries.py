@@ -339,7 +339,7 @@ class SumSamples:
         return [differences.sample() for differences in self._differences]
 
     def groups(self) -> list[GroupMean]:
-        """Return the mean difference in each case, for comparisons between segments."""
+        """Return the mean difference for each `Case`, for comparisons between segments."""
         return [GroupMean.of_moments(differences.moments) for differences in self._differences]
 
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:

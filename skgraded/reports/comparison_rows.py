@@ -122,7 +122,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A comparison of two systems by one measure; `compare` describes the columns."""
+    """A comparison of two systems on one measure; `compare` describes the columns."""
 
     segment: Any  # None without segments
     system: str

@@ -259,7 +259,7 @@ class Mergeable(Report):
                 )
         n = sum(part.n_queries for part in self.segments.values())
         if n != self.n_queries:
-            raise ValueError(f"Segments must contain {self.n_queries} queries; got {n}.")
+            raise ValueError(f"Segments must contain {self.n_queries} queries in total; got {n}.")
         self._set(segments=dict(sorted(
             self.segments.items(), key=lambda item: _order_of(item[0])
         )))
@@ -275,18 +275,18 @@ class Mergeable(Report):
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
-        """Merge reports of this class on disjoint queries.
+        """Merge reports of this class whose queries are disjoint.
 
         Parameters
         ----------
-        parts : iterable of Summary, or of Summaries
-            Reports with the same systems, measures and `by`, in any order. The caller must ensure
-            that no two parts share a query: a Summary does not contain all query ids.
+        parts : iterable of Summary or Summaries
+            Reports with the same systems, measures and `by`, in any order. A Summary does
+            not store all query ids, so the caller must ensure that no two parts share a query.
 
         Returns
         -------
         Summary or Summaries
-            Bitwise equal to a report on all queries at once.
+            Report that is bitwise equal to a report computed from all queries at once.
 
         Raises
         ------
@@ -350,7 +350,7 @@ def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
             )
     if first.by != other.by:
         raise ValueError(
-            f"All parts passed to merge must have the same segments: part 0 has by={first.by!r}, "
+            f"All parts passed to merge must have the same by: part 0 has by={first.by!r}, "
             f"and part {i} has by={other.by!r}."
         )
     for label in other.labels:

@@ -38,7 +38,7 @@ class IrMeasure(registry.Measure):
         super().__init__(**params)
         self.measure = self.measure_class(**params)  # checks the parameters
         self.__name__ = type(self).__name__
-        self._text = str(self.measure)  # ir_measures compares and hashes it for each query
+        self._text = str(self.measure)  # stored, because ir_measures hashes it for each query
 
     def __repr__(self) -> str:
         return self._text

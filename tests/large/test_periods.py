@@ -84,7 +84,7 @@ class TestComparePeriods:
         assert frame["segment"].tolist() == ["de", "de"]
         assert frame["after"].tolist() == pytest.approx([AFTER.mean()] * 2)
         assert "NDCG in de " in sg.compare_periods(before, after, by="country").sentences()[0]
-        with pytest.raises(ValueError, match="by must be that of the Summary before, 'country'"):
+        with pytest.raises(ValueError, match="by must be 'country', as in the Summary 'before'"):
             sg.compare_periods(before, after, by="day")
 
     def test_a_period_with_one_query_is_not_compared(self):
@@ -100,7 +100,7 @@ class TestComparePeriods:
         (summary(AFTER), {"smallest": {"rr": 1}}, ValueError, "smallest has no value for"),
         (summary(AFTER), {"level": 2}, ValueError, "level must be"),
         (summary(AFTER), {"correction": "hsd"}, ValueError, "correction must be one of"),
-        (summary(AFTER), {"by": "day"}, ValueError, "by must be that of the Summary before, None"),
+        (summary(AFTER), {"by": "day"}, ValueError, "by must be None, as in the Summary 'before'"),
     ])
     def test_bad_input(self, after, settings, error, message):
         with pytest.raises(error, match=message):
@@ -155,7 +155,7 @@ class TestTrend:
         (days([0.5]), {}, ValueError, "A trend requires at least 2 Summaries; got 1"),
         (days([0.5] * 13), {"season": 7}, ValueError, "at least 14 Summaries; got 13"),
         (days([0.5] * 4), {"season": 1}, ValueError, "season must be"),
-        ([*days([0.5]), summary([0.5])], {}, ValueError, "must have one label; element 1 has"),
+        ([*days([0.5]), summary([0.5])], {}, ValueError, "must have exactly one label; element 1"),
         (days([0.5]) * 2, {}, ValueError, "Two Summaries have the label 'day 0'"),
         ([*days([0.5]), summary([1], "x", ["RR"])], {}, ValueError, "must have the measures"),
         ([1, 2], {}, TypeError, "Element 0 of summaries must be a Summary; got int"),

@@ -100,7 +100,7 @@ class TestSegments:
 
     @pytest.mark.parametrize(("change", "message"), [
         ({"by": None}, "by and segments must either both be None or both be set"),
-        ({"segments": {}}, "Segments must contain 20 queries; got 0"),
+        ({"segments": {}}, "Segments must contain 20 queries in total; got 0"),
         ({"labels": ["a", "a"]}, "labels must be unique"),
     ])
     def test_bad_segments_are_refused(self, change, message):
