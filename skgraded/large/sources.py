@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skgraded._input.tables import refuse_unknown, take_rows
+from skgraded._input.tables import ENGINES, refuse_unknown, take_rows
 from skgraded.large.parts import Job
 
 CSV = (".csv", ".csv.gz")  # extensions of CSV files; all other files are read as Parquet
@@ -29,6 +29,11 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
         paths = table_files(source)
         n_total = None if any(map(_is_csv, paths)) else sum(map(_n_rows, paths))
         return _of_files(paths, job, n_rows), n_total
+    package = type(source).__module__.partition(".")[0]
+    if package in ENGINES and not hasattr(source, "__arrow_c_stream__"):
+        function = f"skgraded.{package.removeprefix('py')}.evaluate"
+        kind = f"{package} {type(source).__name__}"
+        raise TypeError(f"batches must not be a {kind}: use {function}.")
     name = f"the {type(source).__name__}"
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)

@@ -1,15 +1,21 @@
 """Sources of batches: single tables, streams, Datasets, LazyFrames, DuckDB and CSV files."""
 
 import gzip
+import os
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from pyarrow import csv
 
 import skgraded as sg
 
@@ -110,6 +116,12 @@ def test_a_stream_of_a_single_column_is_refused():
         pytest.skip("pyarrow 14 has no RecordBatchReader.from_stream")
     with pytest.raises(ValueError, match="the Series cannot be read: "):
         measured(pl.Series("score", [1.0]))
+
+
+def test_a_frame_of_dask_is_refused_with_the_function_to_use():
+    dd = pytest.importorskip("dask.dataframe")
+    with pytest.raises(TypeError, match="not be a dask DataFrame: use skgraded.dask.evaluate"):
+        measured(dd.from_pandas(table(3), npartitions=1))
 
 
 def test_an_older_pyarrow_and_an_older_polars_are_named(monkeypatch):
@@ -320,3 +332,62 @@ def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
     source = tmp_path / "rows.csv" if kind == "CSV" else SOURCES[kind](frame)
     measured(source)
     assert max(sizes) == 500 and sum(sizes) == len(frame)
+
+
+PEAK = """
+import sys
+from pathlib import Path
+import pyarrow.dataset as ds
+import skgraded as sg
+
+kind, folder = sys.argv[1:]
+
+def source(n):
+    path = f"{folder}/{n}.parquet"
+    if kind == "Dataset":
+        return ds.dataset(path)
+    if kind == "LazyFrame":
+        import polars
+        return polars.scan_parquet(path)
+    if kind == "DuckDB":
+        import duckdb
+        return duckdb.sql(f"SELECT * FROM '{path}'")
+    return f"{folder}/{n}.csv"
+
+for n in (1, 1, 4):
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    sg.evaluate_batches(source(n), "grade", "score", "query", "rr", partitioning="clustered")
+    print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def millions_of_rows(tmp_path_factory):
+    """A folder of tables with one and four million rows, as Parquet and CSV files."""
+    folder = tmp_path_factory.mktemp("millions")
+    rng = np.random.default_rng(0)
+    for n in (1, 4):
+        rows = pa.table({
+            "grade": rng.integers(0, 3, n * 10**6), "score": rng.random(n * 10**6),
+            "query": np.arange(n * 10**6) // 20,
+        })
+        pq.write_table(rows, folder / f"{n}.parquet", row_group_size=10**5)
+        csv.write_csv(rows, folder / f"{n}.csv")
+    return folder
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="requires Linux")
+@pytest.mark.parametrize("kind", ["CSV", "Dataset", "LazyFrame", "DuckDB"])
+def test_memory_does_not_grow_with_the_rows(millions_of_rows, kind):
+    """Three million more rows would take 72 MB more in memory."""
+    if kind == "DuckDB":
+        pytest.importorskip("duckdb")
+    if kind == "LazyFrame" and not HAS_LAZY_BATCHES:
+        pytest.skip("polars before 1.34 has no LazyFrame.collect_batches")
+    result = subprocess.run(
+        [sys.executable, "-c", PEAK, kind, millions_of_rows], capture_output=True, text=True,
+        timeout=120, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    _, fewer, more = map(int, result.stdout.split())
+    assert more - fewer < 50_000  # kilobytes
