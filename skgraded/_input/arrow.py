@@ -13,25 +13,33 @@ from skgraded._input.columns import column as number_column
 from skgraded._input.columns import refuse_nan_scores
 from skgraded._input.needs import needs
 from skgraded._input.queries import refuse_missing
-from skgraded._input.tables import is_pandas_frame, refuse_unknown
+from skgraded._input.tables import is_pandas_frame, is_polars_frame, refuse_unknown
 from skgraded._input.words import object_array
 
+ARROW = (pa.Table, pa.RecordBatch)
 DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
 
 
+def is_table(part: Any) -> bool:
+    """Return whether `part` is an Arrow table or batch, or a pandas or polars DataFrame."""
+    return is_pandas_frame(part) or is_polars_frame(part) or isinstance(part, ARROW)
+
+
 def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
-    """Convert the named columns of an Arrow, pandas or polars table to an Arrow table."""
+    """Convert the named columns of a table to an Arrow table."""
     if isinstance(part, pa.RecordBatch):
         part = pa.Table.from_batches([part])
+    elif hasattr(part, "__arrow_c_stream__") and not is_table(part):
+        part = pa.table(part)
     if isinstance(part, pa.Table):
         refuse_unknown(names, part.column_names)
         return part.select(names)
-    is_polars = hasattr(part, "to_arrow") and hasattr(part, "select")
-    if not (is_pandas_frame(part) or is_polars):
+    if not is_table(part):
         raise TypeError(
-            "Expected an Arrow table or record batch, or a pandas or polars DataFrame; got "
-            f"{type(part).__name__}."
+            "Expected a pandas or polars DataFrame, an Arrow table or another object with "
+            f"__arrow_c_stream__; got {type(part).__name__}."
         )
+    is_polars = is_polars_frame(part)
     refuse_unknown(names, part.columns)
     columns = {}
     for name in names:

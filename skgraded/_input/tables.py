@@ -69,8 +69,8 @@ def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
     if known is None or package in ENGINES:
         advice = {
             package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
-            isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read Parquet files.",
-            type(data).__name__ == "LazyFrame": " Call collect() first.",
+            isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read files.",
+            type(data).__name__ == "LazyFrame": " Call collect() first, or use evaluate_batches.",
         }
         raise TypeError(
             "data must be a pandas or polars DataFrame, an Arrow table or a dict of columns; got "

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import pickle
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -14,10 +12,10 @@ from typing import Any
 from skgraded._input.docs import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
-from skgraded._input.tables import refuse_unknown
 from skgraded.large import parts
 from skgraded.large.parts import Job
 from skgraded.large.shuffle import packed, unpacked
+from skgraded.large.sources import batches_of
 from skgraded.large.split_queries import Result
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
@@ -33,7 +31,7 @@ MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to dis
 
 @documented(parts.PARAMETERS + parts.RETURNS)
 def evaluate_batches(
-    batches: Iterable[Any] | str | os.PathLike[str],
+    batches: Any,
     y_true: str,
     y_score: str | list[str],
     qid: str,
@@ -50,10 +48,13 @@ def evaluate_batches(
 
     Parameters
     ----------
-    batches : iterable of tables, str or Path
-        Arrow tables, Arrow record batches, pandas frames or polars frames; or Parquet files: the
-        path of a file or folder, or a pattern such as ``"scores/*.parquet"``. Files are read in
-        natural order: ``part-2`` before ``part-10``.
+    batches : table, iterable of tables, str or Path
+        A table may be a pandas or polars frame or any object that supports Arrow's C stream
+        (``__arrow_c_stream__``), such as an Arrow table or a DuckDB relation. A pyarrow Dataset, a
+        polars LazyFrame or a DuckDB relation is read in batches. A path names a Parquet or CSV file
+        or a folder, or is a pattern such as ``"scores/*.parquet"``. Files are read in natural
+        order: ``part-2`` before ``part-10``. Files ending in ``.csv`` or ``.csv.gz`` are CSV, in
+        which query ids and segments are text, so ``007`` and ``7`` differ; other files are Parquet.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 
@@ -86,97 +87,17 @@ def evaluate_batches(
         y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
         by, label, shipped=False,
     )
-    batches_by_place, n_rows = _source(batches, job)
-    with counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show:
+    batches_by_place, n_rows = batches_of(batches, job, ROWS)
+    with (
+        closing(batches_by_place),  # after an error, closes files and streams at once
+        counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
+    ):
         if partitioning == "shuffle":
             return parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
         return _in_order(batches_by_place, job, show)
 
 
-# Reading batches --------------------------------------------------------------------------------
-
-def _source(batches: Any, job: Job) -> tuple[Iterable[tuple[str, Any]], int | None]:
-    """Return (name, batch) pairs and the total number of rows (None if unknown)."""
-    if isinstance(batches, (str, os.PathLike)):
-        paths = parquet_files(batches)
-        return _batches_of_files(paths, job), sum(map(_n_rows, paths))
-    if hasattr(batches, "__len__") and hasattr(batches, "columns"):
-        raise TypeError(
-            f"batches must be an iterable of tables; got a single {type(batches).__name__}. Pass "
-            "the table in a list, or use evaluate, which also returns per-query values."
-        )
-    if not isinstance(batches, Iterable):
-        raise TypeError(
-            "batches must be an iterable of tables or the path to Parquet files; got "
-            f"{type(batches).__name__}."
-        )
-    return ((f"batch {i}", batch) for i, batch in enumerate(batches)), None
-
-
-def parquet_files(path: str | os.PathLike[str]) -> list[str]:
-    """Return the files that match a path, folder or pattern, sorted by name in natural order."""
-    path = os.fspath(path)
-    matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-    files = {
-        file for name in matched for file in (_in_folder(name) if os.path.isdir(name) else [name])
-    }
-    if not files:
-        raise FileNotFoundError(2, "no Parquet file found", path)
-    return sorted(files, key=lambda name: [
-        int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
-    ])
-
-
-def _in_folder(folder: str) -> Iterator[str]:
-    """Yield the Parquet files in a folder and its subfolders, except hidden files.
-
-    Symbolic links are followed.
-    """
-    seen: dict[str, str] = {}
-    for inside, folders, names in os.walk(folder, followlinks=True):
-        first = seen.setdefault(os.path.realpath(inside), inside)
-        if first != inside:
-            raise ValueError(
-                f"Folder {inside} is a link to a folder that has already been read as {first}: "
-                "pass a pattern that matches each file only once."
-            )
-        folders[:] = [name for name in folders if name[0] not in "._"]
-        yield from (
-            os.path.join(inside, name) for name in names
-            if name.endswith(".parquet") and name[0] not in "._"
-        )
-
-
-def _n_rows(path: str) -> int:
-    with _opened(path) as file:
-        return file.metadata.num_rows
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[Any]:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
-        with parquet.ParquetFile(path, pre_buffer=False) as file:
-            yield file
-    except (ArrowException, OSError) as error:
-        raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
-
-
-def _batches_of_files(paths: list[str], job: Job) -> Iterator[tuple[str, Any]]:
-    """Yield the record batches of each file or, for partitioning="whole", one table per file."""
-    for path in paths:
-        with _opened(path) as file:
-            refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
-            if job.partitioning == "whole":
-                yield path, file.read(job.columns, use_threads=False)
-                continue
-            first = 0
-            for batch in file.iter_batches(ROWS, columns=job.columns, use_threads=False):
-                yield f"{path} from row {first}", batch
-                first += batch.num_rows
-
+# Validating batches ------------------------------------------------------------------------------
 
 def _cleaned(
     batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]

@@ -278,11 +278,10 @@ def test_an_error_says_in_which_file_and_row(tmp_path):
 
 ONE = table(3)
 BAD = {
-    "Expected an Arrow table or record batch, or a .* DataFrame; got dict": lambda: measured(
+    "Expected a pandas or polars DataFrame, an Arrow table or .*; got dict": lambda: measured(
         [{"grade": [1]}]
     ),
-    "batches must be .* got a single DataFrame. Pass the table in a list": lambda: measured(ONE),
-    "batches must be an iterable of tables or the path": lambda: measured(7),
+    "batches must be a table, an iterable of tables, or the path": lambda: measured(7),
     "In batch 0, .*Column 'query' with dtype object cannot be converted": lambda: measured(
         [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))]
     ),
@@ -312,7 +311,7 @@ def test_bad_input(message):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no Parquet file found"):
+    with pytest.raises(FileNotFoundError, match="no Parquet or CSV file found"):
         measured(tmp_path)
     (tmp_path / "no.parquet").write_text("this is no Parquet file")
     with pytest.raises(ValueError, match=r"no\.parquet: the Parquet file cannot be read"):

@@ -1,5 +1,7 @@
 """Spark in local[2]: partitions, batches, types of ids, and evaluators of pyspark.ml."""
 
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -279,3 +281,61 @@ def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark, session)
     chosen = search.fit(data)
     assert chosen.avgMetrics[0] > chosen.avgMetrics[1] + 0.1
     assert chosen.bestModel.stages[0].getStatement() == scores[0]
+
+
+# Spark Connect -----------------------------------------------------------------------------------
+
+CONNECT = """
+import sys, warnings
+warnings.simplefilter("ignore")  # warnings of pyspark about itself
+from pyspark.sql import SparkSession
+from large_tables import COLUMNS, MEASURES, in_memory, table
+import skgraded as sg
+import skgraded.spark as sgs
+
+frame = table(40, text=True)
+frame["country"] = frame["query"].str[-1]
+session = (
+    SparkSession.builder.remote("local[2]")
+    .config("spark.sql.shuffle.partitions", "2").config("spark.ui.enabled", "false").getOrCreate()
+)
+assert "connect" in type(session).__module__
+rows = session.createDataFrame(frame)
+evaluation = in_memory(frame)
+
+summary = sgs.evaluate(rows, measures=MEASURES, by="country", **COLUMNS)
+country = frame["country"] == "7"
+assert summary.segments["7"] == sg.Summary.of(in_memory(frame[country]))
+assert sg.Summary.merge(summary.segments.values()) == sg.Summary.of(evaluation)
+
+values = sgs.evaluate_per_query(rows, measures=MEASURES, **COLUMNS).toPandas()
+by_query = dict(zip(values["query_id"], values["MuAP"], strict=True))
+assert by_query == dict(zip(evaluation.query_ids, evaluation.per_query["MuAP"], strict=True))
+
+folds = sgs.with_folds(rows, "query", numFolds=2).toPandas()
+assert len(folds) == len(frame) and folds["fold"].nunique() == 2
+assert (folds.groupby("query")["fold"].nunique() == 1).all()
+
+columns = {"labelCol": "grade", "predictionCol": "score", "queryCol": "query"}
+evaluator = sgs.RankingEvaluator(metricName="mu_map", **columns)
+mean = in_memory(frame, ["mu_map"], weighted=False).mean()["MuAP"]
+assert abs(evaluator.evaluate(rows) - mean) < 1e-12
+session.stop()
+"""
+
+
+@pytest.mark.nightly
+def test_all_functions_run_on_spark_connect():
+    for package in ("pyspark", "grpc", "grpc_status", "google.rpc", "zstandard"):
+        pytest.importorskip(package)
+    if shutil.which("java") is None:
+        pytest.skip("there is no Java, which Spark needs")
+    helpers = str(Path(__file__).parents[1] / "helpers")
+    result = subprocess.run(
+        [sys.executable, "-c", CONNECT], capture_output=True, text=True, timeout=300,
+        env=os.environ | {
+            "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYTHONPATH": os.pathsep.join([helpers, *filter(None, sys.path)]),
+        },
+    )
+    assert result.returncode == 0, result.stderr[-3000:]

@@ -1,0 +1,242 @@
+"""Sources of the batches of a large table: files, tables, and streams that yield batches."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from skgraded._input.tables import ENGINES, refuse_unknown, take_rows
+from skgraded.large.parts import Job
+
+CSV = (".csv", ".csv.gz")  # extensions of CSV files; all other files are read as Parquet
+CSV_BLOCK = 2**20  # bytes of a CSV file that are parsed at once; a longer row is an error
+
+Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
+
+
+def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
+    """Return (name, batch) pairs and the total number of rows (None if unknown).
+
+    Batches from files and single tables have at most `n_rows` rows, except for "whole".
+    """
+    from skgraded._input.arrow import is_table
+
+    if isinstance(source, (str, os.PathLike)):
+        paths = table_files(source)
+        n_total = None if any(map(_is_csv, paths)) else sum(map(_n_rows, paths))
+        return _of_files(paths, job, n_rows), n_total
+    package = type(source).__module__.partition(".")[0]
+    if package in ENGINES and not hasattr(source, "__arrow_c_stream__"):
+        function = f"skgraded.{package.removeprefix('py')}.evaluate"
+        kind = f"{package} {type(source).__name__}"
+        raise TypeError(f"batches must not be a {kind}: use {function}.")
+    name = f"the {type(source).__name__}"
+    if is_table(source):
+        return _cut(name, [source], job, n_rows), len(source)
+    stream = _stream_of(source, name, job, n_rows)
+    if stream is not None:
+        return _cut(name, stream, job, n_rows), None
+    if not isinstance(source, Iterable):
+        raise TypeError(
+            "batches must be a table, an iterable of tables, or the path to Parquet or CSV files; "
+            f"got {type(source).__name__}."
+        )
+    return ((f"batch {i}", batch) for i, batch in enumerate(source)), None
+
+
+def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
+    """Cut batches into slices of `n_rows` rows, which are named; keep them for "whole"."""
+    first = 0
+    for batch in batches:
+        size = len(batch)
+        step = size if job.partitioning == "whole" else n_rows
+        for start in range(0, size, max(step, 1)):
+            yield f"{name} from row {first + start}", take_rows(batch, slice(start, start + step))
+        first += size
+
+
+@contextmanager
+def _read_errors(name: str) -> Iterator[None]:
+    """Raise Arrow's errors as a ValueError of one line that states the name of the source."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, OSError) as error:
+        raise ValueError(f"{name} cannot be read: {' '.join(str(error).split())}") from None
+
+
+# Streams -----------------------------------------------------------------------------------------
+
+def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterator[Any] | None:
+    """Return the batches of a table that is read in batches, or None for other objects."""
+    package = type(source).__module__.partition(".")[0]
+    if package == "polars" and hasattr(source, "collect_schema"):
+        return _of_lazy_frame(source, job, n_rows)
+    if hasattr(source, "get_fragments"):
+        return _of_dataset(source, name, job, n_rows)
+    if not hasattr(source, "__arrow_c_stream__"):
+        return None
+    if package in ("duckdb", "_duckdb"):
+        return _of_stream(_duckdb_reader(source, job, n_rows), name)
+    return _of_stream(source, name)
+
+
+def _of_lazy_frame(frame: Any, job: Job, n_rows: int) -> Iterator[Any]:
+    refuse_unknown(job.columns, frame.collect_schema().names())
+    if not hasattr(frame, "collect_batches"):
+        raise ImportError(
+            "evaluate_batches needs polars 1.34 or newer to read a LazyFrame in batches. Update "
+            "polars, or write the frame with sink_parquet and pass the path of the file."
+        )
+    return iter(frame.select(job.columns).collect_batches(chunk_size=n_rows, engine="streaming"))
+
+
+def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]:
+    """Yield the batches of a pyarrow Dataset or, for "whole", one table per file."""
+    from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
+
+    refuse_unknown(job.columns, dataset.schema.names)
+    options: dict[str, Any] = {"columns": job.columns, "use_threads": False}
+    if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
+        # With pre_buffer=True, Arrow holds the compressed columns of a whole file in memory.
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
+    with _read_errors(name):
+        if job.partitioning == "whole":
+            for fragment in dataset.get_fragments():
+                yield fragment.to_table(schema=dataset.schema, **options)
+        else:  # by default, Arrow would read dozens of batches in advance
+            yield from dataset.to_batches(
+                batch_size=n_rows, batch_readahead=1, fragment_readahead=1, **options
+            )
+
+
+def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
+    """Return a reader of the required columns; in DuckDB 1, a C stream holds all rows in memory."""
+    refuse_unknown(job.columns, relation.columns)
+    quoted = [name.replace('"', '""') for name in job.columns]
+    relation = relation.project(", ".join(f'"{name}"' for name in quoted))
+    is_new = hasattr(relation, "to_arrow_reader")  # DuckDB 2 deprecates the earlier name
+    return (relation.to_arrow_reader if is_new else relation.fetch_arrow_reader)(n_rows)
+
+
+def _of_stream(source: Any, name: str) -> Iterator[Any]:
+    """Yield the batches of an object that supports Arrow's C stream."""
+    from pyarrow import RecordBatchReader
+
+    with _read_errors(name):
+        if not isinstance(source, RecordBatchReader):
+            if not hasattr(RecordBatchReader, "from_stream"):
+                raise ImportError(f"evaluate_batches needs pyarrow 15 or newer to read {name}.")
+            source = RecordBatchReader.from_stream(source)
+        with source:
+            yield from source
+
+
+# Files -------------------------------------------------------------------------------------------
+
+def table_files(path: str | os.PathLike[str]) -> list[str]:
+    """Return the files that match a path, folder or pattern, sorted by name in natural order."""
+    path = os.fspath(path)
+    matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    files = {
+        file for name in matched for file in (_in_folder(name) if os.path.isdir(name) else [name])
+    }
+    if not files:
+        raise FileNotFoundError(2, "no Parquet or CSV file found", path)
+    return sorted(files, key=lambda name: [
+        int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
+    ])
+
+
+def _in_folder(folder: str) -> list[str]:
+    """Return the Parquet files in a folder or, if there are none, the CSV files."""
+    files = list(_visible_files(folder))
+    return [file for file in files if file.endswith(".parquet")] or [*filter(_is_csv, files)]
+
+
+def _visible_files(folder: str) -> Iterator[str]:
+    """Yield the files in a folder and its subfolders, except hidden files.
+
+    Symbolic links are followed.
+    """
+    seen: dict[str, str] = {}
+    for inside, folders, names in os.walk(folder, followlinks=True):
+        first = seen.setdefault(os.path.realpath(inside), inside)
+        if first != inside:
+            raise ValueError(
+                f"Folder {inside} is a link to a folder that has already been read as {first}: "
+                "pass a pattern that matches each file only once."
+            )
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        yield from (os.path.join(inside, name) for name in names if name[0] not in "._")
+
+
+def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
+    """Yield the batches of each file or, for "whole", one table per file."""
+    for path in paths:
+        read = _of_csv if _is_csv(path) else _of_parquet
+        yield from _cut(path, read(path, job, n_rows), job, n_rows)
+
+
+def _n_rows(path: str) -> int:
+    with _opened_parquet(path) as file:
+        return file.metadata.num_rows
+
+
+@contextmanager
+def _opened_parquet(path: str) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
+    with (
+        _read_errors(f"{path}: the Parquet file"),
+        parquet.ParquetFile(path, pre_buffer=False) as file,
+    ):
+        yield file
+
+
+def _of_parquet(path: str, job: Job, n_rows: int) -> Iterator[Any]:
+    with _opened_parquet(path) as file:
+        refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
+        if job.partitioning == "whole":
+            yield file.read(job.columns, use_threads=False)
+        else:
+            yield from file.iter_batches(n_rows, columns=job.columns, use_threads=False)
+
+
+def _is_csv(path: str) -> bool:
+    return path.lower().endswith(CSV)
+
+
+@contextmanager
+def _opened_csv(path: str, **converting: Any) -> Iterator[Any]:
+    from pyarrow import csv
+
+    with (
+        _read_errors(f"{path}: the CSV file"),
+        csv.open_csv(
+            path,
+            csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
+            csv.ParseOptions(newlines_in_values=True),
+            csv.ConvertOptions(null_values=[""], strings_can_be_null=True, **converting),
+        ) as reader,
+    ):
+        yield reader
+
+
+def _of_csv(path: str, job: Job, n_rows: int) -> Iterator[Any]:
+    """Read query ids and segments as text, and the other columns as float64."""
+    from pyarrow import float64, large_string
+
+    with _opened_csv(path) as reader:
+        names = reader.schema.names
+    refuse_unknown(job.columns, names, f"{path}: ")
+    texts = (job.qid, job.by)
+    types = {name: large_string() if name in texts else float64() for name in job.columns}
+    with _opened_csv(path, include_columns=job.columns, column_types=types) as reader:
+        yield from [reader.read_all()] if job.partitioning == "whole" else reader

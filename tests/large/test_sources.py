@@ -1,0 +1,393 @@
+"""Sources of batches: single tables, streams, Datasets, LazyFrames, DuckDB and CSV files."""
+
+import gzip
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from pyarrow import csv
+
+import skgraded as sg
+
+HAS_STREAMS = hasattr(pa.RecordBatchReader, "from_stream")
+HAS_LAZY_BATCHES = hasattr(pl.LazyFrame, "collect_batches")
+UNWEIGHTED = {"y_true": "grade", "y_score": "score", "qid": "query"}
+
+
+class Stream:
+    """A table that supports nothing but Arrow's C stream, from which it yields small batches."""
+
+    def __init__(self, frame):
+        self.rows = pa.Table.from_pandas(frame, preserve_index=False)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        batches = self.rows.to_batches(max_chunksize=300)
+        reader = pa.RecordBatchReader.from_batches(self.rows.schema, batches)
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def duckdb_relation(frame):
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+
+
+def streamed(frame):
+    if not HAS_STREAMS:
+        pytest.skip("pyarrow 14 has no RecordBatchReader.from_stream")
+    return Stream(frame)
+
+
+def lazy(frame):
+    if not HAS_LAZY_BATCHES:
+        pytest.skip("polars before 1.34 has no LazyFrame.collect_batches")
+    return pl.from_pandas(frame).lazy()
+
+
+SOURCES = {
+    "pandas": lambda frame: frame,
+    "pandas, float index": lambda frame: frame.set_index(np.linspace(0, 1, len(frame))),
+    "polars": pl.from_pandas,
+    "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "Arrow batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+    "reader": lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(300),
+    "stream": streamed,
+    "Dataset": lambda frame: ds.dataset(pa.Table.from_pandas(frame, preserve_index=False)),
+    "LazyFrame": lazy,
+    "DuckDB": duckdb_relation,
+}
+
+
+def measured(source, partitioning="shuffle", measures=MEASURES, **others):
+    return sg.evaluate_batches(
+        source, measures=measures, partitioning=partitioning, **COLUMNS | others
+    )
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_single_table_of_any_kind_gives_the_summary_of_its_rows(kind, text, small_steps):
+    frame = table(text=text)
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(SOURCES[kind](frame), "clustered") == expected
+    assert measured(SOURCES[kind](mixed(frame))) == expected
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow", "Arrow batch", "Dataset"])
+def test_a_single_table_is_a_whole_part(kind, small_steps):
+    frame = table()
+    shuffled = SOURCES[kind](mixed(frame))
+    assert measured(shuffled, "whole") == sg.Summary.of(in_memory(frame))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_column_that_a_table_lacks_is_named(kind):
+    source = SOURCES[kind](table(3).rename(columns={"score": "scores"}))
+    with pytest.raises(ValueError, match="There is no column 'score'.* Did you mean 'scores'"):
+        measured(source)
+
+
+def test_an_error_names_the_table_and_the_row(small_steps):
+    frame = table()
+    frame.loc[frame.index[250], "score"] = np.nan
+    message = "In the DataFrame from row 200, where .* contains NaN in row 50, query"
+    with pytest.raises(ValueError, match=message):
+        measured(frame)
+
+
+@pytest.mark.parametrize("kind", ["stream", "DuckDB"])
+def test_an_iterable_of_streams_is_valid(kind):
+    frame = table()
+    parts = [SOURCES[kind](part) for part in whole_pieces(frame, 3)]
+    assert measured(parts, "whole") == sg.Summary.of(in_memory(frame))
+
+
+def test_a_stream_of_a_single_column_is_refused():
+    if not HAS_STREAMS:
+        pytest.skip("pyarrow 14 has no RecordBatchReader.from_stream")
+    with pytest.raises(ValueError, match="the Series cannot be read: "):
+        measured(pl.Series("score", [1.0]))
+
+
+def test_a_frame_of_dask_is_refused_with_the_function_to_use():
+    dd = pytest.importorskip("dask.dataframe")
+    with pytest.raises(TypeError, match="not be a dask DataFrame: use skgraded.dask.evaluate"):
+        measured(dd.from_pandas(table(3), npartitions=1))
+
+
+def test_an_older_pyarrow_and_an_older_polars_are_named(monkeypatch):
+    class OldReader:
+        pass
+
+    monkeypatch.setattr(pa, "RecordBatchReader", OldReader)
+    with pytest.raises(ImportError, match="needs pyarrow 15 or newer to read the Stream"):
+        measured(Stream.__new__(Stream))
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches", raising=False)
+    with pytest.raises(ImportError, match="needs polars 1.34 or newer to read a LazyFrame"):
+        measured(pl.from_pandas(table(3)).lazy())
+
+
+# Datasets, LazyFrames and DuckDB -----------------------------------------------------------------
+
+def test_each_file_of_a_dataset_is_a_whole_part(tmp_path):
+    frame = table()
+    for i, part in enumerate(whole_pieces(frame, 3)):
+        (tmp_path / f"day={i}").mkdir()
+        mixed(part).to_parquet(tmp_path / f"day={i}" / "rows.parquet")
+    dataset = ds.dataset(tmp_path, partitioning="hive")
+    expected = sg.Summary.of(in_memory(frame))
+    for partitioning in ("shuffle", "whole"):
+        summary = measured(dataset, partitioning, by="day")
+        assert sg.Summary.merge(summary.segments.values()) == expected
+        assert list(summary.segments) == [0, 1, 2]
+
+
+def test_a_filtered_dataset_reads_only_the_rows_that_it_selects():
+    frame = table()
+    dataset = SOURCES["Dataset"](frame).filter(ds.field("query") < 100)
+    assert measured(dataset) == sg.Summary.of(in_memory(frame[frame["query"] < 100]))
+
+
+def test_a_corrupt_file_of_a_dataset_is_one_clear_error(tmp_path):
+    frame = table()
+    frame.to_parquet(tmp_path / "0.parquet")
+    dataset = ds.dataset(tmp_path)
+    (tmp_path / "0.parquet").write_bytes(b"PAR1, but not a Parquet file")
+    with pytest.raises(ValueError, match="^the FileSystemDataset cannot be read: .*0.parquet"):
+        measured(dataset)
+
+
+def test_a_query_of_polars_runs_in_batches(tmp_path, small_steps):
+    frame = table()
+    frame.to_parquet(tmp_path / "rows.parquet")
+    lazy(frame)  # skips if polars is too old
+    rows = pl.scan_parquet(tmp_path / "rows.parquet").with_columns(score=-pl.col("score"))
+    reversed_ranking = frame.assign(score=-frame["score"])
+    assert measured(rows, "clustered") == sg.Summary.of(in_memory(reversed_ranking))
+
+
+def test_rows_that_duckdb_reorders_are_detected_or_have_no_effect():
+    frame = table()
+    relation = SOURCES["DuckDB"](frame).order("hash(score)")
+    with pytest.raises(ValueError, match="are not contiguous in .*the DuckDBPyRelation from row 0"):
+        measured(relation, "clustered")
+    assert measured(relation) == sg.Summary.of(in_memory(frame))
+
+
+def test_a_connection_of_duckdb_is_free_after_an_error():
+    relation = SOURCES["DuckDB"](pd.concat([table(text=True)] * 100).assign(score="high"))
+    with pytest.raises(TypeError, match="y_score must contain numbers"):
+        measured(relation)
+    assert relation.aggregate("count(*)").fetchall() > [(100_000,)]
+
+
+def test_names_of_columns_in_duckdb_may_contain_quotes_and_spaces():
+    frame = table()
+    relation = SOURCES["DuckDB"](frame.rename(columns={"score": 'the "best", score'}))
+    expected = sg.Summary.of(in_memory(frame))
+    assert measured(relation, y_score='the "best", score') == expected
+
+
+# CSV ---------------------------------------------------------------------------------------------
+
+def texts_of(frame):
+    """The rows as CSV yields them: ids are text."""
+    return frame.assign(query=frame["query"].astype(str))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_csv_files_folders_and_patterns(tmp_path, ending, small_steps):
+    frame = table()
+    expected = sg.Summary.of(in_memory(texts_of(frame)))
+    for i, part in enumerate(pieces(frame, 12)):
+        part.to_csv(tmp_path / f"part.{i}{ending}", index=False)
+    for path in (tmp_path, str(tmp_path / f"part.*{ending}")):
+        assert measured(path, "clustered") == expected
+        assert measured(path) == expected
+    frame.to_csv(tmp_path / f"all{ending}", index=False)
+    for partitioning in ("shuffle", "clustered", "whole"):
+        assert measured(tmp_path / f"all{ending}", partitioning) == expected
+
+
+def test_each_csv_file_is_a_whole_part(tmp_path, monkeypatch):
+    from skgraded.large import sources
+
+    monkeypatch.setattr(sources, "CSV_BLOCK", 2000)
+    frame = table()
+    for i, part in enumerate(whole_pieces(frame, 3)):
+        mixed(part).to_csv(tmp_path / f"{i}.csv", index=False)
+    expected = sg.Summary.of(in_memory(texts_of(frame)))
+    assert measured(tmp_path, "whole") == measured(tmp_path) == expected
+
+
+def test_a_folder_with_parquet_files_is_not_searched_for_csv_files(tmp_path):
+    frame = table()
+    frame.to_parquet(tmp_path / "rows.parquet")
+    (tmp_path / "notes.csv").write_text("not a table of scores\n")
+    assert measured(tmp_path) == sg.Summary.of(in_memory(frame))
+
+
+def evaluated(path, text, partitioning="shuffle", measures="rr", **others):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return sg.evaluate_batches(
+        path, **UNWEIGHTED, measures=measures, partitioning=partitioning, **others
+    )
+
+
+def test_queries_and_segments_of_csv_are_text(tmp_path):
+    rows = "grade,score,query,country\n1,1,007,NA\n0,2,007,NA\n1,2,7,\"a\nb\"\n0,1,7,\"a\nb\"\n"
+    summary = evaluated(tmp_path / "rows.csv", rows, by="country")
+    assert summary.mean()["RR"] == (1 / 2 + 1) / 2
+    assert summary.worst(2)["query_id"].tolist() == ["007", "7"]
+    assert set(summary.segments) == {"NA", "a\nb"}
+
+
+def test_numbers_of_csv_are_the_floats_of_python(tmp_path):
+    """Each query has two rows, whose ranking depends on the last digit of their scores."""
+    rng = random.Random(0)
+    texts = [repr(rng.random() * 10.0 ** rng.randint(-300, 300)) for _ in range(2000)]
+    texts += [f"{rng.random():.25f}" for _ in range(2000)] + ["inf", "5e-324", "1E5"]
+    lines = ["grade,score,query\n"]
+    for i, text in enumerate(texts):
+        lines += [f"1,{text},{i}\n", f"0,{float(text)!r},{i}\n"]
+    summary = evaluated(tmp_path / "rows.csv", "".join(lines))
+    assert summary.mean()["RR"] == (1 + 1 / 2) / 2  # all rows are tied
+    summary = evaluated(tmp_path / "rows.csv", "grade,score,query\n1,-inf,a\n0,1,a\n")
+    assert summary.mean()["RR"] == 0  # a document with the score -inf was not retrieved
+
+
+def test_empty_grades_of_csv_are_unjudged_documents(tmp_path):
+    rows = "grade,score,query\n,3,a\n1,2,a\n0,1,a\n"
+    with pytest.raises(ValueError, match=r"rows\.csv from row 0, .*'grade' .* null in row 0"):
+        evaluated(tmp_path / "rows.csv", rows)
+    summary = evaluated(tmp_path / "rows.csv", rows, unjudged_documents="irrelevant")
+    assert summary.mean()["RR"] == 1 / 2
+
+
+BAD_CSV = {
+    "rows.csv: the CSV file cannot be read: Empty CSV file": "",
+    "y_true is empty": "grade,score,query\n",
+    "rows.csv: There is no column 'score'. Available columns: 'grade', 'scores', 'query'. Did you "
+    "mean 'scores'": "grade,scores,query\n1,2,a\n",
+    "rows.csv: Several columns are named 'score'": "grade,score,score,query\n1,2,3,a\n",
+    "rows.csv: the CSV file cannot be read: .*Row #3: .* invalid value 'high'":
+        "grade,score,query\n1,2,a\n1,high,a\n",
+    "rows.csv: the CSV file cannot be read: .*Expected 3 columns, got 2: 1,2":
+        "grade,score,query\n1,2\n",
+    "rows.csv: the CSV file cannot be read: .*invalid UTF8": b"grade,score,query\n1,2,\xff\n",
+    "column 'query' .qid. contains null in row 1: fill in the missing ids":
+        "grade,score,query\n1,2,a\n1,2,\n",
+    "column 'score' .y_score. contains null in row 0, query 'a'": "grade,score,query\n1,,a\n",
+}
+
+
+@pytest.mark.parametrize("message", BAD_CSV)
+def test_bad_csv_is_one_clear_error(tmp_path, message):
+    with pytest.raises(ValueError, match=message) as error:
+        evaluated(tmp_path / "rows.csv", BAD_CSV[message])
+    assert "\n" not in str(error.value)
+
+
+def test_a_truncated_gzip_file_is_named(tmp_path):
+    rows = gzip.compress(table().to_csv(index=False).encode())
+    with pytest.raises(ValueError, match=r"rows\.csv\.gz: the CSV file cannot be read: Truncated"):
+        evaluated(tmp_path / "rows.csv.gz", rows[:-1000])
+
+
+def test_a_split_query_of_csv_files_is_named(tmp_path):
+    frame = table()
+    query, lost = torn_off(frame)
+    frame.drop(index=lost).to_csv(tmp_path / "part-2.csv", index=False)
+    frame.loc[lost].to_csv(tmp_path / "part-10.csv", index=False)
+    message = f"query '{query}' are not contiguous in .*part-2.csv .* and .*part-10.csv from row 0"
+    with pytest.raises(ValueError, match=message):
+        measured(tmp_path, "whole")
+
+
+# Sizes of batches -------------------------------------------------------------------------------
+
+
+
+@pytest.mark.parametrize("kind", ["pandas", "Arrow", "Dataset", "LazyFrame", "CSV"])
+def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
+    from skgraded.large import batches, parts
+
+    sizes = []
+    clean = parts.clean
+    monkeypatch.setattr(batches, "ROWS", 500)
+    monkeypatch.setattr(
+        parts, "clean", lambda part, *others: sizes.append(len(part)) or clean(part, *others)
+    )
+    frame = table(1000)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    source = tmp_path / "rows.csv" if kind == "CSV" else SOURCES[kind](frame)
+    measured(source)
+    assert max(sizes) == 500 and sum(sizes) == len(frame)
+
+
+PEAK = """
+import sys
+from pathlib import Path
+import pyarrow.dataset as ds
+import skgraded as sg
+
+kind, folder = sys.argv[1:]
+
+def source(n):
+    path = f"{folder}/{n}.parquet"
+    if kind == "Dataset":
+        return ds.dataset(path)
+    if kind == "LazyFrame":
+        import polars
+        return polars.scan_parquet(path)
+    if kind == "DuckDB":
+        import duckdb
+        return duckdb.sql(f"SELECT * FROM '{path}'")
+    return f"{folder}/{n}.csv"
+
+for n in (1, 1, 4):
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
+    sg.evaluate_batches(source(n), "grade", "score", "query", "rr", partitioning="clustered")
+    print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+"""
+
+
+@pytest.fixture(scope="module")
+def millions_of_rows(tmp_path_factory):
+    """A folder of tables with one and four million rows, as Parquet and CSV files."""
+    folder = tmp_path_factory.mktemp("millions")
+    rng = np.random.default_rng(0)
+    for n in (1, 4):
+        rows = pa.table({
+            "grade": rng.integers(0, 3, n * 10**6), "score": rng.random(n * 10**6),
+            "query": np.arange(n * 10**6) // 20,
+        })
+        pq.write_table(rows, folder / f"{n}.parquet", row_group_size=10**5)
+        csv.write_csv(rows, folder / f"{n}.csv")
+    return folder
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="requires Linux")
+@pytest.mark.parametrize("kind", ["CSV", "Dataset", "LazyFrame", "DuckDB"])
+def test_memory_does_not_grow_with_the_rows(millions_of_rows, kind):
+    """Three million more rows would take 72 MB more in memory."""
+    if kind == "DuckDB":
+        pytest.importorskip("duckdb")
+    if kind == "LazyFrame" and not HAS_LAZY_BATCHES:
+        pytest.skip("polars before 1.34 has no LazyFrame.collect_batches")
+    result = subprocess.run(
+        [sys.executable, "-c", PEAK, kind, millions_of_rows], capture_output=True, text=True,
+        timeout=120, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    _, fewer, more = map(int, result.stdout.split())
+    assert more - fewer < 50_000  # kilobytes
