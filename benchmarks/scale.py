@@ -9,6 +9,7 @@ compiled. The script prints medians over rounds that alternate between all runs.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -24,18 +25,27 @@ COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query"}
 MEASURES = ["ndcng@10", "mu_map"]
 ROWS_PER_QUERY = 20
 ROWS_PER_FILE = 1_000_000
-RUNS = {
-    "in memory, clustered": ("memory", "clustered"),
-    "in memory, mixed": ("memory", "mixed"),
-    "batches, clustered": ("batches", "clustered"),
-    "batches, mixed": ("batches", "mixed"),
-    "Dask, clustered": ("dask", "clustered"),
-    "Dask, mixed": ("dask", "mixed"),
-    "Ray, clustered": ("ray", "clustered"),
-    "Ray, mixed": ("ray", "mixed"),
-    "Spark, clustered": ("spark", "clustered"),
-    "Spark, mixed": ("spark", "mixed"),
+ENGINES = {
+    "memory": "in memory", "batches": "batches", "polars": "polars", "duckdb": "DuckDB",
+    "dask": "Dask", "spark": "Spark",
 }
+RUNS = {
+    f"{name}, {kind}, {ids} ids": (engine, f"{kind}-{ids}")
+    for engine, name in ENGINES.items()
+    for kind in ("clustered", "mixed") for ids in ("integer", "string")
+}
+NDCG_IN_SQL = """
+WITH ranked AS (
+    SELECT query, 2 ** grade - 1 AS gain,
+        row_number() OVER (PARTITION BY query ORDER BY score DESC) AS rank,
+        row_number() OVER (PARTITION BY query ORDER BY grade DESC) AS ideal_rank
+    FROM read_parquet('{folder}/*.parquet')
+), sums AS (
+    SELECT sum(gain / log2(1 + rank)) FILTER (rank <= 10) AS dcg,
+        sum(gain / log2(1 + ideal_rank)) FILTER (ideal_rank <= 10) AS ideal
+    FROM ranked GROUP BY query
+) SELECT avg(coalesce(dcg / nullif(ideal, 0), 0)) FROM sums
+"""
 
 
 # Data --------------------------------------------------------------------------------------------
@@ -45,7 +55,7 @@ def folder_of(args, millions, kind):
 
 
 def make(args, millions):
-    """Write the rows twice: sorted by query, and in random order."""
+    """Write the rows sorted by query and in random order, each with integer and string ids."""
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -56,14 +66,17 @@ def make(args, millions):
         "grade": rng.integers(0, 5, n) * (rng.random(n) < 0.3) * 1.0,
         "score": rng.normal(size=n),
     })
-    for kind in ("clustered", "mixed"):
-        folder = folder_of(args, millions, kind)
+    for kind, ids in itertools.product(("clustered", "mixed"), ("integer", "string")):
+        folder = folder_of(args, millions, f"{kind}-{ids}")
         if folder.exists():
             continue
         folder.mkdir(parents=True)
         order = np.arange(n) if kind == "clustered" else rng.permutation(n)
         for i, rows in enumerate(np.array_split(order, n // ROWS_PER_FILE)):
-            frame.iloc[rows].to_parquet(folder / f"{i:04}.parquet", index=False)
+            part = frame.iloc[rows]
+            if ids == "string":
+                part = part.assign(query=part["query"].map("{:016x}".format))
+            part.to_parquet(folder / f"{i:04}.parquet", index=False)
 
 
 # One measurement, in a separate process ----------------------------------------------------------
@@ -72,7 +85,7 @@ def run(engine, kind, folder):
     """Measure, and print when the measurement begins and ends."""
     import skgraded as sg
 
-    partitioning = "clustered" if kind == "clustered" else "shuffle"
+    partitioning = "clustered" if kind.startswith("clustered") else "shuffle"
     settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
     if engine == "memory":
         import pandas as pd
@@ -86,6 +99,13 @@ def run(engine, kind, folder):
         print_means(measure)
     elif engine == "batches":
         print_means(lambda: sg.evaluate_batches(folder, **settings).mean())
+    elif engine == "polars":
+        print_means(lambda: {"NDCG@10": ndcg_in_polars(folder)})
+    elif engine == "duckdb":
+        import duckdb
+
+        query = NDCG_IN_SQL.format(folder=folder)
+        print_means(lambda: {"NDCG@10": duckdb.sql(query).fetchall()[0][0]})
     elif engine == "dask":
         import dask.dataframe as dd
         from distributed import Client, LocalCluster
@@ -103,6 +123,18 @@ def run(engine, kind, folder):
         on_ray(folder, settings)
     else:
         on_spark(folder, settings)
+
+
+def ndcg_in_polars(folder):
+    import polars as pl
+
+    gain = 2 ** pl.col("grade") - 1
+    discount = (pl.int_range(2, pl.len() + 2).head(10)).log(2)
+    dcg = (gain.sort_by("score", descending=True).head(10) / discount).sum()
+    ideal = (gain.sort(descending=True).head(10) / discount).sum()
+    sums = pl.scan_parquet(f"{folder}/*.parquet").group_by("query").agg(dcg=dcg, ideal=ideal)
+    values = pl.when(pl.col("ideal") > 0).then(pl.col("dcg") / pl.col("ideal")).otherwise(0)
+    return sums.select(values.mean()).collect().item()
 
 
 def first_files(folder):

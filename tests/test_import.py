@@ -74,15 +74,8 @@ NEEDED = {
     ("skgraded.ray", "ray"): 'skgraded.ray needs ray: pip install "skgraded[ray]"',
     ("skgraded.spark", "pyarrow"): 'skgraded.spark needs pyarrow: pip install "skgraded[spark]"',
     ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
-    ("batches", "pandas"): 'A check of text ids needs pandas: pip install "skgraded[all]"',
 }
-BATCHES = """
-day = None
-if missing != "pyarrow":
-    import pyarrow as pa
-    day = pa.table({"y": [1, 0], "s": [2, 1], "q": ["a", "a"]})
-skgraded.evaluate_batches([day], "y", "s", "q", partitioning="whole")
-"""
+BATCHES = 'skgraded.evaluate_batches([None], "y", "s", "q", partitioning="whole")'
 # A process for each use, each as if a library were missing. The package is imported before.
 WITHOUT = """
 import json, os, sys

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from skgraded._input import arrow_strings
 from skgraded._input.columns import column as number_column
 from skgraded._input.columns import refuse_nan_scores
-from skgraded._input.needs import needs
 from skgraded._input.queries import refuse_missing
 from skgraded._input.tables import is_pandas_frame, is_polars_frame, refuse_unknown
 from skgraded._input.words import object_array
@@ -135,7 +135,7 @@ def _refuse_invalid_text(column: pa.ChunkedArray, name: str) -> None:
 def as_given(column: pa.ChunkedArray) -> Any:
     """Convert the ids returned by `ids` to the type that Judgments processes fastest."""
     kind = column.type
-    if pa.types.is_large_string(kind):
+    if arrow_strings.is_text(kind):
         return column
     if pa.types.is_decimal(kind):
         encoded = column.combine_chunks().dictionary_encode()
@@ -190,18 +190,17 @@ def marks(ids: np.ndarray) -> np.ndarray:
         whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
         bits = ids.astype(np.float64).view(np.uint64)
         return np.where(whole, np.where(whole, ids, 0).astype(np.int64).view(np.uint64), bits)
-    with needs("A check of text ids", "pandas"):
-        from pandas.util import hash_array
-
-    return hash_array(ids, categorize=False)
+    is_binary = len(ids) > 0 and isinstance(ids[0], bytes)
+    texts = ids if is_binary else list(map(str, ids))  # decimals and times become text
+    column = pa.array(texts, pa.large_binary() if is_binary else pa.large_string())
+    return arrow_strings.keys(column)
 
 
 def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return the 64-bit key of each row of a column that was converted with `ids`."""
-    if not pa.types.is_large_string(column.type):
-        return marks(as_objects(column))
-    encoded = column.combine_chunks().dictionary_encode()
-    return marks(as_objects(encoded.dictionary))[encoded.indices.to_numpy()]
+    if arrow_strings.is_text(column.type):
+        return arrow_strings.keys(column)
+    return marks(as_objects(column))
 
 
 def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:

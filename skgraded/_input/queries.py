@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input import columns
+from skgraded._input import arrow_strings, columns
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_by_code
@@ -176,6 +176,9 @@ def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: st
 def _coded(qid: Any) -> tuple[np.ndarray, list[Any]] | None:
     """Return (codes, categories) of a categorical or text column, else None; -1 means missing."""
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
+    if getattr(getattr(qid, "dtype", None), "storage", None) == "pyarrow":  # pandas text
+        qid = getattr(qid, "array", qid).__arrow_array__()
+        dtype = str(qid.type)
     if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
         codes, categories = qid.factorize()
         return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
@@ -184,24 +187,18 @@ def _coded(qid: Any) -> tuple[np.ndarray, list[Any]] | None:
     if is_polars_text and is_installed("pyarrow"):
         qid = qid.to_arrow()
         dtype = str(qid.type)
-    if not hasattr(qid, "dictionary_encode") or "string" not in dtype:
+    is_dictionary = dtype.startswith("dictionary") and "string" in dtype
+    is_arrow = hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize")
+    if not is_arrow or not (is_dictionary or arrow_strings.is_text(dtype)):
         return None
-    if hasattr(qid, "combine_chunks"):
-        qid = qid.combine_chunks()
-    n, heads = len(qid), None
-    if not dtype.startswith("dictionary"):
-        if "view" not in dtype:  # hash only rows whose id differs from the previous id
-            from pyarrow import compute
-
-            differs = compute.not_equal(qid[1:], qid[:-1])
-            starts_run = differs.fill_null(True).to_numpy(zero_copy_only=False)
-            heads = np.append(0, np.flatnonzero(starts_run) + 1)[:n]
-            qid = qid.take(heads)
-        qid = qid.dictionary_encode()
-    codes = qid.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
-    if heads is not None:
-        codes = np.repeat(codes, np.diff(heads, append=n))
-    return np.ascontiguousarray(codes, dtype=np.intp), qid.dictionary.to_pylist()
+    if is_dictionary:
+        if hasattr(qid, "combine_chunks"):
+            qid = qid.combine_chunks()
+        codes, texts = qid.indices.cast("int64").fill_null(-1), qid.dictionary
+        return np.ascontiguousarray(codes, dtype=np.intp), texts.to_pylist()
+    if qid.null_count:
+        return -np.asarray(qid.is_null(), dtype=np.intp), []  # the caller raises an error
+    return arrow_strings.numbered(qid)
 
 
 def _ids(qid: Any, name: str) -> Any:

@@ -37,6 +37,9 @@ cdef extern from "loops.h" nogil:
     void recode(int32_t* codes, const int32_t* code_of, Py_ssize_t n)
     void count_codes(const int32_t* codes, Py_ssize_t n, int32_t top, int32_t* counts)
 
+cdef extern from "hashing.h" nogil:
+    uint64_t mixed_bits(uint64_t bits)
+
 
 # Numbering the queries --------------------------------------------------------------------------
 
@@ -133,13 +136,6 @@ def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
             order[at[codes[row]]] = row
             at[codes[row]] += 1
     return order_array
-
-
-cdef inline uint64_t mixed_bits(uint64_t bits) noexcept nogil:
-    """Spread the bits of a number over all 64 (splitmix64)."""
-    bits = (bits ^ (bits >> 30)) * <uint64_t>0xBF58476D1CE4E5B9
-    bits = (bits ^ (bits >> 27)) * <uint64_t>0x94D049BB133111EB
-    return bits ^ (bits >> 31)
 
 
 def order_by_hash(const uint64_t[::1] values, Py_ssize_t n):

@@ -25,6 +25,7 @@ from skgraded.reports.summary import Summary
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
 N_PIECES = 64  # number of pieces on disk for tables with an unknown number of rows
+MIN_ROWS_PER_WRITE = 2**14  # average number of rows per piece that are written at once
 ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
 
@@ -198,7 +199,12 @@ class _Pieces:
                 self.file.close()
 
     def write(self, table: Any) -> None:
-        """Append the rows of a validated table to the pieces."""
+        """Append the rows of a validated table to the pieces, in blocks that reuse memory."""
+        n_rows = min(max(ROWS, MIN_ROWS_PER_WRITE * len(self._places)), MAX_ROWS_IN_MEMORY)
+        for start in range(0, table.num_rows, n_rows):
+            self._write(table.slice(start, n_rows))
+
+    def _write(self, table: Any) -> None:
         numbers, rows = packed(table, len(self._places))
         with _disk_errors("writing rows for partitioning='shuffle'"):
             if self.file is None:
