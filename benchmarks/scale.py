@@ -27,7 +27,7 @@ ROWS_PER_QUERY = 20
 ROWS_PER_FILE = 1_000_000
 ENGINES = {
     "memory": "in memory", "batches": "batches", "polars": "polars", "duckdb": "DuckDB",
-    "dask": "Dask", "spark": "Spark",
+    "dask": "Dask", "spark": "Spark", "ray": "Ray",
 }
 RUNS = {
     f"{name}, {kind}, {ids} ids": (engine, f"{kind}-{ids}")

@@ -80,6 +80,7 @@ def optuna():
 def mlflow():
     mlflow = tool("mlflow")
     mlflow.set_tracking_uri(f"sqlite:///{tempfile.mkdtemp()}/runs.db")
+    mlflow.set_experiment("list of tools")  # other tests select experiments of other stores
     return {"mlflow": mlflow}
 
 
