@@ -2,9 +2,9 @@
 
     python benchmarks/same_bits.py            # a few minutes; needs skgraded[dask,spark,ray], Java
 
-A million documents with ties, weights and text ids; some queries have no relevant document, some
-have weight 0. Each engine and number of threads runs in a separate process, with OMP_NUM_THREADS.
-Dask uses this number of threads per worker, Spark and Ray this number of workers.
+A million documents with ties, weights, text ids and 20 segments; some queries have no relevant
+document, some have weight 0. Each engine and number of threads runs in a separate process, with
+OMP_NUM_THREADS. Dask uses this number of threads per worker, Spark and Ray this number of workers.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,22 @@ from killed_workers import COLUMNS, MEASURES, N_FILES, in_memory, table, write
 
 import skgraded as sg
 
+N_COUNTRIES = 20
 # the partitioning for each arrangement of the rows
 PARTITIONING = {"whole queries": "whole", "split queries": "clustered", "mixed": "shuffle"}
+
+
+def by_country(frame):
+    """Return the Summary of all rows with the Summary of each country."""
+    segments = {name: in_memory(rows) for name, rows in frame.groupby("country")}
+    return replace(in_memory(frame), by="country", segments=segments)
 
 
 def make(folder, n_queries):
     """Write the rows in three arrangements, and return the Summary of all rows."""
     frame = table(n_queries)
+    countries = pd.factorize(frame["query"])[0] % N_COUNTRIES
+    frame["country"] = [f"country {i}" for i in countries]
     cuts = np.linspace(0, len(frame), N_FILES + 1).astype(int)
     heads = np.flatnonzero(frame["query"] != frame["query"].shift())
     between = np.append(heads[np.searchsorted(heads, cuts[:-1])], len(frame))
@@ -35,7 +45,7 @@ def make(folder, n_queries):
     write(frame, folder / "split queries", cuts)
     write(frame.sample(frac=1, random_state=0), folder / "mixed", cuts)
     n_split = sum(frame["query"][cut] == frame["query"][cut - 1] for cut in cuts[1:-1])
-    expected = in_memory(frame)
+    expected = by_country(frame)
     counts = ", ".join(f"{name} {n}" for name, n in expected.n_undefined.items())
     print(
         f"{len(frame):,} rows, {expected.n_queries:,} queries; undefined: {counts}; "
@@ -49,14 +59,14 @@ def make(folder, n_queries):
 def by_memory(threads, measured):
     def measure(folder, partitioning):
         files = sorted(folder.iterdir())
-        return in_memory(pd.concat(map(pd.read_parquet, files), ignore_index=True))
+        return by_country(pd.concat(map(pd.read_parquet, files), ignore_index=True))
 
     measured(measure)
 
 
 def by_batches(threads, measured):
     measured(lambda folder, partitioning: sg.evaluate_batches(
-        folder, measures=MEASURES, partitioning=partitioning, **COLUMNS
+        folder, measures=MEASURES, partitioning=partitioning, by="country", **COLUMNS
     ))
 
 
@@ -71,7 +81,7 @@ def by_dask(threads, measured):
     ) as cluster, Client(cluster):
         measured(lambda folder, partitioning: skgraded.dask.evaluate(
             dd.read_parquet(str(folder), split_row_groups=False), measures=MEASURES,
-            partitioning=partitioning, **COLUMNS,
+            partitioning=partitioning, **COLUMNS, by="country",
         ))
 
 
@@ -91,7 +101,7 @@ def by_spark(threads, measured):
     spark.sparkContext.setLogLevel("OFF")
     measured(lambda folder, partitioning: skgraded.spark.evaluate(
         spark.read.parquet(str(folder)), measures=MEASURES, partitioning=partitioning,
-        n_partitions=N_FILES, **COLUMNS,
+        n_partitions=N_FILES, **COLUMNS, by="country",
     ))
     spark.stop()
 
@@ -104,7 +114,7 @@ def by_ray(threads, measured):
     ray.init(num_cpus=threads, include_dashboard=False)
     measured(lambda folder, partitioning: skgraded.ray.evaluate(
         ray.data.read_parquet(str(folder), override_num_blocks=N_FILES), measures=MEASURES,
-        partitioning=partitioning, **COLUMNS,
+        partitioning=partitioning, **COLUMNS, by="country",
     ))
 
 
