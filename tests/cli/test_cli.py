@@ -859,7 +859,7 @@ def test_systems_of_a_folder_are_compared(folder, capsys):
 
 def test_a_folder_is_refused_in_one_line(folder, capsys):
     for words, message in {
-        "evaluate nothing/*.parquet": "no Parquet file found",
+        "evaluate nothing/*.parquet": "no Parquet or CSV file found",
         "evaluate scores --grade-column grades": "There is no column 'grades'",
         "evaluate scores --per-query": "--per-query is not available for folders",
         "evaluate scores --ties trec": "--ties trec is not available for folders",
