@@ -38,6 +38,7 @@ copybutton_prompt_is_regexp = True
 # where the files lie.
 PAGES = {
     "../benchmarks/README.md": "benchmarks.md",
+    "../../benchmarks/README.md": "../benchmarks.md",  # in docs/recipes
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
 }
