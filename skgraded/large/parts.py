@@ -454,14 +454,15 @@ def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) ->
 def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:
     """Yield concatenated results of many queries, because each sum of a segment takes long."""
     group: list[Any] = []
+    n = 0  # number of queries in the group
     names: dict[Any, int] = {}  # maps the segments of all results to their codes
     for measured in results:
         codes = [names.setdefault(name, len(names)) for name in measured.segments.names]
         group.append((measured, np.array(codes, dtype=np.intp)[measured.segments.codes]))
-        n = sum(len(segments) for _, segments in group)
+        n += len(measured.segments.codes)
         if n >= max(MIN_QUERIES, len(names) * QUERIES_PER_SEGMENT):
             yield _concatenated(group, list(names))
-            group = []
+            group, n = [], 0
     if group:
         yield _concatenated(group, list(names))
 

@@ -73,9 +73,10 @@ class PeriodComparison(Table):
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the changes; the columns are described in `compare_periods`."""
         columns = columns_of(PeriodRow, self.rows)
-        for name, empty in (("segment", [None]), ("smallest", [math.nan])):
-            if all(value in empty or value != value for value in columns[name]):
-                del columns[name]
+        if self.rows[0].segment is None:
+            del columns["segment"]
+        if math.isnan(self.rows[0].smallest):
+            del columns["smallest"]
         return tables.frame(columns)
 
     def sentences(self) -> list[str]:
