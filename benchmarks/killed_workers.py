@@ -1,14 +1,17 @@
 """Kill workers in the middle of an evaluation, which must still return the same bits.
 
-    python benchmarks/killed_workers.py            # a few minutes; add dask or spark for one engine
+    python benchmarks/killed_workers.py            # a few minutes; add dask, spark or ray for one
 
 SIGKILL hits Dask workers while rows are shuffled and while they are measured, Spark's Python
-workers, and an executor of a `local-cluster`. The data are a million documents with ties, weights
-and text ids; some queries have no relevant document.
+workers, an executor of a `local-cluster`, and Ray's workers. The data are a million documents with
+ties, weights and text ids; some queries have no relevant document. The order of mixed rows is
+random, so that a repeated task has its rows in another order.
 """
 
 import argparse
+import json
 import os
+import secrets
 import signal
 import sys
 import tempfile
@@ -23,6 +26,7 @@ import skgraded as sg
 
 COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query", "sample_weight": "weight"}
 MEASURES = ["mu_map", "rr", "p@5"]
+RUNS = [("mixed", "shuffle"), ("clustered", "clustered")]  # folder and partitioning
 N_FILES = 24
 
 
@@ -63,28 +67,45 @@ def make(folder, n_queries):
     return in_memory(frame)
 
 
-def with_kill(what, expected, measure, victims, after):
-    """Measure, and kill the first of the processes in `victims` after some seconds."""
-    killed = []
+def reordered(rows):
+    """Rows in an order that differs each time."""
+    return rows.sample(frac=1)
 
-    def kill():
-        time.sleep(after)
+
+def with_kills(what, expected, measure, victims, lost, shares=(0.5,)):
+    """Kill a process at some shares of the usual time; print a row of the table for each kill.
+
+    `victims` returns the processes that run tasks, and `lost` what is known to be lost since then.
+    """
+    good = True
+    for _ in range(2):  # new workers are slower
+        started = time.perf_counter()
+        good &= measure() == expected
+        seconds = time.perf_counter() - started
+    for share in shares:
+        killed = []
+        thread = threading.Thread(target=_kill, args=(victims, share * seconds, killed))
+        started = time.perf_counter()
+        thread.start()
+        summary = measure()
+        took = time.perf_counter() - started
+        thread.join()
+        loss = lost() if killed and killed[0] - started < took else "nothing: too fast"
+        outcome = "==" if summary == expected else "DIFFERENT"
+        print(f"| {what} | {share * seconds:.1f} | {took:.1f} | {loss} | {outcome} |", flush=True)
+        good &= summary == expected
+    return good
+
+
+def _kill(victims, after, killed):
+    """Kill the first process that runs a task after some seconds; wait for one for a second."""
+    time.sleep(after)
+    for _ in range(100):
         for pid in victims()[:1]:
             os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
-
-    thread = threading.Thread(target=kill)
-    started = time.perf_counter()
-    thread.start()
-    summary = measure()
-    seconds = time.perf_counter() - started
-    thread.join()
-    in_time = killed and seconds > after
-    print(
-        f"{what}: {'killed' if in_time else 'too fast to be killed'} after {after:.1f} of "
-        f"{seconds:.1f} s; {'equal' if summary == expected else 'DIFFERENT'}", flush=True,
-    )
-    return summary == expected
+            killed.append(time.perf_counter())
+            return
+        time.sleep(0.01)
 
 
 # Dask --------------------------------------------------------------------------------------------
@@ -97,25 +118,28 @@ def on_dask(folder, expected):
     import skgraded.dask
 
     good = True
-    for kind, partitioning in (("mixed", "shuffle"), ("clustered", "clustered")):
-        for share in (0.2, 0.5, 0.8):
-            with LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-            ) as cluster, Client(cluster) as client:
-                def measure(kind=kind, partitioning=partitioning):
-                    ddf = dd.read_parquet(str(folder / kind), split_row_groups=False)
-                    return skgraded.dask.evaluate(
-                        ddf, measures=MEASURES, partitioning=partitioning, **COLUMNS
-                    )
+    for kind, partitioning in RUNS:
+        def measure(kind=kind, partitioning=partitioning):
+            ddf = dd.read_parquet(str(folder / kind), split_row_groups=False)
+            if kind == "mixed":
+                ddf = ddf.map_partitions(reordered)
+            return skgraded.dask.evaluate(
+                ddf, measures=MEASURES, partitioning=partitioning, **COLUMNS
+            )
 
-                for _ in range(2):  # new workers are slower
-                    started = time.perf_counter()
-                    good &= measure() == expected
-                    seconds = time.perf_counter() - started
-                good &= with_kill(
-                    f"Dask, {partitioning}", expected, measure,
-                    lambda client=client: list(client.run(os.getpid).values()), share * seconds,
-                )
+        with LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster, Client(cluster) as client:
+            def lost(client=client):
+                actions = [event for _, event in client.get_events("all")]
+                removed = [event for event in actions if event["action"] == "remove-worker"][-1]
+                running, kept = removed["processing-tasks"], removed["lost-computed-tasks"]
+                return f"{len(running)} tasks, results of {len(kept)}"
+
+            good &= with_kills(
+                f"Dask, {partitioning}", expected, measure,
+                lambda client=client: list(client.run(os.getpid).values()), lost, (0.2, 0.5, 0.8),
+            )
     return good
 
 
@@ -130,11 +154,12 @@ def on_spark(folder, expected):
     for master, pattern in (
         ("local[2,4]", b"pyspark.daemon"), ("local-cluster[2,1,1024]", b"CoarseGrainedExecutor"),
     ):
-        good &= _on_spark_master(folder, expected, master, pattern)
+        with tempfile.TemporaryDirectory() as events:
+            good &= _on_spark_master(folder, expected, master, pattern, events)
     return good
 
 
-def _on_spark_master(folder, expected, master, pattern):
+def _on_spark_master(folder, expected, master, pattern, events):
     from pyspark.sql import SparkSession
 
     import skgraded.spark
@@ -145,29 +170,90 @@ def _on_spark_master(folder, expected, master, pattern):
         .config("spark.sql.shuffle.partitions", str(N_FILES))
         .config("spark.sql.files.openCostInBytes", str(2**30))  # one file per partition
         .config("spark.executor.memory", "1g").config("spark.task.maxFailures", "8")
+        .config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", f"file://{events}")
+        .config("spark.eventLog.compress", "false")
+        .config("spark.eventLog.rolling.enabled", "false")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
     good = True
     try:
-        for kind, partitioning in (("mixed", "shuffle"), ("clustered", "clustered")):
+        for kind, partitioning in RUNS:
             def measure(kind=kind, partitioning=partitioning):
+                df = spark.read.parquet(str(folder / kind))
+                if kind == "mixed":
+                    df = df.mapInArrow(_reordered_batches, df.schema)
                 return skgraded.spark.evaluate(
-                    spark.read.parquet(str(folder / kind)), measures=MEASURES,
-                    partitioning=partitioning, **COLUMNS,
+                    df, measures=MEASURES, partitioning=partitioning, **COLUMNS
                 )
 
-            good &= measure() == expected
-            started = time.perf_counter()
-            good &= measure() == expected
-            seconds = time.perf_counter() - started
-            good &= with_kill(
+            before = sum(_lost_tasks(events).values())
+            good &= with_kills(
                 f"Spark {master}, {partitioning}", expected, measure,
                 lambda: [pid for pid in offspring(os.getpid()) if pattern in command_of(pid)][-1:],
-                0.5 * seconds,
+                lambda before=before: f"{sum(_lost_tasks(events).values()) - before} tasks",
             )
     finally:
         spark.stop()
+    return good
+
+
+def _reordered_batches(batches):
+    for batch in batches:
+        yield batch.take(np.random.default_rng().permutation(batch.num_rows))
+
+
+def _lost_tasks(events):
+    """Number of failed tasks by reason, from Spark's event log."""
+    reasons = []
+    for path in Path(events).iterdir():
+        for line in path.read_text().splitlines():
+            if line.startswith('{"Event":"SparkListenerTaskEnd"') and line.endswith("}"):
+                reasons.append(json.loads(line)["Task End Reason"]["Reason"])
+    return {reason: reasons.count(reason) for reason in set(reasons) - {"Success"}}
+
+
+# Ray ---------------------------------------------------------------------------------------------
+
+def on_ray(folder, expected):
+    """Kill a worker that runs a task, at several times of both measurements."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    import ray
+
+    import skgraded.ray
+
+    skgraded.ray.evaluate.__globals__["ROWS_PER_PART"] = 2**16  # several shuffled parts
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    titles = []
+
+    def victims():
+        busy = {pid: command_of(pid).strip(b"\0 ").decode() for pid in offspring(os.getpid())}
+        busy = {
+            pid: title for pid, title in busy.items()
+            if title.startswith("ray::") and not title.startswith("ray::IDLE")
+        }
+        titles[:] = busy.values()
+        return list(busy)
+
+    good = True
+    try:
+        for kind, partitioning in RUNS:
+            def measure(kind=kind, partitioning=partitioning):
+                dataset = ray.data.read_parquet(str(folder / kind), override_num_blocks=N_FILES)
+                if kind == "mixed":
+                    dataset = dataset.map_batches(reordered, batch_format="pandas")
+                return skgraded.ray.evaluate(
+                    dataset, measures=MEASURES, partitioning=partitioning, **COLUMNS
+                )
+
+            good &= with_kills(
+                f"Ray, {partitioning}", expected, measure, victims,
+                lambda: f"`{titles[0]}`", (0.2, 0.5, 0.8),
+            )
+    finally:
+        ray.shutdown()
     return good
 
 
@@ -196,13 +282,14 @@ def command_of(pid):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("engines", nargs="*", default=["dask", "spark"])
+    parser.add_argument("engines", nargs="*", default=["dask", "spark", "ray"])
     parser.add_argument("--queries", type=int, default=50_000)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         expected = make(Path(folder), args.queries)
-        print(expected)
-        runs = {"dask": on_dask, "spark": on_spark}
+        print("| killed process of | killed after s | took s | lost | Summary |")
+        print("| --- | ---: | ---: | --- | --- |")
+        runs = {"dask": on_dask, "spark": on_spark, "ray": on_ray}
         if not all([runs[engine](Path(folder), expected) for engine in args.engines]):
             sys.exit(1)
 

@@ -3,9 +3,9 @@
     python benchmarks/scale.py --rows 20 40 --folder /some/disk     # millions; half an hour
 
 Each measurement runs in a separate process with its child processes; their resources are counted
-from its start to its end. The start of Python, of a cluster and of a JVM is left out. Before, Dask
-and Ray measure four million rows, and the JVM measures all rows twice, so that most of its code is
-compiled. The script prints medians over rounds that alternate between all runs.
+from its start to its end. The start of Python, of a cluster and of a JVM, and imports are left out.
+Before, Dask and Ray measure four million rows, and the JVM measures all rows twice, so that most of
+its code is compiled. The script prints medians over rounds that alternate between all runs.
 """
 
 import argparse
@@ -83,6 +83,10 @@ def make(args, millions):
 
 def run(engine, kind, folder):
     """Measure, and print when the measurement begins and ends."""
+    import pandas  # noqa: F401
+    import polars  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+
     import skgraded as sg
 
     partitioning = "clustered" if kind.startswith("clustered") else "shuffle"
@@ -174,8 +178,11 @@ def on_spark(folder, settings):
 
 def print_means(measure):
     print("begin", flush=True)
-    print("end", json.dumps(measure()), flush=True)
     time.sleep(0.5)  # lets the parent process read the resource usage
+    started = time.perf_counter()
+    means = measure()
+    print("end", time.perf_counter() - started, json.dumps(means), flush=True)
+    time.sleep(0.5)
 
 
 # All ---------------------------------------------------------------------------------------------
@@ -216,11 +223,11 @@ def measured(engine, kind, folder):
             word, _, rest = line.partition(" ")
             if word.strip() == "begin":
                 time.sleep(0.2)
-                before, started, peak[0] = sum(seconds.values()), time.perf_counter(), 0
+                before, peak[0] = sum(seconds.values()), 0
             elif word == "end":
-                wall = time.perf_counter() - started
                 time.sleep(0.2)
-                return sum(seconds.values()) - before, wall, peak[0], json.loads(rest)
+                wall, _, means = rest.partition(" ")
+                return sum(seconds.values()) - before, float(wall), peak[0], json.loads(means)
     finally:
         over.set()
         watcher.join()

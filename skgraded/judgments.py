@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import columns
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
-from skgraded._kernels.layout import lay_out
+from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
 MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one number per row
@@ -89,7 +89,7 @@ class Judgments:
         n = self.n_rows = len(grades)
         self.query_ids, self.order, self.starts = _queries(qid, group, n)
         self.n_queries = len(self.query_ids)
-        self.sizes = np.diff(self.starts)
+        self.sizes = self.starts[1:] - self.starts[:-1]
         self.weights = None
         if sample_weight is not None:
             row_weights = columns.check_weights(sample_weight, n, "y_true")
@@ -110,7 +110,7 @@ class Judgments:
         if not all(is_good):
             columns.refuse_bad_grades(grades, "y_true", allow_nan=True)
         self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
-        self.level_starts: np.ndarray = np.append(0, np.cumsum(self.n_levels, dtype=np.intp))
+        self.level_starts: np.ndarray = starts_of(self.n_levels)
         self.top_grades: np.ndarray = self.levels[self.level_starts[1:] - 1]
         self.n_unknown: int = sum(n_unknown)
         self.first_unknown: int = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
@@ -156,6 +156,10 @@ class Judgments:
         """Repeat each per-query value once per level of the query; return shape (n_levels,)."""
         return np.repeat(per_query, self.n_levels)
 
+    def divided(self, per_level: np.ndarray, per_query: np.ndarray) -> np.ndarray:
+        """Divide per-level values by the value of the query, unless the latter is 0."""
+        return divide_by_query(per_level, per_query, self.level_starts)
+
     def sum_levels(self, per_level: np.ndarray) -> np.ndarray:
         """Return the sum of per-level values over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
@@ -195,8 +199,9 @@ class Judgments:
             result = compute()
         self._memory[key] = result
         # Each step of this loop is atomic, even without the GIL.
-        for oldest_key in list(self._memory)[:-MOST_REMEMBERED]:
-            self._memory.pop(oldest_key, None)
+        if len(self._memory) > MOST_REMEMBERED:
+            for oldest_key in list(self._memory)[:-MOST_REMEMBERED]:
+                self._memory.pop(oldest_key, None)
         return result
 
 
@@ -210,7 +215,7 @@ def _queries(qid: Any, group: Any, n: int) -> tuple[np.ndarray, np.ndarray | Non
     if qid is not None:
         return queries_of(qid, n)
     sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
-    return np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes))
+    return np.arange(len(sizes)), None, starts_of(sizes)
 
 
 def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:

@@ -1,37 +1,140 @@
-"""Access to the texts of Arrow columns without copies; this module does not import pyarrow."""
+"""Access to texts in memory without copies; this module does not import pyarrow."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from skgraded._kernels.strings import hash_texts, number_texts
+from skgraded._kernels.strings import (
+    copy_texts,
+    hash_texts,
+    number_texts,
+    spans_of_views,
+    texts_at,
+    utf8_of,
+)
 
 INLINE_BYTES = 12  # maximum length of a text that Arrow stores in the view itself
 
 
+class Texts:
+    """Texts of an Arrow column without nulls, or of an array of Python strings."""
+
+    def __init__(self, source: Any, addresses: np.ndarray, lengths: np.ndarray) -> None:
+        self.source = source  # keeps the memory alive
+        self.addresses, self.lengths = addresses, lengths
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def numbered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+        """Number the texts in order of first appearance.
+
+        Returns row codes, the distinct texts, row counts per text, and whether the codes are
+        sorted.
+        """
+        codes, rows, *rest = number_texts(self.addresses, self.lengths)
+        return codes, self.at(rows), *rest
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """Return the texts of the given rows as an array of Python objects."""
+        if isinstance(self.source, np.ndarray):
+            return self.source[rows].astype(object)
+        is_binary = "binary" in str(self.source.type)
+        return texts_at(self.addresses[rows], self.lengths[rows], is_binary)
+
+
 def is_text(kind: Any) -> bool:
     """Return whether an Arrow type is text or bytes in one of Arrow's layouts."""
+    kind = kind.value_type if is_dictionary(kind) else kind
     name = str(kind).removeprefix("large_").removesuffix("_view")
     return name in ("string", "binary")
 
 
+def is_dictionary(kind: Any) -> bool:
+    """Return whether an Arrow type is a dictionary."""
+    return str(kind).startswith("dictionary<")
+
+
+def texts_of(column: Any) -> Texts:
+    """Return the texts of an Arrow column without nulls."""
+    return Texts(column, *_spans(column))
+
+
+def texts_of_strings(ids: list[Any] | np.ndarray) -> Texts | None:
+    """Return the texts of a list or an array, or None if it contains other objects than str."""
+    if isinstance(ids, list):
+        ids = np.fromiter(ids, dtype=object, count=len(ids))
+    elif ids.dtype.kind == "O":
+        ids = ids.copy()  # another thread may change the array
+    if ids.dtype.kind == "O":
+        spans = utf8_of(ids)
+        return spans and Texts(ids, *spans)
+    ids = np.ascontiguousarray(ids)
+    size = ids.itemsize  # shorter texts end in zeros
+    addresses = ids.ctypes.data + size * np.arange(len(ids), dtype=np.uint64)
+    return Texts(ids, addresses, np.full(len(ids), size, dtype=np.int64))
+
+
+def has_short_dictionaries(column: Any) -> bool:
+    """Return whether the dictionaries of an Arrow column are shorter than it and have no nulls."""
+    if not is_dictionary(column.type):
+        return False
+    dictionaries = [chunk.dictionary for chunk in _chunks(column)]
+    return sum(map(len, dictionaries)) <= len(column) and not any(
+        dictionary.null_count for dictionary in dictionaries
+    )
+
+
+def coded(column: Any) -> tuple[np.ndarray, Texts]:
+    """Return a code per row of a column of dictionaries, and the text of each code."""
+    spans = [_spans(chunk.dictionary) for chunk in _chunks(column)]
+    addresses, lengths = map(np.concatenate, zip(*spans, strict=True))
+    numbers, rows, *_ = number_texts(addresses, lengths)  # a text may occur more than once
+    starts = np.cumsum([0, *(len(ends) for _, ends in spans)])
+    codes = [
+        numbers[start:][_indices(chunk)]
+        for start, chunk in zip(starts[:-1], _chunks(column), strict=True)
+    ]
+    return np.concatenate(codes), Texts(column, addresses[rows], lengths[rows])
+
+
 def keys(column: Any) -> np.ndarray:
     """Return a 64-bit key per text of an Arrow column without nulls, equal on every machine."""
-    return hash_texts(*_spans(column))
+    if not is_dictionary(column.type):
+        return hash_texts(*_spans(column))
+    chunks = [keys(chunk.dictionary)[_indices(chunk)] for chunk in _chunks(column)]
+    return np.concatenate([np.empty(0, dtype=np.uint64), *chunks])
 
 
-def numbered(column: Any) -> tuple[np.ndarray, list[Any]]:
-    """Number the texts of an Arrow column without nulls in order of first appearance.
+def copied(column: Any, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Copy texts of an Arrow column in the given order; return their boundaries and bytes."""
+    return copy_texts(*_spans(column), order)
 
-    Returns the number of each text and the distinct texts.
-    """
-    return number_texts(*_spans(column), "binary" in str(column.type))
+
+def are_ascii(column: Any) -> bool:
+    """Return whether an Arrow column of text consists of valid ASCII texts."""
+    for array in _chunks(column):
+        _, _, data = array.buffers()
+        ends = _ends_of(array)
+        if (ends[1:] < ends[:-1]).any() or ends[0] < 0 or ends[-1] > (data.size if data else 0):
+            return False
+        if data and (np.frombuffer(data, np.int8)[ends[0] : ends[-1]] < 0).any():
+            return False
+    return True
+
+
+def _chunks(column: Any) -> Iterator[Any]:
+    return (chunk for chunk in getattr(column, "chunks", [column]) if len(chunk))
+
+
+def _indices(array: Any) -> np.ndarray:
+    return array.indices.to_numpy()
 
 
 def _spans(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the address and the number of bytes of each text."""
-    chunks = [chunk for chunk in getattr(column, "chunks", [column]) if len(chunk)]
-    spans = [(_view_spans if "view" in str(column.type) else _spans_of)(chunk) for chunk in chunks]
+    spans = list(map(_spans_of, _chunks(column)))
     if len(spans) == 1:
         return spans[0]
     none = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
@@ -40,23 +143,27 @@ def _spans(column: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spans_of(array: Any) -> tuple[np.ndarray, np.ndarray]:
-    _, offsets, data = array.buffers()
-    is_large = str(array.type).startswith("large")
-    ends = np.frombuffer(offsets, dtype=np.int64 if is_large else np.int32)
-    ends = ends[array.offset : array.offset + len(array) + 1].astype(np.int64, copy=False)
+    if is_dictionary(array.type):
+        addresses, lengths = _spans(array.dictionary)
+        indices = _indices(array)
+        return addresses[indices], lengths[indices]
+    if "view" in str(array.type):
+        return _view_spans(array)
+    data, ends = array.buffers()[2], _ends_of(array).astype(np.int64, copy=False)
     base = 0 if data is None else data.address
     return (ends[:-1] + base).view(np.uint64), np.diff(ends)
 
 
+def _ends_of(array: Any) -> np.ndarray:
+    """Return the boundaries of the texts in the buffer of their bytes."""
+    is_large = str(array.type).startswith("large")
+    ends = np.frombuffer(array.buffers()[1], dtype=np.int64 if is_large else np.int32)
+    return ends[array.offset : array.offset + len(array) + 1]
+
+
 def _view_spans(array: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read the views: 4 bytes of length, then a short text or its prefix, buffer and offset."""
     _, views, *buffers = array.buffers()
-    rows = np.arange(array.offset, array.offset + len(array))
-    words = np.frombuffer(views, dtype=np.int32).reshape(-1, 4)[rows[0] : rows[-1] + 1]
-    lengths = words[:, 0].astype(np.int64)
-    addresses = views.address + 16 * rows + 4
-    is_long = lengths > INLINE_BYTES
-    if is_long.any():
-        bases = np.array([buffer.address for buffer in buffers], dtype=np.int64)
-        addresses[is_long] = bases[words[is_long, 2]] + words[is_long, 3]
-    return addresses.view(np.uint64), lengths
+    words = np.frombuffer(views, dtype="<u4").reshape(-1, 4)
+    words = words[array.offset : array.offset + len(array)]
+    bases = np.array([buffer.address for buffer in buffers], dtype=np.uint64)
+    return spans_of_views(words, views.address + 16 * array.offset, bases, INLINE_BYTES)

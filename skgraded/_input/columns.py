@@ -100,6 +100,8 @@ def _as_given_and_float(
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
         array = as_array(np.array(list(values), dtype=object), name)  # from a list
     floats = array if array.dtype.kind in "buif" else _numbers(array, name)
+    if floats.dtype.itemsize <= 8:
+        return array, np.ascontiguousarray(floats, dtype=np.float64)
     with np.errstate(over="ignore"):  # a long double may overflow
         return array, np.ascontiguousarray(floats, dtype=np.float64)
 

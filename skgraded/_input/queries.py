@@ -6,9 +6,15 @@ from typing import Any
 import numpy as np
 
 from skgraded._input import arrow_strings, columns
+from skgraded._input.arrow_strings import Texts, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
-from skgraded._kernels.layout import heads_of_runs, number_by_appearance, order_by_code
+from skgraded._kernels.layout import (
+    heads_of_runs,
+    number_by_appearance,
+    order_by_code,
+    starts_of,
+)
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
@@ -38,7 +44,7 @@ def queries_of(
     codes, queries, counts, in_order = _number_runs(ids, heads, "qid")
     queries = _named(queries, categories)
     if heads is None:
-        starts = np.append(0, np.cumsum(counts))
+        starts = starts_of(counts)
         return queries, None if in_order else order_by_code(codes, starts), starts
     if len(queries) == len(heads):
         return queries, None, np.append(heads, n)
@@ -48,10 +54,11 @@ def queries_of(
 
 def _checked_ids(
     qid: Any, n: int | None, expected: str | None, name: str
-) -> tuple[Any, list[Any] | None]:
+) -> tuple[Any, list[Any] | Texts | None]:
     """Check the number of ids; return (ids, None) or, for a coded column, (codes, categories)."""
     ids, categories = _coded(qid) or (_ids(qid, name), None)
-    if n is not None and categories is None and _are_sizes(ids, n):
+    has_numbers = categories is None and not isinstance(ids, Texts)
+    if n is not None and has_numbers and _are_sizes(ids, n):
         raise ValueError(
             f"{name} has {len(ids)} rows, but {expected} has {n}. The values of {name} add up "
             f"to {n}: if they are query sizes, pass them as group=, or convert them to ids with "
@@ -65,10 +72,12 @@ def _checked_ids(
     return ids, categories
 
 
-def _named(queries: np.ndarray, categories: list[Any] | None) -> np.ndarray:
+def _named(queries: np.ndarray, categories: list[Any] | Texts | None) -> np.ndarray:
     """Return the query ids; if there are categories, replace each code by its category."""
     if categories is None:
         return queries
+    if isinstance(categories, Texts):
+        return categories.at(queries)
     return object_array([categories[i] for i in queries.tolist()])
 
 
@@ -100,8 +109,7 @@ def rows_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None,
 
     The row positions are None if the rows are already sorted by query.
     """
-    starts = np.zeros(n_queries + 1, dtype=np.intp)
-    np.cumsum(np.bincount(codes, minlength=n_queries), out=starts[1:])
+    starts = starts_of(np.bincount(codes, minlength=n_queries))
     in_order = not (codes[1:] < codes[:-1]).any()
     return None if in_order else order_by_code(codes, starts), starts
 
@@ -121,17 +129,9 @@ def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> n
 
 def _heads(ids: Any) -> np.ndarray | None:
     """Return the first row of each block of equal ids, or None if there are many blocks."""
-    if isinstance(ids, np.ndarray):
-        if ids.dtype.kind in "biu":
-            ids = ids.astype(np.int64, copy=False)  # uint64 ids remain distinct
-        heads = heads_of_runs(ids) if ids.dtype.itemsize == 8 else None
-        if heads is not None or ids.dtype.kind != "O":
-            return heads
-    if set(map(type, ids)) != {str}:
+    if not isinstance(ids, np.ndarray) or ids.dtype.itemsize != 8 and ids.dtype.kind not in "biu":
         return None
-    texts = np.asarray(ids, dtype=object)  # equal texts may be distinct objects
-    heads = np.flatnonzero(np.append(True, texts[1:] != texts[:-1]))
-    return heads if 2 * len(heads) <= len(texts) else None
+    return heads_of_runs(ids.astype(np.int64, copy=False) if ids.dtype.kind in "biu" else ids)
 
 
 def _number_runs(ids: Any, heads: np.ndarray | None, name: str) -> tuple[Any, ...]:
@@ -148,6 +148,10 @@ def _number_runs(ids: Any, heads: np.ndarray | None, name: str) -> tuple[Any, ..
 
 def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return row codes, distinct ids, row counts per id, and whether the codes are sorted."""
+    has_strings = isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str)
+    texts = texts_of_strings(ids) if has_strings else ids
+    if isinstance(texts, Texts):
+        return texts.numbered()
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -155,12 +159,7 @@ def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
     if kind in "mMf":
         refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
         whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
-    low = whole.min()
-    span = int(whole.max()) - int(low) + 1
-    if span > 4 * len(ids) + 1000:
-        span = 0  # a lookup table would be too large
-    whole = np.ascontiguousarray(whole, dtype=np.intp)
-    codes, first, *rest = number_by_appearance(whole, int(low.astype(np.intp)), span)
+    codes, first, *rest = number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
     return codes, ids[first], *rest
 
 
@@ -173,32 +172,32 @@ def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: st
         )
 
 
-def _coded(qid: Any) -> tuple[np.ndarray, list[Any]] | None:
-    """Return (codes, categories) of a categorical or text column, else None; -1 means missing."""
+def _coded(qid: Any) -> tuple[Any, list[Any] | Texts | None] | None:
+    """Return (codes, categories) of a categorical column, (texts, None) of text, or else None.
+
+    The code -1 means missing.
+    """
+    if isinstance(getattr(qid, "dtype", None), np.dtype):
+        return None
     dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
     if getattr(getattr(qid, "dtype", None), "storage", None) == "pyarrow":  # pandas text
         qid = getattr(qid, "array", qid).__arrow_array__()
-        dtype = str(qid.type)
-    if hasattr(qid, "factorize") and dtype in ("category", "str", "string"):
+    if hasattr(qid, "factorize") and dtype == "category":
         codes, categories = qid.factorize()
         return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
     kinds = ("String", "Categorical", "Enum")
     is_polars_text = dtype.startswith(kinds) and hasattr(qid, "to_arrow")
     if is_polars_text and is_installed("pyarrow"):
         qid = qid.to_arrow()
-        dtype = str(qid.type)
-    is_dictionary = dtype.startswith("dictionary") and "string" in dtype
     is_arrow = hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize")
-    if not is_arrow or not (is_dictionary or arrow_strings.is_text(dtype)):
+    if not is_arrow or not arrow_strings.is_text(qid.type):
         return None
-    if is_dictionary:
-        if hasattr(qid, "combine_chunks"):
-            qid = qid.combine_chunks()
-        codes, texts = qid.indices.cast("int64").fill_null(-1), qid.dictionary
-        return np.ascontiguousarray(codes, dtype=np.intp), texts.to_pylist()
+    is_coded = arrow_strings.has_short_dictionaries(qid)
+    if not is_coded and arrow_strings.is_dictionary(qid.type):
+        qid = qid.cast(qid.type.value_type)
     if qid.null_count:
         return -np.asarray(qid.is_null(), dtype=np.intp), []  # the caller raises an error
-    return arrow_strings.numbered(qid)
+    return arrow_strings.coded(qid) if is_coded and len(qid) else (texts_of(qid), None)
 
 
 def _ids(qid: Any, name: str) -> Any:
@@ -211,7 +210,7 @@ def _ids(qid: Any, name: str) -> Any:
     dtype = getattr(qid, "dtype", None)
     if isinstance(dtype, np.dtype):
         array = np.asarray(columns.unmasked(qid))
-        return array if array.dtype.kind in "buifmMO" else array.tolist()
+        return array if array.dtype.kind in "buifmMOU" else array.tolist()
     # Conversion to NumPy is lossless only for pandas and polars integers without missing values.
     if str(dtype).lower() in WHOLE_NUMBERS:
         array = np.asarray(qid)
@@ -219,6 +218,8 @@ def _ids(qid: Any, name: str) -> Any:
             return array
         if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # pandas 2
             return array.astype(str(dtype).lower())
+    if str(dtype) in ("str", "string") and hasattr(qid, "to_numpy"):  # pandas text
+        return qid.to_numpy(dtype=object)
     return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # avoid pyarrow scalars
 
 

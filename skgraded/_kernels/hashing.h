@@ -47,4 +47,56 @@ static inline uint64_t little_endian(const uint8_t* bytes) {
     return little_endian(a + n - 8) == little_endian(b + n - 8);
 }
 
+// Copy n bytes; faster than a call of memcpy for texts of 8 to 16 bytes.
+[[maybe_unused]] static inline void copy_bytes(uint8_t* copy, const uint8_t* bytes, ptrdiff_t n) {
+    if (n < 8 || n > 16) {
+        if (n > 0)
+            std::memcpy(copy, bytes, size_t(n));
+        return;
+    }
+    std::memcpy(copy, bytes, 8);
+    std::memcpy(copy + n - 8, bytes + n - 8, 8);
+}
+
+// A text in a hash table. Texts of up to 16 bytes are stored in two words, which may overlap, so
+// that comparisons read no other memory. For longer texts, the words are a hash and the address.
+struct Text {
+    uint64_t first, second;
+    int64_t length;
+
+    Text() = default;
+
+    Text(const uint8_t* bytes, int64_t n) : first(0), second(0), length(n) {
+        if (n > 16) {
+            first = hash_of_bytes(bytes, ptrdiff_t(n));
+            second = uint64_t(uintptr_t(bytes));
+        } else if (n >= 8) {
+            first = little_endian(bytes);
+            second = little_endian(bytes + n - 8);
+        } else {
+            for (int64_t i = 0; i < n; i++)
+                first |= uint64_t(bytes[i]) << (8 * i);
+        }
+    }
+
+    uint64_t hash() const {
+        if (length > 16)
+            return first;
+        const uint64_t words =
+            first * UINT64_C(0x9E3779B97F4A7C15) + second * UINT64_C(0xD1B54A32D192ED03);
+        return mixed_bits(words + uint64_t(length));
+    }
+
+    bool equals(const Text& other) const {
+        if (length != other.length || first != other.first)
+            return false;
+        if (length <= 16)
+            return second == other.second;
+        return are_equal(
+            reinterpret_cast<const uint8_t*>(uintptr_t(second)),
+            reinterpret_cast<const uint8_t*>(uintptr_t(other.second)), ptrdiff_t(length)
+        );
+    }
+};
+
 #endif

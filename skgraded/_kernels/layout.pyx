@@ -9,7 +9,7 @@ Each document of a query has a *code*: 0 for grade 0, and 1, 2, … in ascending
 """
 
 cimport numpy as cnp
-from libc.math cimport INFINITY, isnan
+from libc.math cimport INFINITY, exp2, expm1, isnan, log
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.pair cimport pair
@@ -23,8 +23,12 @@ from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, so
 cnp.import_array()
 
 cdef enum:
-    MANY = 1000  # rows; enough to recognise ids that differ in most rows
+    MANY = 1000  # rows; enough to recognise ids that differ in most rows or span a wide range
     AHEAD = 16  # rows between the prefetch of a place in a large table and its use
+
+SMALL = 1e-200  # results may lose digits if the highest grade is below this value
+cdef double SMALL_TOP = SMALL
+cdef double LN2 = log(2.0)
 
 cdef extern from "loops.h" nogil:
     void have_near(const void* place)
@@ -73,17 +77,18 @@ cdef int widen(vector[numbered]& table) except -1 nogil:
     return 0
 
 
-def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_t span):
-    """Number whole values low ≤ v < low + span in order of first appearance.
+def number_by_appearance(const Py_ssize_t[::1] values):
+    """Number whole values in order of first appearance.
 
-    Uses a table, or, if the span is 0, a hash table for any values. Returns the number of each
+    Uses a lookup table, or a hash table if the values span a wide range. Returns the number of each
     value, the row where each number first appears, the count of each number, and whether the
     numbers never decrease.
     """
     cdef Py_ssize_t row, number, last = 0, n = values.shape[0]
+    cdef Py_ssize_t low = values[0], high = values[0]
     cdef bint in_order = True
-    cdef size_t at  # unsigned, so that unsigned 64-bit ids wrap around on both sides
-    cdef vector[Py_ssize_t] number_of = vector[Py_ssize_t](span, -1)
+    cdef size_t at, span  # unsigned, because the difference of two values may overflow
+    cdef vector[Py_ssize_t] number_of
     cdef vector[numbered] table
     cdef size_t place
     cdef vector[Py_ssize_t] rows
@@ -92,7 +97,13 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
     cdef Py_ssize_t[::1] codes = codes_array
     with nogil:
         for row in range(n):
-            if span > 0:
+            low = min(low, values[row])
+            high = max(high, values[row])
+        span = <size_t>high - <size_t>low
+        if span < <size_t>(4 * n + MANY):
+            number_of.assign(span + 1, -1)
+        for row in range(n):
+            if number_of.size() > 0:
                 at = <size_t>values[row] - <size_t>low
                 number = number_of[at]
                 if number < 0:
@@ -122,6 +133,17 @@ def number_by_appearance(const Py_ssize_t[::1] values, Py_ssize_t low, Py_ssize_
     )
 
 
+def starts_of(const Py_ssize_t[::1] sizes):
+    """The start of each of several consecutive blocks of rows, followed by the end of the last."""
+    cdef Py_ssize_t i
+    starts_array = np.empty(sizes.shape[0] + 1, dtype=np.intp)
+    cdef Py_ssize_t[::1] starts = starts_array
+    starts[0] = 0
+    for i in range(sizes.shape[0]):
+        starts[i + 1] = starts[i] + sizes[i]
+    return starts_array
+
+
 def order_by_code(const Py_ssize_t[::1] codes, const Py_ssize_t[::1] starts):
     """Row positions sorted by code, in row order within a code; code i begins at `starts[i]`."""
     cdef Py_ssize_t row
@@ -148,7 +170,7 @@ def order_by_hash(const uint64_t[::1] values, Py_ssize_t n):
         for row in range(values.shape[0]):
             pieces[row] = ((mixed_bits(values[row]) >> 32) * <uint64_t>n) >> 32
             sizes[pieces[row]] += 1
-    return order_by_code(pieces_array, np.cumsum(sizes_array) - sizes_array), sizes_array
+    return order_by_code(pieces_array, starts_of(sizes_array)), sizes_array
 
 
 def heads_of_runs(values):
@@ -318,6 +340,46 @@ def lay_out(
 
 
 # Tables of one number per level ----------------------------------------------------------------
+
+def divide_by_query(
+    const double[::1] per_level, const double[::1] per_query, const Py_ssize_t[::1] level_starts
+):
+    """Divide the numbers of each query's levels by the number of the query, or by 1 if it is 0."""
+    cdef Py_ssize_t q, i
+    cdef double divisor
+    quotients_array = np.empty(per_level.shape[0])
+    cdef double[::1] quotients = quotients_array
+    with nogil:
+        for q in range(per_query.shape[0]):
+            divisor = per_query[q] if per_query[q] > 0 else 1.0
+            for i in range(level_starts[q], level_starts[q + 1]):
+                quotients[i] = per_level[i] / divisor
+    return quotients_array
+
+
+def relative_exp2_gains(const double[::1] grades, const Py_ssize_t[::1] level_starts):
+    """Divide the gains 2^g - 1 by the top gain of each query; 0 where the top gain is 0.
+
+    With top grade G, (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2). This form
+    is accurate for grades from 1e-300 to 900. A gain may underflow to 0 if G is very large.
+    """
+    cdef Py_ssize_t q, i
+    cdef double top, scale, of_top, grade
+    gains_array = np.zeros(grades.shape[0])
+    cdef double[::1] gains = gains_array
+    with nogil:
+        for q in range(level_starts.shape[0] - 1):
+            top = grades[level_starts[q + 1] - 1]
+            # For such small g, 2^g - 1 is proportional to g up to rounding, so scaling is harmless.
+            scale = 2.0**600 if top < SMALL_TOP else 1.0
+            top *= scale
+            of_top = expm1(-LN2 * top)
+            for i in range(level_starts[q], level_starts[q + 1]):
+                grade = grades[i] * scale
+                if grade > 0.0:
+                    gains[i] = expm1(-LN2 * grade) / of_top * exp2(grade - top)
+    return gains_array
+
 
 def level_weights(
     const double[::1] levels, const int32_t[::1] counts, const Py_ssize_t[::1] level_starts,

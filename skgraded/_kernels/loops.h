@@ -81,9 +81,12 @@ FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
         equal |= uint64_t((keys[i] ^ keys[i - 1]) <= mask);
     if (!equal)
         return NO_TIES;
-    for (ptrdiff_t i = 1; i < n; i++)
-        differing |= uint64_t((keys[i] ^ keys[i - 1]) <= mask)
-            & uint64_t(scores[keys[i] & mask] != scores[keys[i - 1] & mask]);
+    double before = scores[keys[0] & mask];
+    for (ptrdiff_t i = 1; i < n; i++) {
+        double score = scores[keys[i] & mask];
+        differing |= uint64_t((keys[i] ^ keys[i - 1]) <= mask) & uint64_t(score != before);
+        before = score;
+    }
     return differing ? TIES_BY_SCORES : TIES_BY_KEYS;
 }
 
@@ -97,6 +100,82 @@ FOR_PROCESSORS [[maybe_unused]] static int kind_of_ties(
     }
     if (n > 0)
         ends[0] = end;
+}
+
+// Up to 64 consecutive blocks of ties: for each, its number of documents per code in 8 bits, the
+// sum of its discounts, and where it starts, which is where the block before it ends. Eight empty
+// blocks follow, so that loops process eight blocks at a time.
+struct Blocks {
+    uint64_t packed[72];
+    double discounts[72];
+    int32_t starts[73];
+    ptrdiff_t n;
+};
+
+// The number of documents of the largest block of ties that starts before position n.
+FOR_PROCESSORS [[maybe_unused]] static ptrdiff_t longest_block(const int32_t* ends, ptrdiff_t n) {
+    int32_t longest = 0;
+    for (ptrdiff_t i = 0; i < n; i++)
+        longest = ends[i] - int32_t(i) > longest ? ends[i] - int32_t(i) : longest;
+    return longest;
+}
+
+// Read blocks from a position; return where they end. The processor could not predict where a block
+// ends, so there is no branch.
+[[maybe_unused]] static inline ptrdiff_t read_blocks(
+    const int32_t* codes, const int32_t* ends, ptrdiff_t start, ptrdiff_t end,
+    const double* discount, Blocks* blocks
+) {
+    uint64_t packed = 0;
+    double discounts = 0.0;
+    ptrdiff_t n = 0, p = start;
+    blocks->starts[0] = int32_t(start);
+    for (; p < end && n < 64; p++) {
+        uint64_t is_last = ends[p] == p + 1, bits;
+        packed += uint64_t(1) << (8 * codes[p]);
+        discounts += discount ? discount[p] : 1.0;
+        blocks->packed[n] = packed;
+        blocks->discounts[n] = discounts;
+        blocks->starts[n + 1] = int32_t(p + 1);
+        n += ptrdiff_t(is_last);
+        packed &= is_last - 1;
+        std::memcpy(&bits, &discounts, 8);
+        bits &= is_last - 1;
+        std::memcpy(&discounts, &bits, 8);
+    }
+    for (int i = 0; i < 8; i++) {
+        blocks->packed[n + i] = 0;
+        blocks->discounts[n + i] = 0.0;
+        blocks->starts[n + i + 1] = int32_t(p + i + 1);
+    }
+    blocks->n = n;
+    return p;
+}
+
+// A sum to which each block adds its mean value, multiplied by its discounts.
+FOR_PROCESSORS [[maybe_unused]] static double add_gains(
+    double total, const Blocks* blocks, const double* values, ptrdiff_t n_levels
+) {
+    for (ptrdiff_t b = 0; b < blocks->n; b += 8) {
+        double gains[8] = {};
+        for (ptrdiff_t level = 0; level < n_levels; level++) {
+            VECTORS
+            for (int i = 0; i < 8; i++) {
+                // the bits of 2^52 + count
+                uint64_t bits = (blocks->packed[b + i] >> (8 * level) & 255) | 0x4330000000000000u;
+                double count;
+                std::memcpy(&count, &bits, 8);
+                gains[i] += (count - 4503599627370496.0) * values[level];
+            }
+        }
+        VECTORS
+        for (int i = 0; i < 8; i++)
+            gains[i] = gains[i] / (blocks->starts[b + i + 1] - blocks->starts[b + i])
+                * blocks->discounts[b + i];
+        for (int i = 0; i < 8; i++)
+            total += gains[i];
+    }
+    return total;
 }
 
 // Bitwise or of whole grades, or 64 if a grade is not whole. Below 64, no grade exceeds the result.

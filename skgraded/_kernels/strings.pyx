@@ -2,14 +2,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: freethreading_compatible=True
 # cython: initializedcheck=False
-"""Hashing and numbering of texts in the memory of an Arrow column.
+"""Hashing, numbering and copying of texts in memory, such as the memory of an Arrow column.
 
 The bytes of text i begin at the address `addresses[i]`, and their number is `lengths[i]`. The
 caller keeps the memory alive.
 """
 
 cimport numpy as cnp
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 import numpy as np
@@ -19,20 +20,28 @@ cnp.import_array()
 
 cdef enum:
     AHEAD = 16  # rows between the prefetch of memory and its use
+    BLOCK = 64  # rows whose places in the hash table are prefetched before they are used
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef extern from "loops.h" nogil:
     void have_near(const void* place)
 
 cdef extern from "hashing.h" nogil:
+    cdef cppclass Text:
+        Text()
+        Text(const uint8_t* bytes, int64_t length)
+        uint64_t hash()
+        bint equals(const Text& other)
     bint are_equal(const uint8_t* text, const uint8_t* other, Py_ssize_t n)
     uint64_t hash_of_bytes(const uint8_t* data, Py_ssize_t n)
+    void copy_bytes(uint8_t* copy, const uint8_t* data, Py_ssize_t n)
 
 # A place of a hash table.
 cdef struct Place:
-    uint64_t key
+    Text text
     Py_ssize_t number  # -1 marks an empty place
-    uint64_t address  # of the first text with this number
-    int64_t length
 
 
 def hash_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths):
@@ -46,71 +55,169 @@ def hash_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths):
     return keys_array
 
 
+cdef inline size_t place_of(
+    const vector[Place]& table, const Text& text, uint64_t hash_of_text
+) noexcept nogil:
+    """The place of the text in a table of 2^i places that is not full, or else a free place."""
+    cdef size_t place = hash_of_text & (table.size() - 1)
+    while table[place].number >= 0 and not table[place].text.equals(text):
+        place = (place + 1) & (table.size() - 1)
+    return place
+
+
 cdef int widen(vector[Place]& table) except -1 nogil:
-    """Double the number of places in a table of 2^i places."""
+    """Double the number of places in a table."""
     cdef vector[Place] wider
     cdef Place empty
-    cdef size_t i, at
-    empty.key = empty.address = 0
+    cdef size_t i
     empty.number = -1
-    empty.length = 0
     wider.resize(max(<size_t>1024, 2 * table.size()), empty)
     for i in range(table.size()):
         if table[i].number >= 0:
-            at = table[i].key & (wider.size() - 1)
-            while wider[at].number >= 0:
-                at = (at + 1) & (wider.size() - 1)
-            wider[at] = table[i]
+            wider[place_of(wider, table[i].text, table[i].text.hash())] = table[i]
     table.swap(wider)
     return 0
 
 
-cdef inline bint holds(
-    const Place& place, uint64_t key, uint64_t address, int64_t length
-) noexcept nogil:
-    """Whether a place of the table contains the text."""
-    return place.key == key and place.length == length and (
-        are_equal(<const uint8_t*>place.address, <const uint8_t*>address, length)
-    )
+def number_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths):
+    """Number texts in order of first appearance.
 
-
-def number_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths, bint is_binary):
-    """Number texts, or bytes if `is_binary`, in order of first appearance.
-
-    Returns the number of each text and a list of the distinct texts.
+    Returns the number of each text, the row where each number first appears, the count of each
+    number, and whether the numbers never decrease.
     """
-    cdef Py_ssize_t row, n = lengths.shape[0], n_distinct = 0
-    cdef size_t at = 0
+    cdef Py_ssize_t row, i, start = 0, end, number = -1, last = 0, n = lengths.shape[0]
+    cdef bint in_order = True
+    cdef size_t place
     cdef vector[Place] table
-    cdef const uint64_t[::1] keys = hash_texts(addresses, lengths)
+    cdef Text[BLOCK] texts
+    cdef uint64_t[BLOCK] hashes
+    cdef bint[BLOCK] is_repeated  # whether the text equals the text of the previous row
+    cdef vector[Py_ssize_t] rows
+    cdef vector[Py_ssize_t] counts
     codes_array = np.empty(n, dtype=np.intp)
     cdef Py_ssize_t[::1] codes = codes_array
-    cdef vector[Py_ssize_t] rows  # of the first text with each number
+    with nogil:
+        while start < n:
+            end = min(start + BLOCK, n)
+            while 2 * (<Py_ssize_t>rows.size() + BLOCK) > <Py_ssize_t>table.size():
+                widen(table)
+            for row in range(start, end):
+                i = row - start
+                is_repeated[i] = row > 0 and lengths[row] == lengths[row - 1] and are_equal(
+                    <const uint8_t*>addresses[row], <const uint8_t*>addresses[row - 1], lengths[row]
+                )
+                if not is_repeated[i]:
+                    texts[i] = Text(<const uint8_t*>addresses[row], lengths[row])
+                    hashes[i] = texts[i].hash()
+                    have_near(&table[hashes[i] & (table.size() - 1)])
+            for row in range(start, end):
+                i = row - start
+                if not is_repeated[i]:
+                    place = place_of(table, texts[i], hashes[i])
+                    number = table[place].number
+                    if number < 0:
+                        number = table[place].number = <Py_ssize_t>rows.size()
+                        table[place].text = texts[i]
+                        rows.push_back(row)
+                        counts.push_back(0)
+                codes[row] = number
+                counts[number] += 1
+                in_order &= number >= last
+                last = number
+            start = end
+    return codes_array, array_of(rows), array_of(counts), in_order
+
+
+cdef array_of(const vector[Py_ssize_t]& numbers):
+    """Copy numbers into an array."""
+    cdef Py_ssize_t i
+    array = np.empty(numbers.size(), dtype=np.intp)
+    cdef Py_ssize_t[::1] view = array
+    for i in range(view.shape[0]):
+        view[i] = numbers[i]
+    return array
+
+
+def texts_at(const uint64_t[::1] addresses, const int64_t[::1] lengths, bint is_binary):
+    """Return texts, or bytes if `is_binary`, as an array of Python objects."""
+    cdef Py_ssize_t row
     cdef bytes text
+    objects = np.empty(lengths.shape[0], dtype=object)
+    for row in range(lengths.shape[0]):
+        text = (<const char*>addresses[row])[:lengths[row]]
+        objects[row] = text if is_binary else text.decode("utf-8")
+    return objects
+
+
+def copy_texts(
+    const uint64_t[::1] addresses, const int64_t[::1] lengths, const Py_ssize_t[::1] order
+):
+    """Copy texts in the given order into one array; return their boundaries and this array."""
+    cdef Py_ssize_t i, row, n = order.shape[0]
+    ends_array = np.zeros(n + 1, dtype=np.int64)
+    cdef int64_t[::1] ends = ends_array
+    with nogil:
+        for i in range(n):
+            if i + AHEAD < n:
+                have_near(&lengths[order[i + AHEAD]])
+            ends[i + 1] = ends[i] + lengths[order[i]]
+    data_array = np.empty(ends[n], dtype=np.uint8)
+    cdef uint8_t* data = <uint8_t*>cnp.PyArray_DATA(data_array)
+    with nogil:
+        for i in range(n):
+            if i + 2 * AHEAD < n:
+                have_near(&addresses[order[i + 2 * AHEAD]])
+            if i + AHEAD < n:
+                have_near(<const void*>addresses[order[i + AHEAD]])
+            row = order[i]
+            copy_bytes(data + ends[i], <const uint8_t*>addresses[row], lengths[row])
+    return ends_array, data_array
+
+
+def spans_of_views(
+    const uint32_t[:, ::1] views, uint64_t address, const uint64_t[::1] buffers,
+    uint32_t inline_bytes,
+):
+    """Return the addresses and lengths of the texts of Arrow's views, which begin at `address`.
+
+    A view contains 4 bytes of length and either a text of up to `inline_bytes` bytes or its first
+    4 bytes, its buffer and its position in the buffer.
+    """
+    cdef Py_ssize_t row, n = views.shape[0]
+    addresses_array = np.empty(n, dtype=np.uint64)
+    lengths_array = np.empty(n, dtype=np.int64)
+    cdef uint64_t[::1] addresses = addresses_array
+    cdef int64_t[::1] lengths = lengths_array
     with nogil:
         for row in range(n):
-            if 2 * n_distinct >= <Py_ssize_t>table.size():
-                widen(table)
-                at = 0
-            if row + AHEAD < n:
-                have_near(&table[keys[row + AHEAD] & (table.size() - 1)])
-                have_near(<const void*>table[keys[row + AHEAD // 2] & (table.size() - 1)].address)
-            if not holds(table[at], keys[row], addresses[row], lengths[row]):  # the previous row's
-                at = keys[row] & (table.size() - 1)
-                while table[at].number >= 0 and not holds(
-                    table[at], keys[row], addresses[row], lengths[row]
-                ):
-                    at = (at + 1) & (table.size() - 1)
-            if table[at].number < 0:
-                table[at].key = keys[row]
-                table[at].number = n_distinct
-                table[at].address = addresses[row]
-                table[at].length = lengths[row]
-                rows.push_back(row)
-                n_distinct += 1
-            codes[row] = table[at].number
-    distinct = []
-    for row in rows:
-        text = (<const char*>addresses[row])[:lengths[row]]
-        distinct.append(text if is_binary else text.decode("utf-8"))
-    return codes_array, distinct
+            lengths[row] = views[row, 0]
+            if views[row, 0] <= inline_bytes:
+                addresses[row] = address + 16 * row + 4
+            else:
+                addresses[row] = buffers[views[row, 2]] + views[row, 3]
+    return addresses_array, lengths_array
+
+
+def utf8_of(cnp.ndarray objects):
+    """Return the addresses and lengths of the UTF-8 bytes of str objects.
+
+    Returns None if an object is not a str or not valid Unicode.
+    """
+    cdef Py_ssize_t row, size, n = objects.shape[0]
+    cdef PyObject** items = <PyObject**>cnp.PyArray_DATA(objects)
+    addresses_array = np.empty(n, dtype=np.uint64)
+    lengths_array = np.empty(n, dtype=np.int64)
+    cdef uint64_t[::1] addresses = addresses_array
+    cdef int64_t[::1] lengths = lengths_array
+    for row in range(n):
+        if row + AHEAD < n:
+            have_near(items[row + AHEAD])
+        text = <object>items[row]
+        if type(text) is not str:
+            return None
+        try:
+            addresses[row] = <uint64_t>PyUnicode_AsUTF8AndSize(text, &size)
+        except UnicodeEncodeError:  # half of a surrogate pair
+            return None
+        lengths[row] = size
+    return addresses_array, lengths_array

@@ -29,8 +29,10 @@ expectation holds for each position, so a cut-off inside a tie needs no further 
 A new sum needs a name in the list of kinds, a function, and its call in `sum_kind`.
 """
 
+import math
+
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
-from libc.math cimport INFINITY, ceil, exp, fabs, log, log1p
+from libc.math cimport INFINITY, ceil, exp, fabs, isnan, log, log1p
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport reverse, sort
@@ -49,6 +51,18 @@ cdef extern from "loops.h" nogil:
     enum: NO_TIES, TIES_BY_SCORES
     int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
     void mark_blocks(const uint64_t* keys, Py_ssize_t n, uint64_t mask, int32_t* ends)
+    struct Blocks:
+        uint64_t* packed
+        int32_t* starts
+        Py_ssize_t n
+    Py_ssize_t read_blocks(
+        const int32_t* codes, const int32_t* ends, Py_ssize_t start, Py_ssize_t end,
+        const double* discount, Blocks* blocks
+    )
+    Py_ssize_t longest_block(const int32_t* ends, Py_ssize_t n)
+    double add_gains(
+        double total, const Blocks* blocks, const double* values, Py_ssize_t n_levels
+    )
     void take_codes(
         const int32_t* codes, const uint64_t* keys, int32_t* ranked, Py_ssize_t n, uint64_t mask
     )
@@ -77,6 +91,7 @@ cdef enum:
 
 cdef double LOW = 0.25
 cdef double HALF_A_BIT = 2.0**-54  # terms below this do not change a sum near 1
+cdef double EPSILON = 2.0**-52
 
 
 cdef struct Sum:
@@ -148,7 +163,7 @@ cdef struct Ranking:
     # Codes of the n retrieved documents, best score first, to the required depth; then codes of
     # the documents that were not retrieved. The total is n_all.
     int32_t* codes
-    # Where the block of tied documents that starts at a position ends. Documents that were not
+    # Where the block of tied documents of each position ends. Documents that were not
     # retrieved form one block.
     int32_t* ends
     Py_ssize_t n
@@ -166,7 +181,7 @@ cdef inline Py_ssize_t mark_ties(
     uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores, int32_t* ends
 ) noexcept nogil:
     """Write where each block of ties among n sorted keys ends; return the number of blocks."""
-    cdef Py_ssize_t i, end, start = 0, n_blocks = 0
+    cdef Py_ssize_t p, i, end, start = 0, n_blocks = 0
     while start < n:
         end = start + 1
         if end < n and keys[end] & ~mask == keys[start] & ~mask:
@@ -174,10 +189,12 @@ cdef inline Py_ssize_t mark_ties(
             if scores[keys[start] & mask] != scores[keys[end - 1] & mask]:
                 for i in range(start + 1, end):
                     if scores[keys[i] & mask] != scores[keys[i - 1] & mask]:
-                        ends[start] = <int32_t>i
+                        for p in range(start, i):
+                            ends[p] = <int32_t>i
                         start = i
                         n_blocks += 1
-        ends[start] = <int32_t>end
+        for i in range(start, end):
+            ends[i] = <int32_t>end
         start = end
         n_blocks += 1
     return n_blocks
@@ -236,7 +253,7 @@ cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) n
 
 cdef struct TiedList:
     const int32_t* codes  # best first
-    const int32_t* ends  # where the block of ties that starts at a position ends
+    const int32_t* ends  # where the block of ties of each position ends
 
 cdef struct UntiedList:  # without ties, or with codes already ordered by the tie rule
     const int32_t* codes
@@ -281,6 +298,24 @@ cdef inline double sum_of_tied(
     return total
 
 
+cdef inline Py_ssize_t add_blocks(
+    TiedList ranked, Py_ssize_t depth, const double* values, const double* discount,
+    Py_ssize_t n_levels, double* total,
+) noexcept nogil:
+    """Add the blocks before `depth` to a LINEAR sum; return where they end."""
+    cdef Py_ssize_t end = depth, start = 0
+    cdef Blocks blocks
+    if end >= 256 and longest_block(ranked.ends, end) >= 256:
+        return 0
+    if ranked.ends[depth - 1] > depth:
+        while end > 0 and ranked.ends[end - 1] > depth:
+            end -= 1
+    while start < end:
+        start = read_blocks(ranked.codes, ranked.ends, start, end, discount, &blocks)
+        total[0] = add_gains(total[0], &blocks, values, n_levels)
+    return end
+
+
 cdef double linear_sum(
     AnyList ranked, Py_ssize_t depth, const double* values, const double* discount,
     Py_ssize_t n_levels,
@@ -288,6 +323,9 @@ cdef double linear_sum(
     """The LINEAR sum; each position of a block gets the mean value of the block."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, gains, discounts
+    if AnyList is TiedList:
+        if n_levels <= 8 and depth > 0:
+            start = add_blocks(ranked, depth, values, discount, n_levels, &total)
     while start < depth:
         end = block_end(ranked, start)
         if end - start == 1:
@@ -991,21 +1029,72 @@ cdef double sum_query(
     return total / depth if plan.per_retrieved and depth > 0 else total
 
 
-def total(const double[::1] numbers):
-    """Compensated sum of numbers in their order (Neumaier 1974).
+cdef struct Total:
+    double sum, lost
+
+
+cdef inline void add_to(Total* total, double number) noexcept nogil:
+    """Add a number to a compensated sum (Neumaier 1974).
 
     The bits are the same on any platform, because there is no product that a processor might fuse.
     """
-    cdef double sum = 0.0, lost = 0.0, more
+    cdef double more = total.sum + number
+    if fabs(total.sum) >= fabs(number):
+        total.lost += (total.sum - more) + number
+    else:
+        total.lost += (number - more) + total.sum
+    total.sum = more
+
+
+def total(const double[::1] numbers):
+    """Compensated sum of numbers in their order."""
+    cdef Total total = Total(0.0, 0.0)
     cdef Py_ssize_t i
     for i in range(numbers.shape[0]):
-        more = sum + numbers[i]
-        if fabs(sum) >= fabs(numbers[i]):
-            lost += (sum - more) + numbers[i]
-        else:
-            lost += (numbers[i] - more) + sum
-        sum = more
-    return sum + lost
+        add_to(&total, numbers[i])
+    return total.sum + total.lost
+
+
+def mean_of_defined(const double[:] values, const double[:] weights):
+    """Weighted mean of the values that are not NaN; NaN if none of them has a positive weight.
+
+    NumPy and BLAS are not used, because their summation order depends on processor and threads.
+    """
+    cdef Total sum = Total(0.0, 0.0), divisor = Total(0.0, 0.0)
+    cdef double weight = 1.0, largest = 1.0, low = INFINITY, high = -INFINITY
+    cdef Py_ssize_t i, n = values.shape[0]
+    with nogil:
+        if weights is not None:
+            largest = 0.0
+            for i in range(n):
+                if not isnan(values[i]):
+                    largest = max(largest, weights[i])
+        for i in range(n):
+            if weights is not None:
+                weight = weights[i]
+            if not isnan(values[i]) and weight > 0.0:
+                weight /= largest  # prevents overflow
+                add_to(&sum, weight * values[i])
+                add_to(&divisor, weight)
+                low = min(low, values[i])
+                high = max(high, values[i])
+    if low > high:
+        return math.nan  # always the same object, so that tuples that contain it compare equal
+    # rounding may exceed the range
+    return min(max((sum.sum + sum.lost) / (divisor.sum + divisor.lost), low), high)
+
+
+def settle(
+    double[::1] values, const Py_ssize_t[::1] sizes, bint ends_at_1,
+    const unsigned char[::1] undefined, double if_undefined,
+):
+    """Remove rounding errors near 1 if `ends_at_1`, and fill in the value of undefined queries."""
+    cdef Py_ssize_t q
+    for q in range(values.shape[0]):
+        if undefined[q]:
+            values[q] = if_undefined
+        elif ends_at_1 and values[q] > 1.0 - sizes[q] * EPSILON:
+            values[q] = 1.0
 
 
 cdef vector[Sum] sums_of(plans, double[:, ::1] outs):

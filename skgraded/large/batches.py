@@ -131,7 +131,7 @@ def _in_order(
     tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
     total = Result(None, [], [], frozenset())
     starts: list[int] = []  # position of each table's query ids in the file
-    with tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS) as file:
+    with _closing(tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS)) as file:
         def ids_of(i: int) -> Any:
             file.seek(starts[i])
             return pickle.load(file)
@@ -141,13 +141,24 @@ def _in_order(
             for place, table in tables:
                 measured = parts.measure_together(table, job, place, is_clustered)
                 total.add(Result.of(measured, job, with_sums=False), job)
-                starts.append(file.tell())
                 with _disk_errors("writing query ids"):
+                    starts.append(file.tell())
                     pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
+                    file.flush()  # otherwise, a later statement could raise the error
                 yield measured
 
         total.sums = job.summed(results())
         return total.finished(job, ids_of)
+
+
+@contextmanager
+def _closing(file: Any) -> Iterator[Any]:
+    """Close a temporary file, ignoring errors: closing repeats a failed write."""
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 def _clustered(
@@ -195,8 +206,8 @@ class _Pieces:
     def close(self) -> None:
         """Close and remove the file."""
         if self.file is not None:
-            with suppress(OSError):  # closing repeats a failed write
-                self.file.close()
+            with _closing(self.file):
+                pass
 
     def write(self, table: Any) -> None:
         """Append the rows of a validated table to the pieces, in blocks that reuse memory."""

@@ -21,6 +21,7 @@ from skgraded._input.columns import (
     grade_column,
     grades_as_given,
 )
+from skgraded._input.queries import query_codes
 from skgraded._input.words import plain, plain_list
 from skgraded.judgments import Judgments
 from skgraded.large.system_summaries import Summaries
@@ -275,6 +276,8 @@ def joined(tables: Iterable[Any]) -> Any:
     refuse_other_types(frozenset().union(*map(types_of, tables)))
     if len(tables) < 2:
         return tables[0] if tables else None
+    if len({tuple(map(str, table.schema.types)) for table in tables}) > 1:
+        tables = [_with_plain_ids(table) for table in tables]
     if len({str(table.schema.field(GRADE).type) for table in tables}) > 1:
         tables = [_with_wide_grades(table) for table in tables]
     try:
@@ -283,6 +286,16 @@ def joined(tables: Iterable[Any]) -> Any:
         raise TypeError(
             f"Columns must have compatible types in all batches or partitions: {error}"
         ) from None
+
+
+def _with_plain_ids(table: Any) -> Any:
+    """Decode the ids and segments of a validated table if they are in dictionaries or views."""
+    from skgraded._input import arrow
+
+    for name in {QUERY, SEGMENT}.intersection(table.column_names):
+        position = table.column_names.index(name)
+        table = table.set_column(position, name, arrow.plain(table[name]))
+    return table
 
 
 def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:
@@ -353,15 +366,20 @@ def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
 
     queries = table[QUERY]
     end, start = arrow.first_of_last(queries)
-    if end < start and not in_order:
-        equal = arrow.compute.equal
-        at_edges = arrow.compute.or_(equal(queries, queries[0]), equal(queries, queries[-1]))
-        return table.filter(arrow.compute.invert(at_edges)), table.filter(at_edges)
-    if end < start and queries[0] == queries[-1]:
-        raise split_error(arrow.as_given(queries[:1])[0], place)
+    if end < start:
+        first, last = (arrow.plain(queries.slice(row, 1)) for row in (0, table.num_rows - 1))
+        if not in_order:
+            equal, queries = arrow.compute.equal, arrow.plain(queries)
+            at_edges = arrow.compute.or_(equal(queries, first[0]), equal(queries, last[0]))
+            is_edge = at_edges.to_numpy()
+            return arrow.take(table, np.flatnonzero(~is_edge)), arrow.take(
+                table, np.flatnonzero(is_edge)
+            )
+        if first == last:
+            raise split_error(arrow.as_given(first)[0], place)
     inside = table.slice(end, max(start - end, 0))
     after = np.arange(max(end, start), table.num_rows)
-    return inside, table.take(np.concatenate([np.arange(end), after]))
+    return inside, arrow.take(table, np.concatenate([np.arange(end), after]))
 
 
 class Segments(NamedTuple):
@@ -375,9 +393,8 @@ class Segments(NamedTuple):
         """Read the segment of each query; raise a ValueError if a query is in two segments."""
         from skgraded._input import arrow
 
-        encoded = table[SEGMENT].combine_chunks().dictionary_encode()
-        names = plain_list(arrow.as_objects(arrow.pa.chunked_array([encoded.dictionary])))
-        row_codes, query_of_row = encoded.indices.to_numpy(), judgments.query_of_row
+        row_codes, distinct = query_codes(arrow.as_given(table[SEGMENT]), name="by")
+        names, query_of_row = plain_list(distinct), judgments.query_of_row
         codes = np.empty(judgments.n_queries, dtype=np.intp)
         codes[query_of_row] = row_codes
         differs = codes[query_of_row] != row_codes
@@ -531,9 +548,11 @@ def types_of(table: Any) -> frozenset[tuple[str, str]]:
     """Return pairs (argument, type) for the ids and segments of a validated table or None."""
     if table is None:
         return frozenset()
+    from skgraded._input import arrow
+
     columns = {"qid": QUERY, "by": SEGMENT}
     return frozenset(
-        (argument, str(table.schema.field(name).type))
+        (argument, str(arrow.standard_type(table.schema.field(name).type)))
         for argument, name in columns.items() if name in table.column_names
     )
 

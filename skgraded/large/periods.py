@@ -20,6 +20,7 @@ from skgraded.reports.report import Table
 from skgraded.reports.summary import Summary
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL
+from skgraded.stats.paired_tests import TIE_DECIMALS
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
 from skgraded.writing import sentences, tables
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 # Number of mean moving ranges of two values in three standard deviations: 3 / d₂(2).
 LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
+ROUNDING = 10.0**-TIE_DECIMALS  # a mean that is outside the limits by less is inside
 
 
 # Two periods -------------------------------------------------------------------------------------
@@ -355,7 +357,8 @@ def trend(
     rows = [
         TrendRow(
             label, row["measure"], row["mean"], row["ci_low"], row["ci_high"], row["n_queries"],
-            center, lower, upper, row["mean"] < lower or row["mean"] > upper,
+            center, lower, upper,
+            is_outside=min(row["mean"] - lower, upper - row["mean"]) < -ROUNDING,
         )
         for i, (label, part) in enumerate(zip(labels, summaries, strict=True))
         for row in part.without_segments().rows(level)
@@ -373,8 +376,7 @@ def _check_days(summaries: Sequence[Any]) -> tuple[list[str], list[str]]:
         if len(summary.labels) != 1:
             raise ValueError(
                 f"Each Summary must have exactly one label; element {i} has the labels "
-                f"{summary.labels}. Pass "
-                "label= when evaluating."
+                f"{summary.labels}. Pass label= when evaluating."
             )
         if summary.measures != summaries[0].measures:
             raise ValueError(

@@ -22,8 +22,7 @@ def packed(table: Any, n: int) -> tuple[np.ndarray, Any]:
     if table.schema.types[position] == arrow.pa.float64():
         table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
     order, sizes = order_by_hash(arrow.marks_of_rows(table[QUERY]), n)
-    table = arrow.compute.take(table.combine_chunks(), order, boundscheck=False)
-    batch = table.combine_chunks().to_batches()[0]
+    batch = arrow.take(table, order).to_batches()[0]
     starts = np.cumsum(sizes) - sizes
     numbers = np.flatnonzero(sizes)
     return numbers, arrow.to_bytes(batch.slice(starts[i], sizes[i]) for i in numbers)

@@ -66,7 +66,7 @@ def _read_errors(name: str) -> Iterator[None]:
 
     try:
         yield
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{name} cannot be read: {' '.join(str(error).split())}") from None
 
 
@@ -103,8 +103,7 @@ def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]
     refuse_unknown(job.columns, dataset.schema.names)
     options: dict[str, Any] = {"columns": job.columns, "use_threads": False}
     if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
-        # With pre_buffer=True, Arrow holds the compressed columns of a whole file in memory.
-        options["fragment_scan_options"] = ParquetFragmentScanOptions(pre_buffer=False)
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(**_parquet_options())
     with _read_errors(name):
         if job.partitioning == "whole":
             for fragment in dataset.get_fragments():
@@ -192,21 +191,38 @@ def _n_rows(path: str) -> int:
 def _opened_parquet(path: str) -> Iterator[Any]:
     from pyarrow import parquet
 
-    # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
     with (
         _read_errors(f"{path}: the Parquet file"),
-        parquet.ParquetFile(path, pre_buffer=False) as file,
+        parquet.ParquetFile(path, **_parquet_options()) as file,
     ):
         yield file
+
+
+def _parquet_options() -> dict[str, bool]:
+    """Return options for reading Parquet that save memory and detect corrupt pages.
+
+    With pre_buffer=True, Arrow holds the compressed columns of a whole file in memory, and its
+    threads may abort the process at exit (apache/arrow#34314).
+    """
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    can_verify = hasattr(ParquetFragmentScanOptions, "page_checksum_verification")  # pyarrow 17
+    return {"pre_buffer": False} | ({"page_checksum_verification": True} if can_verify else {})
 
 
 def _of_parquet(path: str, job: Job, n_rows: int) -> Iterator[Any]:
     with _opened_parquet(path) as file:
         refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
         if job.partitioning == "whole":
-            yield file.read(job.columns, use_threads=False)
+            batches = [file.read(job.columns, use_threads=False)]
         else:
-            yield from file.iter_batches(n_rows, columns=job.columns, use_threads=False)
+            batches = file.iter_batches(n_rows, columns=job.columns, use_threads=False)
+        n_read = 0
+        for batch in batches:
+            n_read += batch.num_rows
+            yield batch
+        if n_read != file.metadata.num_rows:  # Arrow does not check this
+            raise OSError(f"it has {n_read:,} rows instead of {file.metadata.num_rows:,}")
 
 
 def _is_csv(path: str) -> bool:

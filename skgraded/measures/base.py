@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import columns
 from skgraded._input.docs import with_parameters
-from skgraded._kernels.sums import AVERAGE, BEST, ORDINAL, WORST, Plan, sum_queries, total
+from skgraded._kernels.sums import (
+    AVERAGE,
+    BEST,
+    ORDINAL,
+    WORST,
+    Plan,
+    mean_of_defined,
+    settle,
+    sum_queries,
+)
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
@@ -411,9 +420,8 @@ def score_queries(
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        if measure._ends_at_1:  # remove rounding errors near 1
-            values[values > 1.0 - judgments.sizes * np.finfo(float).eps] = 1.0
-        values[measure.undefined_queries(judgments)] = measure.undefined
+        undefined = measure.undefined_queries(judgments).view(np.uint8)
+        settle(values, judgments.sizes, measure._ends_at_1, undefined, measure.undefined)
     return all_values
 
 
@@ -434,19 +442,7 @@ def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the weighted mean without nan values; nan if no value has a positive weight."""
-    counts = ~np.isnan(values)
-    if weights is not None:
-        counts &= weights > 0
-    values = values[counts]
-    if not len(values):
-        return math.nan
-    # NumPy and BLAS are not used, because their summation order depends on processor and threads.
-    if weights is None:
-        mean = total(values) / len(values)
-    else:
-        weights = weights[counts] / weights[counts].max()  # prevents overflow
-        mean = total(weights * values) / total(weights)
-    return min(max(mean, float(values.min())), float(values.max()))  # rounding may exceed the range
+    return mean_of_defined(values, weights)
 
 
 def mean_scores(measures: list[Measure], judgments: Judgments, y_score: ArrayLike) -> list[float]:

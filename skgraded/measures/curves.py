@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from skgraded._input.columns import check_scores, column, whole_number
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures.base import Measure, Ranked, mean_over_queries, score_queries
-from skgraded.measures.grades import divisors, of_tops
+from skgraded.measures.grades import of_tops
 from skgraded.measures.parsing import as_measures
 from skgraded.measures.precision import AP, MuAP
 
@@ -193,7 +193,7 @@ def _mean_over_steps(
     """
     ends = judgments.levels
     if relative:
-        ends = ends / judgments.by_level(divisors(judgments.top_grades))
+        ends = judgments.divided(ends, judgments.top_grades)
     thresholds, at = np.unique(ends, return_inverse=True)
     if len(thresholds) == 1:  # no grade is above 0
         return np.ones(1), np.array([undefined])

@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from skgraded._kernels.layout import ideal_by_rank, ideal_sums, mean_discounts
+from skgraded._kernels.layout import SMALL, ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import Function, call_checked, shared_fields
-from skgraded.measures.grades import LN2, SMALL, Gained, divisors, of_tops
+from skgraded.measures.grades import LN2, Gained, of_tops
 
 
 def _discounts(discount: str | Function, depth: int) -> np.ndarray:
@@ -52,8 +52,7 @@ class _CumulatedGain(Gained):
             discount = mean_discounts(ideal, judgments.starts, discount)
             return self._sum(LINEAR, gains, judgments, discount, by_row=True)
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, discount)
-        gains /= judgments.by_level(divisors(ideal))
-        return self._sum(LINEAR, gains, judgments, discount)
+        return self._sum(LINEAR, judgments.divided(gains, ideal), judgments, discount)
 
 
 @base.registered()
@@ -168,6 +167,8 @@ class NDCNG(_CumulatedGain):
 
     def _gained_grades(self, judgments: Judgments) -> np.ndarray:
         normalized = self._normalized(judgments)
+        if self.max_grade is None:  # every top grade > 0 is normalized to 1
+            return normalized
         tops = of_tops(normalized, judgments)
         small = (judgments.top_grades > 0) & (tops < SMALL)
         if callable(self.gain):
@@ -178,6 +179,6 @@ class NDCNG(_CumulatedGain):
                 )
         elif small.any():
             # Such small gains are proportional to the grades, so only the ratios of grades matter.
-            relative = judgments.levels / judgments.by_level(divisors(judgments.top_grades))
+            relative = judgments.divided(judgments.levels, judgments.top_grades)
             return np.where(judgments.by_level(small), SMALL * relative, normalized)
         return normalized

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from skgraded._kernels.layout import relative_exp2_gains
 from skgraded.judgments import Judgments
 from skgraded.measures.base import Function, Measure, Ranked, call_checked, shared_fields
 
 LN2 = np.log(2.0)
-SMALL = 1e-200  # results may lose digits if the highest grade is below this value
 
 
 @shared_fields
@@ -58,7 +58,10 @@ class Graded(Ranked):
 
     def _normalized(self, judgments: Judgments) -> np.ndarray:
         """Divide the grade of each level by the highest grade of its scale."""
-        return judgments.levels / divisors(self._tops(judgments))
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
+            return judgments.divided(judgments.levels, judgments.top_grades)
+        return judgments.levels / judgments.on_scale(max_grade)
 
 
 class Gained(Graded):
@@ -73,12 +76,12 @@ class Gained(Graded):
     def _gains(self, judgments: Judgments) -> np.ndarray:
         """Divide the gain of each level by the top gain of its query, unless the top gain is 0."""
         if self.gain == "exp2":
-            return relative_exp2_gains(self._gained_grades(judgments), judgments)
+            return relative_exp2_gains(self._gained_grades(judgments), judgments.level_starts)
         if self.gain == "linear":
             gains = self._gained_grades(judgments)
         else:
             gains = self._called_gains(judgments)
-        return gains / judgments.by_level(divisors(of_tops(gains, judgments)))
+        return judgments.divided(gains, of_tops(gains, judgments))
 
     def _called_gains(self, judgments: Judgments) -> np.ndarray:
         """Compute the gains of all levels with a single call of the user's function."""
@@ -141,21 +144,3 @@ def divisors(values: np.ndarray | float) -> np.ndarray:
 def of_tops(per_level: np.ndarray, judgments: Judgments) -> np.ndarray:
     """Return the value for the highest level of each query, as an array."""
     return per_level[judgments.level_starts[1:] - 1]
-
-
-@np.errstate(under="ignore")  # a gain may underflow to 0 if the top grade is very large
-def relative_exp2_gains(grades: np.ndarray, judgments: Judgments) -> np.ndarray:
-    """Divide the gains 2^g - 1 by the top gain of each query; return 0 where the top gain is 0."""
-    tops = divisors(of_tops(grades, judgments))
-    if tops.min() < SMALL:  # speed only
-        # For such small g, 2^g - 1 is proportional to g up to rounding, so scaling g is harmless.
-        scale = np.where(tops < SMALL, 2.0**600, 1.0)
-        grades, tops = grades * judgments.by_level(scale), tops * scale
-    # With top grade G, (2^g - 1) / (2^G - 1) = 2^(g - G) · expm1(-g ln 2) / expm1(-G ln 2).
-    # This form is accurate for grades from 1e-300 to 900. Arrays are reused to save memory.
-    gains = -LN2 * grades
-    np.expm1(gains, out=gains)
-    gains /= judgments.by_level(np.expm1(-LN2 * tops))
-    below_top = grades - judgments.by_level(tops)
-    gains *= np.exp2(below_top, out=below_top)
-    return gains

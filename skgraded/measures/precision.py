@@ -103,8 +103,7 @@ class GAP(grades.Gained):
         gains = self._gains(judgments)
         ones = np.ones(self._depth(judgments))
         ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, ones)
-        gains /= judgments.by_level(grades.divisors(ideal))
-        return self._sum(PAIR, gains, judgments)
+        return self._sum(PAIR, judgments.divided(gains, ideal), judgments)
 
 
 @base.registered(aliases=("q",))
@@ -496,5 +495,4 @@ class GeneralizedRecall(grades.Graded):
         # Normalize by the top grade to prevent the sums from overflowing.
         values = self._normalized(judgments)
         totals = judgments.sum_levels(values * judgments.counts)
-        values /= judgments.by_level(grades.divisors(totals))
-        return self._sum(LINEAR, values, judgments)
+        return self._sum(LINEAR, judgments.divided(values, totals), judgments)

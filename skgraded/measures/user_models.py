@@ -4,11 +4,12 @@ from dataclasses import field
 
 import numpy as np
 
+from skgraded._kernels.layout import relative_exp2_gains
 from skgraded._kernels.sums import BEST, CASCADE, KNOWN, LINEAR, ORDINAL, OVERLAP, WORST, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
-from skgraded.measures.grades import LN2, Graded, divisors, of_tops, relative_exp2_gains
+from skgraded.measures.grades import LN2, Graded, divisors, of_tops
 
 
 @np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
@@ -63,7 +64,7 @@ class NERR(Graded):
     def _plan(self, judgments: Judgments) -> Plan:
         # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
         tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
-        stops = relative_exp2_gains(judgments.levels, judgments)
+        stops = relative_exp2_gains(judgments.levels, judgments.level_starts)
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
         ideal = Plan(CASCADE, stops, ORDINAL, self._depth(judgments))
         (best,) = sum_plans([ideal], judgments, judgments.grades)

@@ -53,9 +53,11 @@ def check_evaluations(
         if not isinstance(name, str):
             raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
         if not isinstance(evaluation, Evaluation):
+            is_summary = hasattr(evaluation, "tallies")
             raise TypeError(
                 f"Element {argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
                 f"cross_evaluate; got {type(evaluation).__name__}."
+                + " To compare Summaries of different queries, use compare_periods." * is_summary
             )
 
 

@@ -8,7 +8,7 @@ import skgraded as sg
 pa = pytest.importorskip("pyarrow")
 
 from skgraded._input import arrow  # noqa: E402
-from skgraded._input.arrow_strings import keys, numbered  # noqa: E402
+from skgraded._input.arrow_strings import keys, texts_of  # noqa: E402
 
 TEXTS = ["", "a", "query-1", "12345678", "0123456789ab", "0123456789abcdef", "Straße 12, Köln", "a"]
 # Keys must be the same in all processes, on all machines and in all versions.
@@ -30,6 +30,11 @@ LAYOUTS = {
     "no data": pa.array([""] * 3, pa.large_string()),
     "no rows": pa.chunked_array([], pa.string()),
 }
+DICTIONARY = pa.array(["b", "a", "b", "unused", "a" * 40], pa.string())  # contains "b" twice
+LAYOUTS["dictionaries"] = pa.chunked_array([
+    pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), DICTIONARY)
+    for codes in ([2, 1, 0], [4, 0, 1])
+])
 if VIEWS:
     KINDS["string_view"] = view = pa.string_view()
     LAYOUTS["string_view"] = pa.array(TEXTS, view)
@@ -56,8 +61,7 @@ def test_rows_and_distinct_ids_have_the_same_keys_in_every_layout(layout):
     assert arrow.marks_of_rows(arrow.ids(column)).tolist() == expected.tolist()
     as_bytes = pa.array([text.encode() for text in column.to_pylist()], pa.binary())
     assert arrow.marks_of_rows(arrow.ids(chunked(as_bytes))).tolist() == expected.tolist()
-    if layout != "dictionary":
-        assert keys(column).tolist() == expected.tolist()
+    assert keys(column).tolist() == expected.tolist()
 
 
 def test_a_million_distinct_texts_have_distinct_keys():
@@ -76,10 +80,10 @@ def test_texts_that_differ_in_a_single_bit_have_distinct_keys():
 def test_texts_are_numbered_in_order_of_first_appearance(layout):
     texts = LAYOUTS[layout].to_pylist()
     distinct = list(dict.fromkeys(texts))
-    if layout != "dictionary":
-        codes, query_ids = numbered(LAYOUTS[layout])
-        assert codes.tolist() == [distinct.index(text) for text in texts]
-        assert query_ids == distinct
+    codes, query_ids, counts, _ = texts_of(LAYOUTS[layout]).numbered()
+    assert codes.tolist() == [distinct.index(text) for text in texts]
+    assert query_ids.tolist() == distinct
+    assert counts.tolist() == list(map(texts.count, distinct))
     if texts:
         judgments = sg.Judgments(np.zeros(len(texts)), qid=LAYOUTS[layout])
         assert judgments.query_ids.tolist() == distinct
@@ -93,9 +97,9 @@ def test_many_mixed_texts_of_all_lengths_are_numbered_as_in_a_dict():
     number_of = {}
     expected = [number_of.setdefault(text, len(number_of)) for text in texts]
     for kind in (KINDS[name] for name in KINDS if name != "binary"):
-        codes, distinct = numbered(pa.array(texts, kind))
+        codes, distinct, *_ = texts_of(pa.array(texts, kind)).numbered()
         assert codes.tolist() == expected
-        assert distinct == list(number_of)
+        assert distinct.tolist() == list(number_of)
 
 
 @pytest.mark.parametrize("kind", ["string[pyarrow]", "string[python]"])
@@ -108,6 +112,56 @@ def test_pandas_texts_are_numbered_in_order_of_first_appearance(kind):
         assert judgments.query_of_row.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="qid is missing in row 1"):
         sg.Judgments([1, 0], qid=pd.Series(["a", None], dtype=kind))
+
+
+STRINGS = ["b", "a", "b", "", "Köln", "東京", "a" * 40, "東京", "a"]
+
+
+@pytest.mark.parametrize("convert", [list, lambda texts: np.array(texts, dtype=object), np.array])
+def test_python_strings_are_numbered_in_order_of_first_appearance(convert):
+    for texts in (STRINGS, sorted(STRINGS), STRINGS * 100):
+        distinct = list(dict.fromkeys(texts))
+        judgments = sg.Judgments(np.zeros(len(texts)), qid=convert(texts))
+        assert judgments.query_ids.tolist() == distinct
+        assert set(map(type, judgments.query_ids)) == {str}
+        assert judgments.query_of_row.tolist() == [distinct.index(text) for text in texts]
+
+
+def test_strings_among_other_objects_or_with_half_of_a_surrogate_pair_are_ids():
+    for ids in (["a", 1, "a"], ["a", "\ud800", "a"], ["1", 1, "1"]):
+        judgments = sg.Judgments(np.zeros(3), qid=ids)
+        assert judgments.query_ids.tolist() == ids[:2]
+        assert judgments.query_of_row.tolist() == [0, 1, 0]
+
+
+def test_texts_are_copied_in_the_given_order_in_every_layout():
+    for column in map(chunked, LAYOUTS.values()):
+        rows = np.random.default_rng(0).permutation(len(column)).repeat(2)
+        table = arrow.take(pa.table({"query": arrow.ids(column)}), rows)
+        assert table["query"].to_pylist() == [column[row].as_py() for row in rows.tolist()]
+
+
+@pytest.mark.parametrize("layout", ["dictionary", "string_view", "large_string"])
+def test_text_that_is_not_utf_8_is_named_with_its_row(layout):
+    if layout == "string_view" and not VIEWS:
+        pytest.skip("needs pyarrow ≥ 16, which has string views")
+    text = pa.array([b"a", b"\xff"], pa.binary()).view(pa.string())
+    column = text.dictionary_encode() if layout == "dictionary" else text.cast(layout)
+    with pytest.raises(ValueError, match=r"row 1 is b'\\xff'"):
+        arrow.ids(chunked(column))
+
+
+def test_lists_of_texts_are_not_ids():
+    with pytest.raises(TypeError, match="hashable ids"):
+        sg.Judgments([1, 0], qid=pa.array([["a"], ["b"]]))
+
+
+def test_a_null_in_a_dictionary_is_a_missing_id():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
+    with pytest.raises(ValueError, match="qid is missing in row 1"):
+        arrow.ids(chunked(column))
+    with pytest.raises(ValueError, match="qid is missing in row 1"):
+        sg.Judgments([1, 0, 0], qid=column)
 
 
 @pytest.mark.parametrize("kind", KINDS)

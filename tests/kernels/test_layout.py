@@ -123,7 +123,7 @@ with open("/proc/self/statm") as file:
     held = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (held + 100 * 2**20,) * 2)
 try:
-    number_by_appearance(ids, 0, 0)
+    number_by_appearance(ids)
 except MemoryError:
     raise SystemExit(0)
 raise SystemExit("there was room")

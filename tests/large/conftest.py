@@ -13,16 +13,25 @@ import skgraded as sg
 
 
 class Engine:
-    """An engine: `module` has its functions, and `frame_of` makes its table from pandas frames."""
+    """An engine: `module` has its functions.
 
-    def __init__(self, module, frame_of, part):
-        self.module, self.frame_of, self.part = module, frame_of, part
+    `frame_of` makes its table from pandas frames, and `read` from a folder of Parquet files.
+    """
+
+    def __init__(self, module, frame_of, part, read):
+        self.module, self.frame_of, self.part, self.read = module, frame_of, part, read
         self.evaluate = module.evaluate_batches if module is sg else module.evaluate
+        self.name = "batches" if module is sg else module.__name__.rpartition(".")[2]
 
     def measured(self, parts, partitioning="shuffle", measures=MEASURES, **others):
         """The Summary of the parts, or Summaries."""
         settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
         return self.evaluate(self.frame_of(parts), **settings)
+
+    def measured_files(self, folder, partitioning="shuffle", measures=MEASURES, **others):
+        """The Summary of the rows in a folder of Parquet files."""
+        settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
+        return self.evaluate(self.read(str(folder)), **settings)
 
     def per_query(self, parts, partitioning="shuffle", measures=MEASURES, **others):
         """The engine's lazy frame of values."""
@@ -40,7 +49,7 @@ class Engine:
 
 @pytest.fixture(scope="session")
 def batches():
-    return Engine(sg, list, "batch")
+    return Engine(sg, list, "batch", str)
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +73,7 @@ def dask(cluster):
     def frame_of(parts):
         return dd.concat([dd.from_pandas(part, npartitions=1, sort=False) for part in parts])
 
-    return Engine(skgraded.dask, frame_of, "partition")
+    return Engine(skgraded.dask, frame_of, "partition", dd.read_parquet)
 
 
 @pytest.fixture(scope="session")
@@ -113,7 +122,7 @@ def spark(session, tmp_path_factory):
             part.to_parquet(folder / f"{i}.parquet", index=False)
         return session.read.parquet(str(folder))
 
-    return Engine(skgraded.spark, frame_of, "partition")
+    return Engine(skgraded.spark, frame_of, "partition", session.read.parquet)
 
 
 @pytest.fixture(scope="session")
@@ -132,13 +141,20 @@ def ray():
             num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
         )
         library.data.DataContext.get_current().enable_progress_bars = False
-        yield Engine(module, library.data.from_pandas, "partition")
+        data = library.data
+        yield Engine(module, data.from_pandas, "partition", data.read_parquet)
         library.shutdown()
 
 
 @pytest.fixture(params=["batches", "dask", "spark", "ray"])
 def engine(request):
     """Each of the engines in turn."""
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(params=["batches", "dask", "spark", pytest.param("ray", marks=pytest.mark.nightly)])
+def reader(request):
+    """Each of the engines that read files; Ray takes seconds per folder."""
     return request.getfixturevalue(request.param)
 
 

@@ -18,6 +18,23 @@ from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, tor
 import skgraded as sg
 from skgraded._input.arrow import marks
 
+
+def as_views(texts):
+    return texts.cast(pa.string_view() if "string_view" in dir(pa) else pa.large_string())
+
+
+def in_layout(frame, convert):
+    """Convert text query ids and the segments to a layout of Arrow."""
+    arrow_table = pa.Table.from_pandas(frame, preserve_index=False)
+    for name, kind in zip(arrow_table.column_names, arrow_table.schema.types, strict=True):
+        if "string" in str(kind):
+            texts = convert(arrow_table[name].combine_chunks())
+            arrow_table = arrow_table.set_column(
+                arrow_table.column_names.index(name), name, texts
+            )
+    return arrow_table
+
+
 KINDS = {
     "pandas": lambda frame: frame,
     "nullable": lambda frame: frame.convert_dtypes(),
@@ -25,6 +42,11 @@ KINDS = {
     "objects": lambda frame: frame.astype(object),
     "polars": pl.from_pandas,
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "dictionaries": lambda frame: in_layout(frame, pa.Array.dictionary_encode),
+    "views": lambda frame: in_layout(frame, as_views),
+    "layouts in turn": lambda frame: in_layout(
+        frame, (as_views, pa.Array.dictionary_encode, pa.array)[len(frame) % 3]
+    ),
     "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
 }
 
@@ -51,11 +73,22 @@ def test_marks_of_fractions_are_distinct_and_those_of_whole_floats_are_the_integ
     assert len(set(found)) == 3 and found[2] == marks(np.array([7]))[0]
 
 
-def test_many_batches_are_measured_in_small_steps(small_steps):
+@pytest.mark.parametrize("kind", ["pandas", "dictionaries", "views", "layouts in turn"])
+def test_many_batches_are_measured_in_small_steps(small_steps, kind):
     frame = table(150, text=True)
     expected = sg.Summary.of(in_memory(frame))
-    assert measured(pieces(frame, 100), "clustered") == expected
-    assert measured(pieces(mixed(frame), 100)) == expected
+    assert measured(map(KINDS[kind], pieces(frame, 100)), "clustered") == expected
+    assert measured(map(KINDS[kind], pieces(mixed(frame), 100))) == expected
+
+
+@pytest.mark.parametrize("kind", ["dictionaries", "views", "layouts in turn"])
+def test_segments_may_be_in_dictionaries_and_views(kind):
+    frame = table(100, text=True)
+    segments = frame[COLUMNS["qid"]].map(lambda query: f"segment {len(query)}")
+    frame = frame.assign(country=segments)
+    expected = measured([frame], by="country")
+    assert measured(map(KINDS[kind], pieces(mixed(frame), 7)), by="country") == expected
+    assert measured(map(KINDS[kind], pieces(frame, 7)), "clustered", by="country") == expected
 
 
 def test_the_order_of_rows_is_kept_for_ties_that_go_by_it(small_steps):
@@ -329,29 +362,36 @@ def test_columns_of_batches_must_stay_of_one_type(small_steps):
 
 
 FULL = """
-import resource, signal
+import resource, signal, sys
 from large_tables import *
 from skgraded.large import batches
-batches.ROWS, batches.MAX_ROWS_IN_MEMORY = 200, 900
+batches.ROWS, batches.MAX_ROWS_IN_MEMORY, batches.MAX_BYTES_OF_IDS = 200, 900, 1000
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-frame = table(3000)
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+frame = table(9000)
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
+settings = {**COLUMNS, "measures": MEASURES, "partitioning": sys.argv[1]}
 try:
-    sg.evaluate_batches(pieces(frame, 30), "grade", "score", "query", MEASURES)
+    sg.evaluate_batches(pieces(frame, 30), **settings)
 except OSError as error:
     print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+assert sg.evaluate_batches(pieces(frame, 30), **settings) == sg.Summary.of(in_memory(frame))
 """
 
 
-def test_a_full_disk_is_one_clear_error_and_nothing_is_left(tmp_path):
+@pytest.mark.parametrize(("partitioning", "action"), [
+    ("shuffle", "writing rows for partitioning='shuffle'"), ("clustered", "writing query ids"),
+])
+def test_a_full_disk_is_one_clear_error_and_the_next_run_succeeds(tmp_path, partitioning, action):
     helpers = str(Path(__file__).parents[1] / "helpers")
     done = subprocess.run(
-        [sys.executable, "-c", FULL], capture_output=True, text=True, timeout=120, check=True,
-        env=os.environ | {
+        [sys.executable, "-c", FULL, partitioning], capture_output=True, text=True, timeout=120,
+        check=True, env=os.environ | {
             "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])
         },
     )
-    assert "while writing rows for partitioning='shuffle' to" in done.stdout, done
+    assert done.stdout.startswith(f"[Errno 27] Error while {action} to {tmp_path}: "), done
     assert "Set TMPDIR to a folder on a larger disk" in done.stdout
     assert list(tmp_path.iterdir()) == []
 

@@ -127,6 +127,11 @@ class TestTrend:
         assert frame["upper"].tolist() == pytest.approx([center + reach] * 4)
         assert not frame["is_outside"].any()
 
+    @pytest.mark.parametrize("season", [None, 3])
+    def test_equal_days_are_inside_the_limits(self, season):
+        trend = sg.trend(days([0.1, 0.7, 0.35] * 7 if season else [0.35] * 7), season=season)
+        assert not any(row.is_outside for row in trend.rows)
+
     def test_a_season_compares_each_day_with_the_same_weekday(self):
         means = [0.5, 0.7, 0.52, 0.68]
         frame = sg.trend(days(means), season=2).to_frame().query("measure == 'NDCG'")

@@ -749,6 +749,8 @@ GOOD = evaluation([0.5, 1, 0.25])
     ([GOOD, GOOD], TypeError, r"evaluations must be a mapping .*got list"),
     ({"a": GOOD, 1: GOOD}, TypeError, r"must be strings; got 1"),
     ({"a": GOOD, "b": [0.5, 1]}, TypeError, r"evaluations\['b'\] must be an Evaluation"),
+    ({"a": sg.Summary.of(GOOD), "b": GOOD}, TypeError,
+     r"\['a'\] must be .* got Summary. To compare Summaries of .*, use compare_periods"),
     ({"a": GOOD, "b": evaluation([1, 0], [0, 1])}, ValueError,
      r"^System 'b' has no values for 1 of the 3 queries of 'a', such as 2;"),
     ({"a": evaluation([1], [2]), "b": GOOD}, ValueError,

@@ -1,0 +1,218 @@
+"""Corrupt files, files with other types, and queries of extreme sizes, on every engine.
+
+`benchmarks/faults.py` kills workers and fills disks.
+"""
+
+import gzip
+import random
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
+
+import skgraded as sg
+
+# pyspark leaves sockets open.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+def arrow_parts(frame, n):
+    """Arrow tables of whole queries."""
+    return [pa.Table.from_pandas(part, preserve_index=False) for part in whole_pieces(frame, n)]
+
+
+def written(folder, parts, **options):
+    for i, part in enumerate(parts):
+        pq.write_table(part, folder / f"part-{i}.parquet", **options)
+    return folder
+
+
+# Parts with other types --------------------------------------------------------------------------
+
+def with_type(name, kind):
+    """Return a function that converts a column of a table."""
+    return lambda rows: with_column(rows, name, rows[name].cast(kind))
+
+
+def with_column(rows, name, values):
+    return rows.set_column(rows.column_names.index(name), name, values)
+
+
+SAME_VALUES = {
+    False: [
+        with_type("query", pa.int32()),
+        with_type("grade", pa.float32()),
+        with_type("score", pa.float32()),
+        lambda rows: rows.append_column("more", pa.array(range(len(rows)))),
+        lambda rows: rows.select(rows.column_names[::-1]),
+        lambda rows: rows.drop_columns("other"),
+    ],
+    True: [
+        with_type("query", pa.large_string()),
+        lambda rows: rows.select(rows.column_names[::-1]),
+    ],
+}
+
+
+@pytest.mark.parametrize(("text", "partitioning"), [(False, "shuffle"), (True, "clustered")])
+def test_files_with_compatible_columns_give_the_summary_of_all_rows(
+    reader, tmp_path, text, partitioning
+):
+    frame = table(100, text)
+    frame["score"] = frame["score"].astype("float32").astype(float)
+    changes = [lambda rows: rows, *SAME_VALUES[text]]
+    parts = arrow_parts(frame, len(changes))
+    folder = written(tmp_path, [f(part) for f, part in zip(changes, parts, strict=True)])
+    assert reader.measured_files(folder, partitioning) == sg.Summary.of(in_memory(frame))
+
+
+IN_FILE = "part-1.parquet"
+SAME_TYPE = "qid must have the same type in all"
+# the change of a file, and the error of each engine; without an error, the Summary is that of all
+OTHER_TYPES = {
+    "text ids": (with_type("query", pa.string()), {
+        "batches": SAME_TYPE, "dask": SAME_TYPE,
+        "spark": IN_FILE, "ray": "Field query has incompatible types",
+    }),
+    "float ids": (with_type("query", pa.float64()), {
+        "batches": SAME_TYPE, "dask": SAME_TYPE, "spark": IN_FILE,
+    }),
+    "integer grades": (
+        lambda rows: with_column(rows, "grade", rows["grade"].cast(pa.int64(), safe=False)),
+        {"spark": IN_FILE},
+    ),
+    "text scores": (with_type("score", pa.string()), {
+        "batches": f"{IN_FILE} .* y_score must contain numbers",
+        "dask": "partition 1, .* y_score must contain numbers",
+        "spark": IN_FILE, "ray": "Field score has incompatible types",
+    }),
+    "null ids": (lambda rows: with_column(rows, "query", pa.nulls(len(rows))), dict.fromkeys(
+        ["batches", "dask", "spark", "ray"], "'query' .qid. contains null in row .*: fill in",
+    )),
+    "no grades": (lambda rows: rows.drop_columns("grade"), {
+        "batches": f"{IN_FILE}: There is no column 'grade'",
+        "dask": f"{IN_FILE}: There is no column 'grade'",
+        "spark": "'grade' .y_true. contains null", "ray": "'grade' .y_true. contains null",
+    }),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_TYPES)
+def test_a_file_with_other_types_is_an_error_or_changes_nothing(reader, tmp_path, kind):
+    change, errors = OTHER_TYPES[kind]
+    frame = table(40)
+    frame["grade"] = (2 * frame["grade"]).astype(float)
+    first, second, third = arrow_parts(frame, 3)
+    folder = written(tmp_path, [first, change(second), third])
+    if reader.name in errors:
+        with pytest.raises(Exception, match=errors[reader.name]):
+            reader.measured_files(folder, "clustered")
+    else:
+        assert reader.measured_files(folder, "clustered") == sg.Summary.of(in_memory(frame))
+
+
+def test_dictionaries_and_plain_text_are_the_same_ids(reader, tmp_path):
+    frame = table(40, text=True)
+    first, second = arrow_parts(frame, 2)
+    second = with_column(second, "query", second["query"].dictionary_encode())
+    folder = written(tmp_path, [first, second])
+    if reader.name == "ray":  # whose reader does not combine the two types
+        with pytest.raises(pa.ArrowTypeError, match="Field query has incompatible types"):
+            reader.measured_files(folder)
+    else:
+        assert reader.measured_files(folder) == sg.Summary.of(in_memory(frame))
+
+
+# Corrupt files -----------------------------------------------------------------------------------
+
+def with_zeros(data):
+    return data[:200] + bytes(1000) + data[1200:]
+
+
+CORRUPT = {"truncated": lambda data: data[:-300], "overwritten with zeros": with_zeros}
+
+
+@pytest.mark.parametrize("kind", CORRUPT)
+def test_a_corrupt_file_is_named(reader, tmp_path, kind):
+    written(tmp_path, arrow_parts(table(), 3))
+    path = tmp_path / IN_FILE
+    path.write_bytes(CORRUPT[kind](path.read_bytes()))
+    # Ray's read_parquet reads the ends of the files, and does not name the file
+    by_ray = reader.name == "ray" and kind == "truncated"
+    message = "Parquet magic bytes not found" if by_ray else IN_FILE
+    with pytest.raises(Exception, match=message):
+        reader.measured_files(tmp_path, "clustered")
+
+
+def test_a_file_that_is_removed_after_listing_is_named(dask, spark, tmp_path):
+    """Ray lists files when it reads them."""
+    for engine in (dask, spark):
+        folder = written(tmp_path, arrow_parts(table(30), 3))
+        frame = engine.read(str(folder))
+        (folder / IN_FILE).unlink()
+        with pytest.raises(Exception, match=IN_FILE):
+            engine.evaluate(frame, **COLUMNS)
+
+
+def test_flipped_bits_of_pages_with_checksums_never_change_a_value(batches, tmp_path):
+    frame = table(200, text=True)
+    expected = sg.Summary.of(in_memory(frame))
+    written(tmp_path, arrow_parts(frame, 2), write_page_checksum=True)
+    path = tmp_path / IN_FILE
+    data, rng = path.read_bytes(), random.Random(0)
+    errors = []
+    for _ in range(200):
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            assert batches.measured_files(tmp_path) == expected
+        except ValueError as error:
+            assert IN_FILE in str(error)
+            errors.append(error)
+    assert len(errors) > 100  # other bits belong to a column that is not read
+
+
+def test_flipped_bits_of_compressed_csv_never_change_a_value(tmp_path):
+    frame = table(200, text=True)
+    expected = sg.Summary.of(in_memory(frame))
+    path = tmp_path / "rows.csv.gz"
+    data, rng = gzip.compress(frame.to_csv(index=False).encode(), mtime=0), random.Random(0)
+    errors = []
+    for _ in range(200):
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            assert sg.evaluate_batches(path, measures=MEASURES, **COLUMNS) == expected
+        except (ValueError, TypeError) as error:
+            assert "rows.csv.gz" in str(error)
+            errors.append(error)
+    assert len(errors) > 150
+
+
+# Queries of extreme sizes ------------------------------------------------------------------------
+
+def test_one_query_with_half_of_the_rows(engine, small_steps):
+    frame = table(300)
+    long = frame.assign(query=-1, weight=1.0)
+    frame = pd.concat([frame[:1000], long, frame[1000:]], ignore_index=True)
+    assert engine.measured(pieces(mixed(frame), 5)[1:]) == sg.Summary.of(in_memory(frame))
+
+
+def test_thousands_of_tiny_queries_in_hundreds_of_segments(engine, small_steps):
+    rng = np.random.default_rng(0)
+    query = np.repeat(np.arange(10_000), rng.integers(1, 4, 10_000))
+    frame = pd.DataFrame({
+        "grade": rng.integers(0, 2, len(query)), "score": rng.integers(0, 3, len(query)),
+        "query": query, "weight": 1.0, "country": query % 300,
+    })
+    summary = engine.measured(pieces(frame, 4)[1:], "clustered", by="country")
+    assert summary.mean() == sg.Summary.of(in_memory(frame)).mean()
+    assert list(summary.segments) == list(range(300))
+    for name in (0, 299):
+        rows = frame[frame["country"] == name]
+        assert summary.segments[name] == sg.Summary.of(in_memory(rows))
