@@ -230,11 +230,16 @@ def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:
     """Serialize record batches with their schemas to an array with one element per batch."""
     stream, ends = pa.BufferOutputStream(), [0]
     for batch in batches:
-        with pa.ipc.new_stream(stream, batch.schema) as writer:
-            writer.write_batch(batch)
+        write_batch(stream, batch)
         ends.append(stream.tell())
     buffers = [None, pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
     return pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
+
+
+def write_batch(file: Any, batch: pa.RecordBatch) -> None:
+    """Write a record batch with its schema to a file."""
+    with pa.ipc.new_stream(file, batch.schema) as writer:
+        writer.write_batch(batch)
 
 
 def of_bytes(pieces: Iterable[Any]) -> Iterator[pa.Table]:

@@ -20,12 +20,12 @@ INLINE_BYTES = 12  # maximum length of a text that Arrow stores in the view itse
 class Texts:
     """Texts of an Arrow column without nulls, or of an array of Python strings."""
 
-    def __init__(self, source: Any, addresses: np.ndarray, lengths: np.ndarray) -> None:
+    def __init__(self, source: Any, base: int, starts: np.ndarray, stops: np.ndarray) -> None:
         self.source = source  # keeps the memory alive
-        self.addresses, self.lengths = addresses, lengths
+        self.base, self.starts, self.stops = base, starts, stops  # see `_kernels/strings.pyx`
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self.starts)
 
     def numbered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
         """Number the texts in order of first appearance.
@@ -33,7 +33,7 @@ class Texts:
         Returns row codes, the distinct texts, row counts per text, and whether the codes are
         sorted.
         """
-        codes, rows, *rest = number_texts(self.addresses, self.lengths)
+        codes, rows, *rest = number_texts(self.base, self.starts, self.stops)
         return codes, self.at(rows), *rest
 
     def at(self, rows: np.ndarray) -> np.ndarray:
@@ -41,7 +41,7 @@ class Texts:
         if isinstance(self.source, np.ndarray):
             return self.source[rows].astype(object)
         is_binary = "binary" in str(self.source.type)
-        return texts_at(self.addresses[rows], self.lengths[rows], is_binary)
+        return texts_at(self.base, self.starts[rows], self.stops[rows], is_binary)
 
 
 def is_text(kind: Any) -> bool:
@@ -69,11 +69,10 @@ def texts_of_strings(ids: list[Any] | np.ndarray) -> Texts | None:
         ids = ids.copy()  # another thread may change the array
     if ids.dtype.kind == "O":
         spans = utf8_of(ids)
-        return spans and Texts(ids, *spans)
-    ids = np.ascontiguousarray(ids)
-    size = ids.itemsize  # shorter texts end in zeros
-    addresses = ids.ctypes.data + size * np.arange(len(ids), dtype=np.uint64)
-    return Texts(ids, addresses, np.full(len(ids), size, dtype=np.int64))
+        return spans and Texts(ids, 0, *spans)
+    ids = np.ascontiguousarray(ids)  # texts shorter than an item end in zeros
+    ends = ids.itemsize * np.arange(len(ids) + 1, dtype=np.uint64)
+    return Texts(ids, ids.ctypes.data, ends[:-1], ends[1:])
 
 
 def has_short_dictionaries(column: Any) -> bool:
@@ -89,14 +88,14 @@ def has_short_dictionaries(column: Any) -> bool:
 def coded(column: Any) -> tuple[np.ndarray, Texts]:
     """Return a code per row of a column of dictionaries, and the text of each code."""
     spans = [_spans(chunk.dictionary) for chunk in _chunks(column)]
-    addresses, lengths = map(np.concatenate, zip(*spans, strict=True))
-    numbers, rows, *_ = number_texts(addresses, lengths)  # a text may occur more than once
-    starts = np.cumsum([0, *(len(ends) for _, ends in spans)])
+    base, starts, stops = _concatenated(spans)
+    numbers, rows, *_ = number_texts(base, starts, stops)  # a text may occur more than once
+    firsts = np.cumsum([0, *(len(stops) for *_, stops in spans)])
     codes = [
-        numbers[start:][_indices(chunk)]
-        for start, chunk in zip(starts[:-1], _chunks(column), strict=True)
+        numbers[first:][_indices(chunk)]
+        for first, chunk in zip(firsts[:-1], _chunks(column), strict=True)
     ]
-    return np.concatenate(codes), Texts(column, addresses[rows], lengths[rows])
+    return np.concatenate(codes), Texts(column, base, starts[rows], stops[rows])
 
 
 def keys(column: Any) -> np.ndarray:
@@ -132,26 +131,31 @@ def _indices(array: Any) -> np.ndarray:
     return array.indices.to_numpy()
 
 
-def _spans(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the address and the number of bytes of each text."""
-    spans = list(map(_spans_of, _chunks(column)))
+Spans = tuple[int, np.ndarray, np.ndarray]  # base, starts and stops, see `_kernels/strings.pyx`
+
+
+def _spans(column: Any) -> Spans:
+    return _concatenated([_spans_of(chunk) for chunk in _chunks(column)])
+
+
+def _concatenated(spans: list[Spans]) -> Spans:
     if len(spans) == 1:
         return spans[0]
-    none = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-    addresses, lengths = zip(none, *spans, strict=True)
-    return np.concatenate(addresses), np.concatenate(lengths)
+    none = np.empty(0, dtype=np.uint64)
+    starts = np.concatenate([none, *(starts + np.uint64(base) for base, starts, _ in spans)])
+    stops = np.concatenate([none, *(stops + np.uint64(base) for base, _, stops in spans)])
+    return 0, starts, stops
 
 
-def _spans_of(array: Any) -> tuple[np.ndarray, np.ndarray]:
+def _spans_of(array: Any) -> Spans:
     if is_dictionary(array.type):
-        addresses, lengths = _spans(array.dictionary)
+        base, starts, stops = _spans(array.dictionary)
         indices = _indices(array)
-        return addresses[indices], lengths[indices]
+        return base, starts[indices], stops[indices]
     if "view" in str(array.type):
-        return _view_spans(array)
-    data, ends = array.buffers()[2], _ends_of(array).astype(np.int64, copy=False)
-    base = 0 if data is None else data.address
-    return (ends[:-1] + base).view(np.uint64), np.diff(ends)
+        return 0, *_view_spans(array)
+    data, ends = array.buffers()[2], _ends_of(array).astype(np.int64, copy=False).view(np.uint64)
+    return 0 if data is None else data.address, ends[:-1], ends[1:]
 
 
 def _ends_of(array: Any) -> np.ndarray:

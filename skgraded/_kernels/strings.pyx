@@ -4,8 +4,9 @@
 # cython: initializedcheck=False
 """Hashing, numbering and copying of texts in memory, such as the memory of an Arrow column.
 
-The bytes of text i begin at the address `addresses[i]`, and their number is `lengths[i]`. The
-caller keeps the memory alive.
+Text i occupies the addresses from `base + starts[i]` to `base + stops[i]`, without the latter. The
+caller keeps the memory alive. For an Arrow column in one chunk, starts and stops are views of its
+offsets, so that nothing is copied.
 """
 
 cimport numpy as cnp
@@ -44,14 +45,16 @@ cdef struct Place:
     Py_ssize_t number  # -1 marks an empty place
 
 
-def hash_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths):
+def hash_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] stops):
     """Return a 64-bit key per text; equal texts have equal keys on every machine."""
-    cdef Py_ssize_t row, n = lengths.shape[0]
+    cdef Py_ssize_t row, n = starts.shape[0]
     keys_array = np.empty(n, dtype=np.uint64)
     cdef uint64_t[::1] keys = keys_array
     with nogil:
         for row in range(n):
-            keys[row] = hash_of_bytes(<const uint8_t*>addresses[row], lengths[row])
+            keys[row] = hash_of_bytes(
+                <const uint8_t*>(base + starts[row]), <Py_ssize_t>(stops[row] - starts[row])
+            )
     return keys_array
 
 
@@ -79,19 +82,22 @@ cdef int widen(vector[Place]& table) except -1 nogil:
     return 0
 
 
-def number_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths):
+def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] stops):
     """Number texts in order of first appearance.
 
     Returns the number of each text, the row where each number first appears, the count of each
     number, and whether the numbers never decrease.
     """
-    cdef Py_ssize_t row, i, start = 0, end, number = -1, last = 0, n = lengths.shape[0]
+    cdef Py_ssize_t row, i, start = 0, end, number = -1, last = 0, n = starts.shape[0]
     cdef bint in_order = True
     cdef size_t place
     cdef vector[Place] table
     cdef Text[BLOCK] texts
     cdef uint64_t[BLOCK] hashes
     cdef bint[BLOCK] is_repeated  # whether the text equals the text of the previous row
+    cdef const uint8_t* text
+    cdef const uint8_t* before = NULL
+    cdef int64_t length, length_before = -1
     cdef vector[Py_ssize_t] rows
     cdef vector[Py_ssize_t] counts
     codes_array = np.empty(n, dtype=np.intp)
@@ -103,11 +109,12 @@ def number_texts(const uint64_t[::1] addresses, const int64_t[::1] lengths):
                 widen(table)
             for row in range(start, end):
                 i = row - start
-                is_repeated[i] = row > 0 and lengths[row] == lengths[row - 1] and are_equal(
-                    <const uint8_t*>addresses[row], <const uint8_t*>addresses[row - 1], lengths[row]
-                )
+                text = <const uint8_t*>(base + starts[row])
+                length = <int64_t>(stops[row] - starts[row])
+                is_repeated[i] = length == length_before and are_equal(text, before, length)
+                before, length_before = text, length
                 if not is_repeated[i]:
-                    texts[i] = Text(<const uint8_t*>addresses[row], lengths[row])
+                    texts[i] = Text(text, length)
                     hashes[i] = texts[i].hash()
                     have_near(&table[hashes[i] & (table.size() - 1)])
             for row in range(start, end):
@@ -138,19 +145,22 @@ cdef array_of(const vector[Py_ssize_t]& numbers):
     return array
 
 
-def texts_at(const uint64_t[::1] addresses, const int64_t[::1] lengths, bint is_binary):
+def texts_at(
+    uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] stops, bint is_binary
+):
     """Return texts, or bytes if `is_binary`, as an array of Python objects."""
     cdef Py_ssize_t row
     cdef bytes text
-    objects = np.empty(lengths.shape[0], dtype=object)
-    for row in range(lengths.shape[0]):
-        text = (<const char*>addresses[row])[:lengths[row]]
+    objects = np.empty(starts.shape[0], dtype=object)
+    for row in range(starts.shape[0]):
+        text = (<const char*>(base + starts[row]))[:stops[row] - starts[row]]
         objects[row] = text if is_binary else text.decode("utf-8")
     return objects
 
 
 def copy_texts(
-    const uint64_t[::1] addresses, const int64_t[::1] lengths, const Py_ssize_t[::1] order
+    uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] stops,
+    const Py_ssize_t[::1] order,
 ):
     """Copy texts in the given order into one array; return their boundaries and this array."""
     cdef Py_ssize_t i, row, n = order.shape[0]
@@ -159,18 +169,21 @@ def copy_texts(
     with nogil:
         for i in range(n):
             if i + AHEAD < n:
-                have_near(&lengths[order[i + AHEAD]])
-            ends[i + 1] = ends[i] + lengths[order[i]]
+                have_near(&starts[order[i + AHEAD]])
+                have_near(&stops[order[i + AHEAD]])
+            row = order[i]
+            ends[i + 1] = ends[i] + <int64_t>(stops[row] - starts[row])
     data_array = np.empty(ends[n], dtype=np.uint8)
     cdef uint8_t* data = <uint8_t*>cnp.PyArray_DATA(data_array)
     with nogil:
         for i in range(n):
             if i + 2 * AHEAD < n:
-                have_near(&addresses[order[i + 2 * AHEAD]])
+                have_near(&starts[order[i + 2 * AHEAD]])
             if i + AHEAD < n:
-                have_near(<const void*>addresses[order[i + AHEAD]])
-            row = order[i]
-            copy_bytes(data + ends[i], <const uint8_t*>addresses[row], lengths[row])
+                have_near(<const void*>(base + starts[order[i + AHEAD]]))
+            copy_bytes(
+                data + ends[i], <const uint8_t*>(base + starts[order[i]]), ends[i + 1] - ends[i]
+            )
     return ends_array, data_array
 
 
@@ -178,37 +191,37 @@ def spans_of_views(
     const uint32_t[:, ::1] views, uint64_t address, const uint64_t[::1] buffers,
     uint32_t inline_bytes,
 ):
-    """Return the addresses and lengths of the texts of Arrow's views, which begin at `address`.
+    """Return starts and stops of the texts of Arrow's views, which begin at `address`.
 
     A view contains 4 bytes of length and either a text of up to `inline_bytes` bytes or its first
     4 bytes, its buffer and its position in the buffer.
     """
     cdef Py_ssize_t row, n = views.shape[0]
-    addresses_array = np.empty(n, dtype=np.uint64)
-    lengths_array = np.empty(n, dtype=np.int64)
-    cdef uint64_t[::1] addresses = addresses_array
-    cdef int64_t[::1] lengths = lengths_array
+    starts_array = np.empty(n, dtype=np.uint64)
+    stops_array = np.empty(n, dtype=np.uint64)
+    cdef uint64_t[::1] starts = starts_array
+    cdef uint64_t[::1] stops = stops_array
     with nogil:
         for row in range(n):
-            lengths[row] = views[row, 0]
             if views[row, 0] <= inline_bytes:
-                addresses[row] = address + 16 * row + 4
+                starts[row] = address + 16 * row + 4
             else:
-                addresses[row] = buffers[views[row, 2]] + views[row, 3]
-    return addresses_array, lengths_array
+                starts[row] = buffers[views[row, 2]] + views[row, 3]
+            stops[row] = starts[row] + views[row, 0]
+    return starts_array, stops_array
 
 
 def utf8_of(cnp.ndarray objects):
-    """Return the addresses and lengths of the UTF-8 bytes of str objects.
+    """Return starts and stops of the UTF-8 bytes of str objects.
 
     Returns None if an object is not a str or not valid Unicode.
     """
     cdef Py_ssize_t row, size, n = objects.shape[0]
     cdef PyObject** items = <PyObject**>cnp.PyArray_DATA(objects)
-    addresses_array = np.empty(n, dtype=np.uint64)
-    lengths_array = np.empty(n, dtype=np.int64)
-    cdef uint64_t[::1] addresses = addresses_array
-    cdef int64_t[::1] lengths = lengths_array
+    starts_array = np.empty(n, dtype=np.uint64)
+    stops_array = np.empty(n, dtype=np.uint64)
+    cdef uint64_t[::1] starts = starts_array
+    cdef uint64_t[::1] stops = stops_array
     for row in range(n):
         if row + AHEAD < n:
             have_near(items[row + AHEAD])
@@ -216,8 +229,8 @@ def utf8_of(cnp.ndarray objects):
         if type(text) is not str:
             return None
         try:
-            addresses[row] = <uint64_t>PyUnicode_AsUTF8AndSize(text, &size)
+            starts[row] = <uint64_t>PyUnicode_AsUTF8AndSize(text, &size)
         except UnicodeEncodeError:  # half of a surrogate pair
             return None
-        lengths[row] = size
-    return addresses_array, lengths_array
+        stops[row] = starts[row] + <uint64_t>size
+    return starts_array, stops_array

@@ -14,7 +14,7 @@ from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
 from skgraded.large import parts
 from skgraded.large.parts import Job
-from skgraded.large.shuffle import packed, unpacked
+from skgraded.large.shuffle import pieces_of, unpacked
 from skgraded.large.sources import batches_of
 from skgraded.large.split_queries import Result
 from skgraded.large.system_summaries import Summaries
@@ -185,9 +185,11 @@ def _shuffled(
 ) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
     with closing(_Pieces(n_rows)) as pieces:
-        for _, tables in parts.gathered(_cleaned(batches, job, show), MAX_ROWS_IN_MEMORY):
+        fits = n_rows is None or n_rows < MAX_ROWS_IN_MEMORY
+        n_gathered = MAX_ROWS_IN_MEMORY if fits else pieces.rows_per_write
+        for _, tables in parts.gathered(_cleaned(batches, job, show), n_gathered):
             table = parts.joined(tables)
-            if pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:  # the whole table
+            if fits and pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:
                 return job.summed([parts.measure_together(table, job)])
             pieces.write(table)
             del tables, table  # free memory before the next rows are read
@@ -202,6 +204,7 @@ class _Pieces:
         # offset and size of each block
         self._places: list[list[tuple[int, int]]] = [[] for _ in range(n)]
         self.file: Any = None  # created by the first write
+        self.rows_per_write = min(max(ROWS, MIN_ROWS_PER_WRITE * n), MAX_ROWS_IN_MEMORY)
 
     def close(self) -> None:
         """Close and remove the file."""
@@ -211,18 +214,20 @@ class _Pieces:
 
     def write(self, table: Any) -> None:
         """Append the rows of a validated table to the pieces, in blocks that reuse memory."""
-        n_rows = min(max(ROWS, MIN_ROWS_PER_WRITE * len(self._places)), MAX_ROWS_IN_MEMORY)
-        for start in range(0, table.num_rows, n_rows):
-            self._write(table.slice(start, n_rows))
+        for start in range(0, table.num_rows, self.rows_per_write):
+            self._write(table.slice(start, self.rows_per_write))
 
     def _write(self, table: Any) -> None:
-        numbers, rows = packed(table, len(self._places))
+        from skgraded._input.arrow import write_batch
+
+        pieces = pieces_of(table, len(self._places))
         with _disk_errors("writing rows for partitioning='shuffle'"):
             if self.file is None:
                 self.file = tempfile.TemporaryFile(prefix="skgraded-")
-            for number, row in zip(numbers, rows, strict=True):
-                self._places[number].append((self.file.tell(), row.as_buffer().size))
-                self.file.write(row.as_buffer())
+            for number, piece in pieces:
+                start = self.file.tell()
+                write_batch(self.file, piece)
+                self._places[number].append((start, self.file.tell() - start))
             self.file.flush()
 
     def read(self) -> Iterator[Any]:

@@ -1,6 +1,6 @@
 """Shuffling of rows by query: each table is split into pieces by the hash of the query id."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,25 @@ def packed(table: Any, n: int) -> tuple[np.ndarray, Any]:
     """
     from skgraded._input import arrow
 
+    pieces = list(pieces_of(table, n))
+    numbers = np.array([number for number, _ in pieces], dtype=np.int64)
+    return numbers, arrow.to_bytes(piece for _, piece in pieces)
+
+
+def pieces_of(table: Any, n: int) -> Iterator[tuple[int, Any]]:
+    """Split a table by query; yield the index and the record batch of each nonempty piece."""
+    from skgraded._input import arrow
+
     if table is None:
-        return np.empty(0, dtype=np.int64), arrow.to_bytes([])
+        return
     position = table.column_names.index(GRADE)
     if table.schema.types[position] == arrow.pa.float64():
         table = table.set_column(position, GRADE, arrow.narrowed(table[GRADE]))
     order, sizes = order_by_hash(arrow.marks_of_rows(table[QUERY]), n)
     batch = arrow.take(table, order).to_batches()[0]
     starts = np.cumsum(sizes) - sizes
-    numbers = np.flatnonzero(sizes)
-    return numbers, arrow.to_bytes(batch.slice(starts[i], sizes[i]) for i in numbers)
+    for number in np.flatnonzero(sizes).tolist():
+        yield number, batch.slice(starts[number], sizes[number])
 
 
 def unpacked(pieces: Iterable[Any]) -> Any:
