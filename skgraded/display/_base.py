@@ -265,17 +265,9 @@ class SystemsDisplay(Display):
     @classmethod
     @documented
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        response_method: str | list[str] | None = None,
-        ax: Any = None,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None,
+        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        name: str | None = None, response_method: str | list[str] | None = None, ax: Any = None,
         **kwargs: Any,
     ) -> Any:
         """Compute scores with fitted estimators, and plot the scores like `from_predictions`.

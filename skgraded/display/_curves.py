@@ -24,12 +24,8 @@ class CurveDisplay(NamedDisplay):
 
     @documented
     def plot(
-        self,
-        ax: Any = None,
-        *,
-        name: str | list[str] | None = None,
-        max_systems: int | None = MOST_SYSTEMS,
-        **kwargs: Any,
+        self, ax: Any = None, *, name: str | list[str] | None = None,
+        max_systems: int | None = MOST_SYSTEMS, **kwargs: Any,
     ) -> Self:
         """Draw the stored curves and return the display.
 
@@ -107,15 +103,9 @@ class ThresholdCurveDisplay(CurveDisplay):
     """
 
     def __init__(
-        self,
-        thresholds: ArrayLike,
-        average_precision: ArrayLike,
-        *,
-        mu_ap: ArrayLike | None = None,
-        name: str | list[str] | None = None,
-        relative: bool = True,
-        n_queries: int | None = None,
-        n_undefined: ArrayLike | None = None,
+        self, thresholds: ArrayLike, average_precision: ArrayLike, *,
+        mu_ap: ArrayLike | None = None, name: str | list[str] | None = None, relative: bool = True,
+        n_queries: int | None = None, n_undefined: ArrayLike | None = None,
     ):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
@@ -136,20 +126,10 @@ class ThresholdCurveDisplay(CurveDisplay):
     @classmethod
     @documented
     def from_predictions(
-        cls,
-        y_true: ArrayLike | Judgments,
-        y_score: ArrayLike | Mapping[str, ArrayLike],
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        ax: Any = None,
-        ties: str = "average",
-        undefined: float = 0.0,
-        relative: bool = True,
-        max_systems: int | None = MOST_SYSTEMS,
-        **kwargs: Any,
+        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
+        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        name: str | None = None, ax: Any = None, ties: str = "average", undefined: float = 0.0,
+        relative: bool = True, max_systems: int | None = MOST_SYSTEMS, **kwargs: Any,
     ) -> Self:
         """Plot one curve per system, given the scores of one or more systems.
 
@@ -261,13 +241,8 @@ class CutoffCurveDisplay(CurveDisplay):
     """
 
     def __init__(
-        self,
-        cutoffs: ArrayLike,
-        values: ArrayLike,
-        *,
-        measures: str | list[str],
-        name: str | list[str] | None = None,
-        n_queries: int | None = None,
+        self, cutoffs: ArrayLike, values: ArrayLike, *, measures: str | list[str],
+        name: str | list[str] | None = None, n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
         self.cutoffs: np.ndarray = curves.check_cutoffs(cutoffs)
@@ -279,20 +254,11 @@ class CutoffCurveDisplay(CurveDisplay):
     @classmethod
     @documented
     def from_predictions(
-        cls,
-        y_true: ArrayLike | Judgments,
-        y_score: ArrayLike | Mapping[str, ArrayLike],
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        ax: Any = None,
-        ties: str | None = None,
+        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
+        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        name: str | None = None, ax: Any = None, ties: str | None = None,
         measures: str | Measure | Iterable[str | Measure] | None = None,
-        cutoffs: ArrayLike | None = None,
-        max_systems: int | None = MOST_SYSTEMS,
-        **kwargs: Any,
+        cutoffs: ArrayLike | None = None, max_systems: int | None = MOST_SYSTEMS, **kwargs: Any,
     ) -> Self:
         """Plot one curve per system and measure, given the scores of one or more systems.
 

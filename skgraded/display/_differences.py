@@ -72,16 +72,9 @@ class QueryDifferenceDisplay(SystemsDisplay):
     """
 
     def __init__(
-        self,
-        differences: ArrayLike,
-        *,
-        measure: str,
-        system: str,
-        baseline: str,
-        query_ids: ArrayLike | None = None,
-        mean: float | None = None,
-        interval: tuple[float, float] | None = None,
-        level: float | None = None,
+        self, differences: ArrayLike, *, measure: str, system: str, baseline: str,
+        query_ids: ArrayLike | None = None, mean: float | None = None,
+        interval: tuple[float, float] | None = None, level: float | None = None,
     ):
         values = column(differences, "differences")
         known = np.flatnonzero(~np.isnan(values))
@@ -100,14 +93,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
     @classmethod
     @documented
     def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        system: str | None = None,
-        baseline: str | None = None,
-        measure: str | Measure | None = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, comparison: Comparison, *, system: str | None = None, baseline: str | None = None,
+        measure: str | Measure | None = None, ax: Any = None, **kwargs: Any,
     ) -> Self:
         """Plot the per-query differences between two systems of a comparison.
 
@@ -131,17 +118,9 @@ class QueryDifferenceDisplay(SystemsDisplay):
     @classmethod
     @documented
     def from_predictions(
-        cls,
-        y_true: ArrayLike | Judgments,
-        y_score: Mapping[str, ArrayLike],
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        measure: str | Measure = "ndcng@10",
-        level: float = 0.95,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, y_true: ArrayLike | Judgments, y_score: Mapping[str, ArrayLike], *, qid: Any = None,
+        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        measure: str | Measure = "ndcng@10", level: float = 0.95, ax: Any = None, **kwargs: Any,
     ) -> Self:
         """Plot the per-query differences between two systems, computed from their scores.
 

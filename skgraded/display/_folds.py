@@ -79,15 +79,8 @@ class FoldDisplay(Display):
     """
 
     def __init__(
-        self,
-        values: Any,
-        fold: Any,
-        fold_means: Any,
-        *,
-        measure: str,
-        name: str | list[str] | None = None,
-        mean: Any = None,
-        interval: Any = None,
+        self, values: Any, fold: Any, fold_means: Any, *, measure: str,
+        name: str | list[str] | None = None, mean: Any = None, interval: Any = None,
         level: float | None = None,
     ):
         self._several = not isinstance(name, str) and name is not None
@@ -110,15 +103,9 @@ class FoldDisplay(Display):
     @classmethod
     @documented
     def from_cross_evaluation(
-        cls,
-        cross_evaluation: CrossEvaluation | Mapping[str, CrossEvaluation],
-        *,
-        measure: str | Measure | None = None,
-        level: float = 0.95,
-        method: str = "t",
-        n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = 0,
-        ax: Any = None,
+        cls, cross_evaluation: CrossEvaluation | Mapping[str, CrossEvaluation], *,
+        measure: str | Measure | None = None, level: float = 0.95, method: str = "t",
+        n_resamples: int = 9999, rng: int | np.random.Generator | None = 0, ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Plot the folds of one or more cross-evaluations.

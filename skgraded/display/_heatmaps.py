@@ -65,11 +65,7 @@ class DifferenceHeatmapDisplay(Display):
     """
 
     def __init__(
-        self,
-        differences: ArrayLike,
-        significant: ArrayLike | None = None,
-        *,
-        name: list[str],
+        self, differences: ArrayLike, significant: ArrayLike | None = None, *, name: list[str],
         measure: str,
     ):
         self.differences = np.asarray(differences, dtype=float)
@@ -87,11 +83,7 @@ class DifferenceHeatmapDisplay(Display):
     @classmethod
     @documented
     def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        measure: str | Measure | None = None,
-        ax: Any = None,
+        cls, comparison: Comparison, *, measure: str | Measure | None = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Plot the mean differences between all systems of a comparison, the best system first.

@@ -70,12 +70,8 @@ class FeatureImportanceDisplay(Display):
     """
 
     def __init__(
-        self,
-        importances_mean: ArrayLike,
-        *,
-        importances_std: ArrayLike | None = None,
-        features: Sequence[str | int] | None = None,
-        measure: str | None = None,
+        self, importances_mean: ArrayLike, *, importances_std: ArrayLike | None = None,
+        features: Sequence[str | int] | None = None, measure: str | None = None,
         n_repeats: int | None = None,
     ):
         self.importances_mean: np.ndarray = _finite(importances_mean, "importances_mean")
@@ -107,14 +103,9 @@ class FeatureImportanceDisplay(Display):
     @classmethod
     @documented
     def from_importances(
-        cls,
-        importances: Any,
-        *,
-        features: Sequence[str | int] | None = None,
-        measure: str | Measure | None = None,
-        max_features: int | None = MOST_FEATURES,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, importances: Any, *, features: Sequence[str | int] | None = None,
+        measure: str | Measure | None = None, max_features: int | None = MOST_FEATURES,
+        ax: Any = None, **kwargs: Any,
     ) -> Self:
         """Plot importances that have already been computed.
 
@@ -141,23 +132,11 @@ class FeatureImportanceDisplay(Display):
     @classmethod
     @documented
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        measure: str | Measure = "ndcng@10",
-        n_repeats: int = 5,
-        within_queries: bool = False,
-        response_method: str | list[str] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        sample_weight: ArrayLike | None = None,
-        max_features: int | None = MOST_FEATURES,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None,
+        group: ArrayLike | None = None, measure: str | Measure = "ndcng@10", n_repeats: int = 5,
+        within_queries: bool = False, response_method: str | list[str] | None = None,
+        n_jobs: int | None = None, random_state: Any = None, sample_weight: ArrayLike | None = None,
+        max_features: int | None = MOST_FEATURES, ax: Any = None, **kwargs: Any,
     ) -> Self:
         """Compute permutation importances of a fitted ranker and plot them.
 

@@ -77,19 +77,10 @@ class IntervalDisplay(NamedDisplay):
     """
 
     def __init__(
-        self,
-        means: ArrayLike,
-        low: ArrayLike,
-        high: ArrayLike,
-        *,
-        measures: str | list[str],
-        name: str | list[str] | None = None,
-        quantity: str = "mean",
-        zero_line: bool = False,
-        level: float | None = None,
-        n_queries: ArrayLike | None = None,
-        n_undefined: ArrayLike | None = None,
-        significant: ArrayLike | None = None,
+        self, means: ArrayLike, low: ArrayLike, high: ArrayLike, *, measures: str | list[str],
+        name: str | list[str] | None = None, quantity: str = "mean", zero_line: bool = False,
+        level: float | None = None, n_queries: ArrayLike | None = None,
+        n_undefined: ArrayLike | None = None, significant: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         self.means: np.ndarray = _systems.systems_first(means, "means", (len(self.measures),))
@@ -110,17 +101,10 @@ class IntervalDisplay(NamedDisplay):
     @classmethod
     @documented
     def from_evaluations(
-        cls,
-        evaluations: Evaluation | Mapping[str, Evaluation],
-        *,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
-        name: str | None = None,
-        level: float = 0.95,
-        method: str = "t",
-        n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = 0,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, evaluations: Evaluation | Mapping[str, Evaluation], *,
+        measures: str | Measure | Iterable[str | Measure] | None = None, name: str | None = None,
+        level: float = 0.95, method: str = "t", n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = 0, ax: Any = None, **kwargs: Any,
     ) -> Self:
         """Plot the means and intervals of one or more evaluations.
 
@@ -162,11 +146,8 @@ class IntervalDisplay(NamedDisplay):
     @classmethod
     @documented
     def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
-        ax: Any = None,
+        cls, comparison: Comparison, *,
+        measures: str | Measure | Iterable[str | Measure] | None = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
@@ -197,18 +178,11 @@ class IntervalDisplay(NamedDisplay):
     @classmethod
     @documented
     def from_predictions(
-        cls,
-        y_true: ArrayLike | Judgments,
-        y_score: ArrayLike | Mapping[str, ArrayLike],
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        ax: Any = None,
+        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
+        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        name: str | None = None, ax: Any = None,
         measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-        level: float = 0.95,
-        **kwargs: Any,
+        level: float = 0.95, **kwargs: Any,
     ) -> Self:
         """Plot means and intervals, computed from the scores of one or more systems.
 

@@ -153,16 +153,8 @@ class JudgeMeansDisplay(Display):
     """
 
     def __init__(
-        self,
-        truth_means: ArrayLike,
-        judge_means: ArrayLike,
-        *,
-        name: list[str],
-        measure: str,
-        truth: str,
-        judge: str,
-        tau: float | None = None,
-        level: float | None = None,
+        self, truth_means: ArrayLike, judge_means: ArrayLike, *, name: list[str], measure: str,
+        truth: str, judge: str, tau: float | None = None, level: float | None = None,
     ):
         self.truth_means, self.judge_means = (
             np.asarray(means, dtype=float) for means in (truth_means, judge_means)
@@ -180,13 +172,8 @@ class JudgeMeansDisplay(Display):
     @classmethod
     @documented
     def from_report(
-        cls,
-        report: JudgeComparison,
-        judge: str | None = None,
-        *,
-        measure: str | Measure | None = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, report: JudgeComparison, judge: str | None = None, *,
+        measure: str | Measure | None = None, ax: Any = None, **kwargs: Any,
     ) -> Self:
         """Plot the means of the systems in a comparison of judges.
 

@@ -68,11 +68,8 @@ class PValueDisplay(Display):
     @classmethod
     @documented
     def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
-        ax: Any = None,
+        cls, comparison: Comparison, *,
+        measures: str | Measure | Iterable[str | Measure] | None = None, ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Plot the adjusted p-values of a comparison with a test."""

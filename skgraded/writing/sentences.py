@@ -351,9 +351,7 @@ def gap_sentence(
 
 # Margins -----------------------------------------------------------------------------------------
 
-def margin_sentence(
-    row: Any, question: str, is_shown: bool, level: float, corrected: str
-) -> str:
+def margin_sentence(row: Any, question: str, is_shown: bool, level: float, corrected: str) -> str:
     """Describe the result of an equivalence or noninferiority test.
 
     `question` is "equivalence" or "noninferiority".
