@@ -190,9 +190,7 @@ class JudgeMeansDisplay(Display):
             raise ValueError("report must not have segments: call compare_judges without by=.")
         judge = report.judges[0] if judge is None else check_judge("judge", judge, report.judges)
         shown = measure_names(report.measures[0] if measure is None else measure, report.measures)
-        rows = [
-            row for row in report.mean_rows if row.judge == judge and row.measure == shown[0]
-        ]
+        rows = [row for row in report.mean_rows if row.judge == judge and row.measure == shown[0]]
         (tau,) = (
             row.tau_b for row in report.leaderboard_rows
             if row.judge == judge and row.measure == shown[0]
@@ -223,9 +221,7 @@ class JudgeMeansDisplay(Display):
         tau = "" if self.tau is None else f", τ = {fixed(self.tau, 2)}"
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
         self.ax_.set_title(escaped(f"{self.measure} of {len(self.truth_means)} systems{tau}"))
-        self._write_around(
-            [f"mean under {self.truth}", intervals], f"mean under {self.judge}"
-        )
+        self._write_around([f"mean under {self.truth}", intervals], f"mean under {self.judge}")
 
 
 def _reach(mean: np.ndarray) -> np.ndarray:

@@ -98,6 +98,4 @@ class PValueDisplay(Display):
         self.threshold_ = self.ax_.axhline(1 - self.level, color=self._ink, linewidth=0.8)
         self._whole_ticks()
         self.ax_.set_ylim(-0.02, 1.02)
-        self._write_around(
-            ["pairs of systems, by descending p-value"], "adjusted p-value"
-        )
+        self._write_around(["pairs of systems, by descending p-value"], "adjusted p-value")

@@ -18,14 +18,14 @@ SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
-COMPARED: dict[str, tuple[str, Any]] = {  # maps each column heading to (type, attribute of a row)
+COMPARED: dict[str, tuple[str, ...]] = {  # heading of each column: (type, attributes of a row)
     "System": ("name", "system"),
     "Baseline": ("name", "baseline"),
     "Measure": ("text", "heading"),
     "Mean": ("value", "mean"),
     "Baseline mean": ("value", "baseline_mean"),
     "Difference": ("signed", "difference"),
-    "Interval": ("interval", ("ci_low", "ci_high")),
+    "Interval": ("interval", "ci_low", "ci_high"),
     "p": ("p", "p_value"),
     "p corrected": ("p", "p_adjusted"),
     "Wins": ("count", "wins"),
@@ -233,16 +233,10 @@ def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list
 def _comparison_table(rows: list[Any], hidden: list[str], level: float) -> PageTable:
     columns = {heading: column for heading, column in COMPARED.items() if column[1] not in hidden}
     methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
-    return PageTable(
-        f"Mean differences with {text.percent_text(level)} intervals ({methods}); "
+    return PageTable.of(
+        rows, columns, f"Mean differences with {text.percent_text(level)} intervals ({methods}); "
         "effect size: mean difference divided by the standard deviation of the differences",
-        [(heading, kind) for heading, (kind, _) in columns.items()],
-        [[_take(row, key) for _, key in columns.values()] for row in rows],
     )
-
-
-def _take(row: Any, key: Any) -> Any:
-    return getattr(row, key) if isinstance(key, str) else [getattr(row, name) for name in key]
 
 
 def _shown_queries(values: np.ndarray, base: int, n_measures: int) -> np.ndarray:

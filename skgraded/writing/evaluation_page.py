@@ -5,9 +5,10 @@ are static HTML; the script draws the table of queries and sorts tables.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +40,14 @@ class PageTable(NamedTuple):
     caption: str
     columns: Sequence[tuple[Any, str]]
     rows: Sequence[Sequence[Any]]
+
+    @classmethod
+    def of(cls, rows: Sequence[Any], columns: Mapping[str, tuple[str, ...]], caption: str) -> Self:
+        """Create a table of attributes; `columns` maps headings to (type, names of attributes)."""
+        headings = [(heading, kind) for heading, (kind, *_) in columns.items()]
+        getters = [attrgetter(*names) for _, *names in columns.values()]
+        cells = [[value_of(row) for value_of in getters] for row in rows]
+        return cls(caption, headings, cells)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """HTML for comparisons of judges: a self-contained page and a fragment for notebooks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from skgraded._input.words import counted
@@ -14,12 +14,12 @@ SECTIONS = {
     "grades": "Grades", "leaderboards": "Leaderboards", "words": "Findings",
     "confusions": "Confusion", "means": "Means",
 }
-LABELS: dict[str, tuple[str, Any]] = {  # heading: (column kind, attribute)
+LABELS: dict[str, tuple[str, ...]] = {  # heading of each column: (type, attributes of a row)
     "Judge": ("name", "judge"),
     "α": ("value", "alpha"),
-    "α interval": ("interval", ("alpha_low", "alpha_high")),
+    "α interval": ("interval", "alpha_low", "alpha_high"),
     "κ": ("value", "kappa"),
-    "κ interval": ("interval", ("kappa_low", "kappa_high")),
+    "κ interval": ("interval", "kappa_low", "kappa_high"),
     "Weighted κ": ("value", "kappa_weighted"),
     "Equal": ("value", "exact"),
     "τ": ("value", "tau_b"),
@@ -28,11 +28,11 @@ LABELS: dict[str, tuple[str, Any]] = {  # heading: (column kind, attribute)
     "Only truth": ("count", "only_truth"),
     "Only judge": ("count", "only_judge"),
 }
-LEADERBOARDS: dict[str, tuple[str, Any]] = {
+LEADERBOARDS: dict[str, tuple[str, ...]] = {
     "Judge": ("name", "judge"),
     "Measure": ("text", "measure"),
     "τ": ("value", "tau_b"),
-    "Spread of τ": ("interval", ("tau_low", "tau_high")),
+    "Spread of τ": ("interval", "tau_low", "tau_high"),
     "τ AP": ("value", "tau_ap"),
     "RBO": ("value", "rbo"),
     "Largest drop": ("places", "largest_drop"),
@@ -42,14 +42,14 @@ LEADERBOARDS: dict[str, tuple[str, Any]] = {
     "Only judge": ("count", "only_judge"),
     "Queries": ("count", "n_queries"),
 }
-MEANS: dict[str, tuple[str, Any]] = {
+MEANS: dict[str, tuple[str, ...]] = {
     "Judge": ("name", "judge"),
     "Measure": ("text", "measure"),
     "System": ("name", "system"),
     "Truth": ("value", "truth_mean"),
-    "Truth interval": ("interval", ("truth_low", "truth_high")),
+    "Truth interval": ("interval", "truth_low", "truth_high"),
     "Judge mean": ("value", "judge_mean"),
-    "Judge interval": ("interval", ("judge_low", "judge_high")),
+    "Judge interval": ("interval", "judge_low", "judge_high"),
 }
 
 
@@ -107,14 +107,12 @@ class JudgesPage:
         return f"{lead}; {row.n_systems} systems, {self.procedure}."
 
     def _table(
-        self, columns: dict[str, tuple[str, Any]], rows: Sequence[Any], caption: str
+        self, columns: dict[str, tuple[str, ...]], rows: Sequence[Any], caption: str
     ) -> PageTable:
         if self.has_segments:
             columns = {"Segment": ("text", "segment")} | columns
-        return PageTable(
-            caption, [(heading, kind) for heading, (kind, _) in columns.items()],
-            [[_cell(row, kind, name) for kind, name in columns.values()] for row in rows],
-        )
+            rows = [replace(row, segment=text.label(row.segment)) for row in rows]
+        return PageTable.of(rows, columns, caption)
 
     def _labels(self, drawn: bool = False) -> PageTable:
         table = self._table(
@@ -144,17 +142,8 @@ class JudgesPage:
         if confusion is None or len(confusion.grades) > MAX_GRADES:
             return None
         grades = [f"{grade:g}" for grade in confusion.grades.tolist()]
-        rows = [
-            [grade, *counts]
-            for grade, counts in zip(grades, confusion.counts.tolist(), strict=True)
-        ]
+        counts = confusion.counts.tolist()
+        rows = [[grade, *of_grade] for grade, of_grade in zip(grades, counts, strict=True)]
         caption = f"Documents by the grade of {self.truth} (rows) and of {judge} (columns)"
         columns = [("Grade", "text"), *((grade, "count") for grade in grades)]
         return judge, PageTable(caption, columns, rows)
-
-
-def _cell(row: Any, kind: str, name: Any) -> Any:
-    if kind == "interval":
-        return [getattr(row, part) for part in name]
-    value = getattr(row, name)
-    return text.label(value) if name == "segment" else value

@@ -230,6 +230,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
             f"{row.mean:.3f}.{end}"
         )
     digits = 3 if abs(row.difference) >= 0.01 else 4
+    p_text = "" if row.is_significant is None else f", {_p(row.p_adjusted)}{corrected}"
     few = SAME if row.ci_low == row.ci_high else ""  # nan for a single query
     if findings.assumes and not few:
         few = f" With so few queries, the test assumes {findings.assumes}."
@@ -239,7 +240,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
     )
     return (
         f"{_relation(row)}: {row.mean:.{digits}f} against {row.baseline_mean:.{digits}f}, "
-        f"{row.difference:+z.{digits}f}{_interval(row, level, digits)}{_tested(row, corrected)}; "
+        f"{row.difference:+z.{digits}f}{_interval(row, level, digits)}{p_text}; "
         f"{outcomes}.{few}{_unreachable(row, findings.unreachable)}{_detectable(row, findings)}"
         f"{_worth(row)}{end}"
     )
@@ -285,10 +286,6 @@ def _interval(row: Any, level: float, digits: int) -> str:
     return (
         f" ({percent_text(level)} interval {row.ci_low:z.{digits}f} to {row.ci_high:z.{digits}f})"
     )
-
-
-def _tested(row: Any, corrected: str) -> str:
-    return "" if row.is_significant is None else f", {_p(row.p_adjusted)}{corrected}"
 
 
 def _unreachable(row: Any, smallest: Unreachable | None) -> str:
@@ -359,16 +356,11 @@ def margin_sentence(row: Any, question: str, is_shown: bool, level: float, corre
     system, baseline, measure = row.system, row.baseline, row.measure
     if row.n_queries == 0:
         return f"{system} and {baseline} share no query with a value of {measure}."
-    relation = {
-        ("equivalence", True): f"{system} is equivalent to {baseline}",
-        ("equivalence", False): f"{system} is not shown to be equivalent to {baseline}",
-        ("noninferiority", True): f"{system} is noninferior to {baseline}",
-        ("noninferiority", False): f"{system} is not shown to be noninferior to {baseline}",
-    }[question, is_shown]
-    sign = "±" if question == "equivalence" else ""
+    verb = "is" if is_shown else "is not shown to be"
+    adjective, sign = ("equivalent", "±") if question == "equivalence" else ("noninferior", "")
     few = SAME if row.ci_low == row.ci_high else ""  # nan for a single query
     return (
-        f"{relation} by {measure} (margin {sign}{row.margin:g}): "
+        f"{system} {verb} {adjective} to {baseline} by {measure} (margin {sign}{row.margin:g}): "
         f"{row.mean:.4f} against {row.baseline_mean:.4f}, {row.difference:+z.4f}"
         f"{_interval(row, 2 * level - 1, 4)}, {_p(row.p_adjusted)}{corrected}; "
         f"{_queries(row.n_queries)}.{few}{_undefined(row)}"

@@ -43,10 +43,8 @@ def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
     right-to-left text, become separate parts.
     """
     special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
-    longest_first = sorted(special, key=len, reverse=True)
-    pieces = re.split(f"({'|'.join(map(re.escape, longest_first))})", sentence) if special else [
-        sentence
-    ]
+    pattern = "|".join(map(re.escape, sorted(special, key=len, reverse=True)))
+    pieces = re.split(f"({pattern})", sentence) if special else [sentence]
     return [
         (shortened(piece), label(piece)) if i % 2 else (printable(piece), "")
         for i, piece in enumerate(pieces)
@@ -70,8 +68,7 @@ def percent_text(level: float) -> str:
 
 def fixed(value: float, digits: int = 4) -> str:
     """Format a number with fixed decimals and a Unicode minus sign; zero has no sign."""
-    text = f"{value:z.{digits}f}"
-    return text.replace("-", "−")
+    return f"{value:z.{digits}f}".replace("-", "−")
 
 
 def signed(value: float, digits: int = 4) -> str:
