@@ -104,10 +104,10 @@ def frame(data: Any, **settings: Any) -> Any:
     return pd.DataFrame(data, **settings)
 
 
-def markdown(table: Any, digits: int = 4) -> str:
-    """Format a table as Markdown; floats have `digits` decimals. See `Grid.of` for `table`."""
+def markdown(table: Any) -> str:
+    """Format a table as Markdown; floats have four decimals. See `Grid.of` for `table`."""
     grid = Grid.of(table)
-    text = _as_text(grid, digits, _safe_in_markdown, _marked_in_markdown)
+    text = _as_text(grid, _safe_in_markdown, _marked_in_markdown)
     columns, rules = [], []
     for i, is_number in enumerate(grid.are_numbers):
         name, *cells = text.column(i)
@@ -119,7 +119,7 @@ def markdown(table: Any, digits: int = 4) -> str:
     return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
 
-def latex(table: Any, digits: int = 4) -> str:
+def latex(table: Any) -> str:
     r"""Format a table as LaTeX that fits the line width; see `Grid.of` for `table`.
 
     The table requires ``\usepackage{booktabs,array,graphicx}`` and is scaled down if it is too
@@ -129,7 +129,7 @@ def latex(table: Any, digits: int = 4) -> str:
     grid = Grid.of(table)
     is_long = len(grid.rows) > SHORT_TABLE
     safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
-    text = _as_text(grid, digits, safe, _marked_in_latex)
+    text = _as_text(grid, safe, _marked_in_latex)
     numeric = [
         is_number or all(_INTERVAL.fullmatch(str(cell)) for cell in grid.column(i)[1:])
         for i, is_number in enumerate(grid.are_numbers)
@@ -140,7 +140,7 @@ def latex(table: Any, digits: int = 4) -> str:
         for lines, is_number in zip(headings, numeric, strict=True)
     ]
     widths = [
-        max(map(len, [*lines, *(cell_text(_plain(cell), digits) for cell in grid.column(i)[1:])]))
+        max(map(len, [*lines, *(cell_text(_plain(cell)) for cell in grid.column(i)[1:])]))
         for i, lines in enumerate(headings)
     ]
     columns = _columns_of_line(widths, numeric) if is_long else [
@@ -185,10 +185,10 @@ def _in_lines(lines: list[str], side: str) -> str:
     return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{heading}\end{{tabular}}"
 
 
-def aligned(table: Any, digits: int = 4) -> str:
+def aligned(table: Any) -> str:
     """Format a table with left-aligned names and decimal-aligned numbers; see `Grid.of`."""
     grid = Grid.of(table)
-    text = _as_text(grid, digits, str, _marked_in_text)
+    text = _as_text(grid, str, _marked_in_text)
     columns = []
     for i, is_number in enumerate(grid.are_numbers):
         name, *cells = text.column(i)
@@ -228,20 +228,18 @@ def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
 
 
-def _as_text(
-    grid: Grid, digits: int, safe: Callable[[str], str], marked: Callable[[str, Marked], str]
-) -> Grid:
+def _as_text(grid: Grid, safe: Callable[[str], str], marked: Callable[[str, Marked], str]) -> Grid:
     """Convert all cells and names to text that is safe in the output format."""
     def shown(cell: Any) -> str:
         if isinstance(cell, Marked):
-            return marked(cell_text(cell.value, digits), cell)
-        return safe(cell_text(cell, digits))
+            return marked(cell_text(cell.value), cell)
+        return safe(cell_text(cell))
 
     rows = [[shown(cell) for cell in row] for row in grid.rows]
-    return Grid([safe(cell_text(name, digits)) for name in grid.names], rows)
+    return Grid([safe(cell_text(name)) for name in grid.names], rows)
 
 
-def cell_text(cell: Any, digits: int) -> str:
+def cell_text(cell: Any, digits: int = 4) -> str:
     """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"
