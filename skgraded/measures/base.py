@@ -123,7 +123,7 @@ class Measure:
 
     `registered` adds a subclass to the registry; its fields are the measure's parameters. `_plan`
     returns the plan of the sum that the kernel computes, or None if the measure implements
-    `values`. `_undefined` returns a boolean mask of the undefined queries.
+    `values`. `_undefined` returns a boolean mask of the undefined queries, by default none.
     """
 
     undefined: float = 0.0
@@ -209,34 +209,28 @@ class Measure:
 
     def undefined_queries(self, judgments: Judgments) -> np.ndarray:
         """Return a boolean mask of the undefined queries, of shape (n_queries,)."""
-        def find() -> np.ndarray:
-            self._check(judgments)
-            return self._undefined(judgments)
-
-        undefined = judgments.remember(("_undefined", self), find)
+        undefined = judgments.remember(
+            ("_undefined", self), lambda: self._undefined(self._check(judgments))
+        )
         undefined.flags.writeable = False
         return undefined
 
     def plan(self, judgments: Judgments) -> Any:
         """Return the plan of the sum that the kernel computes; the Judgments cache each plan."""
-        def lay_out() -> Plan | None:
-            self._check(judgments)
-            return self._plan(judgments)
-
-        return judgments.remember(("_plan", self), lay_out)
+        return judgments.remember(("_plan", self), lambda: self._plan(self._check(judgments)))
 
     def _plan(self, judgments: Judgments) -> Plan | None:
         return None
 
     def _undefined(self, judgments: Judgments) -> np.ndarray:
-        raise NotImplementedError
+        return np.zeros(judgments.n_queries, dtype=bool)
 
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values; implemented only by measures without a plan."""
         raise NotImplementedError
 
-    def _check(self, judgments: Judgments) -> None:
-        """Raise a ValueError if the Judgments contain a grade that the measure does not support."""
+    def _check(self, judgments: Judgments) -> Judgments:
+        """Return the Judgments; raise a ValueError if the measure does not support a grade."""
         if judgments.n_unknown and not self.accepts_unjudged:
             accepting = sorted(name for name, cls in MEASURES.items() if cls.accepts_unjudged)
             raise ValueError(
@@ -245,6 +239,7 @@ class Measure:
                 "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
                 f"choose measures that accept NaN: {', '.join(accepting)}."
             )
+        return judgments
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -285,11 +280,6 @@ class Measure:
                     "function. Define the function with def at the top level of a module."
                 )
         return partial(type(self), **self._parameters), ()
-
-
-def never_undefined(measure: Measure, judgments: Judgments) -> np.ndarray:
-    """Return a mask that is False for every query: the measure is always defined."""
-    return np.zeros(judgments.n_queries, dtype=bool)
 
 
 @shared_fields
@@ -370,9 +360,8 @@ def registered(
             cls.__doc__ = with_parameters(cls.__doc__ or "", cls.fields, PARAMETERS)
         if _is_new(cls):
             MEASURES[cls.__name__] = cls
-            ALIASES.update(
-                (alias, (cls, parameters)) for alias, parameters in alias_parameters.items()
-            )
+            for alias, parameters in alias_parameters.items():
+                ALIASES[alias] = cls, parameters
         # Star imports in skgraded/__init__.py export these names.
         vars(sys.modules[cls.__module__]).setdefault("__all__", []).append(cls.__name__)
         return cls

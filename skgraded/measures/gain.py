@@ -99,7 +99,7 @@ class DCG(Gained):
             return np.where(levels < 1, np.expm1(LN2 * levels), np.exp2(levels) - 1)
         return levels if self.gain == "linear" else self._called_gains(judgments)
 
-    _undefined = base.never_undefined
+    _undefined = base.Measure._undefined
 
 
 @base.registered(aliases={

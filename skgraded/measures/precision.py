@@ -204,7 +204,7 @@ class Precision(grades.Thresholded):
     def _plan(self, judgments: Judgments) -> Plan:
         return _mean_of_ranks(self, self._relevant(judgments).astype(float), judgments)
 
-    _undefined = base.never_undefined
+    _undefined = base.Measure._undefined
 
 
 @base.registered(aliases=("r", "recall_{k}"))
@@ -267,7 +267,7 @@ class Success(grades.Thresholded):
         ones = np.ones(self._depth(judgments))
         return self._sum(FIRST, self._relevant(judgments).astype(float), judgments, ones)
 
-    _undefined = base.never_undefined
+    _undefined = base.Measure._undefined
 
 
 @base.registered(aliases=("Rprec",))
@@ -360,7 +360,7 @@ class SetPrecision(grades.Relevance):
     def _plan(self, judgments: Judgments) -> Plan:
         return _retrieved(self._relevant(judgments).astype(float), judgments, per_retrieved=True)
 
-    _undefined = base.never_undefined
+    _undefined = base.Measure._undefined
 
 
 @base.registered()

@@ -144,8 +144,6 @@ class RBPResidual(Ranked):
         (judged,) = sum_plans([plan], judgments, scores)
         return np.maximum(1.0 - judged, 0.0)
 
-    _undefined = base.never_undefined
-
 
 @base.registered()
 class Judged(Ranked):
@@ -166,8 +164,6 @@ class Judged(Ranked):
 
     def _plan(self, judgments: Judgments) -> Plan:
         return self._sum(KNOWN, judgments.levels, judgments, per_retrieved=True)
-
-    _undefined = base.never_undefined
 
 
 @base.registered()
