@@ -65,17 +65,6 @@ class Judgments:
     0.75
     """
 
-    query_ids: np.ndarray
-    sizes: np.ndarray
-    weights: np.ndarray | None
-    n_rows: int
-    n_queries: int
-    order: np.ndarray | None  # positions of the rows sorted by query; None if already sorted
-    starts: np.ndarray
-    levels: np.ndarray
-    counts: np.ndarray
-    n_levels: np.ndarray
-
     def __init__(
         self,
         y_true: ArrayLike,
@@ -87,10 +76,11 @@ class Judgments:
         grades = columns.grade_column(y_true, "y_true")
         self.grade_type: Any = columns.grade_type(y_true)
         n = self.n_rows = len(grades)
+        # `order` contains the positions of the rows sorted by query; None if already sorted.
         self.query_ids, self.order, self.starts = _queries(qid, group, n)
         self.n_queries = len(self.query_ids)
         self.sizes = self.starts[1:] - self.starts[:-1]
-        self.weights = None
+        self.weights: np.ndarray | None = None
         if sample_weight is not None:
             row_weights = columns.check_weights(sample_weight, n, "y_true")
             self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
@@ -101,9 +91,7 @@ class Judgments:
         """Compute the grade code of each document and the grade levels of each query."""
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
-            lambda first, last: lay_out(
-                grades, self.order, self.starts, self.codes, first, last
-            ),
+            lambda first, last: lay_out(grades, self.order, self.starts, self.codes, first, last),
             self.starts,
         )
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
@@ -139,6 +127,10 @@ class Judgments:
         """Grades in the original row order, shape (n,)."""
         levels = self.levels[np.repeat(self.level_starts[:-1], self.sizes) + self.codes]
         return self._by_row(np.where(self.codes < 0, np.nan, levels))
+
+    def by_query(self, per_row: np.ndarray) -> np.ndarray:
+        """Sort per-row values by query."""
+        return per_row if self.order is None else per_row[self.order]
 
     def on_scale(self, number: float) -> float:
         """Round a threshold or top grade to the grades' dtype, so that it can equal a grade."""
@@ -182,7 +174,7 @@ class Judgments:
 
     def _judged_only(self) -> tuple[Judgments, np.ndarray]:
         grades, first = self.grades, self.starts[:-1]
-        rows = np.arange(self.n_rows) if self.order is None else self.order
+        rows = self.by_query(np.arange(self.n_rows))
         is_judged = ~np.isnan(grades[rows])
         n_judged = np.add.reduceat(is_judged, first, dtype=np.intp)
         is_kept = is_judged.copy()

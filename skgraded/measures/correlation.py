@@ -11,7 +11,7 @@ from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Function, Measure, call_checked, score_queries
-from skgraded.measures.grades import n_relevant, relevant_levels
+from skgraded.measures.grades import Relevance, n_relevant
 
 CHECK_DISCOUNT = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
@@ -86,7 +86,7 @@ class PairAccuracy(_Correlation):
 
 
 @base.registered()
-class AUC(Measure):
+class AUC(Relevance):
     r"""Area under the ROC curve: the share of pairs in which the relevant document ranks higher.
 
     AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
@@ -119,7 +119,7 @@ class AUC(Measure):
     threshold: float | None = field(default=None, kw_only=False)
 
     def _plan(self, judgments: Judgments) -> Plan:
-        relevant = relevant_levels(judgments, self.threshold)
+        relevant = self._relevant(judgments)
         irrelevant = ~relevant
         if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
             return None  # if irrelevant documents differ in grade, `values` is used instead
@@ -129,17 +129,14 @@ class AUC(Measure):
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values after replacing grades with 1 (relevant) and 0 (irrelevant)."""
         binary = judgments.remember(("_binary", self.threshold), lambda: self._binary(judgments))
-        if judgments.order is not None:
-            scores = scores[judgments.order]
-        return score_queries([AUC()], binary, scores)[0]
+        return score_queries([AUC()], binary, judgments.by_query(scores))[0]
 
     def _binary(self, judgments: Judgments) -> Judgments:
-        relevant = relevant_levels(judgments, self.threshold)
         levels = np.repeat(judgments.level_starts[:-1], judgments.sizes) + judgments.codes
-        return Judgments(relevant[levels], group=judgments.sizes)
+        return Judgments(self._relevant(judgments)[levels], group=judgments.sizes)
 
     def _undefined(self, judgments: Judgments) -> np.ndarray:
-        n = n_relevant(judgments, relevant_levels(judgments, self.threshold))
+        n = n_relevant(judgments, self._relevant(judgments))
         return (n == 0) | (n == judgments.sizes)
 
 
@@ -247,9 +244,7 @@ class _ByScipy(_Correlation):
     def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
         from scipy import stats  # slow to import
 
-        correlation = getattr(stats, self._function)
-        if judgments.order is not None:
-            scores = scores[judgments.order]
+        correlation, scores = getattr(stats, self._function), judgments.by_query(scores)
         out = np.zeros(judgments.n_queries)
         for query in np.flatnonzero(~self.undefined_queries(judgments)):
             rows = slice(*judgments.starts[query : query + 2])

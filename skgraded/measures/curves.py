@@ -175,10 +175,9 @@ def _average_precision(judgments: Judgments, scores: np.ndarray, ties: str) -> n
     # With level codes as grades, threshold i is the i-th level above 0 in every query.
     by_code = Judgments(judgments.codes, group=judgments.sizes)
     measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
-    if judgments.order is not None:
-        scores = scores[judgments.order]
+    per_measure = _score_in_parts(measures, by_code, judgments.by_query(scores))
     values = np.zeros(len(judgments.levels))
-    for i, of_query in enumerate(_score_in_parts(measures, by_code, scores), start=1):
+    for i, of_query in enumerate(per_measure, start=1):
         has = judgments.n_levels > i
         values[judgments.level_starts[:-1][has] + i] = of_query[has]
     return values

@@ -18,7 +18,10 @@ class Relevance(Measure):
     threshold: float | None = None
 
     def _relevant(self, judgments: Judgments) -> np.ndarray:
-        return relevant_levels(judgments, self.threshold)
+        """Return a mask of the levels with a grade ≥ `threshold` (> 0 if it is None)."""
+        if self.threshold is None:
+            return judgments.levels > 0
+        return judgments.levels >= judgments.on_scale(self.threshold)
 
     def _undefined(self, judgments: Judgments) -> np.ndarray:
         return n_relevant(judgments, self._relevant(judgments)) == 0
@@ -32,36 +35,33 @@ class Thresholded(Ranked, Relevance):
 class Graded(Ranked):
     """Base class for graded measures, which are undefined for queries without a grade > 0."""
 
-    def _check(self, judgments: Judgments) -> None:
+    max_grade: float | None = None  # the parameter of subclasses that declare this field again
+
+    def _check(self, judgments: Judgments) -> Judgments:
         super()._check(judgments)
-        max_grade = getattr(self, "max_grade", None)
-        if max_grade is None:
-            return
-        top = judgments.on_scale(max_grade)
-        if judgments.top_grades.max() > top:
+        if self.max_grade is not None and judgments.top_grades.max() > self._tops(judgments):
             grades = judgments.grades
-            row = int(np.argmax(grades > top))
+            row = int(np.argmax(grades > self._tops(judgments)))
             raise ValueError(
-                f"max_grade is {max_grade}, but y_true contains grade {grades[row]:g} in row "
+                f"max_grade is {self.max_grade}, but y_true contains grade {grades[row]:g} in row "
                 f"{row}. Set max_grade to the highest grade of the data set's scale."
             )
+        return judgments
 
     def _undefined(self, judgments: Judgments) -> np.ndarray:
         return judgments.top_grades <= 0
 
     def _tops(self, judgments: Judgments) -> np.ndarray | float:
         """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
-        max_grade = getattr(self, "max_grade", None)
-        if max_grade is None:
+        if self.max_grade is None:
             return judgments.by_level(judgments.top_grades)
-        return judgments.on_scale(max_grade)
+        return judgments.on_scale(self.max_grade)
 
     def _normalized(self, judgments: Judgments) -> np.ndarray:
         """Divide the grade of each level by the highest grade of its scale."""
-        max_grade = getattr(self, "max_grade", None)
-        if max_grade is None:
+        if self.max_grade is None:
             return judgments.divided(judgments.levels, judgments.top_grades)
-        return judgments.levels / judgments.on_scale(max_grade)
+        return judgments.levels / judgments.on_scale(self.max_grade)
 
 
 class Gained(Graded):
@@ -118,13 +118,6 @@ class Gained(Graded):
         return undefined
 
 
-def relevant_levels(judgments: Judgments, threshold: float | None) -> np.ndarray:
-    """Return a mask of the levels with a grade ≥ `threshold` (> 0 if `threshold` is None)."""
-    if threshold is None:
-        return judgments.levels > 0
-    return judgments.levels >= judgments.on_scale(threshold)
-
-
 def n_relevant(judgments: Judgments, relevant: np.ndarray) -> np.ndarray:
     """Return R_t, the number of relevant documents in each query, as an array."""
     return judgments.sum_levels(judgments.counts * relevant)
@@ -134,11 +127,6 @@ def relevant_weights(judgments: Judgments, relevant: np.ndarray, depth: int) -> 
     """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, 0 for others."""
     n = np.minimum(n_relevant(judgments, relevant), depth)
     return relevant / judgments.by_level(np.maximum(n, 1))
-
-
-def divisors(values: np.ndarray | float) -> np.ndarray:
-    """Replace 0 with 1, so that the values can be used as divisors."""
-    return np.where(values > 0, values, 1.0)
 
 
 def of_tops(per_level: np.ndarray, judgments: Judgments) -> np.ndarray:

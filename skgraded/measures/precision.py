@@ -412,7 +412,7 @@ class SetF(grades.Relevance):
         n_hits, n_retrieved = sum_plans(plans, judgments, scores)
         weight = 1 / (1 + float(self.beta) * float(self.beta))
         n = weight * n_retrieved + (1 - weight) * grades.n_relevant(judgments, relevant)
-        return n_hits / grades.divisors(n)
+        return n_hits / np.where(n > 0, n, 1.0)
 
 
 def _retrieved(values: np.ndarray, judgments: Judgments, **settings: Any) -> Plan:

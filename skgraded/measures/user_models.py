@@ -9,7 +9,7 @@ from skgraded._kernels.sums import BEST, CASCADE, KNOWN, LINEAR, ORDINAL, OVERLA
 from skgraded.judgments import Judgments
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
-from skgraded.measures.grades import LN2, Graded, divisors, of_tops
+from skgraded.measures.grades import LN2, Graded, of_tops
 
 
 @np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
@@ -68,7 +68,8 @@ class NERR(Graded):
         stops *= judgments.by_level(np.maximum(tops, 1e-18))
         ideal = Plan(CASCADE, stops, ORDINAL, self._depth(judgments))
         (best,) = sum_plans([ideal], judgments, judgments.grades)
-        return self._sum(CASCADE, stops, judgments, scale=1.0 / divisors(best), shift=0.0)
+        scale = 1.0 / np.where(best > 0, best, 1.0)
+        return self._sum(CASCADE, stops, judgments, scale=scale, shift=0.0)
 
 
 @base.registered()
