@@ -177,9 +177,7 @@ def _orders(judgments: Judgments, n_repeats: int, rng: np.random.RandomState) ->
     return orders
 
 
-def _orders_within(
-    judgments: Judgments, n_repeats: int, rng: np.random.RandomState
-) -> np.ndarray:
+def _orders_within(judgments: Judgments, n_repeats: int, rng: np.random.RandomState) -> np.ndarray:
     """For each repeat, return a permutation of the rows within each query; shape (n_repeats, n)."""
     n, query_of_row = judgments.n_rows, judgments.query_of_row
     by_query = slice(None) if judgments.order is None else judgments.order

@@ -76,8 +76,14 @@ class Judgments:
         grades = columns.grade_column(y_true, "y_true")
         self.grade_type: Any = columns.grade_type(y_true)
         n = self.n_rows = len(grades)
+        if qid is not None and group is not None:
+            raise ValueError("Pass the queries as either qid or group, not both.")
         # `order` contains the positions of the rows sorted by query; None if already sorted.
-        self.query_ids, self.order, self.starts = _queries(qid, group, n)
+        if qid is not None:
+            self.query_ids, self.order, self.starts = queries_of(qid, n)
+        else:
+            sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
+            self.query_ids, self.order, self.starts = np.arange(len(sizes)), None, starts_of(sizes)
         self.n_queries = len(self.query_ids)
         self.sizes = self.starts[1:] - self.starts[:-1]
         self.weights: np.ndarray | None = None
@@ -167,8 +173,7 @@ class Judgments:
         return self.remember(("without_unjudged", rule), make)
 
     def _filled(self) -> tuple[Judgments, None]:
-        filled = copy(self)
-        filled._memory = {}
+        filled = copy(self)  # without cached results
         filled._lay_out(np.nan_to_num(self.grades, nan=0.0))
         return filled, None
 
@@ -199,15 +204,6 @@ class Judgments:
 
 def _joined(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def _queries(qid: Any, group: Any, n: int) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    if qid is not None and group is not None:
-        raise ValueError("Pass the queries as either qid or group, not both.")
-    if qid is not None:
-        return queries_of(qid, n)
-    sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
-    return np.arange(len(sizes)), None, starts_of(sizes)
 
 
 def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:

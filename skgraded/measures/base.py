@@ -17,21 +17,12 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import columns
 from skgraded._input.docs import with_parameters
-from skgraded._kernels.sums import (
-    AVERAGE,
-    BEST,
-    ORDINAL,
-    WORST,
-    Plan,
-    mean_of_defined,
-    settle,
-    sum_queries,
-)
+from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments
 
 Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
-TIES = {"average": AVERAGE, "ordinal": ORDINAL, "best": BEST, "worst": WORST}
+TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "worst": sums.WORST}
 
 
 # Parameters --------------------------------------------------------------------------------------
@@ -198,12 +189,7 @@ class Measure:
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
-        """Count the undefined queries; see `__call__` for the parameters.
-
-        Returns
-        -------
-        int
-        """
+        """Count the undefined queries; see `__call__` for the parameters."""
         judgments = check_judgments(y_true, qid=qid, group=group)
         return int(self.undefined_queries(judgments).sum())
 
@@ -219,7 +205,7 @@ class Measure:
         """Return the plan of the sum that the kernel computes; the Judgments cache each plan."""
         return judgments.remember(("_plan", self), lambda: self._plan(self._check(judgments)))
 
-    def _plan(self, judgments: Judgments) -> Plan | None:
+    def _plan(self, judgments: Judgments) -> sums.Plan | None:
         return None
 
     def _undefined(self, judgments: Judgments) -> np.ndarray:
@@ -305,9 +291,10 @@ class Ranked(Measure):
     def _sum(
         self, kind: int, values: np.ndarray, judgments: Judgments,
         discount: np.ndarray | None = None, **settings: Any
-    ) -> Plan:
+    ) -> sums.Plan:
         """Plan a sum over the ranks up to the cut-off; `values` contains one value per level."""
-        return Plan(kind, values, TIES[self.ties], self._depth(judgments), discount, **settings)
+        depth = self._depth(judgments)
+        return sums.Plan(kind, values, TIES[self.ties], depth, discount, **settings)
 
 
 # The registry ------------------------------------------------------------------------------------
@@ -401,37 +388,37 @@ def score_queries(
     """Compute per-query values of several measures, sorting the scores only once."""
     plans = [measure.plan(judgments) for measure in measures]
     scores = columns.score_column(y_score, judgments.n_rows)
-    sums = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
+    totals = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
     all_values = []
     for measure, plan in zip(measures, plans, strict=True):
-        values = measure.values(judgments, scores) if plan is None else next(sums)
+        values = measure.values(judgments, scores) if plan is None else next(totals)
         all_values.append(values)
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
         undefined = measure.undefined_queries(judgments).view(np.uint8)
-        settle(values, judgments.sizes, measure._ends_at_1, undefined, measure.undefined)
+        sums.settle(values, judgments.sizes, measure._ends_at_1, undefined, measure.undefined)
     return all_values
 
 
 def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
     """Compute all sums, sorting the scores only once; raise a ValueError if a score is NaN."""
-    sums = np.empty((len(plans), judgments.n_queries))
+    totals = np.empty((len(plans), judgments.n_queries))
     has_nan = run_chunks(
-        lambda first, last: sum_queries(
+        lambda first, last: sums.sum_queries(
             scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
-            plans, sums, first, last,
+            plans, totals, first, last,
         ),
         judgments.starts,
     )
     if any(has_nan):
         columns.refuse_nan_scores(scores)
-    return sums
+    return totals
 
 
 def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> float:
     """Return the weighted mean without nan values; nan if no value has a positive weight."""
-    return mean_of_defined(values, weights)
+    return sums.mean_of_defined(values, weights)
 
 
 def mean_scores(measures: list[Measure], judgments: Judgments, y_score: ArrayLike) -> list[float]:

@@ -41,10 +41,8 @@ class _Correlation(Measure):
 
 def _ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, judgments: Judgments) -> Plan:
     """Plan a sum over correctly ordered pairs, each counted for its lower-graded document."""
-    n_pairs = np.maximum(n_pairs, 1)
-    return Plan(
-        ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=1.0 / n_pairs, shift=0.0
-    )
+    scale = 1.0 / np.maximum(n_pairs, 1)
+    return Plan(ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=scale, shift=0.0)
 
 
 @base.registered()

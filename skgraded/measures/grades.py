@@ -77,10 +77,8 @@ class Gained(Graded):
         """Divide the gain of each level by the top gain of its query, unless the top gain is 0."""
         if self.gain == "exp2":
             return relative_exp2_gains(self._gained_grades(judgments), judgments.level_starts)
-        if self.gain == "linear":
-            gains = self._gained_grades(judgments)
-        else:
-            gains = self._called_gains(judgments)
+        is_linear = self.gain == "linear"
+        gains = self._gained_grades(judgments) if is_linear else self._called_gains(judgments)
         return judgments.divided(gains, of_tops(gains, judgments))
 
     def _called_gains(self, judgments: Judgments) -> np.ndarray:

@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import (
-    choice_validator,
-    number_validator,
-    refuse_nan_scores,
-    score_column,
-)
+from skgraded._input import columns
 
-_CHECK_P = number_validator("p", 0, 1, above=True, below=True)
-_CHECK_TIES = choice_validator("ties", ("average", "corrected", "sports"))
+_CHECK_P = columns.number_validator("p", 0, 1, above=True, below=True)
+_CHECK_TIES = columns.choice_validator("ties", ("average", "corrected", "sports"))
 
 
 def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> float:
@@ -64,15 +59,13 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     >>> round(sg.rbo([3, 2, 1], [2, 3, 1], p=0.5), 3), 0.5 * (0 + 0.5 + 0.25) + 0.5**3
     (0.5, 0.5)
     """
-    p = _CHECK_P(p)
-    ties = _CHECK_TIES(ties)
-    n = np.size(x)
-    columns = {"x": score_column(x, n, "x", "y"), "y": score_column(y, n, "y", "x")}
-    for name, scores in columns.items():
-        refuse_nan_scores(scores, name)
+    p, ties, n = _CHECK_P(p), _CHECK_TIES(ties), np.size(x)
+    sides = {"x": columns.score_column(x, n, "x", "y"), "y": columns.score_column(y, n, "y", "x")}
+    for name, scores in sides.items():
+        columns.refuse_nan_scores(scores, name)
         if not np.any(scores > -np.inf):
             raise ValueError(f"Ranking {name} contains no items: all of its scores are -inf.")
-    rankings = [_Ranking(scores, ties) for scores in columns.values()]
+    rankings = [_Ranking(scores, ties) for scores in sides.values()]
     short, long = sorted(rankings, key=lambda ranking: ranking.n)
     depths = np.arange(1, long.n + 1)
     agreement, at_end = _agreements(short, long, depths, ties)
@@ -132,11 +125,8 @@ def _agreements(
     short: _Ranking, long: _Ranking, depths: np.ndarray, ties: str
 ) -> tuple[np.ndarray, float]:
     """Return the agreement at each depth and the agreement beyond the end of both rankings."""
-    sizes = [ranking.size(depths, ties) for ranking in (short, long)]
-    if ties == "corrected":
-        norm = np.sqrt(sizes[0] * sizes[1])
-    else:
-        norm = (sizes[0] + sizes[1]) / 2
+    size, other = short.size(depths, ties), long.size(depths, ties)
+    norm = np.sqrt(size * other) if ties == "corrected" else (size + other) / 2
     overlap = _overlap(short, long, long.n)
     agreement = overlap / norm
     # The agreement at the end of the shorter ranking is extrapolated to greater depths.

@@ -11,11 +11,6 @@ from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, MEASURES, Measure
 
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
-# trec_eval measures without an equivalent in skgraded, each with an explanation.
-_DIFFERENT = {
-    "map_cut_{k}": "trec_eval's {name} divides by the number R of relevant documents, but AP@{k} "
-    "divides by min(R, {k}). Use 'AP@{k}', or 'map' without a cut-off.",
-}
 
 
 def measure(text: str | Measure) -> Measure:
@@ -28,10 +23,6 @@ def measure(text: str | Measure) -> Measure:
         ``@mean`` is the mean over all cut-offs. Case and underscores in names are ignored. Aliases
         such as ``map``, ``μAP``, ``mrr`` and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``
         and ``recip_rank`` are listed in the user guide. A Measure is returned unchanged.
-
-    Returns
-    -------
-    Measure
 
     Raises
     ------
@@ -86,10 +77,14 @@ def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
         numbers = _numbers_in(name, alias)
         if numbers is not None:
             return cls, parameters | numbers
-    for alias, reason in _DIFFERENT.items():
-        numbers = _numbers_in(name, alias)
-        if numbers is not None:
-            raise ValueError(f"Unknown measure {name!r}. {reason.format(name=name, **numbers)}")
+    map_cut = _numbers_in(name, "map_cut_{k}")
+    if map_cut is not None:
+        k = map_cut["k"]
+        raise ValueError(
+            f"Unknown measure {name!r}. trec_eval's {name} divides by the number R of relevant "
+            f"documents, but AP@{k} divides by min(R, {k}). Use 'AP@{k}', or 'map' without a "
+            "cut-off."
+        )
     near = nearest(plain, known)
     hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")

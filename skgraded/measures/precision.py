@@ -144,12 +144,9 @@ class QMeasure(grades.Gained):
         tops = self._weighted_tops(judgments)
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
-        ideal = ideal_by_rank(
-            gains, judgments.counts, judgments.level_starts, judgments.starts,
-            np.ones(judgments.max_size),
-        )
+        sizes, starts, ones = judgments.sizes, judgments.starts, np.ones(judgments.max_size)
+        ideal = ideal_by_rank(gains, judgments.counts, judgments.level_starts, starts, ones)
         n = np.minimum(grades.n_relevant(judgments, relevant), self._depth(judgments))
-        sizes = judgments.sizes
         rank = _positions(judgments)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
         values = judgments.by_level(of_count) * relevant + judgments.by_level(of_gain) * gains

@@ -155,9 +155,7 @@ class PairCounts(NamedTuple):
     of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
 
 
-def count_pairs(
-    truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any
-) -> PairCounts:
+def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) -> PairCounts:
     """Count the pairs in which both items have the value 1 in `counted`; see `PairCounts`."""
     rows = np.flatnonzero(counted).astype(np.int32)
     ranks, of_prior = truth.graph.depths(counted)[rows], np.zeros(len(rows))

@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skgraded.measures import correlation
 from skgraded.measures import preference_graphs as graphs
 from skgraded.measures import preference_input as inputs
 from skgraded.measures.base import Function, Measure, check_undefined, mean_over_queries, name_of
-from skgraded.measures.correlation import (
-    CHECK_DISCOUNT,
-    EDRC,
-    KendallTau,
-    PairAccuracy,
-    rank_weights,
-)
+from skgraded.measures.correlation import EDRC
 from skgraded.measures.parsing import as_measures
 from skgraded.measures.preference_graphs import LeftOut
 
@@ -255,7 +250,7 @@ def check_preference_measures(
     measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
 ) -> dict[str, Measure]:
     """Return preference measures keyed by their names in reports; these names include settings."""
-    discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
+    discount, prior = correlation.CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     shown = {"discount": discount, "prior": prior if callable(prior) else EDRC(prior=prior).prior}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
@@ -275,20 +270,14 @@ def check_preference_measures(
 
 
 def preference_values(
-    true_pairs: Any,
-    predicted_pairs: Any,
-    measures: list[Measure],
-    discount: str | Function,
-    prior: float | Callable[[Any, Any], float],
-    items: Any,
-    qid: ArrayLike | None,
-    cycles: str,
+    true_pairs: Any, predicted_pairs: Any, measures: list[Measure], discount: str | Function,
+    prior: float | Callable[[Any, Any], float], items: Any, qid: ArrayLike | None, cycles: str
 ) -> dict[Hashable, list[float] | None]:
     """Compute all measures for each query; the result is None for queries without known pairs.
 
     All arguments are validated before the first query is evaluated.
     """
-    discount, prior = CHECK_DISCOUNT(discount), inputs.check_prior(prior)
+    discount, prior = correlation.CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     cycles = graphs.CHECK_CYCLES(cycles)
     pairs_of = inputs.read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
@@ -392,7 +381,7 @@ def _edrc(counts: graphs.PairCounts, n_items: int, discount: str | Function, pri
         C = agree + counts.of_prior[lower]
     else:
         C = agree + prior * (W - agree - disagree)
-    weights = rank_weights(discount, np.arange(2.0, counts.ranks.max() + 1))
+    weights = correlation.rank_weights(discount, np.arange(2.0, counts.ranks.max() + 1))
     weights = weights[counts.ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)
 
@@ -416,5 +405,5 @@ def _pair_accuracy(counts: graphs.PairCounts, *settings: Any) -> float:
 
 
 FORMULAS: dict[type[Measure], Callable[..., float]] = {
-    EDRC: _edrc, PairAccuracy: _pair_accuracy, KendallTau: _kendall_tau,
+    EDRC: _edrc, correlation.PairAccuracy: _pair_accuracy, correlation.KendallTau: _kendall_tau,
 }
