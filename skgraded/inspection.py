@@ -144,8 +144,7 @@ def permutation_importance(
     orders = draw(judgments, n_repeats, check_random_state(random_state))
 
     def score(table: Any) -> dict[str, float]:
-        scores = document_scores(estimator, table, response_method)
-        return means_of(measures, judgments, scores)
+        return means_of(measures, judgments, document_scores(estimator, table, response_method))
 
     def scores_without(position: int) -> list[dict[str, float]]:
         return [score(_permuted(X, position, order)) for order in orders]

@@ -23,6 +23,12 @@ class Relevance(Measure):
             return judgments.levels > 0
         return judgments.levels >= judgments.on_scale(self.threshold)
 
+    def _relevant_weights(self, judgments: Judgments, depth: int) -> np.ndarray:
+        """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, else 0."""
+        relevant = self._relevant(judgments)
+        n = np.minimum(n_relevant(judgments, relevant), depth)
+        return relevant / judgments.by_level(np.maximum(n, 1))
+
     def _undefined(self, judgments: Judgments) -> np.ndarray:
         return n_relevant(judgments, self._relevant(judgments)) == 0
 
@@ -119,12 +125,6 @@ class Gained(Graded):
 def n_relevant(judgments: Judgments, relevant: np.ndarray) -> np.ndarray:
     """Return R_t, the number of relevant documents in each query, as an array."""
     return judgments.sum_levels(judgments.counts * relevant)
-
-
-def relevant_weights(judgments: Judgments, relevant: np.ndarray, depth: int) -> np.ndarray:
-    """Return the weight of each level: 1 / min(R_t, depth) for relevant levels, 0 for others."""
-    n = np.minimum(n_relevant(judgments, relevant), depth)
-    return relevant / judgments.by_level(np.maximum(n, 1))
 
 
 def of_tops(per_level: np.ndarray, judgments: Judgments) -> np.ndarray:

@@ -35,8 +35,7 @@ class AP(grades.Thresholded):
     """
 
     def _plan(self, judgments: Judgments) -> Plan:
-        relevant, depth = self._relevant(judgments), self._depth(judgments)
-        weights = grades.relevant_weights(judgments, relevant, depth)
+        weights = self._relevant_weights(judgments, self._depth(judgments))
         # With threshold 0, every document is relevant, and precision is 1 at every rank.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
 
@@ -218,7 +217,7 @@ class Recall(grades.Thresholded):
     """
 
     def _plan(self, judgments: Judgments) -> Plan:
-        values = grades.relevant_weights(judgments, self._relevant(judgments), judgments.max_size)
+        values = self._relevant_weights(judgments, judgments.max_size)
         return self._sum(LINEAR, values, judgments)
 
 
@@ -286,12 +285,11 @@ class RPrecision(grades.Relevance):
     ties: str = "average"
 
     def _plan(self, judgments: Judgments) -> Plan:
-        relevant = self._relevant(judgments)
-        n = grades.n_relevant(judgments, relevant)
-        sizes, rank = judgments.sizes, _positions(judgments)
+        n, depth = grades.n_relevant(judgments, self._relevant(judgments)), judgments.max_size
+        is_counted = _positions(judgments) <= np.repeat(n, judgments.sizes)
         return Plan(
-            LINEAR, relevant / judgments.by_level(np.maximum(n, 1)), TIES[self.ties],
-            judgments.max_size, (rank <= np.repeat(n, sizes)).astype(float), by_row=True,
+            LINEAR, self._relevant_weights(judgments, depth), TIES[self.ties], depth,
+            is_counted.astype(float), by_row=True,
         )
 
 
@@ -374,9 +372,7 @@ class SetRecall(grades.Relevance):
     """
 
     def _plan(self, judgments: Judgments) -> Plan:
-        relevant = self._relevant(judgments)
-        weights = grades.relevant_weights(judgments, relevant, judgments.max_size)
-        return _retrieved(weights, judgments)
+        return _retrieved(self._relevant_weights(judgments, judgments.max_size), judgments)
 
 
 @base.registered()

@@ -162,8 +162,7 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) 
     places = prediction.places(truth.items)
     levels = None if callable(prior) or places is None else truth.graph.levels()
     if levels is not None:
-        n_below, agree, disagree = _count_in_orders(levels, places, counted, rows)
-        return PairCounts(ranks, n_below, agree, disagree, of_prior)
+        return PairCounts(ranks, *_count_in_orders(levels, places, counted, rows), of_prior)
     number = np.where(counted, np.cumsum(counted, dtype=np.intp) - 1, -1)
     real = _sides_in_graph(truth.graph, np.arange(len(number)), number)
     if places is None:
@@ -179,8 +178,7 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) 
             for i in np.flatnonzero(ranks > 1):
                 bits = [_bits(rows[i], side, len(block)) for side in sides]
                 of_prior[i] += _expected_agreement(prior, truth.items[rows[i]], block, *bits)
-    n_below, agree, disagree = counts
-    return PairCounts(ranks, n_below, agree, disagree, of_prior)
+    return PairCounts(ranks, *counts, of_prior)
 
 
 def _count_in_orders(

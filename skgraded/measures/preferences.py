@@ -377,10 +377,8 @@ def _edrc(counts: graphs.PairCounts, n_items: int, discount: str | Function, pri
     lower = counts.ranks > 1
     W = (n_items - counts.n_below)[lower]  # n_below counts the item itself
     agree, disagree = counts.agree[lower], counts.disagree[lower]
-    if callable(prior):
-        C = agree + counts.of_prior[lower]
-    else:
-        C = agree + prior * (W - agree - disagree)
+    unknown = counts.of_prior[lower] if callable(prior) else prior * (W - agree - disagree)
+    C = agree + unknown
     weights = correlation.rank_weights(discount, np.arange(2.0, counts.ranks.max() + 1))
     weights = weights[counts.ranks[lower] - 2]
     return float(2 * (weights @ C) / (weights @ W) - 1)

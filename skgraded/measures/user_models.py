@@ -204,7 +204,6 @@ class Compat(Measure):
         if 0 < self.persistence:
             negligible = np.log(1e-17 * (1 - self.persistence)) / np.log(self.persistence)
             depth = min(depth, int(negligible) + 1)
-        sizes = judgments.counts.astype(float)
-        return Plan(OVERLAP, sizes, TIES[self.ties], depth, discount)
+        return Plan(OVERLAP, judgments.counts.astype(float), TIES[self.ties], depth, discount)
 
     _undefined = Graded._undefined
