@@ -41,15 +41,14 @@ class Thresholded(Ranked, Relevance):
 class Graded(Ranked):
     """Base class for graded measures, which are undefined for queries without a grade > 0."""
 
-    max_grade: float | None = None  # the parameter of subclasses that declare this field again
-
     def _check(self, judgments: Judgments) -> Judgments:
         super()._check(judgments)
-        if self.max_grade is not None and judgments.top_grades.max() > self._tops(judgments):
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is not None and judgments.top_grades.max() > judgments.on_scale(max_grade):
             grades = judgments.grades
-            row = int(np.argmax(grades > self._tops(judgments)))
+            row = int(np.argmax(grades > judgments.on_scale(max_grade)))
             raise ValueError(
-                f"max_grade is {self.max_grade}, but y_true contains grade {grades[row]:g} in row "
+                f"max_grade is {max_grade}, but y_true contains grade {grades[row]:g} in row "
                 f"{row}. Set max_grade to the highest grade of the data set's scale."
             )
         return judgments
@@ -59,15 +58,17 @@ class Graded(Ranked):
 
     def _tops(self, judgments: Judgments) -> np.ndarray | float:
         """Return the scale's top grade for each level: `max_grade` or the query's highest grade."""
-        if self.max_grade is None:
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
             return judgments.by_level(judgments.top_grades)
-        return judgments.on_scale(self.max_grade)
+        return judgments.on_scale(max_grade)
 
     def _normalized(self, judgments: Judgments) -> np.ndarray:
         """Divide the grade of each level by the highest grade of its scale."""
-        if self.max_grade is None:
+        max_grade = getattr(self, "max_grade", None)
+        if max_grade is None:
             return judgments.divided(judgments.levels, judgments.top_grades)
-        return judgments.levels / judgments.on_scale(self.max_grade)
+        return judgments.levels / judgments.on_scale(max_grade)
 
 
 class Gained(Graded):
