@@ -178,7 +178,8 @@ def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) 
             for i in np.flatnonzero(ranks > 1):
                 bits = [_bits(rows[i], side, len(block)) for side in sides]
                 of_prior[i] += _expected_agreement(prior, truth.items[rows[i]], block, *bits)
-    return PairCounts(ranks, *counts, of_prior)
+    n_below, agree, disagree = counts
+    return PairCounts(ranks, n_below, agree, disagree, of_prior)
 
 
 def _count_in_orders(
