@@ -120,11 +120,11 @@ FOR_PROCESSORS [[maybe_unused]] static ptrdiff_t longest_block(const int32_t* en
     return longest;
 }
 
-// Read blocks from a position; return where they end. The processor could not predict where a block
-// ends, so there is no branch.
+// Read blocks from a position; return where they end. If `by_rank`, the discount of rank p is 1/p.
+// The processor could not predict where a block ends, so there is no branch.
 [[maybe_unused]] static inline ptrdiff_t read_blocks(
     const int32_t* codes, const int32_t* ends, ptrdiff_t start, ptrdiff_t end,
-    const double* discount, Blocks* blocks
+    const double* discount, bool by_rank, Blocks* blocks
 ) {
     uint64_t packed = 0;
     double discounts = 0.0;
@@ -133,7 +133,7 @@ FOR_PROCESSORS [[maybe_unused]] static ptrdiff_t longest_block(const int32_t* en
     for (; p < end && n < 64; p++) {
         uint64_t is_last = ends[p] == p + 1, bits;
         packed += uint64_t(1) << (8 * codes[p]);
-        discounts += discount ? discount[p] : 1.0;
+        discounts += by_rank ? 1.0 / double(p + 1) : discount ? discount[p] : 1.0;
         blocks->packed[n] = packed;
         blocks->discounts[n] = discounts;
         blocks->starts[n + 1] = int32_t(p + 1);
@@ -152,6 +152,15 @@ FOR_PROCESSORS [[maybe_unused]] static ptrdiff_t longest_block(const int32_t* en
     return p;
 }
 
+// Number of documents of a block with a code, converted without a slow instruction: the bits are
+// those of 2^52 + count.
+static inline double count_of(uint64_t packed, ptrdiff_t code) {
+    uint64_t bits = (packed >> (8 * code) & 255) | 0x4330000000000000u;
+    double count;
+    std::memcpy(&count, &bits, 8);
+    return count - 4503599627370496.0;
+}
+
 // A sum to which each block adds its mean value, multiplied by its discounts.
 FOR_PROCESSORS [[maybe_unused]] static double add_gains(
     double total, const Blocks* blocks, const double* values, ptrdiff_t n_levels
@@ -161,11 +170,7 @@ FOR_PROCESSORS [[maybe_unused]] static double add_gains(
         for (ptrdiff_t level = 0; level < n_levels; level++) {
             VECTORS
             for (int i = 0; i < 8; i++) {
-                // the bits of 2^52 + count
-                uint64_t bits = (blocks->packed[b + i] >> (8 * level) & 255) | 0x4330000000000000u;
-                double count;
-                std::memcpy(&count, &bits, 8);
-                gains[i] += (count - 4503599627370496.0) * values[level];
+                gains[i] += count_of(blocks->packed[b + i], level) * values[level];
             }
         }
         VECTORS
@@ -174,6 +179,36 @@ FOR_PROCESSORS [[maybe_unused]] static double add_gains(
                 * blocks->discounts[b + i];
         for (int i = 0; i < 8; i++)
             total += gains[i];
+    }
+    return total;
+}
+
+// A PAIR sum to which each block of n documents after a others adds Σ_i (x + (i-1)·m̄) / (a+i), see
+// `block_sum`. With the sum D of the discounts 1/(a+i), this is x·D + m̄·(n - (a+1)·D).
+FOR_PROCESSORS [[maybe_unused]] static double add_pairs(
+    double total, const Blocks* blocks, const double* step, double* hits, int32_t top
+) {
+    double means[72] = {}, pairs[72] = {};
+    for (ptrdiff_t b = 0; b < blocks->n; b++) {
+        double c = 0.0;
+        for (int32_t i = top; i > 0; i--) {
+            c += count_of(blocks->packed[b], i);
+            means[b] += step[i] * c * (hits[i] + 1.0);
+            pairs[b] += step[i] * c * (c - 1.0);
+            hits[i] += c;
+        }
+    }
+    for (ptrdiff_t b = 0; b < blocks->n; b += 8) {
+        double sums[8];
+        VECTORS
+        for (int i = 0; i < 8; i++) {
+            double before = blocks->starts[b + i], n = blocks->starts[b + i + 1] - before;
+            double n_pairs = n * (n - 1.0) + (n == 1.0), discounts = blocks->discounts[b + i];
+            sums[i] = means[b + i] / n * discounts
+                + pairs[b + i] / n_pairs * (n - (before + 1.0) * discounts);
+        }
+        for (int i = 0; i < 8; i++)
+            total += sums[i];
     }
     return total;
 }

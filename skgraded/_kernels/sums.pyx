@@ -57,11 +57,14 @@ cdef extern from "loops.h" nogil:
         Py_ssize_t n
     Py_ssize_t read_blocks(
         const int32_t* codes, const int32_t* ends, Py_ssize_t start, Py_ssize_t end,
-        const double* discount, Blocks* blocks
+        const double* discount, bint by_rank, Blocks* blocks
     )
     Py_ssize_t longest_block(const int32_t* ends, Py_ssize_t n)
     double add_gains(
         double total, const Blocks* blocks, const double* values, Py_ssize_t n_levels
+    )
+    double add_pairs(
+        double total, const Blocks* blocks, const double* step, double* hits, int32_t top
     )
     void take_codes(
         const int32_t* codes, const uint64_t* keys, int32_t* ranked, Py_ssize_t n, uint64_t mask
@@ -298,22 +301,16 @@ cdef inline double sum_of_tied(
     return total
 
 
-cdef inline Py_ssize_t add_blocks(
-    TiedList ranked, Py_ssize_t depth, const double* values, const double* discount,
-    Py_ssize_t n_levels, double* total,
+cdef inline Py_ssize_t end_of_short_blocks(
+    TiedList ranked, Py_ssize_t depth, Py_ssize_t n_levels
 ) noexcept nogil:
-    """Add the blocks before `depth` to a LINEAR sum; return where they end."""
-    cdef Py_ssize_t end = depth, start = 0
-    cdef Blocks blocks
-    if end >= 256 and longest_block(ranked.ends, end) >= 256:
+    """Where the last block before `depth` ends, if `read_blocks` can count its documents, or 0."""
+    if n_levels > 8 or depth == 0 or depth >= 256 and longest_block(ranked.ends, depth) >= 256:
         return 0
     if ranked.ends[depth - 1] > depth:
-        while end > 0 and ranked.ends[end - 1] > depth:
-            end -= 1
-    while start < end:
-        start = read_blocks(ranked.codes, ranked.ends, start, end, discount, &blocks)
-        total[0] = add_gains(total[0], &blocks, values, n_levels)
-    return end
+        while depth > 0 and ranked.ends[depth - 1] == ranked.ends[depth]:
+            depth -= 1
+    return depth
 
 
 cdef double linear_sum(
@@ -323,9 +320,12 @@ cdef double linear_sum(
     """The LINEAR sum; each position of a block gets the mean value of the block."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, gains, discounts
+    cdef Blocks blocks
     if AnyList is TiedList:
-        if n_levels <= 8 and depth > 0:
-            start = add_blocks(ranked, depth, values, discount, n_levels, &total)
+        end = end_of_short_blocks(ranked, depth, n_levels)
+        while start < end:
+            start = read_blocks(ranked.codes, ranked.ends, start, end, discount, False, &blocks)
+            total = add_gains(total, &blocks, values, n_levels)
     while start < depth:
         end = block_end(ranked, start)
         if end - start == 1:
@@ -418,9 +418,15 @@ cdef double pair_sum(
     cdef double total = 0.0, above
     cdef double step[FEW_LEVELS + 1]
     cdef double hits[FEW_LEVELS + 1]
+    cdef Blocks blocks
     for i in range(1, top + 1):
         step[i] = values[i] - values[i - 1]
         hits[i] = 0.0
+    if AnyList is TiedList:
+        end = end_of_short_blocks(ranked, depth, n_levels)
+        while start < end:
+            start = read_blocks(ranked.codes, ranked.ends, start, end, NULL, True, &blocks)
+            total = add_pairs(total, &blocks, step, hits, top)
     while start < depth:
         end = block_end(ranked, start)
         code = ranked.codes[start]
