@@ -1,8 +1,8 @@
 """Queries of extreme sizes, and a full disk, on each engine.
 
-    python benchmarks/faults.py sizes         # 4 million rows; needs skgraded[dask,spark,ray], Java
-    python benchmarks/faults.py disk          # as root on Linux: mounts small file systems
-    python benchmarks/faults.py disk Spark    # a single engine
+    python benchmarks/faults.py sizes      # 4 million rows; needs skgraded[dask,spark,ray] and Java
+    python benchmarks/faults.py disk batches Dask Spark    # as root on Linux; mounts file systems
+    python benchmarks/faults.py disk Ray --rows 14000000   # more rows than its shared memory holds
 
 `sizes` evaluates four tables: usual queries, one query with half of the rows, and a million queries
 of 1 to 3 documents, also in 300 segments. `disk` gives each engine a temporary folder on a file
@@ -50,13 +50,11 @@ def _batches(stack, folder):
 
 
 def _dask(stack, folder):
-    import dask
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
     import skgraded.dask
 
-    dask.config.set({"distributed.p2p.comm.buffer": "1 MiB"})
     cluster = LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL",
         local_directory=folder,

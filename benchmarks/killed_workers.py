@@ -232,7 +232,9 @@ def on_ray(folder, expected):
         busy = {pid: command_of(pid).strip(b"\0 ").decode() for pid in offspring(os.getpid())}
         busy = {
             pid: title for pid, title in busy.items()
-            if title.startswith("ray::") and not title.startswith("ray::IDLE")
+            if title.startswith("ray::") and not any(
+                word in title for word in ("IDLE", "Agent", "Actor")  # these do not run tasks
+            )
         }
         titles[:] = busy.values()
         return list(busy)
