@@ -190,7 +190,10 @@ def _on_spark_master(folder, expected, master, pattern, events):
             before = sum(_lost_tasks(events).values())
             good &= with_kills(
                 f"Spark {master}, {partitioning}", expected, measure,
-                lambda: [pid for pid in offspring(os.getpid()) if pattern in command_of(pid)][-1:],
+                lambda: [
+                    pid for pid in offspring(os.getpid())
+                    if pattern in command_of(pid) and (b"daemon" not in pattern or is_running(pid))
+                ][-1:],
                 lambda before=before: f"{sum(_lost_tasks(events).values()) - before} tasks",
             )
     finally:
@@ -273,6 +276,14 @@ def offspring(pid):
     for member in family:
         family += [child for child, parent in parents.items() if parent == member]
     return family[1:]
+
+
+def is_running(pid):
+    """Whether the first thread of a process is running rather than waiting."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
+    except OSError:
+        return False
 
 
 def command_of(pid):
