@@ -185,11 +185,11 @@ def _shuffled(
 ) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
     with closing(_Pieces(n_rows)) as pieces:
-        fits = n_rows is None or n_rows < MAX_ROWS_IN_MEMORY
-        n_gathered = MAX_ROWS_IN_MEMORY if fits else pieces.rows_per_write
+        may_fit = n_rows is None or n_rows < MAX_ROWS_IN_MEMORY
+        n_gathered = MAX_ROWS_IN_MEMORY if may_fit else pieces.rows_per_write
         for _, tables in parts.gathered(_cleaned(batches, job, show), n_gathered):
             table = parts.joined(tables)
-            if fits and pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:
+            if may_fit and pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:
                 return job.summed([parts.measure_together(table, job)])
             pieces.write(table)
             del tables, table  # free memory before the next rows are read
