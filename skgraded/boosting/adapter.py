@@ -123,10 +123,6 @@ class Adapter:
                     "rows: sort the rows by query first, and set early_stopping=False."
                 )
 
-    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
-        """Return the fit arguments, with a cache for prepared data if the library can use one."""
-        return fit_params
-
     def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         """Return the fit arguments, except X and y, in the form that the estimator expects."""
         arguments: dict[str, Any] = dict(rows.by_row)

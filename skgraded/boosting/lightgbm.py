@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import pairwise
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,21 +28,7 @@ OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
 WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective may be unhashable
     "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
 )
-# Binning parameters that Dataset.get_params omits, including all aliases.
-LEAF_PARAMETERS = {
-    "min_data_in_leaf", "min_data_per_leaf", "min_data", "min_child_samples", "min_samples_leaf",
-}
-BINNING_PARAMETERS = LEAF_PARAMETERS | {
-    "seed", "random_seed", "random_state", "verbosity", "verbose",
-    "num_threads", "num_thread", "nthread", "nthreads", "n_jobs",
-}
-# Parameters that prevent caching: they distribute the binning, change its layout or read a file.
-UNCACHED_PARAMETERS = {
-    "machines", "workers", "nodes", "machine_list_filename", "machine_list_file", "machine_list",
-    "mlist", "num_machines", "num_machine", "device_type", "device", "forcedbins_filename",
-}
-# Dataset attributes that the binary file omits; the second was added in LightGBM 4.7.
-UNSAVED_ATTRIBUTES = ("pandas_categorical", "_has_non_default_feature_names")
+
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
@@ -118,29 +102,11 @@ class _Library(BoosterAdapter):
             model.set_params(metric="None")
         return model, grades
 
-    def with_memory(self, fit_params: dict[str, Any], memory: Any) -> dict[str, Any]:
-        """Return the fit arguments with a callback that caches the binned data."""
-        # Training from an initial model requires the raw data, which the cache does not contain.
-        if fit_params.get(self.init_model_argument) is not None:
-            return fit_params
-
-        def callback(env: Any) -> None:
-            """Do nothing after a round."""
-
-        callback.before_iteration = _BinCache(memory)  # type: ignore[attr-defined]
-        return self._with_callback(fit_params, callback)
-
-    def _with_callback(
-        self, fit_params: dict[str, Any], callback: Callable[..., Any]
-    ) -> dict[str, Any]:
-        if "callbacks" not in self.fit_parameters:
-            return fit_params
-        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
-
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
         report = self.report
-        if report is not None:
-            fit_params = self._with_callback(fit_params, lambda env: report())
+        if report is not None and "callbacks" in self.fit_parameters:
+            callbacks = [*(fit_params.get("callbacks") or ()), lambda env: report()]
+            fit_params = fit_params | {"callbacks": callbacks}
         return super().train(model, labels, rows, fit_params)
 
     def fit_stopped(
@@ -183,73 +149,6 @@ class _Library(BoosterAdapter):
 
 
 ADAPTERS: list[type[BoosterAdapter]] = [_Library]
-
-
-# Cached bins -------------------------------------------------------------------------------------
-
-class _BinCache:
-    """Value of a callback's `before_iteration`; testing whether it is true loads cached bins.
-
-    LightGBM's estimators create their own Dataset and do not accept an existing one. Before
-    LightGBM bins the Dataset, it tests whether `before_iteration` of each callback is true. The
-    test makes the Dataset read its bins from a file. joblib's Memory caches the file content.
-    """
-
-    def __init__(self, memory: Any):
-        self._bin = memory.cache(_bin)
-
-    def __bool__(self) -> bool:
-        from lightgbm import Dataset
-
-        dataset = library_locals("train_set", Dataset).get("train_set")
-        if dataset is not None and all(
-            dataset.params.get(name) in (None, 1, "", "cpu") for name in UNCACHED_PARAMETERS
-        ):
-            self._construct(dataset)
-        return False
-
-    def _construct(self, dataset: Any) -> None:
-        from lightgbm import __version__
-
-        names = BINNING_PARAMETERS
-        if dataset.params.get("feature_pre_filter") is False:
-            names = names - LEAF_PARAMETERS  # these parameters only filter unsplittable features
-        settings = {name: value for name, value in dataset.params.items() if name in names}
-        categories = dataset.categorical_feature
-        content, params, attributes = self._bin(
-            dataset.data, dataset.feature_name, categories, dataset.get_params() | settings,
-            __version__,
-        )
-        with TemporaryDirectory() as folder:
-            dataset.data = Path(folder, "bins")
-            dataset.data.write_bytes(content)
-            # The file stores which features are categorical, but not the feature names.
-            dataset.categorical_feature = "auto"
-            dataset.construct()
-        dataset.categorical_feature = categories  # validation sets use it
-        dataset.params.update(params)
-        vars(dataset).update(attributes)
-
-
-def _bin(
-    data: Any, feature_name: Any, categorical_feature: Any, params: dict[str, Any], version: str
-) -> tuple[bytes, dict[str, Any], dict[str, Any]]:
-    """Bin data; return the content of the binary file, the parameters, and unsaved attributes."""
-    # joblib's Memory hashes the content of all arguments, so it detects in-place changes.
-    from lightgbm import Dataset
-
-    dataset = Dataset(
-        data, np.zeros(data.shape[0]), feature_name=feature_name,
-        categorical_feature=categorical_feature, params=params,
-    )
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "bins")
-        dataset.save_binary(path)
-        content = path.read_bytes()
-    attributes = {
-        name: getattr(dataset, name) for name in UNSAVED_ATTRIBUTES if hasattr(dataset, name)
-    }
-    return content, dataset.get_params(), attributes
 
 
 # Measures as metrics -----------------------------------------------------------------------------

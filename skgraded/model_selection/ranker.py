@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
-from sklearn.utils.validation import check_is_fitted, check_memory
+from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of
@@ -84,10 +84,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
         gains. "gain": the gains themselves, any numbers ≥ 0. Other estimators and the measures use
         the grades unchanged.
-    memory : str or object with the interface of joblib.Memory, default=None
-        A folder or ``joblib.Memory`` that caches LightGBM's binned data, like `memory` of a
-        Pipeline. The candidates of a search that are fitted on the same rows then share their
-        bins; the models are bitwise identical. Other libraries ignore this parameter.
 
     Attributes
     ----------
@@ -180,7 +176,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         refit: bool = False,
         random_state: Any = None,
         grades: str = "level",
-        memory: Any = None,
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -191,7 +186,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.refit = refit
         self.random_state = random_state
         self.grades = grades
-        self.memory = memory
 
     def fit(
         self,
@@ -254,8 +248,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
             eval_sample_weight=eval_sample_weight,
         )
-        if self.memory is not None:
-            fit_params = adapter.with_memory(fit_params, check_memory(self.memory))
 
         table = as_table(X)
         self.query_column_ = QueryColumn.of(table, self.qid)
