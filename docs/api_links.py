@@ -8,7 +8,7 @@ import re
 
 NAME = re.compile(r"(?:sg\.|skgraded\.)?([A-Za-z_][\w.]*)(?:\(.*\)|@\w+)?", re.DOTALL)
 # Parameters and other libraries' functions have these names too: a link needs the module.
-AMBIGUOUS = {"measure", "objective", "custom_metric", "learning_curve", "permutation_importance"}
+AMBIGUOUS = {"measure", "objective", "custom_metric"}
 
 
 def object_named(text, kinds):

@@ -20,7 +20,6 @@ ROOMS = {
     "datasets": "Files and generators",
     "boosting": "Boosting libraries",
     "model_selection": "Model selection",
-    "inspection": "Model selection",
     "reports": "Reports",
     "display": "Displays",
     "cli": "Command line",

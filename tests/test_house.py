@@ -13,7 +13,7 @@ ROOT = Path(skgraded.__file__).parent
 # From the foundations up to the doors of the user: a room imports only from those before it.
 ROOMS = [
     "_kernels", "_input", "judgments", "measures", "datasets", "boosting", "stats", "writing",
-    "reports", "large", "model_selection", "inspection", "display", "tools", "cli",
+    "reports", "large", "model_selection", "display", "tools", "cli",
 ]
 # Files of a few lines that only re-export public names.
 DOORS = [

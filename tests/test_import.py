@@ -21,7 +21,7 @@ STEPS = {
     "import skgraded as sg": set(),
     "sg.measure('ndcng@10')([1, 0], [2, 1], qid=['a', 'a'])": set(),
     "import skgraded.cli": set(),
-    "import skgraded.model_selection, skgraded.inspection": set(),
+    "import skgraded.model_selection": set(),
     "import skgraded.writing.evaluation_page": set(),
     "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])": set(),
     "display = sg.ThresholdCurveDisplay([1], [0.5])": set(),
@@ -58,7 +58,7 @@ def test_a_step_loads_no_heavy_module_but_what_it_draws_with(loaded):
 
 def test_scikit_learn_comes_with_what_needs_it_and_not_before(loaded):
     assert not {"sklearn", "scipy", "pandas"} & set(loaded["import skgraded.cli"])
-    assert "sklearn" in loaded["import skgraded.model_selection, skgraded.inspection"]
+    assert "sklearn" in loaded["import skgraded.model_selection"]
 
 
 def test_boosting_libraries_come_for_those_who_train_and_pyplot_for_new_figures_only(loaded):

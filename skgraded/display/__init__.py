@@ -4,7 +4,6 @@ from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._folds import FoldDisplay
 from skgraded.display._heatmaps import DifferenceHeatmapDisplay
-from skgraded.display._importances import FeatureImportanceDisplay
 from skgraded.display._intervals import IntervalDisplay
 from skgraded.display._judges import JudgeConfusionDisplay, JudgeMeansDisplay
 from skgraded.display._p_values import PValueDisplay
@@ -13,7 +12,6 @@ from skgraded.display._trends import TrendDisplay
 __all__ = [
     "CutoffCurveDisplay",
     "DifferenceHeatmapDisplay",
-    "FeatureImportanceDisplay",
     "FoldDisplay",
     "IntervalDisplay",
     "JudgeConfusionDisplay",

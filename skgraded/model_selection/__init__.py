@@ -2,23 +2,20 @@
 
 from typing import TYPE_CHECKING, Any
 
-from skgraded.model_selection.cross_evaluation import cross_evaluate
-from skgraded.model_selection.learning_curves import LearningCurve, learning_curve
+from skgraded.model_selection.cross_evaluating import cross_evaluate
 from skgraded.model_selection.ranker import QueryRanker
 from skgraded.model_selection.scorer import make_ranking_scorer
-from skgraded.model_selection.split_queries import TornQueryWarning
+from skgraded.model_selection.torn_queries import TornQueryWarning
 
 if TYPE_CHECKING:
     from skgraded.model_selection.splitters import QueryKFold, QueryTimeSeriesSplit
 
 __all__ = [
-    "LearningCurve",
     "QueryKFold",
     "QueryRanker",
     "QueryTimeSeriesSplit",
     "TornQueryWarning",
     "cross_evaluate",
-    "learning_curve",
     "make_ranking_scorer",
 ]
 

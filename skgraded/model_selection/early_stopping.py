@@ -11,7 +11,7 @@ from skgraded.boosting.metric import has_value
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, mean_scores
-from skgraded.model_selection.split_queries import splits_of_queries
+from skgraded.model_selection.folds import splits_of_queries
 
 
 class StoppingState:

@@ -1,6 +1,7 @@
 """Fitting and scoring of rankers on folds that keep queries whole."""
 
 import numbers
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,30 +10,32 @@ from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import check_grades
+from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
+from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.model_selection.scorer import document_scores
-from skgraded.model_selection.split_queries import splits_of_queries
 
 
-def judge(
-    caller: str, estimator: Any, X: Any, y: Any, measures: list[Measure], qid: Any, group: Any,
-    sample_weight: Any = None, cv: Any = None
+def prepared_rows(
+    ranker: Any, X: Any, y: Any, measures: list[Measure], qid: Any, group: Any, sample_weight: Any,
+    cv: Any
 ) -> tuple[Any, Judgments]:
     """Return X as a table, and Judgments from which all measures can be computed.
 
-    If `qid` and `group` are None, the queries are located in X by the estimator's parameter `qid`
-    or, if that is None, by the `qid` of the splitter `cv`. Error messages contain `caller`.
+    If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
+    if that is None, by the `qid` of the splitter `cv`.
     """
     if qid is None and group is None:
-        sources = [getattr(holder, "qid", None) for holder in (estimator, cv)]
-        source = sources[1] if sources[0] is None else sources[0]
+        source = getattr(ranker, "qid", None)
+        if source is None:
+            source = getattr(cv, "qid", None)
         if source is None:
             raise ValueError(
-                f"The query of each row is required: pass qid or group to {caller}, or name a "
+                "The query of each row is required: pass qid or group to cross_evaluate, or name a "
                 "column of X with QueryRanker(…, qid='query_id')."
             )
         qid = queries_of(X, source)
@@ -108,3 +111,30 @@ def _requested(estimator: Any, names: list[str]) -> set[str]:
     if not hasattr(estimator, "get_metadata_routing"):  # such as CatBoost estimators
         return set()
     return estimator.get_metadata_routing().consumes("fit", names)
+
+
+def splits_of_queries(
+    splitter: Any, X: Any, y: Any, ids: np.ndarray, query_of_row: np.ndarray, name: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the splits of a scikit-learn splitter, which receives the queries as groups.
+
+    Raise a ValueError if a query is split; the message contains `name`, such as "cv".
+    """
+    groups = sortable_ids(ids, query_of_row)
+    with warnings.catch_warnings():
+        # Splitters that ignore groups, such as PredefinedSplit, may still keep queries intact.
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        splits = list(splitter.split(X, y, groups))
+    sizes = np.bincount(query_of_row)
+    for fold, (train, test) in enumerate(splits):
+        n_trained, n_tested = (
+            np.bincount(query_of_row[rows], minlength=len(ids)) for rows in (train, test)
+        )
+        split = np.flatnonzero((n_tested > 0) & ((n_trained > 0) | (n_tested != sizes)))
+        if len(split):
+            raise ValueError(
+                f"Fold {fold} of {name} splits {len(split)} queries, such as "
+                f"{plain(ids[split[0]])!r}: only some of their rows are test rows. Use a splitter "
+                "that keeps queries whole, such as QueryKFold or GroupKFold."
+            )
+    return splits

@@ -41,5 +41,5 @@ def test_own_words_come_before_shared_ones():
 def test_all_public_methods_are_looked_at():
     assert {name for _, name in METHODS} == {
         "plot", "from_predictions", "from_estimator", "from_comparison", "from_evaluations",
-        "from_report", "from_cross_evaluation", "from_importances", "from_trend",
+        "from_report", "from_cross_evaluation", "from_trend",
     }

@@ -28,7 +28,6 @@ SETUP = """
 import json
 import skgraded as sg
 from sklearn.linear_model import Ridge
-from skgraded.model_selection import learning_curve
 
 X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
 ev = sg.evaluate("y", "s", qid="q", data={"y": y, "s": X[:, 0], "q": qid})
@@ -43,7 +42,6 @@ ERRORS = {
     "ev.to_frame()": TABLE, "ev.summary()": TABLE, "ev.worst()": TABLE, "ev.to_csv()": TABLE,
     "cmp.to_frame()": TABLE, "cmp.to_latex()": TABLE, "str(cmp.leaderboard())": TABLE,
     "cv.by_fold()": TABLE, "summary.to_frame()": TABLE,
-    "learning_curve(Ridge(), X, y, qid=qid, cv=2, train_sizes=[3]).to_frame()": TABLE,
     "ev.to_html()": PAGE, "cmp.to_html()": PAGE, "cv.to_html()": PAGE, "summary.to_html()": PAGE,
     "sg.ThresholdCurveDisplay([1], [0.5]).plot()":
         'ThresholdCurveDisplay.plot needs matplotlib: pip install "skgraded[all]"',

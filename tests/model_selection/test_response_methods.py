@@ -18,8 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
 
 import skgraded as sg
-from skgraded.inspection import permutation_importance
-from skgraded.model_selection import learning_curve
 from skgraded.model_selection.scorer import document_scores
 
 CLASSIFIERS = [
@@ -49,9 +47,6 @@ def test_classifiers_are_scored_by_the_expected_grade(ranking, classifier):
         values[queries] = MEASURE.per_query(y[test], scores, qid=qid[test])
     cv = sg.cross_evaluate(classifier, X, y, qid=qid, measures=MEASURE, cv=3)
     np.testing.assert_allclose(cv.per_query[MEASURE.name], values, rtol=1e-12)
-    curve = learning_curve(classifier, X, y, qid=qid, measures=MEASURE, cv=3, train_sizes=[1.0])
-    found = curve.test_scores[MEASURE.name][0]
-    np.testing.assert_allclose(found, cv.by_fold()[MEASURE.name], rtol=1e-12)
     by_labels = sg.cross_evaluate(
         classifier, X, y, qid=qid, measures=MEASURE, cv=3, response_method="predict"
     )
@@ -127,22 +122,13 @@ def test_every_tool_takes_the_response_method(ranking):
             fitted, X, y, qid=qid, measures=MEASURE, response_method=method, ax=figure.subplots()
         )
         assert display.means[0, 0] == pytest.approx(MEASURE(y, scores, qid=qid), rel=1e-12)
-    by_labels, by_grades = (
-        permutation_importance(
-            fitted, X, y, qid=qid, measure=MEASURE, n_repeats=1, random_state=0,
-            response_method=method,
-        ).importances
-        for method in by
-    )
-    assert not np.array_equal(by_labels, by_grades)
 
 
 @pytest.mark.parametrize("response_method", ["transform", [], ["predict", "score"]])
 def test_unknown_response_methods_are_refused_before_any_fit(ranking, response_method):
     X, y, qid = ranking
-    for call in (sg.cross_evaluate, learning_curve, permutation_importance):
-        with pytest.raises(ValueError, match="response_method"):
-            call(object(), X, y, qid=qid, response_method=response_method)
+    with pytest.raises(ValueError, match="response_method"):
+        sg.cross_evaluate(object(), X, y, qid=qid, response_method=response_method)
     with pytest.raises(ValueError, match="response_method"):
         sg.IntervalDisplay.from_estimator(
             object(), X, y, qid=qid, response_method=response_method
@@ -155,8 +141,6 @@ def test_estimators_without_metadata_routing_are_measured(ranking):
         iterations=5, thread_count=1, verbose=False, allow_writing_files=False, cat_features=[]
     )
     cv = sg.cross_evaluate(booster, X, y, qid=qid, measures=MEASURE, cv=3)
-    curve = learning_curve(booster, X, y, qid=qid, measures=MEASURE, cv=3, train_sizes=[1.0])
-    np.testing.assert_allclose(curve.test_scores[MEASURE.name][0], cv.by_fold()[MEASURE.name])
     assert cv.mean()[MEASURE.name] > 0.3
 
 
@@ -166,6 +150,5 @@ def test_estimators_without_metadata_routing_are_measured(ranking):
 )
 def test_a_bare_ranker_is_told_to_be_wrapped(ranking, ranker):
     X, y, qid = ranking
-    for call in (sg.cross_evaluate, learning_curve):
-        with pytest.raises(TypeError, match=f"{type(ranker).__name__} cannot .* QueryRanker"):
-            call(ranker, X, y, qid=qid)
+    with pytest.raises(TypeError, match=f"{type(ranker).__name__} cannot .* QueryRanker"):
+        sg.cross_evaluate(ranker, X, y, qid=qid)

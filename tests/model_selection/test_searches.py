@@ -16,8 +16,6 @@ from tables import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker
 
 import skgraded as sg
-from skgraded.inspection import permutation_importance
-from skgraded.model_selection import learning_curve
 
 NDCNG = sg.NDCNG(k=10)
 FEATURES = [0, 2, 3]
@@ -372,22 +370,3 @@ def test_rankers_are_stopped_early_in_workers_as_in_one_process(routing):
         np.testing.assert_array_equal(two.cv_results_[fold], one.cv_results_[fold])
     assert two.best_estimator_.best_iteration_ == one.best_estimator_.best_iteration_
     assert two.score(X, y, qid=qid) == NDCNG(y, one.predict(X), qid=qid)
-
-
-def test_workers_give_the_same_learning_curve_and_the_same_importances():
-    X, y, qid = toy_data()
-    X, ranker = X[:, FEATURES], sg.QueryRanker(lambdarank())
-    given = {"qid": qid, "cv": 2, "train_sizes": [3, 9], "shuffle": True, "random_state": 0}
-    one, two = (
-        learning_curve(ranker, X, y, n_jobs=n_jobs, **given) for n_jobs in (1, 2)
-    )
-    for name in NAMES:
-        np.testing.assert_array_equal(one.test_scores[name], two.test_scores[name])
-        np.testing.assert_array_equal(one.train_scores[name], two.train_scores[name])
-    ranker.fit(X, y, qid=qid)
-    for within in (False, True):
-        given = {"qid": qid, "random_state": 0, "within_queries": within}
-        one, two = (
-            permutation_importance(ranker, X, y, n_jobs=n_jobs, **given) for n_jobs in (1, 2)
-        )
-        np.testing.assert_array_equal(one.importances, two.importances)

@@ -24,7 +24,7 @@ from xgboost import XGBRanker
 
 import skgraded as sg
 from skgraded.datasets import make_ranking
-from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit, learning_curve
+from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit
 
 LIGHTGBM = {"n_estimators": 30, "learning_rate": 0.3, "min_child_samples": 5, "verbose": -1,
             "n_jobs": 1, "deterministic": True, "force_col_wise": True, "random_state": 0}
@@ -245,8 +245,6 @@ def test_cross_evaluate_reads_the_queries_where_the_splitter_does():
     assert report.mean()["MuAP"] == pytest.approx(expected.mean()["MuAP"])
     plain = sg.cross_evaluate(make_pipeline(StandardScaler(), Ridge()), frame, y, cv=cv)
     assert plain.query_ids.tolist() == expected.query_ids.tolist()
-    curve = learning_curve(Ridge(), frame, y, cv=cv, train_sizes=[10, 20])
-    assert curve.n_queries.tolist() == [10, 20]
 
 
 def test_the_column_of_the_ranker_takes_precedence_over_that_of_the_splitter():

@@ -14,7 +14,6 @@ from small_reports import assert_same_report
 import skgraded as sg
 from skgraded.datasets import join_run, make_ranking
 from skgraded.lightgbm import eval_metric
-from skgraded.model_selection import learning_curve
 from skgraded.reports.evaluating import warn_of_grades_from_1
 
 COLUMNS = {
@@ -212,6 +211,5 @@ def test_measures_scorers_metrics_and_parts_stay_silent():
         sg.MuAP()(stars, X[:, 0], qid=qid)
         sg.make_ranking_scorer("mu_map")(ranker, X, stars, qid=qid)
         eval_metric("mu_map")(stars, X[:, 0], None, np.bincount(qid))
-        learning_curve(ranker, X, stars, qid=qid, cv=2, train_sizes=[4])
         frame = pd.DataFrame({"q": qid, "y": stars, "s": X[:, 0]})
         sg.evaluate_batches([frame], "y", "s", "q")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
@@ -52,9 +51,8 @@ PARTIAL = (
     "{torn} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
     "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in "
     "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
-    "train_test_split. Split with GroupKFold, choose another resource, or use "
-    "skgraded.model_selection.learning_curve. If rows were omitted on purpose, omit them from qid "
-    "too: qid=series.loc[X.index]."
+    "train_test_split. Split with GroupKFold, or choose another resource. If rows were omitted on "
+    "purpose, omit them from qid too: qid=series.loc[X.index]."
 )
 
 
@@ -99,33 +97,6 @@ class FittedQueries:
             and np.array_equal(self.grade_marks[at], _marks(*rows))
             and (features is None or np.array_equal(self.row_marks[at], _marks(*rows, features())))
         )
-
-
-def splits_of_queries(
-    splitter: Any, X: Any, y: Any, ids: np.ndarray, query_of_row: np.ndarray, name: str
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the splits of a scikit-learn splitter, which receives the queries as groups.
-
-    Raise a ValueError if a query is split; the message contains `name`, such as "cv".
-    """
-    groups = sortable_ids(ids, query_of_row)
-    with warnings.catch_warnings():
-        # Splitters that ignore groups, such as PredefinedSplit, may still keep queries intact.
-        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        splits = list(splitter.split(X, y, groups))
-    sizes = np.bincount(query_of_row)
-    for fold, (train, test) in enumerate(splits):
-        n_trained, n_tested = (
-            np.bincount(query_of_row[rows], minlength=len(ids)) for rows in (train, test)
-        )
-        split = np.flatnonzero((n_tested > 0) & ((n_trained > 0) | (n_tested != sizes)))
-        if len(split):
-            raise ValueError(
-                f"Fold {fold} of {name} splits {len(split)} queries, such as "
-                f"{plain(ids[split[0]])!r}: only some of their rows are test rows. Use a splitter "
-                "that keeps queries whole, such as QueryKFold or GroupKFold."
-            )
-    return splits
 
 
 def features_of(ranker: Any, table: Any) -> Any:

@@ -17,7 +17,7 @@ from skgraded._input.columns import column
 from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection.folds import RankerOnRows, judge
+from skgraded.model_selection.folds import RankerOnRows, prepared_rows
 from skgraded.model_selection.scorer import check_response_method, means_of
 from skgraded.reports.cross_evaluation import CrossEvaluation, pooled_over_repeats
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
@@ -119,7 +119,7 @@ def cross_evaluate(
         with needs("progress=True", "tqdm"):
             import tqdm  # noqa: F401
     check_response_method(response_method)
-    X, judgments = judge("cross_evaluate", ranker, X, y, measures, qid, group, sample_weight, cv)
+    X, judgments = prepared_rows(ranker, X, y, measures, qid, group, sample_weight, cv)
     warn_of_grades_from_1(judgments)
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     data = RankerOnRows(ranker, X, y, judgments, weights, response_method)
