@@ -4,45 +4,46 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 
-# Before the boosting libraries are imported, whose threads cost such small fits more than they
-# give; LightGBM asks for as many as there are processors, whatever the first of these says. What
-# several threads of ours change, test_threads.py asks in interpreters of its own.
+# Threads cost small fits more time than they save. The variables must be set before the boosting
+# libraries are imported; LightGBM ignores OMP_NUM_THREADS. test_threads.py tests several threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_THREAD_LIMIT", "1")
 
-# What a script begins in the background ignores interrupts, and so would all that tests start.
+# A shell ignores interrupts in background processes, and so would processes that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import numpy as np
 import pytest
 
-# The helpers (oracle, queries, registry, …) are imported by their plain names.
+# Test files import the helpers (oracle, queries, registry, …) by name.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config):
-    """Run the whole suite on all processors, if pytest-xdist is there; a part of it on one."""
-    whole = Path(__file__).parent in [Path(argument).absolute() for argument in config.args]
+    """Run the whole suite on all processors if pytest-xdist is installed."""
+    is_whole = Path(__file__).parent in [Path(argument).absolute() for argument in config.args]
     has_xdist = config.pluginmanager.hasplugin("xdist") and not hasattr(config, "workerinput")
-    if whole and has_xdist and config.option.numprocesses is None:
+    if is_whole and has_xdist and config.option.numprocesses is None:
         config.option.numprocesses, config.option.maxprocesses = "auto", 8
-        config.option.dist = "loadfile"  # fixtures of a file, a browser among them, are made once
-        config.option.loadscopereorder = False  # many tests do not take long
+        config.option.dist = "loadfile"  # a file's fixtures, such as a browser, are created once
+        config.option.loadscopereorder = False  # files with many tests are not the slowest
 
 
-LONGEST = (
+# The slowest files, which run first so that no processor idles at the end.
+SLOWEST = (
     "test_engines", "test_spark", "test_dask", "test_hostile_streams", "test_html_browser",
     "test_examples",
 )
 
 
 def pytest_collection_modifyitems(items):
-    """Start with the longest files, so that no processor idles at the end; skip nightly tests."""
-    items.sort(key=lambda item: item.path.stem not in LONGEST)
+    """Run the slowest files first, and skip nightly tests unless SKGRADED_NIGHTLY is set."""
+    items.sort(key=lambda item: item.path.stem not in SLOWEST)
     if not os.environ.get("SKGRADED_NIGHTLY"):
         for item in items:
             if item.get_closest_marker("nightly"):
@@ -50,17 +51,34 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Leave what the collection made out of the rounds of the garbage collector.
+    """Exclude the objects that the collection created from garbage collection.
 
-    Tests that ask it what is still alive wait for these rounds.
+    Some tests run the garbage collector to find live objects; this makes it faster.
     """
     gc.collect()
     gc.freeze()
 
 
 def pytest_sessionfinish():
-    """Show the frozen objects again: plugins may look for them in their summaries."""
+    """Include these objects again, because other plugins may search for objects."""
     gc.unfreeze()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print each reason for skipped tests once, with the number of tests.
+
+    If SKGRADED_SKIPPED names a file, write the node ids of the skipped tests to it, one per line:
+    pytest runs these tests if it receives @ and the name of the file.
+    """
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+    if reasons:
+        terminalreporter.section("skipped tests")
+    for reason, n in reasons.most_common():
+        terminalreporter.write_line(f"{n:5} {reason}")
+    if path := os.environ.get("SKGRADED_SKIPPED"):
+        node_ids = dict.fromkeys(report.nodeid for report in reports)
+        Path(path).write_text("".join(f"{node_id}\n" for node_id in node_ids), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
