@@ -44,7 +44,7 @@ def print_times():
             start = time.perf_counter()
             comparison = sg.compare(systems, rng=0)
             times.append(time.perf_counter() - start)
-        n_tests = len(comparison.table["p_value"])
+        n_tests = len(comparison.rows)
         print(f"| {n_systems} | {n_queries:,} | {n_tests} | {comparison.n_resamples:,} | "
               f"{np.median(times):.2f} |")
 
@@ -64,7 +64,7 @@ def significant_share(rng, correction, step):
     """Proportion of significantly different pairs of generated systems."""
     values = rng.beta(2, 2, (SYSTEMS, QUERIES)) + step * np.arange(SYSTEMS)[:, None]
     comparison = sg.compare(evaluations_of(values), correction=correction, rng=rng)
-    return np.mean(np.array(comparison.table["p_adjusted"]) <= 0.05 + 1e-12)
+    return np.mean(np.array([row.p_adjusted for row in comparison.rows]) <= 0.05 + 1e-12)
 
 
 if __name__ == "__main__":

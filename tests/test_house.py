@@ -20,8 +20,9 @@ DOORS = [
     "lightgbm", "xgboost", "catboost", "dask", "spark", "ray", "ir_measures",
     "__init__", "__main__",
 ]
-MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 13, 600
-MOST_IN_REPORTS = {"files": 12, "imports": 40}
+MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 14, 600
+# Views, margin tests and powered means are files of their own, each with one subject.
+MOST_IN_REPORTS = {"files": 14, "imports": 45}
 LONGEST_DOOR = 12
 PRIVATE_ROOMS = ("_kernels", "_input")  # of the package; their files are for all rooms
 # What we use of other libraries beyond their promises: docs/relied_on.md lists it.

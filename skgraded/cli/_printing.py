@@ -12,6 +12,7 @@ from skgraded._input.words import counted, plain, plain_list, plural
 from skgraded.measures.base import MEASURES, other_names
 from skgraded.reports.comparing import compare, warn_of_judged_gap
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.writing import tables
 from skgraded.writing.sentences import procedure, query_counts
@@ -71,7 +72,8 @@ def of_comparison(
     if form == "csv":
         return str(tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv())
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
-    board, rows = comparison.leaderboard(), comparison.ranked_rows()
+    view = ComparisonView(comparison)
+    board, rows = view.leaderboard, view.ranked_rows
     if form == "table":
         parts.append(str(board))
         parts += [tables.aligned(_differences(comparison, rows))] if len(rows) <= MOST_ROWS else []

@@ -16,7 +16,7 @@ from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.comparing import compare
-from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison import Comparison, aligned_differences
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
@@ -110,7 +110,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
         name = evaluated_name(measure, comparison.measures)
         row = _row_of(comparison, system, baseline, name)
         return cls(
-            comparison.all_differences(row.system, row.baseline, name), measure=name,
+            aligned_differences(comparison, row.system, row.baseline, name), measure=name,
             system=row.system, baseline=row.baseline, query_ids=comparison.query_ids,
             mean=row.difference, interval=(row.ci_low, row.ci_high), level=comparison.level,
         ).plot(ax=ax, **kwargs)

@@ -13,7 +13,7 @@ from skgraded.display import _base
 from skgraded.display._base import Display, documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
-from skgraded.reports.cross_evaluation import CrossEvaluation, fold_means
+from skgraded.reports.cross_evaluation import CrossEvaluation, all_tests, fold_means
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import fixed, percent_text
 
@@ -255,7 +255,7 @@ def _checked(values: Any, fold: Any, fold_means: Any) -> tuple[np.ndarray, np.nd
 def _parts_of(cv: CrossEvaluation, name: str, level: float, settings: Any) -> tuple[Any, ...]:
     """Return per-query values, folds, fold means, and the overall mean with its interval."""
     evaluated_name(name, list(cv.per_query))
-    query, fold, by_measure = cv.all_tests()
+    query, fold, by_measure = all_tests(cv)
     values = by_measure[name]
     if cv.weights is not None:
         values = np.where(cv.weights[query] > 0, values, np.nan)

@@ -13,6 +13,7 @@ from skgraded.display._base import Display, documented, wrapped_name
 from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.writing.text import signed
 
@@ -93,8 +94,9 @@ class DifferenceHeatmapDisplay(Display):
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         shown = evaluated_name(measure, comparison.measures)
-        systems, differences, significant = comparison.matrices(shown)
-        return cls(differences, significant, name=systems, measure=shown).plot(ax=ax, **kwargs)
+        view = ComparisonView(comparison)
+        names = view.leaderboard.systems
+        return cls(*view.matrices[shown], name=names, measure=shown).plot(ax=ax, **kwargs)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         n = min(len(self.differences), MOST_SYSTEMS)

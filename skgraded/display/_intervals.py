@@ -13,6 +13,7 @@ from skgraded.display._base import NamedDisplay, best_first, documented, legend_
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation
 from skgraded.writing.charts import MAX_INTERVALS, pair_name, turned
 from skgraded.writing.text import percent_text, shortened
@@ -267,7 +268,7 @@ def _drawn_rows(
 
     The baseline is None if the pairs share no baseline. The note states which systems are drawn.
     """
-    rows = comparison.shown_rows()
+    rows = ComparisonView(comparison).rows
     pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
     baseline, note = comparison.baseline, ""
     drawn = [row for row in rows if row.measure == measures[0]]

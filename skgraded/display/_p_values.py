@@ -12,6 +12,7 @@ from skgraded.display._base import LINESTYLES, Display, documented, legend_name
 from skgraded.display._systems import check_comparison, measure_names
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.writing.text import percent_text
 
 
@@ -76,7 +77,7 @@ class PValueDisplay(Display):
         cls._need_matplotlib("from_comparison")
         check_comparison(comparison)
         names = measure_names(measures, comparison.measures)
-        rows = comparison.tested_rows()
+        rows = ComparisonView(comparison).tested_rows()
         p_values = [
             sorted((row.p_adjusted for row in rows if row.measure == name), reverse=True)
             for name in names

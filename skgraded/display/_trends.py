@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display._base import Display, documented
-from skgraded.large.periods import Trend
+from skgraded.large.periods import Trend, rows_of_measure
 from skgraded.measures import Measure
 from skgraded.writing.text import percent_text
 
@@ -89,7 +89,7 @@ class TrendDisplay(Display):
         cls._need_matplotlib("from_trend")
         if not isinstance(trend, Trend):
             raise TypeError(f"trend must be a Trend; got {type(trend).__name__}.")
-        rows = trend.of_measure(measure)
+        rows = rows_of_measure(trend, measure)
         names = ("mean", "ci_low", "ci_high", "center", "lower", "upper")
         means, low, high, center, lower, upper = (
             [getattr(row, name) for row in rows] for name in names

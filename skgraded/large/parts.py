@@ -28,7 +28,7 @@ from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.evaluating import check_unjudged_documents, values_by_query
 from skgraded.reports.evaluation import Evaluation, evaluation_of
-from skgraded.reports.summary import Summary
+from skgraded.reports.summary import Summary, labelled
 
 PARTITIONINGS = ("shuffle", "clustered", "whole")
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
@@ -567,4 +567,4 @@ def finished(sums: Any, job: Job) -> Summary | Summaries:
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
-    return sums.with_label(job.label)
+    return labelled(sums, job.label)

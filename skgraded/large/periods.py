@@ -17,7 +17,7 @@ from skgraded.reports.comparison_rows import check_choice, columns_of, corrected
 from skgraded.reports.comparison_tables import margins_of
 from skgraded.reports.evaluation import LEVEL, evaluated_name
 from skgraded.reports.report import Table
-from skgraded.reports.summary import Summary
+from skgraded.reports.summary import Summary, overall_rows
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.paired_tests import TIE_DECIMALS
@@ -267,17 +267,18 @@ class Trend(Table):
         """Tabulate the trend; the columns are described in `trend`."""
         return tables.frame(columns_of(TrendRow, self.rows))
 
-    def of_measure(self, measure: str | Measure | None = None) -> list[TrendRow]:
-        """Return the rows of one measure; the default is the first measure."""
-        name = evaluated_name(measure, self.measures)
-        return [row for row in self.rows if row.measure == name]
-
     def __repr__(self) -> str:
         n_outside = sum(row.is_outside for row in self.rows)
         return (
             f"Trend({len(self.labels)} labels, {self.labels[0]} to {self.labels[-1]}: "
             f"{', '.join(self.measures)}; {n_outside} means outside the limits)"
         )
+
+
+def rows_of_measure(trend: Trend, measure: str | Measure | None = None) -> list[TrendRow]:
+    """Return the rows of one measure; the default is the first measure."""
+    name = evaluated_name(measure, trend.measures)
+    return [row for row in trend.rows if row.measure == name]
 
 
 def trend(
@@ -361,7 +362,7 @@ def trend(
             is_outside=min(row["mean"] - lower, upper - row["mean"]) < -ROUNDING,
         )
         for i, (label, part) in enumerate(zip(labels, summaries, strict=True))
-        for row in part.without_segments().rows(level)
+        for row in overall_rows(part, level)
         for center, lower, upper in [charts[row["measure"]][i].tolist()]
     ]
     return Trend(labels, measures, rows, season, level)

@@ -23,7 +23,17 @@ from skgraded.reports.comparison_rows import (
 )
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
-from skgraded.reports.summary import MOMENTS, SUMS, Mergeable, Summary
+from skgraded.reports.summary import (
+    MOMENTS,
+    SUMS,
+    Mergeable,
+    Summary,
+    checked_segments,
+    labelled,
+    merged_parts,
+    segment_rows,
+    without_segments,
+)
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
@@ -188,7 +198,7 @@ class Summaries(Mergeable):
                     f"The differences for {pair} must contain the measures {self.measures} and at "
                     f"most {self.n_queries} queries; got {list(by_measure)} and {n} queries."
                 )
-        self.check_segments()
+        self._set(segments=checked_segments(self))
         self._set(systems={name: self._with_segments(name) for name in names})
 
     def _with_segments(self, name: str) -> Summary:
@@ -213,18 +223,17 @@ class Summaries(Mergeable):
             for i, j in combinations(range(len(names)), 2)
         }
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
-        return cls(systems, differences).with_label(label)
+        return labelled(cls(systems, differences), label)
 
-    def merged_with(self, other: Summaries) -> Summaries:
-        """Merge these Summaries with Summaries of other queries."""
+    def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
-            name: summary.without_segments().merged_with(other.systems[name].without_segments())
+            name: Summary.merge(map(without_segments, (summary, other.systems[name])))
             for name, summary in self.systems.items()
         }
         return Summaries(systems, {
             pair: {name: part + other.differences[pair][name] for name, part in by_measure.items()}
             for pair, by_measure in self.differences.items()
-        }, **self.merged_parts(other))
+        }, **merged_parts(self, other))
 
     @property
     def n_queries(self) -> int:
@@ -236,12 +245,6 @@ class Summaries(Mergeable):
         """Names of the measures."""
         return list(next(iter(self.systems.values())).tallies)
 
-    def between(self, baseline: str, system: str) -> dict[str, Differences]:
-        """Return the summarized differences `system` minus `baseline`, keyed by measure."""
-        if (baseline, system) in self.differences:
-            return self.differences[baseline, system]
-        return {name: -reverse for name, reverse in self.differences[system, baseline].items()}
-
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate means and intervals, with one row per system, segment and measure.
 
@@ -249,10 +252,10 @@ class Summaries(Mergeable):
         """
         return tables.frame([
             {"system": name, **row}
-            for name, summary in self.systems.items() for row in summary.rows()
+            for name, summary in self.systems.items() for row in segment_rows(summary)
         ])
 
-    def compared(
+    def _compared(
         self, settings: Settings, baseline: str | None = None, by: str | None = None
     ) -> Comparison:
         """Compare the systems, or the systems in each segment, using sums and valid settings."""
@@ -313,7 +316,7 @@ class Summaries(Mergeable):
         return unequal is not None
 
     def _page(self, title: str | None = None) -> Any:
-        return self.compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
+        return self._compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
 
     def __repr__(self) -> str:
         systems = "; ".join(
@@ -330,7 +333,9 @@ class SumSamples:
         self.cases = cases
         systems = list(next(iter(parts.values())).systems)
         self._differences = [
-            parts[case.segment].between(systems[case.baseline], systems[case.system])[case.measure]
+            _between(
+                parts[case.segment], systems[case.baseline], systems[case.system], case.measure
+            )
             for case in cases
         ]
 
@@ -345,6 +350,13 @@ class SumSamples:
     def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
         """Return p-values of the paired t-test, the only test that can be computed from sums."""
         return np.array([differences.p_value() for differences in self._differences])
+
+
+def _between(summaries: Summaries, baseline: str, system: str, measure: str) -> Differences:
+    """Return the summarized differences `system` minus `baseline`."""
+    if (baseline, system) in summaries.differences:
+        return summaries.differences[baseline, system][measure]
+    return -summaries.differences[system, baseline][measure]
 
 
 def _paired(evaluations: Mapping[str, Evaluation]) -> tuple[Any, np.ndarray | None]:

@@ -29,7 +29,7 @@ class SystemSums(Protocol):
     def systems(self) -> Mapping[str, Any]:
         """The systems, keyed by name."""
 
-    def compared(
+    def _compared(
         self, settings: comparison_rows.Settings, baseline: str | None, by: str | None
     ) -> Comparison:
         """Compare the systems with validated settings, overall or within the segments of `by`."""
@@ -230,7 +230,7 @@ def compare(
         if isinstance(evaluations, SystemSums):
             if judge is not None:
                 raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
-            return evaluations.compared(settings, baseline, by)
+            return evaluations._compared(settings, baseline, by)
         if by is not None:
             raise ValueError("Argument 'by' must be None if a judge is passed.")
         pairing.check_evaluations(judge, "judge")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded._input.words import counted
 from skgraded.reports import comparison_rows, comparison_tables
-from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap, ShownRow
+from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap
 from skgraded.reports.comparison_tables import Leaderboard, MarginTests
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.pairing import QUERY_VALUES, QueryValues
 from skgraded.reports.report import Axis, Report
 from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.writing import json_text, sentences, tables
 from skgraded.writing.json_text import INTEGER, TEXT, Form, list_of, maybe
-from skgraded.writing.text import Bound
 
 if TYPE_CHECKING:
     import pandas
@@ -119,7 +118,7 @@ class Comparison(Report):
                 "query_values must match the systems, measures, segments and number of queries."
             )
         if means is not None and (
-            list(means) != list(self.headings().values())
+            list(means) != list(ComparisonView(self).headings.values())
             or any(array.shape != (len(systems), 3) for array in means.values())
         ):
             raise ValueError("system_means must match the systems, measures and segments.")
@@ -148,16 +147,6 @@ class Comparison(Report):
         """Weights of the queries in means and intervals, of shape (n_queries,)."""
         return self._values().weights
 
-    @property
-    def table(self) -> dict[str, list[Any]]:
-        """The columns of `to_frame`."""
-        columns = comparison_rows.columns_of(ComparisonRow, self.rows)
-        hidden = ["segment"] * (self.segments is None)
-        hidden += ["weight", "worth"] * (self.n_judge is None)
-        for name in hidden:
-            del columns[name]
-        return columns
-
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
@@ -177,19 +166,8 @@ class Comparison(Report):
         ndarray of shape (n,)
             Values of `system` minus `baseline`, for queries with both values and a positive weight.
         """
-        differences = self.all_differences(system, baseline, measure, segment)
+        differences = aligned_differences(self, system, baseline, measure, segment)
         return differences[~np.isnan(differences)]
-
-    def all_differences(
-        self, system: str, baseline: str, measure: str, segment: Any = None
-    ) -> np.ndarray:
-        """Return the differences in the order of all queries, with nan for excluded queries."""
-        values = self._values()
-        first, second = (self.systems.index(name) for name in (system, baseline))
-        return values.differences(first, second, measure, values.queries_of(segment))
-
-    def _differences_of(self, row: ComparisonRow) -> np.ndarray:
-        return self.differences(row.system, row.baseline, row.measure, row.segment)
 
     # Tables --------------------------------------------------------------------------------------
 
@@ -198,7 +176,13 @@ class Comparison(Report):
 
         The columns of the pandas.DataFrame are described in `compare`.
         """
-        return tables.frame(self.table)
+        return tables.frame(self._columns(ComparisonRow, self.rows))
+
+    def _columns(self, row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
+        columns = comparison_rows.columns_of(row_type, rows)
+        hidden = ["segment"] * (self.segments is None)
+        hidden += ["weight", "worth"] * (self.n_judge is None)
+        return {name: column for name, column in columns.items() if name not in hidden}
 
     def between_segments(self) -> pandas.DataFrame:
         """Tabulate how the differences between two systems vary across segments.
@@ -262,17 +246,8 @@ class Comparison(Report):
         >>> power[["measure", "n_pairs", "n_significant"]].values.tolist()
         [['NDCNG@10', 6, 3], ['RR', 6, 2]]
         """
-        rows = comparison_rows.powers_of(self.tested_rows())
-        columns = comparison_rows.columns_of(comparison_rows.MeasurePower, rows)
-        if self.segments is None:
-            del columns["segment"]
-        return tables.frame(columns)
-
-    def tested_rows(self) -> list[ShownRow]:
-        """Return the shown rows; raise a ValueError if the comparison includes no test."""
-        if self.test is None:
-            raise ValueError("The comparison has no test: call compare with a test.")
-        return self.shown_rows()
+        rows = comparison_rows.powers_of(ComparisonView(self).tested_rows())
+        return tables.frame(self._columns(comparison_rows.MeasurePower, rows))
 
     def leaderboard(self) -> Leaderboard:
         """Return a leaderboard: the means of all systems, with significant differences marked.
@@ -296,92 +271,10 @@ class Comparison(Report):
         one      0.5674     0.7052
         * best; ▲ significantly better than the baseline one; ▼ baseline significantly better.
         """
-        powered = {} if self.n_judge is None else self.system_means or {}
-        return comparison_tables.leaderboard_of(
-            self.shown_rows(), self.systems, self.headings(), self.baseline, self._intervals(),
-            self.segment_texts(), self.judged or {},
-            {measure: means[:, 0] for measure, means in powered.items()},
-        )
-
-    def _intervals(self) -> dict[tuple[Any, ...], tuple[float, float]]:
-        """Return a dict with the interval for each mean, keyed by (system, heading)."""
-        intervals = {}
-        for (measure, segment), heading in self.headings().items():
-            for i, name in enumerate(self.systems):
-                if self.query_values is not None:
-                    ends = self.query_values.interval(i, measure, segment, self.level)
-                elif self.system_means is not None:
-                    ends = tuple(self.system_means[heading][i, 1:].tolist())
-                else:
-                    ends = np.nan, np.nan
-                intervals[name, heading] = ends
-        return intervals
-
-    def headings(self) -> dict[tuple[str, Any], str]:
-        """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
-        return comparison_rows.headings_of(self.measures, self.segments)
-
-    def segment_texts(self) -> dict[Any, str]:
-        """Return the text of each segment, which is unique."""
-        return comparison_rows.segment_texts(self.segments or [])
-
-    def shown_rows(self) -> list[ShownRow]:
-        """Return the rows with headings and significance, and mark p-values that are bounds."""
-        headings = self.headings()
-        return [
-            ShownRow(
-                **vars(row) | self._bounds(row), heading=headings[row.measure, row.segment],
-                is_significant=self._significant(row.p_adjusted),
-                ranks_contradict=self._ranks_contradict(row),
-            )
-            for row in self.rows
-        ]
-
-    def ranked_rows(self) -> list[ShownRow]:
-        """Return the `shown_rows` of each measure in leaderboard order, best system first.
-
-        Without a baseline, `system` is the better of the two systems in each row.
-        """
-        order = self.leaderboard().systems
-        return comparison_tables.winner_first(self.shown_rows(), order, self.baseline)
-
-    def _ranks_contradict(self, row: ComparisonRow) -> bool:
-        """Return whether a significant rank test favors the system with the lower mean."""
-        if self.test is None or not paired_tests.TESTS[self.test].compares_ranks:
-            return False
-        return bool(self._significant(row.p_adjusted)) and paired_tests.ranks_contradict(
-            self._differences_of(row), row.difference
-        )
-
-    def _significant(self, p: float) -> bool | None:
-        return None if self.test is None else corrections.is_significant(p, self.level)
-
-    def _bounds(self, row: ComparisonRow) -> dict[str, Bound]:
-        """Return the p-values of a row that are only upper bounds, as instances of `Bound`."""
-        if self.test is None or not paired_tests.is_bound(row.p_value, *self._smallest_p(row)):
-            return {}
-        adjusted = {} if self.correction == "hsd" else {"p_adjusted": Bound(row.p_adjusted)}
-        return {"p_value": Bound(row.p_value), **adjusted}
-
-    def _smallest_p(self, row: ComparisonRow) -> tuple[float, bool]:
-        test = str(self.test)
-        return paired_tests.smallest_p(test, row.n_queries, row.ties, self.n_resamples)
-
-    def _hidden_columns(self) -> list[str]:
-        """Return the names of columns that are uninformative for this comparison."""
-        hidden = ["ci_method"] + ["baseline"] * (self.baseline is not None)
-        hidden += ["weight", "worth"] * (self.n_judge is None)
-        if self.test is None:
-            hidden += ["p_value", "p_adjusted", "min_detectable"]
-        if not any(row.n_undefined > 0 for row in self.rows):
-            hidden.append("n_undefined")
-        return hidden
+        return ComparisonView(self).leaderboard
 
     def _shown(self) -> pandas.DataFrame:
-        columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows())
-        hidden = self._hidden_columns()
-        shown = {name: columns[name] for name in self.table if name not in hidden}
-        return tables.frame(shown, dtype=object)
+        return ComparisonView(self).frame()
 
     def to_latex(self) -> str:
         """Return the main columns of `to_markdown` as LaTeX text that fits the page width.
@@ -407,14 +300,16 @@ class Comparison(Report):
         for example, have only 2^5 sign flips. The last sentence reports a difference of more than
         0.1 between the shares of judged documents, if there is one.
         """
-        judged_gap = sentences.judged_gap(self.systems, self.judged or {})
-        texts = [text for _, text in comparison_tables.row_sentences(self)]
-        return texts + comparison_tables.gap_sentences(self) + [judged_gap] * bool(judged_gap)
+        view, judged_gap = ComparisonView(self), sentences.judged_gap(
+            self.systems, self.judged or {}
+        )
+        texts = [text for _, text in view.row_sentences()]
+        return texts + view.gap_sentences() + [judged_gap] * bool(judged_gap)
 
     def __repr__(self) -> str:
         if self.segments is not None:
             return (
-                f"Comparison({self._n_shown()}: {', '.join(self.systems)} by "
+                f"Comparison({ComparisonView(self).n_shown()}: {', '.join(self.systems)} by "
                 f"{', '.join(self.measures)})"
             )
         rows = [
@@ -423,74 +318,8 @@ class Comparison(Report):
         ]
         return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
 
-    def _n_shown(self) -> str:
-        shown = sentences.query_counts(self.n_queries, self.n_judge)
-        if self.segments is not None:
-            shown += f" in {counted(len(self.segments), 'segment', 'segments')}"
-        return shown
-
-    def _lead(self) -> str:
-        """Describe the comparison and its test in the text below the title of a page."""
-        against = "All pairs" if self.baseline is None else f"Baseline: {self.baseline}"
-        weighted = ", weighted" if self.is_weighted else ""
-        lead = f"{against}. {self._n_shown()}{weighted}; "
-        lead += f"{sentences.procedure(self.test, self.correction, len(self.rows))}."
-        if self.test in paired_tests.DRAWS:
-            seed = "" if self.seed is None else f", seed {self.seed}"
-            lead += f" {self.n_resamples:,} resamples{seed}."
-        return lead
-
     def _page(self, title: str | None = None) -> Any:
-        from skgraded.writing.comparison_page import ComparisonPage, QueryTable
-
-        queries, board = None, self.leaderboard()
-        if self.query_values is not None and self.segments is None:
-            order = [self.systems.index(name) for name in board.systems]
-            second = board.systems[1] if self.baseline is None else self.baseline
-            queries = QueryTable(
-                self.query_ids, {name: v[order] for name, v in self.per_query.items()},
-                self.weights, board.systems, board.systems.index(second), self._differences_of,
-            )
-        return ComparisonPage(
-            title=f"Comparison of {len(self.systems)} systems" if title is None else title,
-            lead=self._lead(), board=board, level=self.level,
-            rows=comparison_tables.winner_first(self.shown_rows(), board.systems, self.baseline),
-            hidden=self._hidden_columns() + ["p_adjusted"] * (self.correction is None),
-            sentences=lambda: comparison_tables.row_sentences(self),
-            gap_sentences=lambda: comparison_tables.gap_sentences(self),
-            matrices=lambda: self._matrices(self.shown_rows(), board.systems), queries=queries,
-        )
-
-    def matrices(self, measure: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Return the mean differences between all pairs of systems, and their significance.
-
-        Parameters
-        ----------
-        measure : str
-            One of the values of `headings`: the name of a measure and, with segments, the segment.
-
-        Returns
-        -------
-        systems : list of str
-            System names, starting with the best system by the first measure.
-        differences : ndarray of shape (n_systems, n_systems)
-            Mean of the row's system minus mean of the column's system; nan if unknown.
-        significant : ndarray of shape (n_systems, n_systems)
-            1 if the difference is significant, 0 if not, and nan if it was not tested.
-        """
-        systems = self.leaderboard().systems
-        return systems, *self._matrices(self.shown_rows(), systems)[measure]
-
-    def _matrices(self, rows: list[ShownRow], systems: list[str]) -> dict[str, Any]:
-        """Return the matrices of differences and significance for each heading."""
-        order = [self.systems.index(name) for name in systems]
-        matrices = {}
-        for (measure, segment), heading in self.headings().items():
-            heading_rows = [row for row in rows if row.heading == heading]
-            matrices[heading] = comparison_rows.pair_matrices(heading_rows, systems)
-            if self.query_values is not None:
-                self.query_values.fill_pairs(matrices[heading][0], order, measure, segment)
-        return matrices
+        return ComparisonView(self).page(title)
 
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
         r"""Test for equivalence: whether the means of two systems differ by less than a margin.
@@ -567,6 +396,15 @@ class Comparison(Report):
     def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         query_fields = json_text.read_fields(QUERY_FORMS, report)
         return json_text.read_fields(_forms(query_fields["segments"]), report) | query_fields
+
+
+def aligned_differences(
+    comparison: Comparison, system: str, baseline: str, measure: str, segment: Any = None
+) -> np.ndarray:
+    """Return `Comparison.differences` for all queries, with nan for excluded queries."""
+    values = comparison._values()
+    first, second = (comparison.systems.index(name) for name in (system, baseline))
+    return values.differences(first, second, measure, values.queries_of(segment))
 
 
 QUERY_FORMS = {

@@ -176,27 +176,6 @@ class SegmentGap:
     def __post_init__(self) -> None:
         _check_numbers(self)
 
-    def larger_lead_first(self) -> SegmentGap:
-        """Return a copy in which the better system and the segment of its larger lead come first.
-
-        The signs of the differences are changed accordingly.
-        """
-        gap = self
-        if gap.difference + gap.other_difference < 0:
-            gap = replace(
-                gap, system=gap.baseline, baseline=gap.system, difference=-gap.difference,
-                other_difference=-gap.other_difference, interaction=-gap.interaction,
-                ci_low=-gap.ci_high, ci_high=-gap.ci_low,
-            )
-        if gap.interaction < 0:
-            gap = replace(
-                gap, segment=gap.other_segment, other_segment=gap.segment,
-                difference=gap.other_difference, other_difference=gap.difference,
-                interaction=-gap.interaction, ci_low=-gap.ci_high, ci_high=-gap.ci_low,
-                n_queries=gap.other_n_queries, other_n_queries=gap.n_queries,
-            )
-        return gap
-
 
 HIGHEST: dict[str, float] = {"weight": 1, "worth": math.inf}
 COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
@@ -263,6 +242,27 @@ def powers_of(rows: Sequence[ShownRow]) -> list[MeasurePower]:
             segment, measure, len(group), n, n / len(group), min(differences, default=math.nan)
         ))
     return powers
+
+
+def larger_lead_first(gap: SegmentGap) -> SegmentGap:
+    """Return a gap in which the better system and the segment of its larger lead come first.
+
+    The signs of the differences are changed accordingly.
+    """
+    if gap.difference + gap.other_difference < 0:
+        gap = replace(
+            gap, system=gap.baseline, baseline=gap.system, difference=-gap.difference,
+            other_difference=-gap.other_difference, interaction=-gap.interaction,
+            ci_low=-gap.ci_high, ci_high=-gap.ci_low,
+        )
+    if gap.interaction < 0:
+        gap = replace(
+            gap, segment=gap.other_segment, other_segment=gap.segment,
+            difference=gap.other_difference, other_difference=gap.difference,
+            interaction=-gap.interaction, ci_low=-gap.ci_high, ci_high=-gap.ci_low,
+            n_queries=gap.other_n_queries, other_n_queries=gap.n_queries,
+        )
+    return gap
 
 
 def pair_key(row: ComparisonRow) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Tables and sentences derived from a Comparison: leaderboard, findings, margin tests."""
+"""Tables derived from a Comparison: leaderboards and margin tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.columns import number_validator
 from skgraded.measures import Measure
-from skgraded.reports.comparison_rows import columns_of, corrected_p_values, pair_key
+from skgraded.reports.comparison_rows import columns_of, corrected_p_values
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import refuse_unequal
 from skgraded.reports.report import Table
@@ -79,7 +79,7 @@ class Leaderboard(Table):
         return self._frame(self.systems, [[cell.value for cell in row] for row in self.cells])
 
     def _shown(self) -> pandas.DataFrame:
-        return self._frame(self.names(), self.cells, dtype=object)
+        return self._frame(self._names(), self.cells, dtype=object)
 
     def _frame(self, names: Sequence[str], cells: Any, **settings: Any) -> pandas.DataFrame:
         rows = zip(names, cells, *self.judged.values(), strict=True)
@@ -88,7 +88,7 @@ class Leaderboard(Table):
             columns=["system", *self.measures, *self.judged], **settings,
         )
 
-    def names(self) -> list[str]:
+    def _names(self) -> list[str]:
         """Return the system names, each preceded by its letter if the marks consist of letters."""
         if self.baseline is not None:
             return self.systems
@@ -101,18 +101,14 @@ class Leaderboard(Table):
         return f"Leaderboard of {len(self.systems)} systems by {', '.join(self.measures)}"
 
 
-def leaderboard_of(
-    rows: Sequence[Any], systems: list[str], headings: Mapping[tuple[str, Any], str],
-    baseline: str | None, intervals: Mapping[tuple[str, str], tuple[float, float]],
-    segment_texts: Mapping[Any, str], judged: Mapping[str, Any], system_means: Mapping[str, Any],
-) -> Leaderboard:
-    """Create a leaderboard from `Comparison.shown_rows`, with one column per heading.
-
-    `headings` has the keys (measure, segment), and `intervals` the keys (system, heading). `judged`
-    contains the shares of judged documents, and `system_means` the means per measure, in the order
-    of `systems`. Means that are not in `system_means` are taken from the rows.
-    """
-    means = _means(rows, systems, system_means)
+def leaderboard_of(view: Any) -> Leaderboard:
+    """Create a leaderboard from a `ComparisonView`, with one column per heading."""
+    comparison, rows, headings = view.comparison, view.rows, view.headings
+    systems, baseline = comparison.systems, comparison.baseline
+    judged = comparison.judged or {}
+    powered = {} if comparison.n_judge is None else comparison.system_means or {}
+    intervals = _intervals(comparison, headings)
+    means = _means(rows, systems, powered)
     shown = list(headings.values())
     order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
     letters = dict(zip(order, _letters(), strict=False))
@@ -134,12 +130,12 @@ def leaderboard_of(
             for name in order
         ])
         standings.append(_standing(
-            measure, segment_texts.get(segment), heading, order, leaders, outcomes
+            measure, view.segment_texts.get(segment), heading, order, leaders, outcomes
         ))
     is_tested = rows[0].is_significant is not None
     return Leaderboard(
         order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
-        _note(is_tested, baseline) + WITH_JUDGE * bool(system_means),
+        _note(is_tested, baseline) + WITH_JUDGE * bool(powered),
         " ".join(filter(None, [
             sentences.verdict(standings, order, baseline, is_tested),
             sentences.judged_gap(systems, judged),
@@ -152,17 +148,33 @@ def leaderboard_of(
 
 
 def _means(
-    rows: Sequence[Any], systems: list[str], system_means: Any
-) -> dict[tuple[Any, ...], float]:
-    """Return the mean for each pair (system, heading), from `system_means` or from the rows."""
+    rows: Sequence[Any], systems: list[str], powered: Mapping[str, np.ndarray]
+) -> dict[tuple[str, str], float]:
+    """Return the mean for each pair (system, heading), from `powered` or else from the rows."""
     means = {
-        (system, measure): float(mean) for measure, values in system_means.items()
-        for system, mean in zip(systems, values, strict=True)
+        (system, measure): float(mean) for measure, values in powered.items()
+        for system, mean in zip(systems, values[:, 0], strict=True)
     }
     for row in rows:
         means.setdefault((row.system, row.heading), row.mean)
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
     return means
+
+
+def _intervals(
+    comparison: Any, headings: Mapping[tuple[str, Any], str]
+) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return the interval for each mean, keyed by (system, heading)."""
+    values, means, intervals = comparison.query_values, comparison.system_means, {}
+    for (measure, segment), heading in headings.items():
+        for i, name in enumerate(comparison.systems):
+            ends = np.nan, np.nan
+            if values is not None:
+                ends = values.interval(i, measure, segment, comparison.level)
+            elif means is not None:
+                ends = tuple(means[heading][i, 1:].tolist())
+            intervals[name, heading] = ends
+    return intervals
 
 
 def _mark(
@@ -243,72 +255,6 @@ def _note(is_tested: bool, baseline: str | None) -> str:
     )
 
 
-# Findings ----------------------------------------------------------------------------------------
-
-def row_sentences(comparison: Any) -> list[tuple[Any, str]]:
-    """Return (row, sentence) pairs; significant rows of each measure come first."""
-    p_values = np.array([row.p_value for row in comparison.rows], dtype=float)
-    said = sentences.corrected(comparison.correction, int((~np.isnan(p_values)).sum()))
-    sizes: dict[Any, int] = {None: comparison.n_queries}
-    for segment in comparison.segments or []:
-        if comparison.query_values is not None:
-            sizes[segment] = len(comparison.query_values.queries_of(segment))
-        else:  # for Summaries, only the number of queries with values is known
-            sizes[segment] = max(r.n_queries for r in comparison.rows if r.segment == segment)
-    headings = list(comparison.headings().values())
-    places = {pair_key(row): i for i, row in enumerate(comparison.rows)}
-    rows = winner_first(comparison.shown_rows(), comparison.leaderboard().systems, None)
-    rows.sort(key=lambda row: (headings.index(row.heading), not row.is_significant))
-    return [
-        (row, sentences.sentence(
-            row, _findings(comparison, places[pair_key(row)], row, p_values), sizes[row.segment],
-            comparison.level, said,
-        ))
-        for row in rows
-    ]
-
-
-def _findings(comparison: Any, i: int, row: Any, p_values: np.ndarray) -> sentences.Findings:
-    """Return the results of the test for row i, other than the p-value."""
-    test, level = comparison.test, comparison.level
-    if test is None or row.ties == row.n_queries:
-        return sentences.Findings()
-    if row.is_significant:
-        assumes = paired_tests.assumption(test, row.n_queries - row.ties, level)
-        return sentences.Findings(assumes=assumes)
-    n_resamples, p_values = comparison.n_resamples, p_values.copy()
-    p_values[i], by_resamples = paired_tests.smallest_p(
-        test, row.n_queries, row.ties, n_resamples
-    )
-    adjusted = corrections.adjust(p_values, comparison.correction)[i]
-    if corrections.is_significant(adjusted, level):
-        return sentences.Findings(is_fine=True)
-    return sentences.Findings(unreachable=sentences.Unreachable(
-        p_values[i], adjusted, n_resamples if by_resamples else None
-    ))
-
-
-def gap_sentences(comparison: Any) -> list[str]:
-    """Return one sentence per comparison between segments; significant ones come first."""
-    n_tests = sum(gap.p_value == gap.p_value for gap in comparison.gaps)
-    said = sentences.corrected(corrections.without_hsd(comparison.correction), n_tests)
-    texts, level = comparison.segment_texts(), comparison.level
-    gaps = [
-        (
-            None if comparison.test is None else corrections.is_significant(gap.p_adjusted, level),
-            gap.larger_lead_first(),
-        )
-        for gap in comparison.gaps
-    ]
-    gaps.sort(key=lambda pair: (comparison.measures.index(pair[1].measure), not pair[0]))
-    return [
-        sentences.gap_sentence(
-            gap, texts[gap.segment], texts[gap.other_segment], is_significant, level, said
-        )
-        for is_significant, gap in gaps
-    ]
-
-
 # Margins -----------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
@@ -348,17 +294,12 @@ class MarginTests(Table):
     level: float
     rows: list[MarginRow]
 
-    @property
-    def table(self) -> dict[str, list[Any]]:
-        """The columns of `to_frame`."""
-        return columns_of(MarginRow, self.rows)
-
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests, with one row per measure and pair of systems.
 
         The columns are described in `Comparison.equivalence`.
         """
-        return tables.frame(self.table)
+        return tables.frame(columns_of(MarginRow, self.rows))
 
     def sentences(self) -> list[str]:
         """Describe each row in a sentence; significant results come first for each measure."""

@@ -122,7 +122,7 @@ class CrossEvaluation(Evaluation):
         means = fold_means(self)
         columns = {
             "fold": range(len(means)),
-            "n_queries": np.bincount(self.all_tests().fold, minlength=len(means)),
+            "n_queries": np.bincount(all_tests(self).fold, minlength=len(means)),
             **{name: [fold[name] for fold in means] for name in self.per_query},
             **{f"train_{name}": scores for name, scores in (self.train_scores or {}).items()},
             "fit_time": self.fit_time,
@@ -154,15 +154,9 @@ class CrossEvaluation(Evaluation):
         >>> len(cv.query_ids), len(cv.by_fold()), len(cv.spread()["RR"])
         (30, 6, 30)
         """
-        query, _, values = self.all_tests()
+        query, _, values = all_tests(self)
         n = len(self.query_ids)
         return {name: _deviations(array, query, n) for name, array in values.items()}
-
-    def all_tests(self) -> Tests:
-        """Return `tests`, or create Tests if it is None because each query was tested once."""
-        if self.tests is not None:
-            return self.tests
-        return Tests(np.arange(len(self.query_ids)), self.fold, self.per_query)
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the per-query values, with the ``fold`` of each query in the second column."""
@@ -175,9 +169,17 @@ class CrossEvaluation(Evaluation):
         return replace(super()._page(title, by), folds=self.by_fold(), fold=self.fold)
 
 
+def all_tests(cross_evaluation: CrossEvaluation) -> Tests:
+    """Return `tests`, or create Tests if it is None because each query was tested once."""
+    if cross_evaluation.tests is not None:
+        return cross_evaluation.tests
+    n = len(cross_evaluation.query_ids)
+    return Tests(np.arange(n), cross_evaluation.fold, cross_evaluation.per_query)
+
+
 def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
     """Return one dict of means per fold, keyed by measure name."""
-    query, folds, values = cross_evaluation.all_tests()
+    query, folds, values = all_tests(cross_evaluation)
     weights = cross_evaluation.weights
     means = []
     for fold in range(len(cross_evaluation.fit_time)):

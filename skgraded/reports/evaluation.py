@@ -22,7 +22,7 @@ from skgraded.reports.report import (
     as_query_ids,
     by_measure,
     concatenated,
-    summary_rows,
+    means_rows,
     written_page,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
@@ -306,7 +306,7 @@ class Evaluation(Report):
             name: int(np.count_nonzero(counts & ~np.isnan(values)))
             for name, values in self.per_query.items()
         }
-        return summary_rows(self, self.confidence_interval(level, **settings), n_queries)
+        return means_rows(self, self.confidence_interval(level, **settings), n_queries)
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of a subset of the queries.

@@ -46,10 +46,10 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
         return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
 
 
-def summary_rows(
+def means_rows(
     report: Any, intervals: ConfidenceIntervals, n_queries: Mapping[str, int]
 ) -> list[dict[str, Any]]:
-    """Return the summary of an Evaluation or a Summary as rows, one per measure."""
+    """Return the means and intervals of an Evaluation or a Summary, one row per measure."""
     return [
         {
             "measure": name, "mean": mean, "ci_low": intervals[name].low,

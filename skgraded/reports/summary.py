@@ -18,7 +18,7 @@ from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_name
-from skgraded.reports.report import Checked, ConfidenceIntervals, Report, summary_rows
+from skgraded.reports.report import Checked, ConfidenceIntervals, Report, means_rows
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.writing import tables
@@ -241,38 +241,6 @@ class Mergeable(Report):
     segments: dict[Any, Self] | None = None
     labels: list[str] = field(default_factory=list, compare=False)
 
-    def check_segments(self: Any) -> None:
-        """Check the segments and labels, and sort the segments."""
-        for label in self.labels:
-            if not isinstance(label, str):
-                raise TypeError(f"label must be a str; got {type(label).__name__}.")
-        if len(set(self.labels)) < len(self.labels):
-            raise ValueError(f"labels must be unique; got {self.labels}.")
-        if (self.by is None) != (self.segments is None):
-            raise ValueError("by and segments must either both be None or both be set.")
-        if self.segments is None:
-            return
-        for segment, part in self.segments.items():
-            if part.measures != self.measures or part.by is not None:
-                raise ValueError(
-                    f"Segment {segment!r} must have the measures {self.measures} and no segments."
-                )
-        n = sum(part.n_queries for part in self.segments.values())
-        if n != self.n_queries:
-            raise ValueError(f"Segments must contain {self.n_queries} queries in total; got {n}.")
-        self._set(segments=dict(sorted(
-            self.segments.items(), key=lambda item: _order_of(item[0])
-        )))
-
-    def with_label(self, label: str | None) -> Self:
-        """Return a copy whose only label is `label`; if `label` is None, return this report."""
-        if label is None:
-            return self
-        segments: Any = self.segments and {
-            segment: part.with_label(label) for segment, part in self.segments.items()
-        }
-        return replace(self, segments=segments, labels=[label])
-
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
         """Merge reports of this class whose queries are disjoint.
@@ -305,21 +273,14 @@ class Mergeable(Report):
                 )
             if whole is not None:
                 _refuse_different_parts(whole, part, i)
-            whole = part if whole is None else whole.merged_with(part)
+            whole = part if whole is None else whole._merged_with(part)
         if whole is None:
             raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
         return whole
 
-    def merged_with(self, other: Self) -> Self:
+    def _merged_with(self, other: Self) -> Self:
         """Merge this report with a report that has the same systems, measures and `by`."""
         raise NotImplementedError
-
-    def merged_parts(self, other: Self) -> dict[str, Any]:
-        """Return the fields of this class for the merged report."""
-        segments: Any = self.segments and dict(self.segments)
-        for name, part in (other.segments or {}).items():
-            segments[name] = segments[name].merged_with(part) if name in segments else part
-        return {"by": self.by, "segments": segments, "labels": self.labels + other.labels}
 
     def _to_json(self) -> dict[str, Any]:
         segments: dict[str, Any] | None = None if self.segments is None else {
@@ -337,6 +298,48 @@ class Mergeable(Report):
             parts = [cls(**cls._of_json(part)) for part in reports]
             arguments["segments"] = dict(zip(names, parts, strict=True))
         return arguments
+
+
+def checked_segments(report: Any) -> dict[Any, Any] | None:
+    """Check the segments and labels of a report; return the segments in ascending order."""
+    for label in report.labels:
+        if not isinstance(label, str):
+            raise TypeError(f"label must be a str; got {type(label).__name__}.")
+    if len(set(report.labels)) < len(report.labels):
+        raise ValueError(f"labels must be unique; got {report.labels}.")
+    if (report.by is None) != (report.segments is None):
+        raise ValueError("by and segments must either both be None or both be set.")
+    if report.segments is None:
+        return None
+    for segment, part in report.segments.items():
+        if part.measures != report.measures or part.by is not None:
+            raise ValueError(
+                f"Segment {segment!r} must have the measures {report.measures} and no segments."
+            )
+    n = sum(part.n_queries for part in report.segments.values())
+    if n != report.n_queries:
+        raise ValueError(f"Segments must contain {report.n_queries} queries in total; got {n}.")
+    return dict(sorted(report.segments.items(), key=lambda item: _order_of(item[0])))
+
+
+def labelled(report: Any, label: str | None) -> Any:
+    """Return a copy whose only label is `label`; if `label` is None, return the report."""
+    if label is None:
+        return report
+    segments = report.segments and {
+        segment: labelled(part, label) for segment, part in report.segments.items()
+    }
+    return replace(report, segments=segments, labels=[label])
+
+
+def merged_parts(first: Any, second: Any) -> dict[str, Any]:
+    """Return the fields of `Mergeable` for two merged reports."""
+    segments = first.segments and dict(first.segments)
+    for name, part in (second.segments or {}).items():
+        segments[name] = (
+            segments[name]._merged_with(part) if name in segments else part
+        )
+    return {"by": first.by, "segments": segments, "labels": first.labels + second.labels}
 
 
 def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
@@ -422,7 +425,7 @@ class Summary(Mergeable):
                 )
             if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
                 raise ValueError(f"Measures in tallies[{name!r}] must match the keys of tallies.")
-        self.check_segments()
+        self._set(segments=checked_segments(self))
 
     @classmethod
     def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
@@ -430,17 +433,12 @@ class Summary(Mergeable):
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
-        return cls(len(evaluation.query_ids), tallies).with_label(label)
+        return labelled(cls(len(evaluation.query_ids), tallies), label)
 
-    def merged_with(self, other: Summary) -> Summary:
-        """Merge this Summary with a Summary of other queries."""
+    def _merged_with(self, other: Summary) -> Summary:
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         n_queries = self.n_queries + other.n_queries
-        return Summary(n_queries, tallies, **self.merged_parts(other))
-
-    def without_segments(self) -> Summary:
-        """Return a Summary of the same queries without segments and labels."""
-        return Summary(self.n_queries, self.tallies)
+        return Summary(n_queries, tallies, **merged_parts(self, other))
 
     @property
     def measures(self) -> list[str]:
@@ -530,21 +528,11 @@ class Summary(Mergeable):
         ``measure``, ``mean``, ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (in the mean) and
         ``n_undefined``. The intervals have the confidence level `level`.
         """
-        return tables.frame(self.rows(level))
+        return tables.frame(segment_rows(self, level))
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
         """Return the table of `summary`."""
         return self.summary(level)
-
-    def rows(self, level: float = LEVEL) -> list[dict[str, Any]]:
-        """Return the rows of `summary` as dicts."""
-        if self.segments is not None:
-            return [
-                {"segment": segment, **row}
-                for segment, part in self.segments.items() for row in part.rows(level)
-            ]
-        n_queries = {name: tally.moments.n for name, tally in self.tallies.items()}
-        return summary_rows(self, self.confidence_interval(level), n_queries)
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
@@ -555,7 +543,7 @@ class Summary(Mergeable):
         spread = np.linspace(0, 1, MAX_BARS)
         return EvaluationPage(
             title="Summary" if title is None else title, level=LEVEL,
-            summary=self.without_segments().summary(), n_queries=self.n_queries,
+            summary=tables.frame(overall_rows(self)), n_queries=self.n_queries,
             segments=None if self.by is None else self.summary(),
             is_weighted=any(
                 tally.moments.lightest < tally.moments.heaviest for tally in self.tallies.values()
@@ -570,3 +558,24 @@ class Summary(Mergeable):
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
         return f"Summary({self.n_queries} queries{n_segments}: {means})"
+
+
+def overall_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:
+    """Return the rows of `Summary.summary` over all segments, one per measure."""
+    n_queries = {name: tally.moments.n for name, tally in summary.tallies.items()}
+    return means_rows(summary, summary.confidence_interval(level), n_queries)
+
+
+def segment_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:
+    """Return the rows of `Summary.summary`, one per measure or per segment and measure."""
+    if summary.segments is None:
+        return overall_rows(summary, level)
+    return [
+        {"segment": segment, **row}
+        for segment, part in summary.segments.items() for row in overall_rows(part, level)
+    ]
+
+
+def without_segments(summary: Summary) -> Summary:
+    """Return a Summary of the same queries without segments and labels."""
+    return Summary(summary.n_queries, summary.tallies)

@@ -561,12 +561,12 @@ def test_the_seed_is_that_of_the_test_and_the_bootstrap(files, capsys):
     command = "compare t.csv --score-column a --score-column b -m ndcg"
     for seed in (0, 7):
         (found,) = report(capsys, f"{command} --seed {seed}")["b"]["compared"]
-        expected = sg.compare(systems, rng=seed).table
+        expected = sg.compare(systems, rng=seed).to_frame()
         for name in ("p_value", "ci_low", "ci_high"):
             assert found[name] == expected[name][0]
-    assert found["p_value"] != sg.compare(systems, rng=0).table["p_value"][0]
+    assert found["p_value"] != sg.compare(systems, rng=0).to_frame()["p_value"][0]
     (found,) = report(capsys, f"{command} --resamples 199")["b"]["compared"]
-    assert found["p_value"] == sg.compare(systems, rng=0, n_resamples=199).table["p_value"][0]
+    assert found["p_value"] == sg.compare(systems, rng=0, n_resamples=199).to_frame()["p_value"][0]
     assert found["p_value"] * 200 % 2 == 0
 
 

@@ -56,7 +56,7 @@ def test_compare_with_a_judge_equals_the_library(folder, capsys):
         assert (found[name]["n_queries"], found[name]["n_judge"]) == (40, 260)
     run(capsys, f"{COMMAND} --format csv --output out.csv")
     frame = pd.read_csv("out.csv")
-    assert frame["worth"].tolist() == pytest.approx(expected.table["worth"])
+    assert frame["worth"].tolist() == pytest.approx(expected.to_frame()["worth"])
 
 
 def test_the_table_shows_the_weight_the_worth_and_the_numbers_of_queries(folder, capsys):

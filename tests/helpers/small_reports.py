@@ -43,6 +43,11 @@ def evaluation(values, query_ids=None, undefined=None, weights=None):
     )
 
 
+def columns(report):
+    """Return the columns of `to_frame` as lists of Python objects."""
+    return report.to_frame().to_dict("list")
+
+
 def assert_same_report(report, expected):
     """Each field is the same, to the last bit and type."""
     assert type(report) is type(expected)

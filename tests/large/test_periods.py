@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import skgraded as sg
+from skgraded.large.periods import rows_of_measure
 
 
 def summary(values, label=None, measures=("NDCG", "RR"), weights=None):
@@ -147,12 +148,13 @@ class TestTrend:
             means = 0.5 + 0.01 * rng.normal(size=28)
             shares.append(np.mean([row.is_outside for row in sg.trend(days(means, 4)).rows]))
             means[20] += 0.1
-            found += sg.trend(days(means, 4)).of_measure()[20].is_outside
+            found += rows_of_measure(sg.trend(days(means, 4)))[20].is_outside
         assert np.mean(shares) < 0.02  # 0.0027 if the standard deviation were known
         assert found == 100
 
     def test_the_intervals_of_a_day_do_not_determine_the_limits(self):
-        rows = sg.trend(days([0.5, 0.52, 0.49, 0.51], n=10_000)).of_measure("ndcg")
+        trend = sg.trend(days([0.5, 0.52, 0.49, 0.51], n=10_000))
+        rows = rows_of_measure(trend, "ndcg")
         assert all(row.ci_high - row.ci_low < 0.001 < row.upper - row.lower for row in rows)
 
     @pytest.mark.parametrize(("summaries", "settings", "error", "message"), [

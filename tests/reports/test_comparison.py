@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import assert_same_report, compared, ids_of, taken
+from small_reports import assert_same_report, columns, compared, ids_of, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -238,10 +238,10 @@ def test_a_system_better_for_all_queries_is_told_apart_among_24():
     values[1] = values[0] + rng.uniform(0.01, 0.02, 60)
     systems = {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
     found = sg.compare(systems, rng=0)
-    assert len(found.table["p_value"]) == 24 * 23 / 2 == 276
+    assert len(columns(found)["p_value"]) == 24 * 23 / 2 == 276
     assert found.n_resamples == 20 * 276 / 0.05 - 1
-    assert found.table["p_value"][0] == 2 / 110_400
-    assert found.table["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
+    assert columns(found)["p_value"][0] == 2 / 110_400
+    assert columns(found)["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
     sentence = sentence_on(found, "s01", "s00")
     assert sentence.startswith("s01 is better than s00 by AP: ")
     assert (
@@ -375,8 +375,9 @@ def test_ties_of_queries_undefined_in_both_are_counted():
         "b": sg.evaluate(y, [2, 1, 2, 1, 2, 1, 2, 1], group=group, measures=["rr", "p@1"]),
     }
     found = sg.compare(systems)
-    assert found.table["ties"] == [2, 2] and found.table["wins"] == [2, 2]
-    assert found.table["n_undefined"] == [1, 0]  # precision is defined without relevant documents
+    table = columns(found)
+    assert table["ties"] == [2, 2] and table["wins"] == [2, 2]
+    assert table["n_undefined"] == [1, 0]  # precision is defined without relevant documents
     rr, precision = found.sentences()
     assert rr.endswith(" 1 tie is a query undefined for both systems.")
     assert "undefined" not in precision
@@ -394,7 +395,7 @@ def test_queries_count_not_folds_and_systems_of_different_folds_are_named():
         sg.cross_evaluate(Ridge(), X, y, cv=cv, **settings) for cv in (folds, folds[::-1])
     )
     other = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
-    assert sg.compare({"one": one, "renumbered": renumbered}).table["ties"] == [12]
+    assert columns(sg.compare({"one": one, "renumbered": renumbered}))["ties"] == [12]
     with pytest.warns(UserWarning, match="^'other' was cross-evaluated on different folds than"):
         found = sg.compare({"one": one, "other": other}, test="t")
     d = other.per_query["AP"] - one.per_query["AP"]
@@ -409,7 +410,7 @@ def test_hsd_of_a_small_case_is_that_of_all_deals():
         for orders in itertools.product(itertools.permutations(range(3)), repeat=3)
     ])
     sums = values.sum(axis=1)
-    found = compared(*values, baseline=None, correction="hsd").table
+    found = columns(compared(*values, baseline=None, correction="hsd"))
     for system, other, p in zip(
         found["system"], found["baseline"], found["p_adjusted"], strict=True
     ):
@@ -425,7 +426,7 @@ def test_hsd_finds_more_than_holm_among_many_systems_and_no_less_than_its_level(
         f"s{i}": evaluation(hardness + rng.normal(0.02 * i, 0.1, 40)) for i in range(10)
     }
     found = {
-        name: np.array(sg.compare(systems, correction=name, rng=0).table["p_adjusted"])
+        name: np.array(columns(sg.compare(systems, correction=name, rng=0))["p_adjusted"])
         for name in ("hsd", "bonferroni")
     }
     assert 0 < (found["bonferroni"] <= 0.05).sum() <= (found["hsd"] <= 0.05).sum() < 45
@@ -509,7 +510,7 @@ def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(we
     message = "query {} has weight {} and query {} has weight {}. Pass test".format(*one, *other)
     with pytest.raises(ValueError, match=message):
         sg.compare(systems)
-    assert sg.compare(systems, test=None).table["p_value"]
+    assert columns(sg.compare(systems, test=None))["p_value"]
 
 
 def test_two_queries_show_something():

@@ -7,6 +7,7 @@ import pytest
 from small_reports import evaluation, of_values
 
 import skgraded as sg
+from skgraded.reports.comparison_view import ComparisonView
 
 
 @pytest.fixture(scope="module")
@@ -207,10 +208,11 @@ def test_the_verdict_on_segments_groups_those_with_the_same_leader():
 
 def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     found = sg.compare(three, rng=0)
-    ranked, order = found.ranked_rows(), found.leaderboard().systems
+    view = ComparisonView(found)
+    ranked, order = view.ranked_rows, view.leaderboard.systems
     assert [row.measure for row in ranked] == ["AP"] * 3 + ["RR"] * 3
     rows = {
-        (frozenset((row.system, row.baseline)), row.measure): row for row in found.shown_rows()
+        (frozenset((row.system, row.baseline)), row.measure): row for row in view.rows
     }
     assert len(ranked) == len(rows)
     for row in ranked:
@@ -228,8 +230,8 @@ def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     assert of_first == [(0, 1), (0, 2), (1, 2)]
     # to_frame and CSV keep the order of the systems
     assert found.to_frame()["system"].tolist() == [row.system for row in found.rows]
-    with_baseline = sg.compare(three, baseline="a", rng=0).ranked_rows()
-    assert {row.baseline for row in with_baseline} == {"a"}
+    with_baseline = ComparisonView(sg.compare(three, baseline="a", rng=0))
+    assert {row.baseline for row in with_baseline.ranked_rows} == {"a"}
 
 
 def test_text_aligns_the_values_at_the_decimal_point(three):

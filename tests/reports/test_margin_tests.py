@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_reports import compared, evaluation, of_values, systems
+from small_reports import columns, compared, evaluation, of_values, systems
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
@@ -16,20 +16,20 @@ def test_p_is_that_of_statsmodels(n, margin):
     values[1] = values[0] + (values[1] - 0.5) / 10
     p, (_, p_low, _), _ = ttost_paired(values[1], values[0], -margin, margin)
     found = compared(*values)
-    assert found.equivalence(margin).table["p_value"] == pytest.approx([p], abs=1e-12)
-    assert found.noninferiority(margin).table["p_value"] == pytest.approx([p_low], abs=1e-12)
+    assert columns(found.equivalence(margin))["p_value"] == pytest.approx([p], abs=1e-12)
+    assert columns(found.noninferiority(margin))["p_value"] == pytest.approx([p_low], abs=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", "hsd"])
 def test_p_values_are_corrected_over_all_rows(correction):
     theirs = "holm" if correction == "hsd" else correction
     found = sg.compare(systems(["a", "b", "c"], 40), correction=correction, rng=0)
-    table = found.equivalence(0.04).table
+    table = columns(found.equivalence(0.04))
     assert len(table["p_value"]) == 6
     expected = multipletests(table["p_value"], method=theirs)[1]
     assert table["p_adjusted"] == pytest.approx(expected)
     plain = sg.compare(systems(["a", "b", "c"], 40), correction=None, rng=0).equivalence(0.04)
-    assert plain.table["p_adjusted"] == plain.table["p_value"] == table["p_value"]
+    assert columns(plain)["p_adjusted"] == columns(plain)["p_value"] == table["p_value"]
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
@@ -53,7 +53,7 @@ def test_the_interval_of_one_test_has_the_level_of_90_percent():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
     differences = evaluation({"AP": values[1] - values[0]})
     low, high = differences.confidence_interval(0.9, method="t")["AP"]
-    table = compared(*values).equivalence(0.01).table
+    table = columns(compared(*values).equivalence(0.01))
     assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx((low, high))
 
 
@@ -85,9 +85,10 @@ def test_the_sentences():
 def test_each_measure_may_have_its_own_margin():
     found = sg.compare(systems(["a", "b"], 40), rng=0)
     both = found.equivalence({"ndcng@10": 0.2, sg.MuAP(): 1e-4})
-    assert both.table["margin"] == [0.2, 1e-4]
-    assert both.table["p_value"] == [
-        found.equivalence(0.2).table["p_value"][0], found.equivalence(1e-4).table["p_value"][1]
+    assert columns(both)["margin"] == [0.2, 1e-4]
+    assert columns(both)["p_value"] == [
+        columns(found.equivalence(0.2))["p_value"][0],
+        columns(found.equivalence(1e-4))["p_value"][1],
     ]
 
 
@@ -101,7 +102,7 @@ def test_each_measure_may_have_its_own_margin():
     ([0.0] * 60, 1e-9, 2**-60),
 ])
 def test_equal_differences_and_single_queries(values, margin, p):
-    table = compared(np.zeros(len(values)), values).equivalence(margin).table
+    table = columns(compared(np.zeros(len(values)), values).equivalence(margin))
     assert table["p_value"] == pytest.approx([p], nan_ok=True)
     assert compared(np.zeros(len(values)), values).equivalence(margin).sentences()
 
@@ -145,13 +146,13 @@ def test_weights_and_low_levels_are_refused():
 
 
 def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counted():
-    with_nan = compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3).table
-    without = compared([0, 0, 0], [0.1, 0.2, 0.15]).equivalence(0.3).table
+    with_nan = columns(compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3))
+    without = columns(compared([0, 0, 0], [0.1, 0.2, 0.15]).equivalence(0.3))
     assert with_nan["n_queries"] == [3] and with_nan["p_value"] == without["p_value"]
     values = np.random.default_rng(0).beta(2, 2, (2, 8))
     values[:, 5] = 0
     flags = {"AP": np.arange(8) == 5}
     found = sg.compare(of_values(*values, undefined=flags)).equivalence(0.2)
-    assert found.table["n_queries"] == [8] and found.table["n_undefined"] == [1]
+    assert columns(found)["n_queries"] == [8] and columns(found)["n_undefined"] == [1]
     (sentence,) = found.sentences()
     assert sentence.endswith("; 8 queries. 1 tie is a query undefined for both systems.")

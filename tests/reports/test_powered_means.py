@@ -10,6 +10,7 @@ from scipy import stats
 from small_reports import assert_same_report, evaluation
 
 import skgraded as sg
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.stats.prediction_powered import powered_mean
 
 MEASURES = ("AP", "RR")
@@ -430,7 +431,7 @@ def test_a_verdict_names_a_system_that_is_better_in_spite_of_a_lower_mean():
             human[name] = evaluation({"AP": values[drawn]}, drawn.tolist())
             judge[name] = evaluation({"AP": 0.6 * values + 0.12 * rng.normal(size=330)}, ids)
         comparison = sg.compare(human, judge=judge)
-        (row,), board = comparison.shown_rows(), comparison.leaderboard()
+        (row,), board = ComparisonView(comparison).rows, comparison.leaderboard()
         if row.winner is None or row.winner == board.systems[0]:
             assert "however" not in board.verdict
             continue
@@ -448,7 +449,8 @@ def test_the_page_the_sentences_and_the_tables_describe_the_judge():
     assert "40 human-judged queries and 200 further queries of the judge; paired t-test" in page
     assert "Weight of judge" in page and "Worth" in page
     assert "Weight of judge" not in sg.compare(HUMAN, rng=0).to_html()
-    for row, sentence in zip(comparison.ranked_rows(), comparison.sentences(), strict=False):
+    ranked_rows = ComparisonView(comparison).ranked_rows
+    for row, sentence in zip(ranked_rows, comparison.sentences(), strict=False):
         assert "over 40 queries" in sentence
         assert "40 human-judged queries are as informative as" in sentence, row
     assert "weight" in comparison.to_markdown() and "worth" in comparison.to_csv()

@@ -216,10 +216,10 @@ def test_weights_count_and_no_test_is_made_of_them():
         expected = weighted["b"].summary(by=BY).set_index(["segment", "measure"])["mean"]
         assert row["mean"] == pytest.approx(expected[row["segment"], row["measure"]])
     between = found.between_segments()
-    assert np.isnan(found.table["p_value"]).all() and between["p_value"].isna().all()
+    assert np.isnan(found.to_frame()["p_value"]).all() and between["p_value"].isna().all()
     assert (between["ci_low"] < between["interaction"]).all()
     row = between.iloc[0]
-    d = found.table["difference"]
+    d = found.to_frame()["difference"]
     assert (row["difference"], row["other_difference"]) == pytest.approx((d[1], d[0]))
     assert "not tested" in found.sentences()[-1]
 

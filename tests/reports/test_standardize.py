@@ -46,7 +46,7 @@ def test_queries_without_a_value_are_left_out(method):
     assert np.isnan(found["a"].per_query["std-AP"][1:3]).all()
     assert found["a"].undefined["std-AP"].tolist() == undefined["AP"]
     assert not np.isnan(found["a"].per_query["std-AP"][0])
-    table = sg.compare(found, test=None).table
+    table = sg.compare(found, test=None).to_frame()
     assert set(table["n_queries"]) == {1}
 
 

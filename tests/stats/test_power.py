@@ -76,22 +76,23 @@ def test_that_of_hsd_is_shown_in_80_of_100_cases():
     rng = np.random.default_rng(2)
     settings = {"baseline": None, "correction": "hsd", "n_resamples": 499}
     values = rng.normal(0, 1, (4, 40))
-    sizes = np.array(compared(*values, **settings).table["min_detectable"])
-    bonferroni = compared(*values, baseline=None, correction="bonferroni").table["min_detectable"]
+    sizes = np.array(compared(*values, **settings).to_frame()["min_detectable"])
+    found = compared(*values, baseline=None, correction="bonferroni")
+    bonferroni = found.to_frame()["min_detectable"]
     assert (sizes < bonferroni).all() and (sizes > 0.5).all()
     n_shown = 0
     for _ in range(200):
         values = rng.normal(0, 1, (4, 40))
-        size = compared(*values, **settings).table["min_detectable"][0]
+        size = compared(*values, **settings).to_frame()["min_detectable"][0]
         values[1] += size
-        n_shown += compared(*values, **settings).table["p_adjusted"][0] <= 0.05
+        n_shown += compared(*values, **settings).to_frame()["p_adjusted"][0] <= 0.05
     assert abs(n_shown / 200 - 0.8) < 0.12
 
 
 def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
     d = np.random.default_rng(0).normal(0, 0.1, 50)
     found = compared(np.zeros(50), d)
-    size = found.table["min_detectable"][0]
+    size = found.to_frame()["min_detectable"][0]
     assert size == pytest.approx(2.85 / np.sqrt(50) * d.std(ddof=1), rel=0.01)
     assert found.sentences()[0].endswith(
         f"With 50 queries, the smallest difference detectable at 80 % power is {size:.3f}."
@@ -111,13 +112,13 @@ def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
 ])
 def test_there_is_none_where_nothing_could_have_been_shown(values, settings):
     found = compared(np.zeros(len(values)), values, **settings)
-    assert np.isnan(found.table["min_detectable"][0])
+    assert np.isnan(found.to_frame()["min_detectable"][0])
     assert "power" not in found.sentences()[0]
 
 
 def test_wilcoxons_smallest_difference_is_that_of_t_over_its_efficiency():
     values = np.random.default_rng(0).random((2, 9))
     by_t, by_ranks = (
-        compared(*values, test=test).table["min_detectable"][0] for test in ("t", "wilcoxon")
+        compared(*values, test=test).to_frame()["min_detectable"][0] for test in ("t", "wilcoxon")
     )
     assert by_ranks == pytest.approx(by_t * np.sqrt(np.pi / 3))

@@ -15,6 +15,7 @@ from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, system
 
 import skgraded as sg
 from skgraded.reports.comparison_rows import ShownRow
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.writing import charts, tables, text
 
 LETTERS = {"new": "a", "old": "b"}
@@ -637,7 +638,7 @@ def test_a_mark_is_cut_at_the_ends_of_its_line_and_an_interval_without_an_end_is
 
 def test_a_p_value_is_shown_as_a_bound_only_where_it_would_round_to_zero():
     cmp = compared(measures=["AP"])
-    first = cmp.shown_rows()[0]
+    first = ComparisonView(cmp).rows[0]
     for p, shown_p in [
         (0.0049, "0.0049"), (0.0001, "0.0001"), (0.00006, "0.0001"), (0.00005, "0.0001"),
         (0.00004, "&lt; 0.0001"), (0.0, "&lt; 0.0001"), (1.0, "1.0000"), (math.nan, "nan"),
