@@ -1,6 +1,7 @@
 """Validation of columns; each function returns converted values or raises an error.
 
-In errors, `name` names the checked argument, and `expected` names an argument with `n` rows.
+In errors, `name` names the checked argument, `expected` names an argument with `n` rows, and
+`row_name` returns the name of a row.
 """
 
 import math
@@ -14,6 +15,8 @@ import numpy as np
 
 from skgraded._input.words import object_array
 
+RowName = Callable[[int], str]
+ROW: RowName = "row {}".format
 JOIN = (
     " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
     "rows.y_true, rows.y_score, qid=rows.qid)."
@@ -86,32 +89,35 @@ def unmasked(values: Any) -> Any:
     return objects
 
 
-def column(values: Any, name: str, n: int | None = None, expected: str = "y_true") -> np.ndarray:
+def column(
+    values: Any, name: str, n: int | None = None, expected: str = "y_true",
+    row_name: RowName = ROW
+) -> np.ndarray:
     """Convert a numeric column, which may contain NaN, to a contiguous float64 array."""
-    return _as_given_and_float(values, name, n, expected)[1]
+    return _as_given_and_float(values, name, n, expected, row_name)[1]
 
 
 def _as_given_and_float(
-    values: Any, name: str, n: int | None, expected: str
+    values: Any, name: str, n: int | None, expected: str, row_name: RowName
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return two arrays: one with the original dtype, and one with contiguous float64 values."""
     array = as_array(values, name)
     refuse_other_length(array, name, n, expected)
     if array.dtype.kind in "US" and not hasattr(values, "dtype"):
         array = as_array(np.array(list(values), dtype=object), name)  # from a list
-    floats = array if array.dtype.kind in "buif" else _numbers(array, name)
+    floats = array if array.dtype.kind in "buif" else _numbers(array, name, row_name)
     if floats.dtype.itemsize <= 8:
         return array, np.ascontiguousarray(floats, dtype=np.float64)
     with np.errstate(over="ignore"):  # a long double may overflow
         return array, np.ascontiguousarray(floats, dtype=np.float64)
 
 
-def _numbers(array: np.ndarray, name: str) -> np.ndarray:
+def _numbers(array: np.ndarray, name: str, row_name: RowName) -> np.ndarray:
     """Convert an object array of numbers to float64; missing values become NaN."""
     if array.dtype.kind != "O":
         raise TypeError(
-            f"{name} must contain numbers; its dtype is {array.dtype}, and row 0 contains "
-            f"{array[0].item()!r}."
+            f"{name} must contain numbers; its dtype is {array.dtype}, and {row_name(0)} "
+            f"contains {array[0].item()!r}."
         )
     out = np.empty(len(array))
     for row, value in enumerate(array):
@@ -121,9 +127,9 @@ def _numbers(array: np.ndarray, name: str) -> np.ndarray:
             try:
                 out[row] = value
             except OverflowError:
-                raise ValueError(f"{name} is too large for a float in row {row}.") from None
+                raise ValueError(f"{name} is too large for a float in {row_name(row)}.") from None
         else:
-            raise TypeError(f"{name} must contain numbers; row {row} is {value!r}.")
+            raise TypeError(f"{name} must contain numbers; {row_name(row)} is {value!r}.")
     return out
 
 
@@ -144,11 +150,12 @@ def as_decimals(floats: np.ndarray) -> np.ndarray:
 
 
 def check_grades(
-    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False
+    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False,
+    row_name: RowName = ROW
 ) -> np.ndarray:
     """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
-    grades = grade_column(y, name, n, expected)
-    refuse_bad_grades(grades, name, allow_nan)
+    grades = grade_column(y, name, n, expected, row_name)
+    refuse_bad_grades(grades, name, allow_nan, row_name)
     return grades
 
 
@@ -158,14 +165,18 @@ def grades_as_given(y: Any, name: str, allow_nan: bool = False) -> np.ndarray:
     return grades if grade_type(y) == np.float64 else np.asarray(y)
 
 
-def grade_column(y: Any, name: str, n: int | None = None, expected: str = "X") -> np.ndarray:
+def grade_column(
+    y: Any, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
+) -> np.ndarray:
     """Convert grades to float64 without checking their range; see `as_decimals` for float32."""
-    grades = column(y, name, n, expected)
+    grades = column(y, name, n, expected, row_name)
     dtype = grade_type(y)
     return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
 
 
-def refuse_bad_grades(grades: np.ndarray, name: str, allow_nan: bool) -> None:
+def refuse_bad_grades(
+    grades: np.ndarray, name: str, allow_nan: bool, row_name: RowName = ROW
+) -> None:
     """Raise a ValueError that names the first row whose grade is not a finite number ≥ 0."""
     if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # fast path
         return
@@ -174,10 +185,10 @@ def refuse_bad_grades(grades: np.ndarray, name: str, allow_nan: bool) -> None:
         return
     row = int(np.argmin(good))
     if not np.isfinite(grades[row]):
-        raise ValueError(f"{name} must be finite; got {grades[row]} for row {row}.")
+        raise ValueError(f"{name} must be finite; got {grades[row]} for {row_name(row)}.")
     raise ValueError(
-        f"{name} must contain only grades ≥ 0; got {grades[row]:g} for row {row}. Shift all grades "
-        "so that irrelevant documents have grade 0."
+        f"{name} must contain only grades ≥ 0; got {grades[row]:g} for {row_name(row)}. Shift all "
+        "grades so that irrelevant documents have grade 0."
     )
 
 
@@ -248,19 +259,21 @@ def number_validator(
 
 
 def check_scores(
-    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true"
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true",
+    row_name: RowName = ROW
 ) -> np.ndarray:
     """Convert scores to float64 and reject NaN; a score of -inf means "not retrieved"."""
-    scores = score_column(y_score, n, name, expected)
-    refuse_nan_scores(scores, name)
+    scores = score_column(y_score, n, name, expected, row_name)
+    refuse_nan_scores(scores, name, row_name)
     return scores
 
 
 def score_column(
-    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true"
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true",
+    row_name: RowName = ROW
 ) -> np.ndarray:
     """Convert scores to float64, or to ranks if float64 cannot represent every score exactly."""
-    array, scores = _as_given_and_float(y_score, name, n, expected)
+    array, scores = _as_given_and_float(y_score, name, n, expected, row_name)
     kind = array.dtype.kind
     if kind in "bf" and array.dtype.type is not np.longdouble:
         return scores
@@ -282,11 +295,13 @@ def _exact(value: Any) -> int | Fraction:
     return Fraction(*value.as_integer_ratio())
 
 
-def refuse_nan_scores(scores: np.ndarray, name: str = "y_score") -> None:
+def refuse_nan_scores(
+    scores: np.ndarray, name: str = "y_score", row_name: RowName = ROW
+) -> None:
     """Raise a ValueError that names the first row whose score is NaN."""
     if np.isnan(scores.max(initial=-np.inf)):
         row = int(np.argmax(np.isnan(scores)))
         raise ValueError(
-            f"{name} must not contain NaN; got nan for row {row}. Use the score -inf for documents "
-            "that were not retrieved."
+            f"{name} must not contain NaN; got nan for {row_name(row)}. Use the score -inf for "
+            "documents that were not retrieved."
         )

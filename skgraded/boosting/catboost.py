@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from skgraded._input.docs import documented
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter

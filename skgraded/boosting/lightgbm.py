@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.docs import documented
+from skgraded._input.docstrings import documented
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import COMMON, ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.docs import documented
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES

@@ -6,7 +6,7 @@
     python -m skgraded judges HUMAN JUDGE [JUDGE ...] [--run RUN ...]
     python -m skgraded measures
 
-`_systems`, `_preferences` and `_judges` evaluate the files, and `_printing` formats the results.
+`_files`, `_preferences` and `_judging` evaluate the files, and `_printing` formats the results.
 """
 
 import argparse
@@ -15,14 +15,13 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import copy_context
 from typing import Any, NoReturn
 
 from skgraded import __version__
+from skgraded._input.atomic_files import write_text
 from skgraded._input.words import plain_list, printable
-from skgraded._input.writing import write_text
-from skgraded.cli import _judges, _preferences, _printing, _systems
-from skgraded.datasets.text_files import MAX_LINE, parsed
+from skgraded.cli import _files, _judging, _preferences, _printing
+from skgraded.datasets.text_files import parsed
 from skgraded.large.parts import PARTITIONINGS
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluation import Evaluation
@@ -66,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
-            text = copy_context().run(_report, args, notes.append)  # sets MAX_LINE in a copy only
+            text = _report(args, notes.append)
         _write(text, args)
     except BrokenPipeError:  # the reading process has closed the pipe
         _drop_output()
@@ -101,22 +100,23 @@ def _say(message: str) -> None:
 def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
     if args.command == "measures":
         return _printing.of_measures()
-    MAX_LINE.set(args.max_line)
+    if _input_files(args).count("-") > 1 and args.judge is None:
+        raise ValueError("Standard input (-) can be used for only one of the files.")
     if args.title is not None and args.format != "html":
         raise ValueError("--title sets the title of the HTML page: add --format html.")
     if args.command == "judges":
-        return _judges.of_judges(_judges.compare_judge_files(args, note), args)
+        return _judging.of_judges(_judging.compare_judge_files(args, note), args)
     if args.command == "preferences":
         systems = _preferences.evaluate_preference_files(args, note)
         if args.format == "html":  # an HTML page compares the runs
             _refuse_differing_queries(systems)
         return _print_evaluations(systems, args)
-    if _systems.is_large(args.files):
-        report, systems = _systems.summarize_files(args)
+    if _files.is_large(args.files):
+        report, systems = _files.summarize_files(args)
         if args.command == "evaluate" and args.format == "html":
-            return report.to_html(title=args.title or _systems.page_title(args.files, systems))
+            return report.to_html(title=args.title or _files.page_title(args.files, systems))
     else:
-        report = systems = _systems.evaluate_files(args, note)
+        report = systems = _files.evaluate_files(args, note)
         if args.command == "compare" and len(systems) < 2:
             raise ValueError("compare requires at least two runs or two --score-column options.")
         if args.command == "compare" or args.format == "html":  # pages compare runs too
@@ -125,9 +125,9 @@ def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
         return _print_evaluations(systems, args)
     judge = None
     if args.judge is not None:
-        judge = _systems.evaluate_judge_files(args, note)
+        judge = _files.evaluate_judge_files(args, note)
         _refuse_differing_queries(judge)
-    names = _systems.system_names(args.files[1:])
+    names = _files.system_names(args.files[1:])
     comparison = compare(
         report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
         correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
@@ -139,7 +139,7 @@ def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
 
 
 def _print_evaluations(systems: Mapping[str, Any], args: argparse.Namespace) -> str:
-    title = args.title or _systems.page_title(args.files, systems)
+    title = args.title or _files.page_title(args.files, systems)
     return _printing.of_evaluations(systems, args.format, args.per_query, title, _width(args))
 
 
@@ -155,12 +155,15 @@ def _none(word: str) -> str | None:
     return None if word == "none" else word
 
 
+def _input_files(args: argparse.Namespace) -> list[str]:
+    return [*args.files, *args.runs, *([] if args.judge is None else [args.judge])]
+
+
 def _refuse_overwriting(args: argparse.Namespace) -> None:
     """Before any file is read, raise an error if the output file is also an input file."""
     if args.output is None or not os.path.isfile(args.output):
         return
-    others = [getattr(args, "judge", None), *(getattr(args, "runs", None) or [])]
-    for path in _systems.read_files([*args.files, *filter(None, others)]):
+    for path in _files.read_files(_input_files(args)):
         if os.path.samestat(os.stat(path), os.stat(args.output)):
             raise ValueError(
                 f"--output {args.output} is also an input file: choose another name."
@@ -231,31 +234,24 @@ def _parser() -> "_Parser":
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="evaluate|compare|preferences|judges|measures"
     )
-    for name, what in (
-        ("evaluate", "Evaluate systems: means over queries, or per-query values."),
-        ("compare", "Compare systems: differences, intervals and tests. Requires pandas."),
+    for name, what, files, add_options in (
+        ("evaluate", "Evaluate systems: means over queries, or per-query values.", FILES,
+         _add_evaluation),
+        ("compare", "Compare systems: differences, intervals and tests. Requires pandas.", FILES,
+         _add_comparison),
+        ("preferences", "Evaluate runs against preference judgments: EDRC, pair accuracy, "
+         "Kendall's τ.", _preferences.FILES, _add_preferences),
+        ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
+         _judging.FILES, _add_judges),
+        ("measures", "List the measures with their other names and parameters.", None,
+         _add_output),
     ):
         command = commands.add_parser(
-            name, help=what, description=what, epilog=FILES, allow_abbrev=False,
+            name, help=what, description=what, epilog=files, allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        _add_common(command)
-        if name == "compare":
-            _add_comparison(command)
-    what = "Evaluate runs against preference judgments: EDRC, pair accuracy, Kendall's τ."
-    _add_preferences(commands.add_parser(
-        "preferences", help=what, description=what, epilog=_preferences.FILES, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    ))
-    what = "Compare judges: do they agree, and does the same system win? Requires pandas."
-    _add_judges(commands.add_parser(
-        "judges", help=what, description=what, epilog=_judges.FILES, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    ))
-    what = "List the measures with their other names and parameters."
-    listing = commands.add_parser("measures", help=what, description=what, allow_abbrev=False)
-    listing.add_argument("--output", metavar="FILE", help="write the output to a file")
-    listing.set_defaults(files=[], progress=True)
+        command.set_defaults(files=[], runs=[], judge=None, progress=True)
+        add_options(command)
     return parser
 
 
@@ -269,8 +265,8 @@ def _at_least(least: int) -> Callable[[str], int]:
     return whole
 
 
-def _add_common(command: argparse.ArgumentParser) -> None:
-    _add_output(command)
+def _add_evaluation(command: argparse.ArgumentParser) -> None:
+    _add_runs(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
         help="measure, such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (default: ndcng@10 "
@@ -300,6 +296,10 @@ def _add_common(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--output", metavar="FILE", help="write the output to a file")
+
+
+def _add_runs(command: argparse.ArgumentParser) -> None:
     """Add the options shared by the commands that evaluate runs."""
     _add_files(command)
     add = command.add_argument
@@ -314,18 +314,16 @@ def _add_files(command: argparse.ArgumentParser) -> None:
     add("files", nargs="+", metavar="FILE", help="see below")
     add("--format", choices=_printing.FORMATS, default="table",
         help="output format (default: %(default)s)")
-    add("--max-line", type=_at_least(1), metavar="BYTES", default=MAX_LINE.get(),
-        help="maximum length of an input line (default: %(default)s)")
     add("--title",
         help="title of the HTML page (default: the name of the run, or the number of runs)")
-    add("--output", metavar="FILE", help="write the output to a file")
+    _add_output(command)
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 
 def _add_judges(command: argparse.ArgumentParser) -> None:
     _add_files(command)
     add = command.add_argument
-    add("--run", dest="runs", action="extend", nargs="+", metavar="RUN",
+    add("--run", dest="runs", action="extend", nargs="+", metavar="RUN", default=[],
         help="runs of the systems, one file per system")
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
         help="measure of the leaderboards; may be repeated (default: ndcng@10 and mu_map)")
@@ -340,7 +338,7 @@ def _add_judges(command: argparse.ArgumentParser) -> None:
 
 
 def _add_preferences(command: argparse.ArgumentParser) -> None:
-    _add_output(command)
+    _add_runs(command)
     add = command.add_argument
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
         help="measure: edrc, pair_accuracy or kendall_tau; may be repeated (default: edrc)")
@@ -358,6 +356,7 @@ def _add_preferences(command: argparse.ArgumentParser) -> None:
 
 
 def _add_comparison(command: argparse.ArgumentParser) -> None:
+    _add_evaluation(command)
     add = command.add_argument
     add("--baseline", metavar="RUN",
         help="run to compare all other runs with (default: compare all pairs of runs)")

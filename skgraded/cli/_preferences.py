@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.queries import query_codes
-from skgraded.cli._systems import note_of_differing, source_of, system_names
-from skgraded.datasets.preferences import read_preference_columns
+from skgraded.cli._files import note_of_differing, source_of, system_names
+from skgraded.datasets.preference_files import read_preference_columns
 from skgraded.datasets.text_files import check_path
 from skgraded.datasets.trec import read_run_table
 from skgraded.reports.evaluating import evaluate_preferences
@@ -45,8 +45,6 @@ def evaluate_preference_files(
     path, *runs = args.files
     if not runs:
         raise ValueError(f"Pass at least one run after the preferences file {path}.")
-    if args.files.count("-") > 1:
-        raise ValueError("Standard input (-) can be used for only one of the files.")
     truth = _read_truth(source_of(path), args.progress)
     return {
         name: _evaluate_run(truth, source_of(run), name, args, note)

@@ -3,7 +3,7 @@
 from skgraded.datasets.generators import make_ranking, make_swapped_rankings
 from skgraded.datasets.join import join_judgments, join_run
 from skgraded.datasets.letor import read_letor
-from skgraded.datasets.preferences import read_preferences
+from skgraded.datasets.preference_files import read_preferences
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [

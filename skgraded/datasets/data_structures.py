@@ -1,8 +1,7 @@
-"""Conversion of qrels and runs in the data structures of several tools to `Rows`."""
+"""Conversion of qrels and runs in the data structures of several tools to `Entries`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
@@ -14,7 +13,7 @@ import numpy as np
 from skgraded._input import columns
 from skgraded._input.queries import query_codes
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
-from skgraded.datasets.rows import Rows
+from skgraded.datasets.entries import Entries
 from skgraded.datasets.text_files import parsed
 
 # Accepted column names, in order of priority.
@@ -30,18 +29,15 @@ COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document",
 KEY = {"qrels": "rating", "run": "_score"}
 
 
-def rows_of(source: Any, side: str) -> Rows:
-    """Convert qrels or a run to Rows; `side` ("qrels" or "run") also appears in errors."""
-    rows = _convert(source, side)
-    if side == "qrels":
-        return rows.without_repeats()
-    rows.refuse_repeats()
-    return rows
+def entries_of(source: Any, side: str) -> Entries:
+    """Convert qrels or a run to Entries; `side` ("qrels" or "run") also appears in errors."""
+    entries = _convert(source, side)
+    return entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
 
 
-def _convert(source: Any, side: str) -> Rows:
+def _convert(source: Any, side: str) -> Entries:
     if type(source).__module__.partition(".")[0] == "ranx":
-        return _rows_of_ranx(source, side)
+        return _from_ranx(source, side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -50,15 +46,15 @@ def _convert(source: Any, side: str) -> Rows:
     if isinstance(source, Mapping) and not _has_columns(source, side):
         queries = _queries_of(source)
         if queries is not None:
-            return _rows_of_queries(queries, side)
+            return _from_queries(queries, side)
     known = _column_names(source, side)
     if known:
         names = _chosen(known, side)
         is_table = isinstance(source, Mapping) or hasattr(source, "__getitem__")
         values = [source[name] if is_table else getattr(source, name) for name in names]
-        return _rows_of_columns(values, names, side)
+        return _from_columns(values, names, side)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
-        return _rows_of_items(list(source), source, side)
+        return _from_items(list(source), source, side)
     raise _wrong_type(source, side)
 
 
@@ -108,7 +104,7 @@ def _chosen(known: Sequence[str], side: str) -> list[str]:
     return chosen
 
 
-def _rows_of_columns(values: Any, names: Sequence[str], side: str) -> Rows:
+def _from_columns(values: Any, names: Sequence[str], side: str) -> Entries:
     query, document, number = values
     query_name, document_name, number_name = (f"{side}.{name}" for name in names)
     codes, ids = query_codes(query, name=query_name)
@@ -116,7 +112,7 @@ def _rows_of_columns(values: Any, names: Sequence[str], side: str) -> Rows:
     documents = _document_ids(document, n, query_name, document_name)
     check = columns.check_grades if side == "qrels" else columns.check_scores
     numbers = check(number, name=number_name, n=n, expected=query_name)
-    return Rows(side, ids, codes, documents, numbers)
+    return Entries(side, ids, codes, documents, numbers)
 
 
 def _document_ids(documents: Any, n: int | None, expected: str | None, name: str) -> np.ndarray:
@@ -135,12 +131,12 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
 
 # Lists of tuples and of rated queries ------------------------------------------------------------
 
-def _rows_of_items(items: list[Any], source: Any, side: str) -> Rows:
+def _from_items(items: list[Any], source: Any, side: str) -> Entries:
     """Convert a list of named tuples (one per document) or dicts with ratings (one per query)."""
     if not items:
         raise ValueError(f"{side} is empty: it contains no documents.")
     if isinstance(items[0], Mapping):
-        return _rows_of_queries(_rated_queries(items, side), side)
+        return _from_queries(_rated_queries(items, side), side)
     fields = getattr(items[0], "_fields", None)
     if fields is None:
         raise _wrong_type(source, side)
@@ -151,7 +147,7 @@ def _rows_of_items(items: list[Any], source: Any, side: str) -> Rows:
         except AttributeError:
             row = next(i for i, item in enumerate(items) if not hasattr(item, name))
             raise TypeError(f"{side}: row {row} has no field {name!r}: {items[row]!r}.") from None
-    return _rows_of_columns(values, names, side)
+    return _from_columns(values, names, side)
 
 
 def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[Any]]]:
@@ -185,8 +181,8 @@ def _are_documents(value: Any) -> bool:
     return isinstance(value[0] if is_list else value, Mapping)
 
 
-def _rows_of_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Rows:
-    """Convert (query, documents) pairs to Rows; the documents are a dict or a list of dicts."""
+def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
+    """Convert (query, documents) pairs to Entries; the documents are a dict or a list of dicts."""
     ids, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
@@ -207,7 +203,7 @@ def _rows_of_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Rows:
         sizes.append(len(names))
         documents.extend(names)
         numbers.extend(values)
-    return _rows_of_lists(ids, sizes, documents, numbers, side)
+    return _from_lists(ids, sizes, documents, numbers, side)
 
 
 def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
@@ -227,8 +223,8 @@ def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
     return names, numbers
 
 
-def _rows_of_lists(queries: Any, sizes: Any, documents: list[Any], numbers: Any, side: str) -> Rows:
-    """Convert lists to Rows; in runs, keep queries for which no documents were retrieved."""
+def _from_lists(queries: Any, sizes: Any, documents: list[Any], numbers: Any, side: str) -> Entries:
+    """Convert lists to Entries; in runs, keep queries for which no documents were retrieved."""
     if not documents:
         raise ValueError(f"{side} is empty: it contains no documents.")
     if side == "qrels":
@@ -237,21 +233,18 @@ def _rows_of_lists(queries: Any, sizes: Any, documents: list[Any], numbers: Any,
     codes, ids = query_codes(queries, name=f"{side}.query")
     codes = np.repeat(codes, sizes)
     ids_of_documents = _document_ids(documents, None, None, f"{side}.document")
-    check = columns.check_grades if side == "qrels" else columns.check_scores
-    try:
-        numbers = check(numbers, name=side, n=len(documents))
-    except (ValueError, TypeError) as error:
-        def place(match: re.Match[str]) -> str:
-            row = int(match[1])
-            return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
 
-        raise type(error)(re.sub(r"\brow (\d+)", place, str(error), count=1)) from None
-    return Rows(side, ids, codes, ids_of_documents, numbers)
+    def row_name(row: int) -> str:
+        return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
+
+    check = columns.check_grades if side == "qrels" else columns.check_scores
+    numbers = check(numbers, name=side, n=len(documents), row_name=row_name)
+    return Entries(side, ids, codes, ids_of_documents, numbers)
 
 
 # ranx --------------------------------------------------------------------------------------------
 
-def _rows_of_ranx(source: Any, side: str) -> Rows:
+def _from_ranx(source: Any, side: str) -> Entries:
     """Read a ranx Qrels or Run with compiled loops; in Python, reading Numba's dicts is slow."""
     by_query = getattr(source, type(source).__name__.lower(), None)
     if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
@@ -270,7 +263,7 @@ def _rows_of_ranx(source: Any, side: str) -> Rows:
     copy(by_query, characters, ends, numbers)
     text, ends = characters.tobytes().decode("utf-32-le", "surrogatepass"), ends.tolist()
     documents = [text[i:j] for i, j in zip([0, *ends], ends, strict=False)]
-    return _rows_of_lists(list(by_query.keys()), sizes, documents, numbers, side)
+    return _from_lists(list(by_query.keys()), sizes, documents, numbers, side)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise, repeat
@@ -13,8 +13,8 @@ import numpy as np
 from skgraded._input.columns import choice_validator
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
-from skgraded.datasets.data_structures import rows_of
-from skgraded.datasets.rows import Positions, Rows, numbered
+from skgraded.datasets.data_structures import entries_of
+from skgraded.datasets.entries import Entries, finder, numbered
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -135,8 +135,8 @@ def join_run(
     choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
     if ties is not None:
         choice_validator("ties", ("trec",))(ties)
-    judgments, ranked = rows_of(qrels, "qrels"), rows_of(run, "run")
-    joined = Judged(judgments).join(
+    judgments, ranked = entries_of(qrels, "qrels"), entries_of(run, "run")
+    joined = JudgmentIndex(judgments).join(
         ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
     )
     document = np.concatenate([ranked.document, judgments.document])
@@ -231,8 +231,8 @@ def join_judgments(
     )
 
 
-def _rows_by_name(sources: Any, argument: str) -> dict[str, Rows]:
-    """Convert the qrels or runs in a mapping to Rows; errors name the judge or the run."""
+def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
+    """Convert each of the qrels or runs to Entries; errors name the judge or the run."""
     if not isinstance(sources, Mapping):
         raise TypeError(
             f"Argument {argument} must be a mapping with names as keys, such as {{'human': "
@@ -245,26 +245,29 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Rows]:
     rows = {}
     for name, source in sources.items():
         try:
-            rows[name] = replace(rows_of(source, side), source=f"{argument}[{name!r}]")
+            rows[name] = replace(entries_of(source, side), source=f"{argument}[{name!r}]")
         except (TypeError, ValueError) as error:
             raise type(error)(f"{argument}[{name!r}]: {error}") from None
     return rows
 
 
-def _refuse_disjoint(rows: Rows, first: Rows) -> None:
+def _refuse_disjoint(rows: Entries, first: Entries) -> None:
     """Raise an error if no query, or no document, is shared with the rows of the first judge."""
     for noun, ids, known in (
         ("query", rows.query_ids, first.query_ids), ("document", rows.document, first.document)
     ):
-        if (Positions(numbered(known)[1]).find(ids) >= 0).any():
-            continue
-        advice = _type_advice(known, ids)
-        if noun == "query" or advice:
-            raise ValueError(
-                f"{first.source} and {rows.source} have no {noun} in common: for example, "
-                f"{first.source} contains {plain(known[0])!r}, and {rows.source} contains "
-                f"{plain(ids[0])!r}.{advice}"
-            )
+        are_disjoint = (finder(numbered(known)[1])(ids) < 0).all()
+        if are_disjoint and (noun == "query" or _type_advice(known, ids)):
+            raise _no_common(f"{noun} in common", first, known, rows, ids)
+
+
+def _no_common(what: str, first: Entries, known: Any, rows: Entries, ids: Any) -> ValueError:
+    """Return an error for ids that two sources do not share."""
+    return ValueError(
+        f"{first.source} and {rows.source} have no {what}: for example, {first.source} contains "
+        f"{plain(known[0])!r}, and {rows.source} contains {plain(ids[0])!r}."
+        f"{_type_advice(known, ids)}"
+    )
 
 
 def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -277,7 +280,7 @@ def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Joined:
-    """Rows of a run joined with judgments, in the order documented in `join_run`."""
+    """A run joined with judgments; the order of the rows is documented in `join_run`."""
 
     rows: np.ndarray  # row positions in the table that contains the run and then the judgments
     grade: np.ndarray
@@ -287,20 +290,20 @@ class Joined:
     unjudged: np.ndarray  # boolean mask of queries in the run that have no judgments
 
 
-class Judged:
+class JudgmentIndex:
     """Judgments that are indexed once and can be joined with any number of runs."""
 
-    def __init__(self, judgments: Rows) -> None:
+    def __init__(self, judgments: Entries) -> None:
         self.judgments = judgments
         self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
-        self._queries = Positions(judgments.query_ids)
+        self._find_queries = finder(judgments.query_ids)
 
     def join(
-        self, run: Rows, count_missing: bool, refuse_unjudged: bool, ties: str | None,
+        self, run: Entries, count_missing: bool, refuse_unjudged: bool, ties: str | None,
         unjudged_documents: str = "irrelevant"
     ) -> Joined:
         """Join a run's rows with the judgments."""
-        numbers = self._queries.find(run.query_ids).astype(np.int32)  # or -1
+        numbers = self._find_queries(run.query_ids).astype(np.int32)  # or -1
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
@@ -308,8 +311,10 @@ class Judged:
             _refuse_disjoint(run, self.judgments)
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
-        if judgment.max(initial=-1) < 0:
-            self._refuse_other_type(run)
+        known = self.judgments.document
+        if judgment.max(initial=-1) < 0 and _type_advice(known, run.document):
+            what = "document in common in any query"
+            raise _no_common(what, self.judgments, known, run, run.document)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self.judgments.query_ids), dtype=bool)
@@ -334,7 +339,7 @@ class Judged:
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
 
-    def _refuse(self, run: Rows, code: int) -> None:
+    def _refuse(self, run: Entries, code: int) -> None:
         """Raise an error for the query with this code, which is in the run but has no judgments."""
         rows = np.flatnonzero(run.query_codes == code)
         place = f"{run.place(rows[0])}: " if len(rows) else ""  # no row if nothing was retrieved
@@ -343,18 +348,6 @@ class Judged:
             f"judgments in {self.judgments.source}, which contains, for example, query "
             f"{plain(self.judgments.query_ids[0])!r}. Remove the query, or add judgments for it."
         )
-
-    def _refuse_other_type(self, run: Rows) -> None:
-        """Raise an error if documents have no judgments because the document ids differ in type."""
-        judged = self.judgments.document
-        advice = _type_advice(judged, run.document)
-        if advice:
-            raise ValueError(
-                f"{self.judgments.source} and {run.source} have no document in common in any "
-                f"query: for example, {self.judgments.source} contains "
-                f"{plain(judged[0])!r}, and {run.source} contains "
-                f"{plain(run.document[0])!r}.{advice}"
-            )
 
     def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
@@ -381,20 +374,20 @@ class Judged:
         return positions
 
     @cached_property
-    def _arrow_index(self) -> tuple[Any, Positions]:
-        """Distinct documents, and positions of the judgments by query code and document code."""
+    def _arrow_index(self) -> tuple[Any, Callable[[Any], np.ndarray]]:
+        """Distinct documents, and a finder of judgments by query code and document code."""
         codes, documents = numbered(self.judgments.document)
-        return documents, Positions(self._query * np.intp(len(documents)) + codes, np.intp)
+        return documents, finder(self._query * np.intp(len(documents)) + codes, np.intp)
 
     def _find_arrow(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the same positions for Arrow strings, without converting them to objects."""
         from skgraded.datasets.arrow_csv import positions
 
-        documents, pairs = self._arrow_index
+        documents, find_pairs = self._arrow_index
         codes = positions(document, documents)
         rows = np.flatnonzero((query >= 0) & (codes >= 0))
         judgment = np.full(len(query), -1, dtype=np.int32)
-        judgment[rows] = pairs.find(query[rows] * np.intp(len(documents)) + codes[rows])
+        judgment[rows] = find_pairs(query[rows] * np.intp(len(documents)) + codes[rows])
         return judgment
 
 

@@ -15,7 +15,7 @@ from skgraded._input.columns import column, grades_as_given
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes
 from skgraded._input.words import did_you_mean, object_array
-from skgraded.datasets.rows import repeats
+from skgraded.datasets.entries import repeats
 from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, parsed, shown
 
 

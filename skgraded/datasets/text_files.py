@@ -8,7 +8,6 @@ import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from skgraded._input.words import printable
 
 BLOCK = 1 << 22  # bytes parsed at a time
 BOM = b"\xef\xbb\xbf"
-MAX_LINE: ContextVar[int] = ContextVar("MAX_LINE", default=1 << 24)  # bytes per line
+MOST_LINE = 1 << 24  # maximum size in bytes of a line
 PACKED: dict[str, tuple[bytes, Any]] = {
     "gzip": (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
     "bzip2": (b"BZh", bz2.BZ2File),
@@ -153,12 +152,12 @@ def blocks(source: Any, path: str, progress: bool = False) -> Iterator[tuple[int
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
         is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
-        most = max(MAX_LINE.get(), MOST_PARQUET if is_parquet else 0)
+        most = MOST_PARQUET if is_parquet else MOST_LINE
         while text := file.read(BLOCK):
             text += file.readline(most + 1)
             show()
             if len(text) > most:
-                _refuse_long_line(text, path, first, most, is_parquet)
+                _refuse_long_line(text, path, first, is_parquet)
             if first == 1:
                 text = text.removeprefix(BOM)
             if text:
@@ -166,14 +165,16 @@ def blocks(source: Any, path: str, progress: bool = False) -> Iterator[tuple[int
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
-def _refuse_long_line(text: bytes, path: str, first: int, most: int, is_parquet: bool) -> None:
+def _refuse_long_line(text: bytes, path: str, first: int, is_parquet: bool) -> None:
+    if is_parquet:
+        raise ValueError(
+            f"{path}: a piped or compressed Parquet file must not be larger than {MOST_PARQUET:,} "
+            "bytes: pass the file itself."
+        )
     for number, line in enumerate(text.split(b"\n"), first):
-        if len(line) > most:
-            what = "a piped or compressed Parquet file" if is_parquet else f"line {number}: a line"
-            advice = "pass the file itself, or " if is_parquet else ""
+        if len(line) > MOST_LINE:
             raise ValueError(
-                f"{path}: {what} must not be larger than {most:,} bytes; {advice}raise the limit "
-                "with the option --max-line."
+                f"{path}: line {number}: a line must not be larger than {MOST_LINE:,} bytes."
             )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
-from skgraded.datasets.rows import Rows, numbered
+from skgraded.datasets.entries import Entries, numbered
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -123,14 +123,14 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     return _bunch(rows, score=rows.numbers, name=np.asarray(rows.names)[rows.name_codes])
 
 
-def _bunch(rows: Rows, **columns: np.ndarray) -> Bunch:
+def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
     from sklearn.utils import Bunch
 
     query, document = rows.query_ids[rows.query_codes], np.asarray(rows.document, dtype=object)
     return Bunch(query=query, document=document, **columns)
 
 
-def read_qrels_table(path: Any, progress: bool = False) -> Rows:
+def read_qrels_table(path: Any, progress: bool = False) -> Entries:
     """Read qrels; negative grades become 0, and repeated judgments are dropped."""
     rows = _read(path, QRELS, progress).without_repeats()
     negative = rows.numbers < 0
@@ -144,16 +144,14 @@ def read_qrels_table(path: Any, progress: bool = False) -> Rows:
     return rows
 
 
-def read_run_table(path: Any, progress: bool = False) -> Rows:
+def read_run_table(path: Any, progress: bool = False) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
-    rows = _read(path, RUN, progress)
-    rows.refuse_repeats()
-    return rows
+    return _read(path, RUN, progress).refuse_repeats()
 
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
-def _read(path: Any, form: Form, progress: bool) -> Rows:
+def _read(path: Any, form: Form, progress: bool) -> Entries:
     if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
@@ -166,7 +164,7 @@ def _read(path: Any, form: Form, progress: bool) -> Rows:
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
-    return Rows(
+    return Entries(
         name, query_ids, query_codes, _joined(columns["document"]),
         np.concatenate(columns[form.number]), np.concatenate(columns["line"]), names, name_codes,
     )

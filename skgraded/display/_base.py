@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import docs
+from skgraded._input import docstrings
 from skgraded._input.columns import check_grades
 from skgraded._input.needs import needs
 from skgraded._input.query_source import queries_of
@@ -79,7 +79,7 @@ ValueError, TypeError
 ImportError
     If matplotlib is not installed.
 """
-documented = docs.documented(SHARED)
+documented = docstrings.documented(SHARED)
 
 
 class Display:

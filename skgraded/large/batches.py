@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from skgraded._input.docs import documented
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
 from skgraded.large import parts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skgraded._input.docs import documented
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.large import parts
 from skgraded.large.shuffle import packed, unpacked

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.columns import whole_number
-from skgraded._input.docs import documented
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.large import parts
 from skgraded.large.parts import Job

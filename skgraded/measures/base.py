@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import columns
-from skgraded._input.docs import with_parameters
+from skgraded._input.docstrings import with_parameters
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
 from skgraded.judgments import Judgments, check_judgments

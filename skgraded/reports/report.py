@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from skgraded._input.atomic_files import write_text
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
 from skgraded._input.words import plain, plain_list
-from skgraded._input.writing import write_text
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
 from skgraded.writing.json_text import Form, read_fields, write_fields

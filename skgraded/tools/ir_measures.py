@@ -10,7 +10,7 @@ from typing import Any
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
 from skgraded.datasets import join
-from skgraded.datasets.data_structures import rows_of
+from skgraded.datasets.data_structures import entries_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
 from skgraded.reports.evaluating import evaluate
@@ -66,7 +66,8 @@ class _Evaluator(providers.Evaluator):
     measures: list[IrMeasure]
 
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
-        self._judged = join.Judged(rows_of(_columns(qrels, IrMeasure.QREL_INPUTS), "qrels"))
+        entries = entries_of(_columns(qrels, IrMeasure.QREL_INPUTS), "qrels")
+        self._judged = join.JudgmentIndex(entries)
         self._query_ids = plain_list(self._judged.judgments.query_ids)
         super().__init__(list(measures), set(self._query_ids))
 
@@ -75,7 +76,7 @@ class _Evaluator(providers.Evaluator):
         run = _columns(run, IrMeasure.RUN_INPUTS)
         if not any(map(len, run.values()) if isinstance(run, Mapping) else run):
             return  # no documents were retrieved
-        joined = self._judged.join(rows_of(run, "run"), False, False, None, "keep")
+        joined = self._judged.join(entries_of(run, "run"), False, False, None, "keep")
         evaluation = evaluate(
             joined.grade, joined.score, group=joined.sizes[joined.sizes > 0],
             measures=[each.measure for each in self.measures], unjudged_documents="irrelevant",

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from skgraded._input.atomic_files import write_text
 from skgraded._input.words import object_array, plain
-from skgraded._input.writing import write_text
 
 FORMAT = 1
 MOST_DIGITS = 300  # maximum number of digits in an integer; old pandas versions reject longer ones

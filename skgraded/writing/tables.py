@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.atomic_files import written_whole
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
-from skgraded._input.writing import written_whole
 from skgraded.writing.text import Bound
 
 _MARKDOWN = str.maketrans({

@@ -20,7 +20,7 @@ from doubles import doubles
 import skgraded as sg
 from skgraded import cli
 from skgraded.cli import main
-from skgraded.cli._systems import evaluate_files
+from skgraded.cli._files import evaluate_files
 from skgraded.datasets.tables import Names, read_columns
 
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n"
@@ -164,7 +164,7 @@ def test_queries_of_a_parquet_table_may_be_dates(files, unit):
     frame.to_parquet("t.parquet")
     args = Namespace(
         files=["t.parquet"], measures=["rr"], ties=None, query=None, document=None, grade=None,
-        scores=None, progress=False, unjudged_documents=None,
+        scores=None, progress=False, unjudged_documents=None, judge=None,
     )
     evaluation = evaluate_files(args, print)["score"]
     np.testing.assert_array_equal(evaluation.query_ids, days[[0, 2]])
@@ -640,7 +640,7 @@ def test_measures_are_listed_with_a_line_each_and_the_names_of_trec_eval(capsys)
 
 def test_options_that_are_no_such_numbers_are_named(capsys):
     for option, least, value in (
-        ("--seed", 0, "-1"), ("--seed", 0, "x"), ("--resamples", 100, "99"), ("--max-line", 1, "0")
+        ("--seed", 0, "-1"), ("--seed", 0, "x"), ("--resamples", 100, "99")
     ):
         said = refused(capsys, "compare a b c", option, value)
         assert f"argument {option}: must be an integer ≥ {least}; got {value}" in said
@@ -689,18 +689,7 @@ def test_a_line_without_end_is_refused_in_bounded_memory(files, capsys):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "bomb.gz: line 1: a line must not be larger than 16,777,216 bytes" in said
-    assert "--max-line" in said and peak < 100e6
-
-
-def test_the_limit_of_lines_is_lifted(files, capsys):
-    name = "d" * 17_000_000
-    (files / "qrels").write_text(f"q 0 {name} 1\n")
-    (files / "run").write_text(f"q Q0 {name} 1 1 s\n")
-    found = report(capsys, "evaluate qrels run -m rr --max-line 30000000")
-    assert found["run"]["mean"] == {"RR": 1.0}
-    assert "larger than 5 bytes" in refused(capsys, "evaluate qrels run -m rr --max-line 5")
-    # The limit holds for one call only.
-    assert "be larger than 16,777,216" in refused(capsys, "evaluate qrels run -m rr")
+    assert peak < 100e6
 
 
 def test_a_table_whose_lines_end_in_cr_alone_is_read_or_refused_without_a_traceback(files, capsys):

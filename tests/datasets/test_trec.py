@@ -11,7 +11,7 @@ from doubles import doubles
 from trec_eval import NAMES, expected_values
 
 from skgraded.cli import main
-from skgraded.datasets import read_qrels, read_run, rows, text_files, trec
+from skgraded.datasets import entries, read_qrels, read_run, text_files, trec
 
 BOM = b"\xef\xbb\xbf"
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
@@ -235,7 +235,7 @@ def test_a_duplicate_is_known_by_every_letter():
 @pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("piece", [1, 7, 1 << 14])
 def test_duplicates_are_found_in_any_order_of_the_queries(piece, monkeypatch):
-    monkeypatch.setattr(rows, "PIECE", piece)
+    monkeypatch.setattr(entries, "PIECE", piece)
     rng = np.random.default_rng(piece)
     pairs = [(query, document) for query in range(9) for document in range(query + 2)]
     for order in (range(len(pairs)), rng.permutation(len(pairs))):

@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.queries import query_codes
-from skgraded.datasets.join import Judged, trec_scores
+from skgraded.datasets.entries import Entries
+from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
-from skgraded.datasets.rows import Rows
 from skgraded.datasets.tables import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
@@ -38,10 +38,8 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
     `args` contains the options of the command; `note` is called with each message for the user.
     """
     path, *others = args.files
-    if getattr(args, "judge", None) is not None:
+    if args.judge is not None:
         _check_judge(args)
-    if args.files.count("-") > 1:
-        raise ValueError("Standard input (-) can be used for only one of the files.")
     measures = _with_ties(args)
     if args.ties == "trec":
         _note_gain(measures, note)
@@ -84,7 +82,7 @@ def _check_judge(args: Namespace) -> None:
 
 
 def _refuse_judge(path: str, args: Namespace) -> None:
-    if getattr(args, "judge", None) is not None:
+    if args.judge is not None:
         raise ValueError(f"--judge requires qrels and runs, but {path} is not a qrels file.")
 
 
@@ -206,7 +204,7 @@ def _evaluate_trec(
     file: BinaryIO, systems: Mapping[str, Any], args: Namespace, measures: list[Measure],
     note: Callable[[str], None]
 ) -> dict[str, Evaluation]:
-    judged = Judged(read_qrels_table(file, args.progress))
+    judged = JudgmentIndex(read_qrels_table(file, args.progress))
     return {
         name: _evaluate_run(judged, source, name, args, measures, note)
         for name, source in systems.items()
@@ -214,12 +212,12 @@ def _evaluate_trec(
 
 
 def _evaluate_run(
-    judged: Judged, source: Any, name: str, args: Namespace, measures: list[Measure],
+    judged: JudgmentIndex, source: Any, name: str, args: Namespace, measures: list[Measure],
     note: Callable[[str], None]
 ) -> Evaluation:
     qrels = judged.judgments
     run = read_run_table(source, args.progress)
-    is_sample = getattr(args, "judge", None) is not None  # people judged few of the run's queries
+    is_sample = args.judge is not None  # people judged few of the run's queries
     joined = judged.join(run, args.complete, args.strict and not is_sample, args.ties, "keep")
     if joined.missing.any() and args.strict and not args.complete:
         raise ValueError(
@@ -242,7 +240,7 @@ def _evaluate_run(
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def note_of_differing(qrels: Any, run: Rows, joined: Any, name: str, complete: bool) -> str:
+def note_of_differing(qrels: Any, run: Entries, joined: Any, name: str, complete: bool) -> str:
     """Return a note about queries that occur in the judgments or in the run, but not in both."""
     fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
     parts = []

@@ -1,7 +1,9 @@
-"""Rows of qrels or runs, and detection of repeated documents."""
+"""Entries of qrels and runs, and detection of repeated documents."""
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +16,8 @@ PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The columns of qrels or of a run; `numbers` contains the grades or the scores."""
+class Entries:
+    """Columns of qrels or of a run, one row per document; `numbers` are the grades or scores."""
 
     source: str
     query_ids: np.ndarray
@@ -53,13 +55,14 @@ class Rows:
             numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
         )
 
-    def refuse_repeats(self) -> None:
+    def refuse_repeats(self) -> Self:
         """Raise an error if a query contains the same document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
             raise ValueError(
                 f"{self.source}: {self.place(row)}: query {self.query(row)!r} already contains "
                 f"document {self.document[row]!r} at {self.place(first)}."
             )
+        return self
 
 
 def numbered(values: Any) -> tuple[np.ndarray, Any]:
@@ -76,27 +79,21 @@ def numbered(values: Any) -> tuple[np.ndarray, Any]:
     return np.array(codes, dtype=np.intp), object_array(list(known))
 
 
-class Positions:
-    """Index of distinct values, which may be tuples; pandas is used if it is installed."""
+def finder(known: Any, dtype: Any = object) -> Callable[[Any], np.ndarray]:
+    """Return a function that maps values to their positions in `known`, or to -1 if unknown.
 
-    def __init__(self, known: Any, dtype: Any = object) -> None:
-        self._dtype = dtype
-        if is_installed("pandas"):
-            self._index = self._as_index(known)
-        else:
-            self._position_of = {value: i for i, value in enumerate(plain_list(known))}
-
-    def _as_index(self, values: Any) -> Any:
+    The known values are distinct and may be tuples. pandas is used if it is installed.
+    """
+    if is_installed("pandas"):
         import pandas as pd
 
-        return pd.Index(values, dtype=self._dtype, tupleize_cols=False)
-
-    def find(self, values: Any) -> np.ndarray:
-        """Return the position of each value, or -1 if it is unknown."""
-        if hasattr(self, "_index"):
-            return self._index.get_indexer(self._as_index(values))
-        positions = [self._position_of.get(value, -1) for value in plain_list(values)]
-        return np.array(positions, dtype=np.intp)
+        as_index = partial(pd.Index, dtype=dtype, tupleize_cols=False)
+        index = as_index(known)
+        return lambda values: index.get_indexer(as_index(values))
+    position_of = {value: i for i, value in enumerate(plain_list(known))}
+    return lambda values: np.array(
+        [position_of.get(value, -1) for value in plain_list(values)], dtype=np.intp
+    )
 
 
 def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:

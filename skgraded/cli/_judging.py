@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from skgraded.cli._files import source_of, system_names
 from skgraded.cli._printing import WRITERS
-from skgraded.cli._systems import source_of, system_names
 from skgraded.datasets.join import join_judgments
 from skgraded.datasets.trec import read_qrels, read_run
 from skgraded.reports.comparing_judges import compare_judges
@@ -32,10 +32,7 @@ def compare_judge_files(args: Namespace, note: Callable[[str], None]) -> JudgeCo
     """Compare judges whose judgments are in files; `note` is called with messages for the user."""
     if len(args.files) < 2:
         raise ValueError(f"Pass at least one judge's qrels after {args.files[0]}.")
-    runs = args.runs or []
-    if [*args.files, *runs].count("-") > 1:
-        raise ValueError("Standard input (-) can be used for only one of the files.")
-    if len(runs) == 1:
+    if len(args.runs) == 1:
         raise ValueError("Leaderboards require at least two runs after --run.")
     qrels = {
         name: read_qrels(source_of(path), progress=args.progress)
@@ -43,7 +40,7 @@ def compare_judge_files(args: Namespace, note: Callable[[str], None]) -> JudgeCo
     }
     systems = {
         name: read_run(source_of(path), progress=args.progress)
-        for path, name in system_names(runs).items()
+        for path, name in system_names(args.runs).items()
     }
     rows = join_judgments(qrels, systems)
     if systems:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import skgraded as sg
-from skgraded._input.writing import write_text, written_whole
+from skgraded._input.atomic_files import write_text, written_whole
 
 
 def test_a_text_takes_the_place_of_what_was_there(tmp_path):
