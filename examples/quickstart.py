@@ -141,8 +141,7 @@ def main():
     n_undefined = reports["early stopping"].n_undefined[name]
     print(f"queries without a relevant document, which count as 0: {n_undefined}")
 
-    judgments = sg.Judgments(y, qid=qid)
-    defined = ~MEASURES[0].undefined_queries(judgments)
+    defined = ~reports["early stopping"].undefined[name]
     print("\nthe five worst queries with relevant documents, with early stopping")
     print(reports["early stopping"].to_frame()[defined].nsmallest(5, name).to_string(index=False))
 

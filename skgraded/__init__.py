@@ -13,7 +13,7 @@ from skgraded.measures import (
     rbo as rbo,
 )
 
-# Star imports let type checkers find the classes that `registered` registers.
+# Each file of measures lists its classes in `__all__`.
 from skgraded.measures.correlation import *
 from skgraded.measures.gain import *
 from skgraded.measures.precision import *

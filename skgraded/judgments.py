@@ -74,31 +74,71 @@ class Judgments:
         sample_weight: ArrayLike | None = None,
     ) -> None:
         grades = columns.grade_column(y_true, "y_true")
-        self.grade_type: Any = columns.grade_type(y_true)
         n = self.n_rows = len(grades)
         if qid is not None and group is not None:
             raise ValueError("Pass the queries as either qid or group, not both.")
-        # `order` contains the positions of the rows sorted by query; None if already sorted.
         if qid is not None:
-            self.query_ids, self.order, self.starts = queries_of(qid, n)
+            self.query_ids, order, starts = queries_of(qid, n)
         else:
             sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
-            self.query_ids, self.order, self.starts = np.arange(len(sizes)), None, starts_of(sizes)
-        self.n_queries = len(self.query_ids)
-        self.sizes = self.starts[1:] - self.starts[:-1]
+            self.query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)
+        if sample_weight is not None:
+            sample_weight = columns.check_weights(sample_weight, n, "y_true")
+        self._layout = layout = Layout(grades, columns.grade_type(y_true), order, starts)
+        self.n_queries, self.sizes = layout.n_queries, layout.sizes
         self.weights: np.ndarray | None = None
         if sample_weight is not None:
-            row_weights = columns.check_weights(sample_weight, n, "y_true")
-            self.weights = mean_weights(row_weights, self.query_of_row, self.sizes)
-        self._lay_out(grades)
-        self._memory: dict[Any, Any] = {}
+            self.weights = mean_weights(sample_weight, layout.query_of_row, layout.sizes)
 
-    def _lay_out(self, grades: np.ndarray) -> None:
-        """Compute the grade code of each document and the grade levels of each query."""
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_layout": copy(self._layout)}  # without cached results
+
+    def __repr__(self) -> str:
+        weighted = "" if self.weights is None else ", weighted"
+        return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
+
+
+def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
+    """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments."""
+    if not isinstance(y_true, Judgments):
+        return Judgments(y_true, **truth)
+    for name, value in truth.items():
+        if value is not None:
+            raise ValueError(f"Pass {name} to Judgments(...), not alongside a Judgments object.")
+    return y_true
+
+
+# The internal layout ------------------------------------------------------------------------------
+
+class Layout:
+    """Grades and rows of Judgments as kernels read them, and cached results such as plans.
+
+    Each query has one level per distinct grade, in ascending order. The first level is grade 0,
+    even if no document has this grade.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,) or None
+        Positions of the rows sorted by query; None if the rows are already sorted.
+    starts : ndarray of shape (n_queries + 1,)
+        First row of each query in this order, followed by the number of rows.
+    codes : ndarray of shape (n_rows,)
+        In this order, the level of each document within its query; -1 for the grade NaN.
+    levels, counts : ndarray of shape (n_levels,)
+        Grade and number of documents of each level, for all queries.
+    level_starts : ndarray of shape (n_queries + 1,)
+        First level of each query, followed by the number of levels.
+    """
+
+    def __init__(
+        self, grades: np.ndarray, grade_type: Any, order: np.ndarray | None, starts: np.ndarray
+    ) -> None:
+        self.n_rows, self.n_queries = len(grades), len(starts) - 1
+        self.grade_type, self.order, self.starts = grade_type, order, starts
+        self.sizes: np.ndarray = starts[1:] - starts[:-1]
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
-            lambda first, last: lay_out(grades, self.order, self.starts, self.codes, first, last),
-            self.starts,
+            lambda first, last: lay_out(grades, order, starts, self.codes, first, last), starts
         )
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
@@ -108,13 +148,10 @@ class Judgments:
         self.top_grades: np.ndarray = self.levels[self.level_starts[1:] - 1]
         self.n_unknown: int = sum(n_unknown)
         self.first_unknown: int = int(np.argmax(np.isnan(grades))) if self.n_unknown else 0
+        self._memory: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_memory": {}}
-
-    def __repr__(self) -> str:
-        weighted = "" if self.weights is None else ", weighted"
-        return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
 
     def _by_row(self, in_query_order: np.ndarray) -> np.ndarray:
         if self.order is None:
@@ -162,33 +199,6 @@ class Judgments:
         """Return the sum of per-level values over the levels of each query, shape (n_queries,)."""
         return np.add.reduceat(per_level, self.level_starts[:-1])
 
-    def without_unjudged(self, rule: str) -> tuple[Judgments, np.ndarray | None]:
-        """Return Judgments without NaN grades, and the positions of the remaining rows in `self`.
-
-        With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows).
-        With "drop", the rows of unjudged documents are removed. A query without judged documents
-        then keeps one row, which has grade 0 and position -1 and counts as not retrieved.
-        """
-        make = self._filled if rule == "irrelevant" else self._judged_only
-        return self.remember(("without_unjudged", rule), make)
-
-    def _filled(self) -> tuple[Judgments, None]:
-        filled = copy(self)  # without cached results
-        filled._lay_out(np.nan_to_num(self.grades, nan=0.0))
-        return filled, None
-
-    def _judged_only(self) -> tuple[Judgments, np.ndarray]:
-        grades, first = self.grades, self.starts[:-1]
-        rows = self.by_query(np.arange(self.n_rows))
-        is_judged = ~np.isnan(grades[rows])
-        n_judged = np.add.reduceat(is_judged, first, dtype=np.intp)
-        is_kept = is_judged.copy()
-        is_kept[first[n_judged == 0]] = True
-        rows = np.where(is_judged, rows, -1)[is_kept]
-        kept = Judgments(np.append(grades, 0.0)[rows], group=np.maximum(n_judged, 1))
-        kept.grade_type = self.grade_type
-        return kept, rows
-
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return the cached result for `key`; if there is none, compute the result and cache it."""
         result = self._memory.pop(key, None)
@@ -206,11 +216,38 @@ def _joined(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
-    """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments."""
-    if not isinstance(y_true, Judgments):
-        return Judgments(y_true, **truth)
-    for name, value in truth.items():
-        if value is not None:
-            raise ValueError(f"Pass {name} to Judgments(...), not alongside a Judgments object.")
-    return y_true
+def layout_of(judgments: Judgments) -> Layout:
+    """Return the internal layout of Judgments."""
+    return judgments._layout
+
+
+def without_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.ndarray | None]:
+    """Return Judgments without NaN grades, and the positions of the remaining rows in `judgments`.
+
+    With "irrelevant", unjudged documents get grade 0, and the positions are None (all rows). With
+    "drop", the rows of unjudged documents are removed. A query without judged documents then keeps
+    one row, which has grade 0 and position -1 and counts as not retrieved.
+    """
+    make: Any = _filled if rule == "irrelevant" else _judged_only
+    return judgments._layout.remember(("without_unjudged", rule), lambda: make(judgments))
+
+
+def _filled(judgments: Judgments) -> tuple[Judgments, None]:
+    filled, layout = copy(judgments), judgments._layout
+    grades = np.nan_to_num(layout.grades, nan=0.0)
+    filled._layout = Layout(grades, layout.grade_type, layout.order, layout.starts)
+    return filled, None
+
+
+def _judged_only(judgments: Judgments) -> tuple[Judgments, np.ndarray]:
+    layout = judgments._layout
+    grades, first = layout.grades, layout.starts[:-1]
+    rows = layout.by_query(np.arange(layout.n_rows))
+    is_judged = ~np.isnan(grades[rows])
+    n_judged = np.add.reduceat(is_judged, first, dtype=np.intp)
+    is_kept = is_judged.copy()
+    is_kept[first[n_judged == 0]] = True
+    rows = np.where(is_judged, rows, -1)[is_kept]
+    kept = Judgments(np.append(grades, 0.0)[rows], group=np.maximum(n_judged, 1))
+    kept._layout.grade_type = layout.grade_type
+    return kept, rows

@@ -12,6 +12,7 @@ from skgraded._input.columns import whole_number
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores, score_queries
+from skgraded.measures.base import undefined_of
 
 
 class BoostingMetric:
@@ -74,7 +75,7 @@ class BoostingMetric:
         sums = np.zeros((3, len(all_values)))
         for i, (measure, values) in enumerate(zip(self.measures, all_values, strict=True)):
             counted = np.where(np.isnan(values), 0.0, weights)
-            defined = ~measure.undefined_queries(judgments)
+            defined = ~undefined_of(measure, judgments)
             sums[:2, i] = total(counted * np.nan_to_num(values)), total(counted)
             sums[2, i] = weights[defined].sum()
         return sums
@@ -100,7 +101,7 @@ class BoostingMetric:
 
 def has_value(measure: Measure, judgments: Judgments) -> bool:
     """Return whether the measure is defined for at least one query with a positive weight."""
-    defined = ~measure.undefined_queries(judgments)
+    defined = ~undefined_of(measure, judgments)
     return bool((defined if judgments.weights is None else judgments.weights[defined]).any())
 
 

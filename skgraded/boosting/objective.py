@@ -11,9 +11,10 @@ from skgraded._kernels.gradients import push_queries
 from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
 from skgraded.boosting.metric import check_shape, refuse_nan
-from skgraded.judgments import Judgments
+from skgraded.judgments import Judgments, Layout, layout_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as as_measure
+from skgraded.measures.base import plan_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,18 +53,18 @@ class Objective:
         Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
         check_shape(preds, judgments)
-        scores = np.ascontiguousarray(preds, dtype=float)
-        order, codes = judgments.remember("swaps", lambda: _shuffled(judgments))
-        plan = self.measure.plan(judgments)
+        scores, layout = np.ascontiguousarray(preds, dtype=float), layout_of(judgments)
+        order, codes = layout.remember("swaps", lambda: _shuffled(layout))
+        plan = plan_of(self.measure, judgments)
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
         hessians = np.empty_like(gradients)
         all_finite = run_chunks(
             lambda first, last: push_queries(
-                scores, order, judgments.starts, codes, judgments.level_starts, plan,
+                scores, order, layout.starts, codes, layout.level_starts, plan,
                 judgments.weights, min(self.truncation, judgments.n_rows), self.sigmoid, self.norm,
                 gradients, hessians, first, last,
             ),
-            judgments.starts,
+            layout.starts,
         )
         if not all(all_finite):
             refuse_nan(scores, "")
@@ -77,7 +78,7 @@ class Objective:
 
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
-    plan = measure.plan(Judgments([0.0]))  # the kind of sum does not depend on the grades
+    plan = plan_of(measure, Judgments([0.0]))  # the kind of sum does not depend on the grades
     if plan is None:
         return False
     # Without a discount, all ranks have the same weight.
@@ -89,11 +90,11 @@ def trainable_measures() -> list[str]:
     return [name for name, cls in MEASURES.items() if is_trainable(cls())]
 
 
-def _shuffled(judgments: Judgments) -> tuple[np.ndarray, np.ndarray]:
+def _shuffled(layout: Layout) -> tuple[np.ndarray, np.ndarray]:
     """Return row positions and grade codes, sorted by query and shuffled within each query."""
     # Without shuffling, ties would be ranked in row order, which is often the order of the grades.
-    random_keys = np.random.default_rng(0).random(judgments.n_rows)
-    query = np.repeat(np.arange(judgments.n_queries), judgments.sizes)
+    random_keys = np.random.default_rng(0).random(layout.n_rows)
+    query = np.repeat(np.arange(layout.n_queries), layout.sizes)
     shuffle = np.lexsort((random_keys, query))
-    order = shuffle if judgments.order is None else judgments.order[shuffle]
-    return order, judgments.codes[shuffle]
+    order = shuffle if layout.order is None else layout.order[shuffle]
+    return order, layout.codes[shuffle]

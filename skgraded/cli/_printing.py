@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted, plain, plain_list, plural
-from skgraded.measures.base import MEASURES, other_names
+from skgraded.measures.base import MEASURES, other_names, parameters_of
 from skgraded.reports.comparing import compare, warn_of_judged_gap
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
@@ -152,7 +152,7 @@ def of_measures() -> str:
                 f"{other} ({parameters})" if parameters else other
                 for other, parameters in other_names(measure).items()
             ),
-            "parameters": ", ".join(measure.fields),
+            "parameters": ", ".join(parameters_of(measure)),
             "what it is": (measure.__doc__ or "").split("\n")[0].rstrip("."),
         }
         for name, measure in MEASURES.items()

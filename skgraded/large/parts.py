@@ -23,9 +23,10 @@ from skgraded._input.columns import (
 )
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain, plain_list
-from skgraded.judgments import Judgments
+from skgraded.judgments import Judgments, layout_of
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure, as_measures
+from skgraded.measures.base import accepts_unjudged
 from skgraded.reports.evaluating import check_unjudged_documents, values_by_query
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.summary import Summary, labelled
@@ -241,7 +242,7 @@ def _refuse_missing(table: Any, job: Job) -> None:
     arguments = [(job.qid, "qid"), *((name, "y_score") for name in job.y_score)]
     optional = [(job.sample_weight, "sample_weight"), (job.by, "by")]
     arguments += [(name, argument) for name, argument in optional if name is not None]
-    if job.unjudged_documents is None and not all(m.accepts_unjudged for m in job.measures):
+    if job.unjudged_documents is None and not all(accepts_unjudged(m) for m in job.measures):
         arguments.append((job.y_true, "y_true"))
     for name, argument in arguments:
         is_missing = missing(table[name])
@@ -394,7 +395,7 @@ class Segments(NamedTuple):
         from skgraded._input import arrow
 
         row_codes, distinct = query_codes(arrow.as_given(table[SEGMENT]), name="by")
-        names, query_of_row = plain_list(distinct), judgments.query_of_row
+        names, query_of_row = plain_list(distinct), layout_of(judgments).query_of_row
         codes = np.empty(judgments.n_queries, dtype=np.intp)
         codes[query_of_row] = row_codes
         differs = codes[query_of_row] != row_codes
@@ -532,8 +533,8 @@ def measure_together(
             )
             for i in range(len(job.y_score))
         ]
-    if is_clustered and judgments.order is not None:
-        codes = judgments.query_of_row
+    if is_clustered and layout_of(judgments).order is not None:
+        codes = layout_of(judgments).query_of_row
         n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
         raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
     if not has_weight:

@@ -7,7 +7,6 @@ import math
 import numbers
 import pickle
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
@@ -19,7 +18,7 @@ from skgraded._input import columns
 from skgraded._input.docstrings import with_parameters
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
-from skgraded.judgments import Judgments, check_judgments
+from skgraded.judgments import Judgments, Layout, check_judgments, layout_of
 
 Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
 TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "worst": sums.WORST}
@@ -86,7 +85,7 @@ def name_of(cls: type[Measure], parameters: dict[str, Any]) -> str:
     shown = ",".join(
         f"{name}={_text(value)}"
         for name, value in parameters.items()
-        if name != "k" and _text(value) != _text(cls.fields[name].default)
+        if name != "k" and _text(value) != _text(cls._fields[name].default)
     )
     k = parameters.get("k")
     return cls.__name__ + (f"({shown})" if shown else "") + ("" if k is None else f"@{k}")
@@ -102,7 +101,7 @@ def shared_fields(cls: type[M]) -> type[M]:
     fields = {field.name: field for field in dataclasses.fields(cls)}
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
-    cls.fields = first | fields | {"undefined": undefined}  # in the order shown to users
+    cls._fields = first | fields | {"undefined": undefined}  # in the order shown to users
     return cls
 
 
@@ -114,20 +113,20 @@ class Measure:
 
     `registered` adds a subclass to the registry; its fields are the measure's parameters. `_plan`
     returns the plan of the sum that the kernel computes, or None if the measure implements
-    `values`. `_undefined` returns a boolean mask of the undefined queries, by default none.
+    `_values`. `_undefined` returns a boolean mask of the undefined queries, by default none.
     """
 
     undefined: float = 0.0
-    fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
 
     def __post_init__(self) -> None:
         checks = _CHECKS | self._own_checks
         for name, value in self._parameters.items():
             object.__setattr__(self, name, checks[name](value))
 
+    _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters
     _ends_at_1: ClassVar[bool] = True  # whether 1 is the largest value
-    accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
+    _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
 
     def __call__(
         self,
@@ -191,45 +190,33 @@ class Measure:
     ) -> int:
         """Count the undefined queries; see `__call__` for the parameters."""
         judgments = check_judgments(y_true, qid=qid, group=group)
-        return int(self.undefined_queries(judgments).sum())
+        return int(undefined_of(self, judgments).sum())
 
-    def undefined_queries(self, judgments: Judgments) -> np.ndarray:
-        """Return a boolean mask of the undefined queries, of shape (n_queries,)."""
-        undefined = judgments.remember(
-            ("_undefined", self), lambda: self._undefined(self._check(judgments))
-        )
-        undefined.flags.writeable = False
-        return undefined
-
-    def plan(self, judgments: Judgments) -> Any:
-        """Return the plan of the sum that the kernel computes; the Judgments cache each plan."""
-        return judgments.remember(("_plan", self), lambda: self._plan(self._check(judgments)))
-
-    def _plan(self, judgments: Judgments) -> sums.Plan | None:
+    def _plan(self, layout: Layout) -> sums.Plan | None:
         return None
 
-    def _undefined(self, judgments: Judgments) -> np.ndarray:
-        return np.zeros(judgments.n_queries, dtype=bool)
+    def _undefined(self, layout: Layout) -> np.ndarray:
+        return np.zeros(layout.n_queries, dtype=bool)
 
-    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+    def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values; implemented only by measures without a plan."""
         raise NotImplementedError
 
-    def _check(self, judgments: Judgments) -> Judgments:
-        """Return the Judgments; raise a ValueError if the measure does not support a grade."""
-        if judgments.n_unknown and not self.accepts_unjudged:
-            accepting = sorted(name for name, cls in MEASURES.items() if cls.accepts_unjudged)
+    def _check(self, layout: Layout) -> Layout:
+        """Return the layout; raise a ValueError if the measure does not support a grade."""
+        if layout.n_unknown and not self._accepts_unjudged:
+            accepting = sorted(name for name, cls in MEASURES.items() if cls._accepts_unjudged)
             raise ValueError(
-                f"y_true must not contain NaN; got nan for row {judgments.first_unknown}. "
+                f"y_true must not contain NaN; got nan for row {layout.first_unknown}. "
                 f"{type(self).__name__} requires a grade for every document. To evaluate anyway, "
                 "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
                 f"choose measures that accept NaN: {', '.join(accepting)}."
             )
-        return judgments
+        return layout
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.fields}
+        return {name: getattr(self, name) for name in self._fields}
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
@@ -284,16 +271,16 @@ class Ranked(Measure):
                 f"k='mean' is supported only by NDCG and NDCNG, not by {type(self).__name__}."
             )
 
-    def _depth(self, judgments: Judgments) -> int:
+    def _depth(self, layout: Layout) -> int:
         """Return the number of ranks to evaluate: k, but at most the size of the largest query."""
-        return min(self.k, judgments.max_size) if isinstance(self.k, int) else judgments.max_size
+        return min(self.k, layout.max_size) if isinstance(self.k, int) else layout.max_size
 
     def _sum(
-        self, kind: int, values: np.ndarray, judgments: Judgments,
+        self, kind: int, values: np.ndarray, layout: Layout,
         discount: np.ndarray | None = None, **settings: Any
     ) -> sums.Plan:
         """Plan a sum over the ranks up to the cut-off; `values` contains one value per level."""
-        depth = self._depth(judgments)
+        depth = self._depth(layout)
         return sums.Plan(kind, values, TIES[self.ties], depth, discount, **settings)
 
 
@@ -332,11 +319,11 @@ def registered(
 ) -> Callable[[type[M]], type[M]]:
     """Register a measure class; raise a ValueError if its name is already used in another file.
 
-    The class becomes a frozen dataclass. Its name can be used in measure strings, is exported by
-    ``skgraded`` and is listed in the documentation. If its docstring omits parameters, their
-    descriptions are added. `aliases` are alternative names in measure strings; a mapping also
-    contains the parameters that each alias sets. An alias may end with a parameter in braces: P_{k}
-    matches P_10 and sets k to 10.
+    The class becomes a frozen dataclass. Its name can be used in measure strings and is listed in
+    the documentation; ``skgraded`` exports it if the ``__all__`` of its file contains it. If its
+    docstring omits parameters, their descriptions are added. `aliases` are alternative names in
+    measure strings; a mapping also contains the parameters that each alias sets. An alias may end
+    with a parameter in braces: P_{k} matches P_10 and sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 
@@ -344,16 +331,29 @@ def registered(
         has_docstring = cls.__doc__ is not None  # False with python -OO; dataclass adds a docstring
         cls = shared_fields(cls)
         if has_docstring:
-            cls.__doc__ = with_parameters(cls.__doc__ or "", cls.fields, PARAMETERS)
-        if _is_new(cls):
-            MEASURES[cls.__name__] = cls
-            for alias, parameters in alias_parameters.items():
-                ALIASES[alias] = cls, parameters
-        # Star imports in skgraded/__init__.py export these names.
-        vars(sys.modules[cls.__module__]).setdefault("__all__", []).append(cls.__name__)
+            cls.__doc__ = with_parameters(cls.__doc__ or "", cls._fields, PARAMETERS)
+        known = MEASURES.get(cls.__name__, cls)
+        if known.__module__ != cls.__module__:
+            raise ValueError(
+                f"Measure {cls.__name__} is already defined in {known.__module__}: choose another "
+                "name."
+            )
+        MEASURES[cls.__name__] = cls
+        for alias, parameters in alias_parameters.items():
+            ALIASES[alias] = cls, parameters
         return cls
 
     return register
+
+
+def parameters_of(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:
+    """Return the parameters of a measure as dataclass fields, in the order shown to users."""
+    return measure._fields
+
+
+def accepts_unjudged(measure: Measure) -> bool:
+    """Return whether the grades may be NaN."""
+    return measure._accepts_unjudged
 
 
 def other_names(cls: type[Measure]) -> dict[str, str]:
@@ -366,50 +366,53 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
     }
 
 
-def _is_new(cls: type[Measure]) -> bool:
-    """Return whether the class is new; raise a ValueError if its name is used in another file."""
-    registered = MEASURES.get(cls.__name__, cls).__module__
-    if registered == cls.__module__:  # also if the module is reloaded
-        return True
-    modules = (registered, cls.__module__)  # may be two names of the same file
-    files = {getattr(sys.modules.get(module), "__file__", module) for module in modules}
-    if len(files) > 1:
-        raise ValueError(
-            f"Measure {cls.__name__} is already defined in {registered}: choose another name."
-        )
-    return False
-
-
 # From scores to means ----------------------------------------------------------------------------
+
+def plan_of(measure: Measure, judgments: Judgments) -> sums.Plan | None:
+    """Return the plan of the sum that the kernel computes, or None if there is no such plan."""
+    layout = layout_of(judgments)
+    return layout.remember(("_plan", measure), lambda: measure._plan(measure._check(layout)))
+
+
+def undefined_of(measure: Measure, judgments: Judgments) -> np.ndarray:
+    """Return a read-only boolean mask of the undefined queries, of shape (n_queries,)."""
+    layout = layout_of(judgments)
+    undefined = layout.remember(
+        ("_undefined", measure), lambda: measure._undefined(measure._check(layout))
+    )
+    undefined.flags.writeable = False
+    return undefined
+
 
 def score_queries(
     measures: Sequence[Measure], judgments: Judgments, y_score: ArrayLike
 ) -> list[np.ndarray]:
     """Compute per-query values of several measures, sorting the scores only once."""
-    plans = [measure.plan(judgments) for measure in measures]
-    scores = columns.score_column(y_score, judgments.n_rows)
-    totals = iter(sum_plans([plan for plan in plans if plan is not None], judgments, scores))
+    layout = layout_of(judgments)
+    plans = [plan_of(measure, judgments) for measure in measures]
+    scores = columns.score_column(y_score, layout.n_rows)
+    totals = iter(sum_plans([plan for plan in plans if plan is not None], layout, scores))
     all_values = []
     for measure, plan in zip(measures, plans, strict=True):
-        values = measure.values(judgments, scores) if plan is None else next(totals)
+        values = measure._values(layout, scores) if plan is None else next(totals)
         all_values.append(values)
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        undefined = measure.undefined_queries(judgments).view(np.uint8)
-        sums.settle(values, judgments.sizes, measure._ends_at_1, undefined, measure.undefined)
+        undefined = undefined_of(measure, judgments).view(np.uint8)
+        sums.settle(values, layout.sizes, measure._ends_at_1, undefined, measure.undefined)
     return all_values
 
 
-def sum_plans(plans: list[Any], judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+def sum_plans(plans: list[Any], layout: Layout, scores: np.ndarray) -> np.ndarray:
     """Compute all sums, sorting the scores only once; raise a ValueError if a score is NaN."""
-    totals = np.empty((len(plans), judgments.n_queries))
+    totals = np.empty((len(plans), layout.n_queries))
     has_nan = run_chunks(
         lambda first, last: sums.sum_queries(
-            scores, judgments.order, judgments.starts, judgments.codes, judgments.level_starts,
-            plans, totals, first, last,
+            scores, layout.order, layout.starts, layout.codes, layout.level_starts, plans, totals,
+            first, last,
         ),
-        judgments.starts,
+        layout.starts,
     )
     if any(has_nan):
         columns.refuse_nan_scores(scores)

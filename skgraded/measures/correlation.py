@@ -8,10 +8,12 @@ import numpy as np
 
 from skgraded._input.columns import choice_validator, number_validator
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
-from skgraded.judgments import Judgments
+from skgraded.judgments import Judgments, Layout
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Function, Measure, call_checked, score_queries
 from skgraded.measures.grades import Relevance, n_relevant
+
+__all__ = ["AUC", "EDRC", "KendallTau", "PairAccuracy", "SpearmanRho", "TauAP"]
 
 CHECK_DISCOUNT = choice_validator("discount", ("linear", "log2", "exp2"), or_callable=True)
 
@@ -35,14 +37,14 @@ def rank_weights(discount: str | Function, ranks: np.ndarray) -> np.ndarray:
 class _Correlation(Measure):
     """Base class for measures that require at least two different grades per query."""
 
-    def _undefined(self, judgments: Judgments) -> np.ndarray:
-        return judgments.sum_levels((judgments.counts > 0).astype(np.intp)) < 2
+    def _undefined(self, layout: Layout) -> np.ndarray:
+        return layout.sum_levels((layout.counts > 0).astype(np.intp)) < 2
 
 
-def _ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, judgments: Judgments) -> Plan:
+def _ordered_pairs(values: np.ndarray, n_pairs: np.ndarray, layout: Layout) -> Plan:
     """Plan a sum over correctly ordered pairs, each counted for its lower-graded document."""
     scale = 1.0 / np.maximum(n_pairs, 1)
-    return Plan(ABOVE, values, AVERAGE, judgments.max_size, prior=0.5, scale=scale, shift=0.0)
+    return Plan(ABOVE, values, AVERAGE, layout.max_size, prior=0.5, scale=scale, shift=0.0)
 
 
 @base.registered()
@@ -75,12 +77,12 @@ class PairAccuracy(_Correlation):
     (0.5, 0.5)
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        counts = judgments.counts
+    def _plan(self, layout: Layout) -> Plan:
+        counts = layout.counts
         up_to = np.cumsum(counts)
-        higher = judgments.by_level(up_to[judgments.level_starts[1:] - 1]) - up_to
-        n_pairs = judgments.sum_levels(counts * higher)
-        return _ordered_pairs(np.ones(len(counts)), n_pairs, judgments)
+        higher = layout.by_level(up_to[layout.level_starts[1:] - 1]) - up_to
+        n_pairs = layout.sum_levels(counts * higher)
+        return _ordered_pairs(np.ones(len(counts)), n_pairs, layout)
 
 
 @base.registered()
@@ -116,26 +118,26 @@ class AUC(Relevance):
 
     threshold: float | None = field(default=None, kw_only=False)
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        relevant = self._relevant(judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        relevant = self._relevant(layout)
         irrelevant = ~relevant
-        if judgments.sum_levels(irrelevant.astype(np.intp)).max() > 1:
-            return None  # if irrelevant documents differ in grade, `values` is used instead
-        n_pairs = n_relevant(judgments, relevant) * n_relevant(judgments, irrelevant)
-        return _ordered_pairs(irrelevant.astype(float), n_pairs, judgments)
+        if layout.sum_levels(irrelevant.astype(np.intp)).max() > 1:
+            return None  # if irrelevant documents differ in grade, `_values` is used instead
+        n_pairs = n_relevant(layout, relevant) * n_relevant(layout, irrelevant)
+        return _ordered_pairs(irrelevant.astype(float), n_pairs, layout)
 
-    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+    def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values after replacing grades with 1 (relevant) and 0 (irrelevant)."""
-        binary = judgments.remember(("_binary", self.threshold), lambda: self._binary(judgments))
-        return score_queries([AUC()], binary, judgments.by_query(scores))[0]
+        binary = layout.remember(("_binary", self.threshold), lambda: self._binary(layout))
+        return score_queries([AUC()], binary, layout.by_query(scores))[0]
 
-    def _binary(self, judgments: Judgments) -> Judgments:
-        levels = np.repeat(judgments.level_starts[:-1], judgments.sizes) + judgments.codes
-        return Judgments(self._relevant(judgments)[levels], group=judgments.sizes)
+    def _binary(self, layout: Layout) -> Judgments:
+        levels = np.repeat(layout.level_starts[:-1], layout.sizes) + layout.codes
+        return Judgments(self._relevant(layout)[levels], group=layout.sizes)
 
-    def _undefined(self, judgments: Judgments) -> np.ndarray:
-        n = n_relevant(judgments, self._relevant(judgments))
-        return (n == 0) | (n == judgments.sizes)
+    def _undefined(self, layout: Layout) -> np.ndarray:
+        n = n_relevant(layout, self._relevant(layout))
+        return (n == 0) | (n == layout.sizes)
 
 
 @base.registered()
@@ -159,10 +161,10 @@ class TauAP(_Correlation):
 
     ties: str = "average"
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        scale = 2.0 / np.maximum(judgments.sizes - 1, 1)
+    def _plan(self, layout: Layout) -> Plan:
+        scale = 2.0 / np.maximum(layout.sizes - 1, 1)
         return Plan(
-            TAU, judgments.levels, TIES[self.ties], judgments.max_size, scale=scale, shift=-1.0
+            TAU, layout.levels, TIES[self.ties], layout.max_size, scale=scale, shift=-1.0
         )
 
 
@@ -208,26 +210,26 @@ class EDRC(_Correlation):
     prior: float = field(default=0.5, kw_only=False)
 
     _own_checks = {"discount": CHECK_DISCOUNT, "prior": number_validator("prior", 0, 1)}
-    accepts_unjudged = True  # preferences that involve unjudged documents are unknown
+    _accepts_unjudged = True  # preferences that involve unjudged documents are unknown
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        counts, n_known = judgments.counts, judgments.sum_levels(judgments.counts)
-        weights = self._weights_of_levels(judgments)
-        equal_or_unknown = judgments.by_level(judgments.sizes - n_known) + counts - 1
+    def _plan(self, layout: Layout) -> Plan:
+        counts, n_known = layout.counts, layout.sum_levels(layout.counts)
+        weights = self._weights_of_levels(layout)
+        equal_or_unknown = layout.by_level(layout.sizes - n_known) + counts - 1
         below = np.cumsum(counts) - counts  # counts of earlier queries are subtracted next
-        below -= judgments.by_level(below[judgments.level_starts[:-1]])
-        n_compared = judgments.by_level(judgments.sizes - 1) - below
-        total = judgments.sum_levels(weights * counts * n_compared)
-        total[self._undefined(judgments)] = 1.0
-        unknown = judgments.sum_levels(weights * counts * equal_or_unknown)
+        below -= layout.by_level(below[layout.level_starts[:-1]])
+        n_compared = layout.by_level(layout.sizes - 1) - below
+        total = layout.sum_levels(weights * counts * n_compared)
+        total[self._undefined(layout)] = 1.0
+        unknown = layout.sum_levels(weights * counts * equal_or_unknown)
         return Plan(
-            ABOVE, weights, AVERAGE, judgments.max_size, prior=self.prior,
+            ABOVE, weights, AVERAGE, layout.max_size, prior=self.prior,
             scale=2.0 / total, shift=2.0 / total * self.prior * unknown - 1.0,
         )
 
-    def _weights_of_levels(self, judgments: Judgments) -> np.ndarray:
+    def _weights_of_levels(self, layout: Layout) -> np.ndarray:
         """Return 1/D(R) for each level, and 0 for the top level of each query."""
-        last = judgments.by_level(judgments.level_starts[1:] - 1)
+        last = layout.by_level(layout.level_starts[1:] - 1)
         rank = last - np.arange(len(last)) + 1
         by_rank = np.zeros(max(int(rank.max()), 2) + 1)
         by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
@@ -239,15 +241,15 @@ class _ByScipy(_Correlation):
 
     _function: str  # name of a function in scipy.stats
 
-    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+    def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         from scipy import stats  # slow to import
 
-        correlation, scores = getattr(stats, self._function), judgments.by_query(scores)
-        out = np.zeros(judgments.n_queries)
-        for query in np.flatnonzero(~self.undefined_queries(judgments)):
-            rows = slice(*judgments.starts[query : query + 2])
+        correlation, scores = getattr(stats, self._function), layout.by_query(scores)
+        out = np.zeros(layout.n_queries)
+        for query in np.flatnonzero(~self._undefined(layout)):
+            rows = slice(*layout.starts[query : query + 2])
             # Use ranks, because SciPy 1.11 reports a missing value if scores include inf and -inf.
-            codes, ranks = judgments.codes[rows], np.unique(scores[rows], return_inverse=True)[1]
+            codes, ranks = layout.codes[rows], np.unique(scores[rows], return_inverse=True)[1]
             if ranks.max() > 0:  # otherwise, the value is 0
                 by_rank = np.lexsort((ranks, codes))  # makes rounding independent of row order
                 out[query] = correlation(codes[by_rank], ranks[by_rank]).statistic

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import check_scores, column, whole_number
-from skgraded.judgments import Judgments, check_judgments
+from skgraded.judgments import Judgments, Layout, check_judgments, layout_of
 from skgraded.measures.base import Measure, Ranked, mean_over_queries, score_queries
 from skgraded.measures.grades import of_tops
 from skgraded.measures.parsing import as_measures
@@ -90,20 +90,22 @@ def threshold_curve(
     """
     measure = MuAP(ties=ties, undefined=undefined)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
-    measure._check(judgments)
-    if not relative and judgments.levels.max() <= 0:
+    layout = measure._check(layout_of(judgments))
+    if not relative and layout.levels.max() <= 0:
         raise ValueError(
             "y_true contains no grade above 0, so the curve has no thresholds. Pass relative=True "
             "to get a constant curve at the value used for undefined queries."
         )
     scores = check_scores(y_score, judgments.n_rows)
-    values = _average_precision(judgments, scores, measure.ties)
-    return ThresholdCurve(*_mean_over_steps(judgments, values, relative, measure.undefined))
+    values = _average_precision(layout, scores, measure.ties)
+    return ThresholdCurve(
+        *_mean_over_steps(layout, judgments.weights, values, relative, measure.undefined)
+    )
 
 
 def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
     """Count, for each threshold, the queries whose grades are all below the threshold."""
-    tops = judgments.top_grades
+    tops = layout_of(judgments).top_grades
     return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
 
 
@@ -157,7 +159,7 @@ def cutoff_curve(
     uncut = without_cutoff(measures, ties)
     judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
     if cutoffs is None:
-        cutoffs = range(1, min(judgments.max_size, DEEPEST) + 1)
+        cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
     ranks = check_cutoffs(cutoffs)
     scores = check_scores(y_score, judgments.n_rows)
     cut = [dataclasses.replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
@@ -170,34 +172,34 @@ def cutoff_curve(
 
 # AP over the threshold ---------------------------------------------------------------------------
 
-def _average_precision(judgments: Judgments, scores: np.ndarray, ties: str) -> np.ndarray:
+def _average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
     """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
     # With level codes as grades, threshold i is the i-th level above 0 in every query.
-    by_code = Judgments(judgments.codes, group=judgments.sizes)
-    measures = [AP(ties=ties, threshold=i) for i in range(1, judgments.n_levels.max())]
-    per_measure = _score_in_parts(measures, by_code, judgments.by_query(scores))
-    values = np.zeros(len(judgments.levels))
+    by_code = Judgments(layout.codes, group=layout.sizes)
+    measures = [AP(ties=ties, threshold=i) for i in range(1, layout.n_levels.max())]
+    per_measure = _score_in_parts(measures, by_code, layout.by_query(scores))
+    values = np.zeros(len(layout.levels))
     for i, of_query in enumerate(per_measure, start=1):
-        has = judgments.n_levels > i
-        values[judgments.level_starts[:-1][has] + i] = of_query[has]
+        has = layout.n_levels > i
+        values[layout.level_starts[:-1][has] + i] = of_query[has]
     return values
 
 
 def _mean_over_steps(
-    judgments: Judgments, values: np.ndarray, relative: bool, undefined: float
+    layout: Layout, weights: np.ndarray | None, values: np.ndarray, relative: bool,
+    undefined: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the thresholds at which the mean over queries changes, and the mean of each step.
 
     A query's value at its level t_i applies to all thresholds in the interval (t_{i-1}, t_i].
     """
-    ends = judgments.levels
+    ends = layout.levels
     if relative:
-        ends = judgments.divided(ends, judgments.top_grades)
+        ends = layout.divided(ends, layout.top_grades)
     thresholds, at = np.unique(ends, return_inverse=True)
     if len(thresholds) == 1:  # no grade is above 0
         return np.ones(1), np.array([undefined])
-    weights = judgments.weights
-    weights = np.ones(judgments.n_queries) if weights is None else weights / weights.max()
+    weights = np.ones(layout.n_queries) if weights is None else weights / weights.max()
 
     def sums_from(places: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         # Sum from the highest threshold down, so that small sums do not lose digits.
@@ -205,9 +207,9 @@ def _mean_over_steps(
         return np.cumsum(sums[:0:-1])[::-1]
 
     # For the last level of a query, np.roll inserts the value 0 of the next query's first level.
-    drops = judgments.by_level(weights) * (values - np.roll(values, -1))
+    drops = layout.by_level(weights) * (values - np.roll(values, -1))
     sums = sums_from(at, drops)
-    defined = sums_from(of_tops(at, judgments), weights)
+    defined = sums_from(of_tops(at, layout), weights)
     if np.isnan(undefined):
         means = np.full(len(sums), np.nan)
         np.divide(sums, defined, out=means, where=defined > 0)
@@ -221,7 +223,7 @@ def _score_in_parts(
     measures: Sequence[Measure], judgments: Judgments, scores: np.ndarray
 ) -> Iterator[np.ndarray]:
     """Yield the per-query values of each measure, computed in batches to save memory."""
-    n_together = max(1, TABLE_SIZE // len(judgments.levels))  # affects only memory use
+    n_together = max(1, TABLE_SIZE // len(layout_of(judgments).levels))  # affects only memory use
     for i in range(0, len(measures), n_together):
         # Plans are cached in a temporary copy of the judgments; deleting the copy frees them.
         yield from score_queries(measures[i : i + n_together], copy(judgments), scores)

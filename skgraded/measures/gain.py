@@ -9,10 +9,12 @@ import numpy as np
 
 from skgraded._kernels.layout import SMALL, ideal_by_rank, ideal_sums, mean_discounts
 from skgraded._kernels.sums import LINEAR, Plan
-from skgraded.judgments import Judgments
+from skgraded.judgments import Layout
 from skgraded.measures import base
 from skgraded.measures.base import Function, call_checked, shared_fields
 from skgraded.measures.grades import LN2, Gained, of_tops
+
+__all__ = ["DCG", "NDCG", "NDCNG"]
 
 
 def _discounts(discount: str | Function, depth: int) -> np.ndarray:
@@ -42,17 +44,17 @@ class _CumulatedGain(Gained):
 
     _has_mean = True
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        gains = self._gains(judgments)
-        discount = _discounts(self.discount, self._depth(judgments))
+    def _plan(self, layout: Layout) -> Plan:
+        gains = self._gains(layout)
+        discount = _discounts(self.discount, self._depth(layout))
         if self.k == "mean":
             ideal = ideal_by_rank(
-                gains, judgments.counts, judgments.level_starts, judgments.starts, discount
+                gains, layout.counts, layout.level_starts, layout.starts, discount
             )
-            discount = mean_discounts(ideal, judgments.starts, discount)
-            return self._sum(LINEAR, gains, judgments, discount, by_row=True)
-        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, discount)
-        return self._sum(LINEAR, judgments.divided(gains, ideal), judgments, discount)
+            discount = mean_discounts(ideal, layout.starts, discount)
+            return self._sum(LINEAR, gains, layout, discount, by_row=True)
+        ideal = ideal_sums(gains, layout.counts, layout.level_starts, discount)
+        return self._sum(LINEAR, layout.divided(gains, ideal), layout, discount)
 
 
 @base.registered()
@@ -80,24 +82,24 @@ class DCG(Gained):
 
     _ends_at_1 = False
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        discount = _discounts(self.discount, self._depth(judgments))
+    def _plan(self, layout: Layout) -> Plan:
+        discount = _discounts(self.discount, self._depth(layout))
         with np.errstate(over="ignore"):
-            gains = self._absolute_gains(judgments)
-            largest = judgments.max_size * gains.max() * discount[0]
+            gains = self._absolute_gains(layout)
+            largest = layout.max_size * gains.max() * discount[0]
         if not np.isfinite(largest):
-            grade = judgments.levels[np.argmax(gains)]
+            grade = layout.levels[np.argmax(gains)]
             raise ValueError(
                 f"DCG is too large for a float64: y_true contains the grade {grade:g}, whose gain "
                 f"is {gains.max():g}. Pass gain='linear', or use NDCG."
             )
-        return self._sum(LINEAR, gains, judgments, discount)
+        return self._sum(LINEAR, gains, layout, discount)
 
-    def _absolute_gains(self, judgments: Judgments) -> np.ndarray:
-        levels = judgments.levels
+    def _absolute_gains(self, layout: Layout) -> np.ndarray:
+        levels = layout.levels
         if self.gain == "exp2":
             return np.where(levels < 1, np.expm1(LN2 * levels), np.exp2(levels) - 1)
-        return levels if self.gain == "linear" else self._called_gains(judgments)
+        return levels if self.gain == "linear" else self._called_gains(layout)
 
     _undefined = base.Measure._undefined
 
@@ -165,12 +167,12 @@ class NDCNG(_CumulatedGain):
 
     max_grade: float | None = None
 
-    def _gained_grades(self, judgments: Judgments) -> np.ndarray:
-        normalized = self._normalized(judgments)
+    def _gained_grades(self, layout: Layout) -> np.ndarray:
+        normalized = self._normalized(layout)
         if self.max_grade is None:  # every top grade > 0 is normalized to 1
             return normalized
-        tops = of_tops(normalized, judgments)
-        small = (judgments.top_grades > 0) & (tops < SMALL)
+        tops = of_tops(normalized, layout)
+        small = (layout.top_grades > 0) & (tops < SMALL)
         if callable(self.gain):
             if (tops[small] < np.finfo(float).tiny).any():
                 raise ValueError(
@@ -179,6 +181,6 @@ class NDCNG(_CumulatedGain):
                 )
         elif small.any():
             # Such small gains are proportional to the grades, so only the ratios of grades matter.
-            relative = judgments.divided(judgments.levels, judgments.top_grades)
-            return np.where(judgments.by_level(small), SMALL * relative, normalized)
+            relative = layout.divided(layout.levels, layout.top_grades)
+            return np.where(layout.by_level(small), SMALL * relative, normalized)
         return normalized

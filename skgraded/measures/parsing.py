@@ -108,7 +108,7 @@ def _parameters_of(text: str, form: re.Match[str], cls: type[Measure]) -> Iterat
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
-    known = {_plain(name): name for name in cls.fields}
+    known = {_plain(name): name for name in cls._fields}
     for keyword in call.keywords:
         name = known.get(_plain(keyword.arg or "**"))
         if name is None:

@@ -10,9 +10,15 @@ import numpy as np
 from skgraded._input.columns import choice_validator, number_validator
 from skgraded._kernels.layout import ideal_by_rank, ideal_sums, level_weights
 from skgraded._kernels.sums import BPREF, CUMULATED, FIRST, HIGHEST, LINEAR, ORDINAL, PAIR, Plan
-from skgraded.judgments import Judgments
+from skgraded.judgments import Layout
 from skgraded.measures import base, grades
 from skgraded.measures.base import TIES, Function, sum_plans
+
+__all__ = [
+    "AP", "Bpref", "GAP", "GeneralizedPrecision", "GeneralizedRecall", "InterpolatedPrecision",
+    "MuAP", "Precision", "QMeasure", "RPrecision", "RR", "Recall", "SetF", "SetPrecision",
+    "SetRecall", "Success",
+]
 
 
 @base.registered(aliases=("map",))
@@ -34,10 +40,10 @@ class AP(grades.Thresholded):
     [0.125, 0.403, 0.483, 0.78]
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        weights = self._relevant_weights(judgments, self._depth(judgments))
+    def _plan(self, layout: Layout) -> Plan:
+        weights = self._relevant_weights(layout, self._depth(layout))
         # With threshold 0, every document is relevant, and precision is 1 at every rank.
-        return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, judgments)
+        return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, layout)
 
 
 @base.registered(aliases=("mu_map", "μAP", "μMAP"))
@@ -65,11 +71,11 @@ class MuAP(grades.Graded):
     (0.448, 0.448)
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
+    def _plan(self, layout: Layout) -> Plan:
         weights = level_weights(
-            judgments.levels, judgments.counts, judgments.level_starts, self._depth(judgments)
+            layout.levels, layout.counts, layout.level_starts, self._depth(layout)
         )
-        return self._sum(PAIR, weights, judgments)
+        return self._sum(PAIR, weights, layout)
 
 
 @base.registered()
@@ -97,12 +103,12 @@ class GAP(grades.Gained):
 
     gain: str | Function = "linear"
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        self._refuse_gain_of_0(judgments)
-        gains = self._gains(judgments)
-        ones = np.ones(self._depth(judgments))
-        ideal = ideal_sums(gains, judgments.counts, judgments.level_starts, ones)
-        return self._sum(PAIR, judgments.divided(gains, ideal), judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        self._refuse_gain_of_0(layout)
+        gains = self._gains(layout)
+        ones = np.ones(self._depth(layout))
+        ideal = ideal_sums(gains, layout.counts, layout.level_starts, ones)
+        return self._sum(PAIR, layout.divided(gains, ideal), layout)
 
 
 @base.registered(aliases=("q",))
@@ -135,51 +141,51 @@ class QMeasure(grades.Gained):
 
     _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count towards R
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        relevant = judgments.levels > 0
-        self._refuse_gain_of_0(judgments)
-        gains = self._gains(judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        relevant = layout.levels > 0
+        self._refuse_gain_of_0(layout)
+        gains = self._gains(layout)
         # Dividing the numerator and the denominator by 1 + β · top gain prevents overflow.
-        tops = self._weighted_tops(judgments)
+        tops = self._weighted_tops(layout)
         of_count = np.reciprocal(1.0 + tops)
         of_gain = np.divide(tops, 1.0 + tops, out=np.ones_like(tops), where=np.isfinite(tops))
-        sizes, starts, ones = judgments.sizes, judgments.starts, np.ones(judgments.max_size)
-        ideal = ideal_by_rank(gains, judgments.counts, judgments.level_starts, starts, ones)
-        n = np.minimum(grades.n_relevant(judgments, relevant), self._depth(judgments))
-        rank = _positions(judgments)
+        sizes, starts, ones = layout.sizes, layout.starts, np.ones(layout.max_size)
+        ideal = ideal_by_rank(gains, layout.counts, layout.level_starts, starts, ones)
+        n = np.minimum(grades.n_relevant(layout, relevant), self._depth(layout))
+        rank = _positions(layout)
         divisor = np.repeat(of_count, sizes) * rank + np.repeat(of_gain, sizes) * ideal
-        values = judgments.by_level(of_count) * relevant + judgments.by_level(of_gain) * gains
+        values = layout.by_level(of_count) * relevant + layout.by_level(of_gain) * gains
         discount = 1.0 / (divisor * np.repeat(np.maximum(n, 1), sizes))
-        return self._sum(CUMULATED, values, judgments, discount, by_row=True)
+        return self._sum(CUMULATED, values, layout, discount, by_row=True)
 
     @np.errstate(over="ignore", under="ignore")
-    def _weighted_tops(self, judgments: Judgments) -> np.ndarray:
+    def _weighted_tops(self, layout: Layout) -> np.ndarray:
         """Return β · gain for the top grade of each query, or inf if the product overflows.
 
         A gain 2^g - 1 may overflow even if its product with a small β does not. Therefore, the
         exponents are added before the product is computed.
         """
         if callable(self.gain):
-            return self.beta * grades.of_tops(self._called_gains(judgments), judgments)
+            return self.beta * grades.of_tops(self._called_gains(layout), layout)
         if self.gain == "linear":
-            return self.beta * judgments.top_grades
+            return self.beta * layout.top_grades
         mantissa, exponent = np.frexp(float(self.beta))
-        tops = np.minimum(judgments.top_grades, 4096.0)  # enough to overflow with every β > 0
+        tops = np.minimum(layout.top_grades, 4096.0)  # enough to overflow with every β > 0
         whole = np.floor(tops)
         below_1 = mantissa * -np.expm1(-grades.LN2 * tops) * np.exp2(tops - whole)
         return np.ldexp(below_1, whole.astype(int) + exponent)
 
 
-def _positions(judgments: Judgments) -> np.ndarray:
+def _positions(layout: Layout) -> np.ndarray:
     """Return the position of each row within its query, starting at 1, as an array."""
-    return np.arange(1, judgments.n_rows + 1) - np.repeat(judgments.starts[:-1], judgments.sizes)
+    return np.arange(1, layout.n_rows + 1) - np.repeat(layout.starts[:-1], layout.sizes)
 
 
-def _mean_of_ranks(measure: Any, values: np.ndarray, judgments: Judgments) -> Plan:
+def _mean_of_ranks(measure: Any, values: np.ndarray, layout: Layout) -> Plan:
     """Plan a mean over the first k documents or, without k, over all retrieved documents."""
     if measure.k is None:
-        return measure._sum(LINEAR, values, judgments, per_retrieved=True)
-    return measure._sum(LINEAR, values / measure.k, judgments)
+        return measure._sum(LINEAR, values, layout, per_retrieved=True)
+    return measure._sum(LINEAR, values / measure.k, layout)
 
 
 @base.registered(aliases=("p", "P_{k}"))
@@ -197,8 +203,8 @@ class Precision(grades.Thresholded):
     0.5
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return _mean_of_ranks(self, self._relevant(judgments).astype(float), judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        return _mean_of_ranks(self, self._relevant(layout).astype(float), layout)
 
     _undefined = base.Measure._undefined
 
@@ -216,9 +222,9 @@ class Recall(grades.Thresholded):
     0.5
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        values = self._relevant_weights(judgments, judgments.max_size)
-        return self._sum(LINEAR, values, judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        values = self._relevant_weights(layout, layout.max_size)
+        return self._sum(LINEAR, values, layout)
 
 
 @base.registered(aliases=("mrr", "recip_rank"))
@@ -238,8 +244,8 @@ class RR(grades.Thresholded):
     0.833
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return self._sum(FIRST, self._relevant(judgments).astype(float), judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        return self._sum(FIRST, self._relevant(layout).astype(float), layout)
 
 
 @base.registered(aliases=("success_{k}",))
@@ -259,9 +265,9 @@ class Success(grades.Thresholded):
     0.667
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        ones = np.ones(self._depth(judgments))
-        return self._sum(FIRST, self._relevant(judgments).astype(float), judgments, ones)
+    def _plan(self, layout: Layout) -> Plan:
+        ones = np.ones(self._depth(layout))
+        return self._sum(FIRST, self._relevant(layout).astype(float), layout, ones)
 
     _undefined = base.Measure._undefined
 
@@ -284,11 +290,11 @@ class RPrecision(grades.Relevance):
 
     ties: str = "average"
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        n, depth = grades.n_relevant(judgments, self._relevant(judgments)), judgments.max_size
-        is_counted = _positions(judgments) <= np.repeat(n, judgments.sizes)
+    def _plan(self, layout: Layout) -> Plan:
+        n, depth = grades.n_relevant(layout, self._relevant(layout)), layout.max_size
+        is_counted = _positions(layout) <= np.repeat(n, layout.sizes)
         return Plan(
-            LINEAR, self._relevant_weights(judgments, depth), TIES[self.ties], depth,
+            LINEAR, self._relevant_weights(layout, depth), TIES[self.ties], depth,
             is_counted.astype(float), by_row=True,
         )
 
@@ -330,12 +336,12 @@ class InterpolatedPrecision(grades.Relevance):
         "ties": choice_validator("ties", ("worst", "best", "ordinal")),
     }
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        relevant = self._relevant(judgments)
-        n = grades.n_relevant(judgments, relevant)
+    def _plan(self, layout: Layout) -> Plan:
+        relevant = self._relevant(layout)
+        n = grades.n_relevant(layout, relevant)
         required = np.maximum(np.floor(self.recall * n + 0.9), 1)
-        values = relevant * judgments.by_level(required)
-        return Plan(HIGHEST, values, TIES[self.ties], judgments.max_size)
+        values = relevant * layout.by_level(required)
+        return Plan(HIGHEST, values, TIES[self.ties], layout.max_size)
 
 
 @base.registered(aliases=("set_P",))
@@ -352,8 +358,8 @@ class SetPrecision(grades.Relevance):
     0.5
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return _retrieved(self._relevant(judgments).astype(float), judgments, per_retrieved=True)
+    def _plan(self, layout: Layout) -> Plan:
+        return _retrieved(self._relevant(layout).astype(float), layout, per_retrieved=True)
 
     _undefined = base.Measure._undefined
 
@@ -371,8 +377,8 @@ class SetRecall(grades.Relevance):
     0.5
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return _retrieved(self._relevant_weights(judgments, judgments.max_size), judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        return _retrieved(self._relevant_weights(layout, layout.max_size), layout)
 
 
 @base.registered()
@@ -397,20 +403,20 @@ class SetF(grades.Relevance):
 
     beta: float = 1
 
-    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+    def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute F = hits / (w · retrieved + (1 - w) · relevant) with w = 1 / (1 + β²)."""
-        relevant = self._relevant(judgments)
+        relevant = self._relevant(layout)
         ones = np.ones(len(relevant))
-        plans = [_retrieved(values, judgments) for values in (relevant.astype(float), ones)]
-        n_hits, n_retrieved = sum_plans(plans, judgments, scores)
+        plans = [_retrieved(values, layout) for values in (relevant.astype(float), ones)]
+        n_hits, n_retrieved = sum_plans(plans, layout, scores)
         weight = 1 / (1 + float(self.beta) * float(self.beta))
-        n = weight * n_retrieved + (1 - weight) * grades.n_relevant(judgments, relevant)
+        n = weight * n_retrieved + (1 - weight) * grades.n_relevant(layout, relevant)
         return n_hits / np.where(n > 0, n, 1.0)
 
 
-def _retrieved(values: np.ndarray, judgments: Judgments, **settings: Any) -> Plan:
+def _retrieved(values: np.ndarray, layout: Layout, **settings: Any) -> Plan:
     """Plan a sum over all retrieved documents; the sum does not depend on the tie rule."""
-    return Plan(LINEAR, values, ORDINAL, judgments.max_size, **settings)
+    return Plan(LINEAR, values, ORDINAL, layout.max_size, **settings)
 
 
 @base.registered()
@@ -433,16 +439,16 @@ class Bpref(grades.Relevance):
 
     ties: str = "average"
 
-    accepts_unjudged = True
+    _accepts_unjudged = True
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        relevant = self._relevant(judgments)
-        n_relevant = grades.n_relevant(judgments, relevant)
-        n_irrelevant = grades.n_relevant(judgments, ~relevant)
+    def _plan(self, layout: Layout) -> Plan:
+        relevant = self._relevant(layout)
+        n_relevant = grades.n_relevant(layout, relevant)
+        n_irrelevant = grades.n_relevant(layout, ~relevant)
         # With N irrelevant documents, n_r ≤ N, so capping n_r at R or at min(R, N) is equivalent.
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
-            BPREF, relevant * judgments.by_level(caps), TIES[self.ties], judgments.max_size,
+            BPREF, relevant * layout.by_level(caps), TIES[self.ties], layout.max_size,
             scale=1.0 / np.maximum(n_relevant, 1), shift=0.0,
         )
 
@@ -465,8 +471,8 @@ class GeneralizedPrecision(grades.Graded):
 
     max_grade: float | None = None
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return _mean_of_ranks(self, self._normalized(judgments), judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        return _mean_of_ranks(self, self._normalized(layout), layout)
 
 
 @base.registered()
@@ -484,8 +490,8 @@ class GeneralizedRecall(grades.Graded):
     (0.667, 0.667)
     """
 
-    def _plan(self, judgments: Judgments) -> Plan:
+    def _plan(self, layout: Layout) -> Plan:
         # Normalize by the top grade to prevent the sums from overflowing.
-        values = self._normalized(judgments)
-        totals = judgments.sum_levels(values * judgments.counts)
-        return self._sum(LINEAR, judgments.divided(values, totals), judgments)
+        values = self._normalized(layout)
+        totals = layout.sum_levels(values * layout.counts)
+        return self._sum(LINEAR, layout.divided(values, totals), layout)

@@ -6,10 +6,12 @@ import numpy as np
 
 from skgraded._kernels.layout import relative_exp2_gains
 from skgraded._kernels.sums import BEST, CASCADE, KNOWN, LINEAR, ORDINAL, OVERLAP, WORST, Plan
-from skgraded.judgments import Judgments
+from skgraded.judgments import Layout
 from skgraded.measures import base
 from skgraded.measures.base import TIES, Measure, Ranked, sum_plans
 from skgraded.measures.grades import LN2, Graded, of_tops
+
+__all__ = ["Compat", "ERR", "Judged", "NERR", "RBP", "RBPResidual"]
 
 
 @np.errstate(under="ignore")  # a probability may underflow to 0 if the top grade is very large
@@ -36,8 +38,8 @@ class ERR(Graded):
 
     max_grade: float | None = None
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return self._sum(CASCADE, _stops(judgments.levels, self._tops(judgments)), judgments)
+    def _plan(self, layout: Layout) -> Plan:
+        return self._sum(CASCADE, _stops(layout.levels, self._tops(layout)), layout)
 
 
 @base.registered()
@@ -61,15 +63,15 @@ class NERR(Graded):
 
     max_grade: float | None = None
 
-    def _plan(self, judgments: Judgments) -> Plan:
+    def _plan(self, layout: Layout) -> Plan:
         # Tiny probabilities are scaled up to prevent underflow, because only their ratios matter.
-        tops = of_tops(_stops(judgments.levels, self._tops(judgments)), judgments)
-        stops = relative_exp2_gains(judgments.levels, judgments.level_starts)
-        stops *= judgments.by_level(np.maximum(tops, 1e-18))
-        ideal = Plan(CASCADE, stops, ORDINAL, self._depth(judgments))
-        (best,) = sum_plans([ideal], judgments, judgments.grades)
+        tops = of_tops(_stops(layout.levels, self._tops(layout)), layout)
+        stops = relative_exp2_gains(layout.levels, layout.level_starts)
+        stops *= layout.by_level(np.maximum(tops, 1e-18))
+        ideal = Plan(CASCADE, stops, ORDINAL, self._depth(layout))
+        (best,) = sum_plans([ideal], layout, layout.grades)
         scale = 1.0 / np.where(best > 0, best, 1.0)
-        return self._sum(CASCADE, stops, judgments, scale=scale, shift=0.0)
+        return self._sum(CASCADE, stops, layout, scale=scale, shift=0.0)
 
 
 @base.registered()
@@ -97,10 +99,10 @@ class RBP(Graded):
     max_grade: float | None = None
 
     @np.errstate(under="ignore")  # at rank 10,000, the discount can underflow to 0
-    def _plan(self, judgments: Judgments) -> Plan:
-        gains = (1.0 - self.persistence) * self._normalized(judgments)
-        discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
-        return self._sum(LINEAR, gains, judgments, discount)
+    def _plan(self, layout: Layout) -> Plan:
+        gains = (1.0 - self.persistence) * self._normalized(layout)
+        discount = np.power(float(self.persistence), np.arange(self._depth(layout)))
+        return self._sum(LINEAR, gains, layout, discount)
 
 
 @base.registered()
@@ -132,17 +134,17 @@ class RBPResidual(Ranked):
 
     persistence: float = 0.8
 
-    accepts_unjudged = True
+    _accepts_unjudged = True
 
-    def values(self, judgments: Judgments, scores: np.ndarray) -> np.ndarray:
+    def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute 1 - (1 - φ) Σ φ^(i-1), summed over the ranks i of judged documents."""
         with np.errstate(under="ignore"):
-            discount = np.power(float(self.persistence), np.arange(self._depth(judgments)))
+            discount = np.power(float(self.persistence), np.arange(self._depth(layout)))
         discount *= 1.0 - self.persistence
         # BEST and WORST are swapped, because unjudged documents at the top maximize the residual.
         ties = {"best": WORST, "worst": BEST}.get(self.ties, TIES[self.ties])
-        plan = Plan(KNOWN, judgments.levels, ties, len(discount), discount)
-        (judged,) = sum_plans([plan], judgments, scores)
+        plan = Plan(KNOWN, layout.levels, ties, len(discount), discount)
+        (judged,) = sum_plans([plan], layout, scores)
         return np.maximum(1.0 - judged, 0.0)
 
 
@@ -161,10 +163,10 @@ class Judged(Ranked):
     0.5
     """
 
-    accepts_unjudged = True
+    _accepts_unjudged = True
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        return self._sum(KNOWN, judgments.levels, judgments, per_retrieved=True)
+    def _plan(self, layout: Layout) -> Plan:
+        return self._sum(KNOWN, layout.levels, layout, per_retrieved=True)
 
 
 @base.registered()
@@ -195,8 +197,8 @@ class Compat(Measure):
     persistence: float = field(default=0.95, kw_only=False)
     ties: str = "average"
 
-    def _plan(self, judgments: Judgments) -> Plan:
-        ranks = np.arange(1.0, judgments.max_size + 1)
+    def _plan(self, layout: Layout) -> Plan:
+        ranks = np.arange(1.0, layout.max_size + 1)
         with np.errstate(under="ignore"):
             discount = np.power(float(self.persistence), ranks - 1) / ranks
         # Omit the lowest ranks, whose discounts add up to less than 1e-17 of the first discount.
@@ -204,6 +206,6 @@ class Compat(Measure):
         if 0 < self.persistence:
             negligible = np.log(1e-17 * (1 - self.persistence)) / np.log(self.persistence)
             depth = min(depth, int(negligible) + 1)
-        return Plan(OVERLAP, judgments.counts.astype(float), TIES[self.ties], depth, discount)
+        return Plan(OVERLAP, layout.counts.astype(float), TIES[self.ties], depth, discount)
 
     _undefined = Graded._undefined

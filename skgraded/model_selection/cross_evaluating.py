@@ -16,6 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.columns import column
 from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
+from skgraded.judgments import layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, prepared_rows
 from skgraded.model_selection.scorer import check_response_method, means_of
@@ -212,7 +213,7 @@ def _pooled(
     measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any
 ) -> dict[str, Any]:
     """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
-    rounds = _rounds(runs, data.judgments.query_of_row)
+    rounds = _rounds(runs, layout_of(data.judgments).query_of_row)
     parts = [_round_values(measures, data, round_runs, error_score) for round_runs in rounds]
     failed = [run.fold for run in runs if run.error is not None]
     if failed:
@@ -247,7 +248,7 @@ def _round_values(
     measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any
 ) -> dict[str, Any]:
     """Return the values of the queries tested in one repeat, and the positions of the queries."""
-    query_of_row = data.judgments.query_of_row
+    query_of_row = layout_of(data.judgments).query_of_row
     fold_of_row = np.full(len(query_of_row), -1)
     scores = np.zeros(len(query_of_row))
     for run in runs:

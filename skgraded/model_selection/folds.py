@@ -15,8 +15,9 @@ from skgraded._input.query_source import queries_of
 from skgraded._input.tables import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
-from skgraded.judgments import Judgments
+from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
+from skgraded.measures.base import plan_of
 from skgraded.model_selection.scorer import document_scores
 
 
@@ -43,7 +44,7 @@ def prepared_rows(
     check_grades(y, "y", X.shape[0])
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
-        measure.plan(judgments)
+        plan_of(measure, judgments)
     return X, judgments
 
 
@@ -91,7 +92,7 @@ class RankerOnRows:
         return Judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
 
     def _metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        metadata = {"qid": self.judgments.query_ids[self.judgments.query_of_row[rows]]}
+        metadata = {"qid": self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]}
         if self.sample_weight is not None:
             metadata["sample_weight"] = self.sample_weight[rows]
         return metadata
@@ -102,7 +103,7 @@ class RankerOnRows:
 
         if cv is None or isinstance(cv, numbers.Integral):
             cv = GroupKFold(5 if cv is None else cv)
-        ids, query_of_row = self.judgments.query_ids, self.judgments.query_of_row
+        ids, query_of_row = self.judgments.query_ids, layout_of(self.judgments).query_of_row
         return splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
 
 

@@ -11,7 +11,7 @@ from skgraded._input.query_source import is_column
 from skgraded._input.tables import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.rows import Queries
-from skgraded.judgments import Judgments
+from skgraded.judgments import Judgments, layout_of
 
 
 class TornQueryWarning(UserWarning):
@@ -91,7 +91,8 @@ class FittedQueries:
     def _same_rows(
         self, judgments: Judgments, at: list[int], features: Callable[[], Any] | None
     ) -> bool:
-        rows = judgments.grades, judgments.order, judgments.starts
+        layout = layout_of(judgments)
+        rows = layout.grades, layout.order, layout.starts
         return (
             np.array_equal(self.sizes[at], judgments.sizes)
             and np.array_equal(self.grade_marks[at], _marks(*rows))

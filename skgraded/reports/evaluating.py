@@ -18,9 +18,9 @@ from skgraded._input.columns import (
 )
 from skgraded._input.queries import mean_weights, query_codes
 from skgraded._input.tables import named_columns
-from skgraded.judgments import Judgments, check_judgments
+from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
 from skgraded.measures import Judged, Measure, as_measures, score_queries
-from skgraded.measures.base import Function
+from skgraded.measures.base import Function, accepts_unjudged, undefined_of
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.pairing import check_evaluations, common_measures, positions_of
@@ -169,7 +169,7 @@ def evaluate(
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
     }
-    if not judgments.n_unknown or unjudged_documents != "irrelevant":  # else some are 0
+    if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
     evaluations = {
         name: evaluate_judgments(measures, judgments, scores, unjudged_documents)
@@ -222,7 +222,8 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
 
     There is no warning for a single query or equal grades: in click data, all grades may be 1.
     """
-    grades = judgments.levels[judgments.counts > 0]
+    layout = layout_of(judgments)
+    grades = layout.levels[layout.counts > 0]
     if judgments.n_queries < 2 or not len(grades):
         return
     lowest, highest = grades.min(), grades.max()
@@ -249,7 +250,7 @@ def _judged_share(
     measure: Measure, judgments: Judgments, y_score: ArrayLike
 ) -> dict[str, np.ndarray] | None:
     """Return the share of judged documents per query, or None if every document is judged."""
-    if not judgments.n_unknown:
+    if not layout_of(judgments).n_unknown:
         return None
     k = getattr(measure, "k", None)
     judged = Judged(k=k if isinstance(k, int) else 10)
@@ -268,7 +269,7 @@ def values_by_query(
     undefined: dict[Measure, np.ndarray] = {}
     for part, truth, scores in _by_truth(measures, judgments, y_score, unjudged_documents):
         values |= zip(part, score_queries(part, truth, scores), strict=True)
-        undefined |= {measure: measure.undefined_queries(truth) for measure in part}
+        undefined |= {measure: undefined_of(measure, truth) for measure in part}
     return {
         "query_ids": judgments.query_ids,
         "per_query": {measure.name: values[measure] for measure in measures},
@@ -282,18 +283,18 @@ def _by_truth(
     unjudged_documents: str | None
 ) -> Iterator[tuple[list[Measure], Judgments, Any]]:
     """Yield (measures, judgments, scores) for measures that accept NaN grades, then for others."""
-    if not judgments.n_unknown or unjudged_documents is None:
+    if not layout_of(judgments).n_unknown or unjudged_documents is None:
         yield measures, judgments, y_score
         return
-    accepting = [measure for measure in measures if measure.accepts_unjudged]
+    accepting = [measure for measure in measures if accepts_unjudged(measure)]
     if accepting:
         yield accepting, judgments, y_score
-    others = [measure for measure in measures if not measure.accepts_unjudged]
+    others = [measure for measure in measures if not accepts_unjudged(measure)]
     if others:
-        filled, _ = judgments.without_unjudged("irrelevant")
+        filled, _ = without_unjudged(judgments, "irrelevant")
         for measure in others:
-            measure.undefined_queries(filled)  # errors raised here refer to rows of the input
-        truth, rows = judgments.without_unjudged(unjudged_documents)
+            undefined_of(measure, filled)  # errors raised here refer to rows of the input
+        truth, rows = without_unjudged(judgments, unjudged_documents)
         scores = score_column(y_score, judgments.n_rows)
         yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
 

@@ -13,6 +13,7 @@ from skgraded.datasets import join
 from skgraded.datasets.data_structures import entries_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
+from skgraded.measures.base import parameters_of
 from skgraded.reports.evaluating import evaluate
 
 with needs("skgraded.ir_measures", "ir_measures"):
@@ -108,7 +109,7 @@ def measure(text: str | Measure) -> IrMeasure:
         For ``ir_measures.calc_aggregate`` and ``pyterrier.Experiment``.
     """
     parsed = parse(text)
-    defaults = {name: field.default for name, field in parsed.fields.items()}
+    defaults = {name: field.default for name, field in parameters_of(parsed).items()}
     params = {name: getattr(parsed, name) for name in defaults}
     return _CLASSES[type(parsed).__name__](**{
         name: value for name, value in params.items() if repr(value) != repr(defaults[name])
@@ -120,7 +121,7 @@ def _class_of(name: str, cls: type[Measure]) -> type[Any]:
         field: registry.ParamInfo(
             default=None if info.default is MISSING else info.default, desc=field
         )
-        for field, info in cls.fields.items()
+        for field, info in parameters_of(cls).items()
     }
     attributes = {
         "NAME": name, "measure_class": cls, "SUPPORTED_PARAMS": params, "__doc__": cls.__doc__,

@@ -12,6 +12,7 @@ import numpy as np
 from skgraded import Judgments
 from skgraded._kernels import gradients as kernel
 from skgraded._kernels import sums
+from skgraded.judgments import layout_of
 
 BINS = 1024 * 1024
 
@@ -47,8 +48,8 @@ class LightgbmArithmetic:
 
     def _swaps(self, labels, order):
         n = len(order)
-        judgments = Judgments(labels[order])
-        gains = np.array([self.gains[int(level)] for level in judgments.levels])
+        layout = layout_of(Judgments(labels[order]))
+        gains = np.array([self.gains[int(level)] for level in layout.levels])
         discount = np.array([1 / math.log2(2.0 + i) for i in range(n)])
         best = np.sort(labels)[::-1][: self.truncation]
         ideal = 0.0
@@ -56,7 +57,7 @@ class LightgbmArithmetic:
             ideal += of_rank * self.gains[int(label)]
         plan = sums.Plan(sums.LINEAR, gains, sums.ORDINAL, n, discount)
         scale = 1 / ideal if ideal > 0 else 0.0
-        return kernel.swaps_of_ranking(judgments.codes, plan, scale)
+        return kernel.swaps_of_ranking(layout.codes, plan, scale)
 
     def _of_query(self, labels, preds):
         order = np.argsort(-preds, kind="stable")

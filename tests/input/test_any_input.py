@@ -21,6 +21,7 @@ from registry import ALL_SETTINGS, REGISTRY, SCALE_INVARIANT, build, tie_rules, 
 import skgraded as sg
 from skgraded.datasets import join_run
 from skgraded.measures import cutoff_curve, threshold_curve
+from skgraded.measures.base import parameters_of
 from skgraded.measures.preferences import edrc_score
 
 EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
@@ -178,7 +179,7 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
     if found is REFUSED:
         assert has_nan(y_true) and name != "EDRC"
         return
-    setting = {key: getattr(measure, key) for key in measure.fields}
+    setting = {key: getattr(measure, key) for key in parameters_of(measure)}
     setting = {key: setting[key] for key in setting if key not in ("ties", "undefined")}
     for own, value in zip(truth[0], found.tolist(), strict=True):
         grades, scores = [y_true.meant[r] for r in own], [y_score.meant[r] for r in own]

@@ -9,6 +9,7 @@ pa = pytest.importorskip("pyarrow")
 
 from skgraded._input import arrow  # noqa: E402
 from skgraded._input.arrow_strings import keys, texts_of  # noqa: E402
+from skgraded.judgments import layout_of  # noqa: E402
 
 TEXTS = ["", "a", "query-1", "12345678", "0123456789ab", "0123456789abcdef", "Straße 12, Köln", "a"]
 # Keys must be the same in all processes, on all machines and in all versions.
@@ -87,7 +88,8 @@ def test_texts_are_numbered_in_order_of_first_appearance(layout):
     if texts:
         judgments = sg.Judgments(np.zeros(len(texts)), qid=LAYOUTS[layout])
         assert judgments.query_ids.tolist() == distinct
-        assert judgments.query_of_row.tolist() == [distinct.index(text) for text in texts]
+        query_of_row = layout_of(judgments).query_of_row
+        assert query_of_row.tolist() == [distinct.index(text) for text in texts]
 
 
 def test_many_mixed_texts_of_all_lengths_are_numbered_as_in_a_dict():
@@ -109,7 +111,7 @@ def test_pandas_texts_are_numbered_in_order_of_first_appearance(kind):
         ids = make(["b", "a", "b"], dtype=kind)
         judgments = sg.Judgments([0, 1, 2], qid=ids)
         assert judgments.query_ids.tolist() == ["b", "a"]
-        assert judgments.query_of_row.tolist() == [0, 1, 0]
+        assert layout_of(judgments).query_of_row.tolist() == [0, 1, 0]
     with pytest.raises(ValueError, match="qid is missing in row 1"):
         sg.Judgments([1, 0], qid=pd.Series(["a", None], dtype=kind))
 
@@ -124,14 +126,15 @@ def test_python_strings_are_numbered_in_order_of_first_appearance(convert):
         judgments = sg.Judgments(np.zeros(len(texts)), qid=convert(texts))
         assert judgments.query_ids.tolist() == distinct
         assert set(map(type, judgments.query_ids)) == {str}
-        assert judgments.query_of_row.tolist() == [distinct.index(text) for text in texts]
+        query_of_row = layout_of(judgments).query_of_row
+        assert query_of_row.tolist() == [distinct.index(text) for text in texts]
 
 
 def test_strings_among_other_objects_or_with_half_of_a_surrogate_pair_are_ids():
     for ids in (["a", 1, "a"], ["a", "\ud800", "a"], ["1", 1, "1"]):
         judgments = sg.Judgments(np.zeros(3), qid=ids)
         assert judgments.query_ids.tolist() == ids[:2]
-        assert judgments.query_of_row.tolist() == [0, 1, 0]
+        assert layout_of(judgments).query_of_row.tolist() == [0, 1, 0]
 
 
 def test_texts_are_copied_in_the_given_order_in_every_layout():

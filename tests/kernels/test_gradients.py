@@ -8,6 +8,8 @@ import pytest
 import skgraded as sg
 from skgraded._kernels import gradients
 from skgraded.boosting.objective import Objective
+from skgraded.judgments import layout_of
+from skgraded.measures.base import plan_of
 
 CLASSES = [
     (sg.NDCG, {}), (sg.NDCG, {"gain": "linear", "discount": "letor"}), (sg.NDCNG, {}),
@@ -25,6 +27,11 @@ def grades_of(rng, n, kind):
     if kind == "many":  # more than a counter a level, some of them equal
         return np.round(rng.exponential(3, n), 1) * (rng.random(n) < 0.8)
     return rng.random(n) * 10.0
+
+
+def swaps_of(measure, judgments):
+    codes, plan = layout_of(judgments).codes, plan_of(measure, judgments)
+    return gradients.swaps_of_ranking(codes, plan)
 
 
 def swaps_by_hand(measure, ranked):
@@ -48,7 +55,7 @@ def test_swaps_are_those_of_the_measure_itself(kind):
         for n in (1, 2, 5, 9, 17):
             ranked = grades_of(rng, n, kind)
             judgments = sg.Judgments(ranked)
-            swaps = gradients.swaps_of_ranking(judgments.codes, measure.plan(judgments))
+            swaps = swaps_of(measure, judgments)
             expected = swaps_by_hand(measure, ranked)
             atol = 1e-13 * max(1.0, measure(ranked, -np.arange(n)))  # DCG has no upper limit
             np.testing.assert_allclose(swaps, expected, rtol=0, atol=atol, err_msg=str(measure))
@@ -59,7 +66,7 @@ def test_equal_grades_are_not_pushed_and_others_never_the_wrong_way(measure):
     rng = np.random.default_rng(1)
     ranked = np.round(rng.random(60) * 7, 1)
     judgments = sg.Judgments(ranked)
-    swaps = gradients.swaps_of_ranking(judgments.codes, measure.plan(judgments))
+    swaps = swaps_of(measure, judgments)
     above = np.triu(np.sign(np.subtract.outer(ranked, ranked)), 1)
     assert (swaps[above == 0] == 0).all()
     assert (swaps * above < 1e-15).all()  # up to rounding: a swap that puts the better first gains
@@ -71,7 +78,7 @@ def pushes_by_hand(measure, grades, scores, truncation, sigmoid, norm):
     """LambdaRank's gradients and hessians of one query without ties, pair by pair."""
     n, order = len(grades), np.argsort(-scores)
     judgments = sg.Judgments(grades[order])
-    swaps = gradients.swaps_of_ranking(judgments.codes, measure.plan(judgments))
+    swaps = swaps_of(measure, judgments)
     first, second, total = np.zeros(n), np.zeros(n), 0.0
     for a in range(min(truncation, n)):
         for b in range(a + 1, n):

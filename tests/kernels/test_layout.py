@@ -8,14 +8,15 @@ import pytest
 
 import skgraded as sg
 from skgraded._kernels import layout
+from skgraded.judgments import layout_of
 
 
 @pytest.mark.parametrize("top", [62, 63, 64, 65])  # whole grades below 64 are coded by a table
 def test_whole_grades_about_the_end_of_their_table(top):
-    judgments = sg.Judgments([0, 1, top, 2, top, 0])
-    assert judgments.codes.tolist() == [0, 1, 3, 2, 3, 0]
-    assert judgments.levels.tolist() == [0, 1, 2, top]
-    assert judgments.counts.tolist() == [2, 1, 1, 2]
+    layout = layout_of(sg.Judgments([0, 1, top, 2, top, 0]))
+    assert layout.codes.tolist() == [0, 1, 3, 2, 3, 0]
+    assert layout.levels.tolist() == [0, 1, 2, top]
+    assert layout.counts.tolist() == [2, 1, 1, 2]
 
 
 def one_more(grades):
@@ -55,7 +56,8 @@ def test_ids_of_64_bits_in_no_order_are_numbered_as_they_first_appear(n_ids):
     judgments = sg.Judgments(np.ones(20_000), qid=qid)
     number_of = {query: number for number, query in enumerate(dict.fromkeys(qid.tolist()))}
     assert judgments.query_ids.tolist() == list(number_of)
-    assert judgments.query_of_row.tolist() == [number_of[query] for query in qid.tolist()]
+    expected = [number_of[query] for query in qid.tolist()]
+    assert layout_of(judgments).query_of_row.tolist() == expected
 
 
 def pair_sums(weights):

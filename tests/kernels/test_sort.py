@@ -11,6 +11,7 @@ from registry import REGISTRY, build, with_ties
 
 import skgraded as sg
 from skgraded._kernels import sort
+from skgraded.judgments import layout_of
 
 SORTS = [sort.OWN, sort.VECTORS]
 
@@ -33,10 +34,10 @@ def test_a_long_query_of_scores_that_differ_in_their_last_bits_only(places, k):
 
 
 def test_a_long_query_of_grades_that_differ_in_their_last_bits_only(places):
-    judgments = sg.Judgments(1 + places * LAST_BITS)
+    layout = layout_of(sg.Judgments(1 + places * LAST_BITS))
     grades, codes = np.unique(places, return_inverse=True)
-    np.testing.assert_array_equal(judgments.codes, codes + 1)  # 0 is of the grade 0
-    np.testing.assert_array_equal(judgments.levels[1:], 1 + grades * LAST_BITS)
+    np.testing.assert_array_equal(layout.codes, codes + 1)  # 0 is of the grade 0
+    np.testing.assert_array_equal(layout.levels[1:], 1 + grades * LAST_BITS)
 
 
 CUT_OFFS = (1, 2, 19, 20, 21, 22)  # up to 20 what a sample excludes is dropped

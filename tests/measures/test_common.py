@@ -22,6 +22,7 @@ from registry import (
 
 import skgraded as sg
 from skgraded.measures import score_queries
+from skgraded.measures.base import undefined_of
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
 
@@ -279,7 +280,7 @@ def test_judgments_give_what_a_direct_call_gives(measures, queries, weighted, al
         n_undefined = measure.n_undefined(judgments)
         assert type(n_undefined) is int
         assert n_undefined == measure.n_undefined(grades, qid=qid), measure
-        undefined = measure.undefined_queries(judgments)
+        undefined = undefined_of(measure, judgments)
         assert undefined.dtype == bool and undefined.sum() == n_undefined, measure
 
 

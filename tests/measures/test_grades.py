@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import skgraded as sg
+from skgraded.judgments import layout_of
 
 GRADES, SCORES = [2, 0, 1, 3], [4, 3, 2, 1]
 
@@ -34,7 +35,7 @@ def test_a_gain_may_change_its_argument(measure):
     judgments = sg.Judgments(GRADES)
     expected = measure(gain=doubled)(GRADES, SCORES)
     assert measure(gain=doubled_in_place)(judgments, SCORES) == expected
-    assert judgments.levels.tolist() == [0, 1, 2, 3]
+    assert layout_of(judgments).levels.tolist() == [0, 1, 2, 3]
     assert measure(gain=doubled_in_place)(judgments, SCORES) == expected
 
 

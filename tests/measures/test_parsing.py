@@ -11,7 +11,7 @@ from registry import REGISTRY
 
 import skgraded as sg
 from skgraded.measures import as_measures, base, gain
-from skgraded.measures.base import MEASURES
+from skgraded.measures.base import MEASURES, parameters_of
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_two_measures_of_one_name_are_refused():
 def test_the_docstring_says_of_each_parameter_what_it_is(cls):
     before, parameters = cls.__doc__.split("\nParameters\n----------\n")
     names = re.findall(r"^(\w+) : ", parameters.partition("\n\n")[0], re.MULTILINE)
-    assert names == list(cls.fields)
+    assert names == list(parameters_of(cls))
     assert before.count("\n\n") >= 1 and "Examples\n--------\n" in parameters
 
 

@@ -13,9 +13,10 @@ from small_reports import assert_same_report
 
 import skgraded as sg
 from skgraded.datasets import join_run
+from skgraded.measures.base import accepts_unjudged
 
 MEASURES = [rebuilt(measure, undefined=nan) for measure in FEW]
-OTHERS = [measure for measure in MEASURES if not measure.accepts_unjudged]
+OTHERS = [measure for measure in MEASURES if not accepts_unjudged(measure)]
 
 
 @pytest.fixture(scope="module")
