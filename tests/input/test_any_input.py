@@ -20,6 +20,7 @@ from registry import ALL_SETTINGS, REGISTRY, SCALE_INVARIANT, build, tie_rules, 
 
 import skgraded as sg
 from skgraded.datasets import join_run
+from skgraded.judgments import layout_of
 from skgraded.measures import cutoff_curve, threshold_curve
 from skgraded.measures.base import parameters_of
 from skgraded.measures.preferences import edrc_score
@@ -203,7 +204,7 @@ def test_judgments(case):
         assert found is REFUSED
         return
     assert found.sizes.tolist() == [len(own) for own in truth[0]]
-    np.testing.assert_array_equal(found.grades, y_true.meant)
+    np.testing.assert_array_equal(layout_of(found).grades, y_true.meant)
     assert len(found.query_ids) == found.n_queries == len(truth[0])
     if "sample_weight" in arguments:
         close(found.weights / max(meant["sample_weight"]), truth[1])

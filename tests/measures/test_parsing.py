@@ -1,8 +1,6 @@
 """Measures print as texts that read back, and texts that cannot be read say why."""
 
-import importlib.util
 import re
-import sys
 from math import nan
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 from registry import REGISTRY
 
 import skgraded as sg
-from skgraded.measures import as_measures, base, gain
+from skgraded.measures import as_measures, base
 from skgraded.measures.base import MEASURES, parameters_of
 
 
@@ -206,19 +204,6 @@ class TestLists:
 
 
 # --- the registry --------------------------------------------------------------------------------
-
-
-def test_a_family_that_is_imported_under_a_second_name_changes_no_measure():
-    # as collectors of doctests do; pickles would name the second module
-    spec = importlib.util.spec_from_file_location("second_name", gain.__file__)
-    sys.modules["second_name"] = second = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(second)
-    finally:
-        del sys.modules["second_name"]
-    assert second.NDCG is not sg.NDCG
-    assert type(sg.measure("ndcg")) is sg.NDCG and type(sg.measure("mean_ndcg")) is sg.NDCG
-    assert sg.measures.MEASURES["NDCG"] is sg.NDCG
 
 
 def test_two_measures_of_one_name_are_refused():
