@@ -36,8 +36,8 @@ __version__ = "0.1.0"
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FoldDisplay", "IntervalDisplay",
-        "JudgeConfusionDisplay", "JudgeMeansDisplay", "PValueDisplay",
-        "QueryDifferenceDisplay", "ThresholdCurveDisplay", "TrendDisplay",
+        "JudgeConfusionDisplay", "JudgeMeansDisplay", "QueryDifferenceDisplay",
+        "ThresholdCurveDisplay", "TrendDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }

@@ -6,7 +6,6 @@ from skgraded.display._folds import FoldDisplay
 from skgraded.display._heatmaps import DifferenceHeatmapDisplay
 from skgraded.display._intervals import IntervalDisplay
 from skgraded.display._judges import JudgeConfusionDisplay, JudgeMeansDisplay
-from skgraded.display._p_values import PValueDisplay
 from skgraded.display._trends import TrendDisplay
 
 __all__ = [
@@ -16,7 +15,6 @@ __all__ = [
     "IntervalDisplay",
     "JudgeConfusionDisplay",
     "JudgeMeansDisplay",
-    "PValueDisplay",
     "QueryDifferenceDisplay",
     "ThresholdCurveDisplay",
     "TrendDisplay",

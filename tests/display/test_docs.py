@@ -1,4 +1,4 @@
-"""Docstrings of displays are whole, also where they share paragraphs."""
+"""Docstrings of Displays describe all parameters, including those with shared descriptions."""
 
 import inspect
 import re
@@ -27,18 +27,18 @@ def test_every_parameter_of_a_method_is_described_once(cls, name):
         for line in re.findall(r"(?m)^\S.*", described)
         for word in line.partition(" :")[0].split(", ")
     ]
-    expected = [one for one in inspect.signature(method).parameters if one != "self"]
+    expected = [parameter for parameter in inspect.signature(method).parameters if parameter != "self"]
     assert sorted(names) == sorted(expected)
     assert "\nRaises\n------\n" in returned
 
 
-def test_own_words_come_before_shared_ones():
+def test_a_description_of_a_method_replaces_the_shared_one():
     text = inspect.getdoc(sg.QueryDifferenceDisplay.from_predictions)
     assert "Scores of two systems by name, the baseline first" in text
-    assert "Of several systems the scores by" not in text
+    assert "A mapping contains the scores" not in text
 
 
-def test_all_public_methods_are_looked_at():
+def test_the_docstrings_of_all_public_methods_are_checked():
     assert {name for _, name in METHODS} == {
         "plot", "from_predictions", "from_estimator", "from_comparison", "from_evaluations",
         "from_report", "from_cross_evaluation", "from_trend",

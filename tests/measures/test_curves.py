@@ -25,6 +25,26 @@ def test_the_area_under_the_threshold_curve_is_mu_map(queries, undefined):
     assert np.diff(t, prepend=0) @ values == pytest.approx(mu_map, abs=1e-12)
 
 
+@pytest.mark.parametrize("undefined", [0.0, 1.0, np.nan])
+def test_each_height_of_a_threshold_curve_is_the_weighted_mean_of_ap(queries, undefined):
+    weights = np.random.default_rng(0).choice([0.5, 1, 7], 20)
+    judgments = sg.Judgments(queries.y_true, qid=queries.qid, sample_weight=weights[queries.qid])
+    t, heights = threshold_curve(judgments, queries.y_score, undefined=undefined, relative=False)
+    assert t.tolist() == [1, 2, 4]
+    expected = [sg.AP(threshold=at, undefined=undefined)(judgments, queries.y_score) for at in t]
+    np.testing.assert_allclose(heights, expected, rtol=0, atol=1e-12)
+    # On the relative axis, grades are divided by the top grade of their query.
+    t, heights = threshold_curve(judgments, queries.y_score, undefined=undefined)
+    for at, height in zip(t, heights, strict=True):
+        values = [
+            sg.AP(undefined=undefined)(np.array(grades) / (max(grades) or 1) >= at, scores)
+            for grades, scores in queries.parts
+        ]
+        known = ~np.isnan(values)
+        mean = np.average(np.array(values)[known], weights=judgments.weights[known])
+        assert height == pytest.approx(mean, abs=1e-12)
+
+
 def test_each_cut_off_has_the_value_of_the_measure_with_it(queries):
     curve = cutoff_curve(
         queries.y_true, queries.y_score, qid=queries.qid, measures=["mu_map", "err"],

@@ -1,0 +1,117 @@
+"""Displays draw on new axes or on axes of the user, in the styles of matplotlib."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+
+import skgraded as sg
+
+MEANS = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4]]
+DISPLAYS = {
+    "threshold": lambda: sg.ThresholdCurveDisplay([1, 2], [0.5, 0.25], name="a"),
+    "cutoff": lambda: sg.CutoffCurveDisplay([1, 2], [0.5, 0.25], measures="NDCG", name="a"),
+    "difference": lambda: sg.QueryDifferenceDisplay(
+        [0.5, -0.2], measure="AP", system="b", baseline="a"),
+    "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
+    "fold": lambda: sg.FoldDisplay([0.5, 0.7], [0, 1], [0.5, 0.7], measure="AP"),
+    "heat map": lambda: sg.DifferenceHeatmapDisplay(
+        [[0, 0.1], [-0.1, 0]], name=["a", "b"], measure="AP"),
+    "confusion": lambda: sg.JudgeConfusionDisplay(
+        [[3, 1], [0, 2]], [0, 1], truth="a", judge="b"),
+    "judge means": lambda: sg.JudgeMeansDisplay(
+        MEANS, MEANS, name=["a", "b"], measure="AP", truth="a", judge="b"),
+    "trend": lambda: sg.TrendDisplay(
+        [0.5, 0.6], [0.4, 0.5], [0.6, 0.7], center=[0.55] * 2, lower=[0.3] * 2, upper=[0.8] * 2,
+        labels=["a", "b"], measure="AP", level=0.95),
+}
+
+
+@pytest.mark.parametrize("make", DISPLAYS.values(), ids=DISPLAYS)
+def test_a_display_draws_on_given_axes_on_subfigures_and_on_new_figures(make, ax):
+    display = make()
+    assert display.plot(ax) is display and display.ax_ is ax
+    again = make().plot(ax)
+    assert again.ax_ is ax and again.figure_ is ax.figure
+    left, _ = Figure(layout="constrained").subfigures(1, 2)
+    assert display.plot(ax=left.subplots()).figure_ is left
+    display.plot()
+    try:
+        assert plt.get_fignums() == [display.figure_.number]
+        assert display.ax_ in display.figure_.axes
+    finally:
+        plt.close(display.figure_)
+
+
+def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
+    for name in ("threshold", "interval"):
+        ax.clear()
+        first, second = DISPLAYS[name](), DISPLAYS[name]()
+        artists = [display.plot(ax, name=text) for display, text in ((first, "x"), (second, "y"))]
+        lines = [getattr(display, "lines_", None) or display.points_ for display in artists]
+        colors = {to_hex(line.get_color()) for of_display in lines for line in of_display}
+        assert len(colors) == 2
+    ax.clear()
+    DISPLAYS["threshold"]().plot(ax)
+    DISPLAYS["cutoff"]().plot(ax, name="second")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "second"]
+
+
+def test_settings_of_matplotlib_are_passed_on(ax):
+    display = DISPLAYS["difference"]().plot(ax, lw=2, alpha=0.5)
+    for patch in (display.wins_, display.losses_):
+        assert (patch.get_linewidth(), patch.get_alpha()) == (2, 0.5)
+    for name in ("threshold", "cutoff"):
+        (line,) = DISPLAYS[name]().plot(ax, color="black", ls=":").lines_
+        assert (line.get_color(), line.get_linestyle()) == ("black", ":")
+
+
+def test_ticks_of_cutoffs_are_integers_unless_the_user_has_set_them():
+    for ticks in (None, [1, 1.5, 2]):
+        ax = Figure().subplots()
+        if ticks:
+            ax.set_xticks(ticks)
+        DISPLAYS["cutoff"]().plot(ax)
+        drawn = ax.get_xticks()
+        assert drawn.tolist() == ticks if ticks else (drawn == np.round(drawn)).all()
+
+
+def luminance(color):
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_colors_of_the_first_systems_have_contrast_on_light_and_dark_backgrounds(style):
+    with plt.style.context(style):
+        ax = Figure().subplots()
+        values = np.linspace(0.9, 0.1, 8)[:, None, None]
+        display = sg.CutoffCurveDisplay(
+            [1], values, measures="NDCG", name=[f"run-{i}" for i in range(8)]
+        ).plot(ax)
+        colors = [luminance(line.get_color()) + 0.05 for line in display.lines_]
+        background = luminance(ax.get_facecolor()[:3]) + 0.05
+    assert len({line.get_color() for line in display.lines_}) == 8
+    assert all(max(color, background) / min(color, background) >= 3 for color in colors[:4])
+
+
+def test_without_matplotlib_the_error_names_the_package_to_install(monkeypatch):
+    displays = [make() for make in DISPLAYS.values()]
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    calls = [(type(display), "plot", display.plot) for display in displays]
+    for display in displays:
+        methods = [name for name in dir(display) if name.startswith("from_")]
+        for name in methods:
+            arguments = [None] * {"from_predictions": 2, "from_estimator": 3}.get(name, 1)
+            method = getattr(display, name)
+            calls.append((type(display), name, lambda m=method, a=arguments: m(*a)))
+    assert len(calls) > 20
+    for cls, name, call in calls:
+        message = rf'^{cls.__name__}\.{name} needs matplotlib: pip install "'
+        with pytest.raises(ImportError, match=message):
+            call()

@@ -1,0 +1,276 @@
+"""Each Display draws the values, labels and order that its snapshot describes.
+
+A snapshot is a text, which is compared line by line. After an intended change, write the snapshots
+again, and review the difference:
+
+    SKGRADED_WRITE_SNAPSHOTS=1 python -m pytest -q -n 0 tests/display/test_drawings.py
+"""
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from drawings import described
+from matplotlib.figure import Figure
+from small_reports import evaluation, systems
+
+import skgraded as sg
+
+FOLDER = Path(__file__).parent / "snapshots"
+LIST = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]  # tables 1 and 2 of the paper
+NAN = np.nan
+MEASURES = ["NDCNG@5", "AP(undefined=nan)"]
+HOSTILE = ["$x$ & $", "_hidden", "two\nlines", "x" * 300]
+
+
+@cache
+def queries():
+    """Grades, query ids and weights of eight queries; one has no relevant document."""
+    _, y, qid = sg.datasets.make_ranking(8, 6, random_state=1)
+    y[qid == 3] = 0
+    return y, qid, np.array([1, 0, 2, 1, 0.5, 1, 3, 1])[qid]
+
+
+@cache
+def scores(n_systems):
+    """Scores of systems whose order by quality differs from the order of the names."""
+    y, _, _ = queries()
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(n_systems, len(y)))
+    return {f"s{i}": y + (1 + (i + 2) % n_systems) * errors for i, errors in enumerate(noise)}
+
+
+@cache
+def evaluations(n_systems, is_weighted=False):
+    y, qid, weights = queries()
+    return {
+        name: sg.evaluate(
+            y, values, qid=qid, measures=MEASURES, sample_weight=weights if is_weighted else None
+        )
+        for name, values in scores(n_systems).items()
+    }
+
+
+@cache
+def comparison(n_systems, baseline=None, test="t", is_weighted=False):
+    return sg.compare(evaluations(n_systems, is_weighted), baseline=baseline, test=test, rng=0)
+
+
+@cache
+def many_systems(n_systems, n_queries=40, baseline=None, is_summary=False):
+    names = [f"run-{i}" for i in range(n_systems)]
+    reports = systems(names, n_queries, ["NDCNG@10", "MuAP"])
+    kept = sg.Summaries.of(reports) if is_summary else reports
+    return sg.compare(kept, baseline=baseline, test="t")
+
+
+@cache
+def folds(names, weights=None):
+    return {
+        name: sg.CrossEvaluation(
+            report.query_ids, report.per_query, report.undefined, fold=np.arange(12) % 4,
+            fit_time=np.ones(4), score_time=np.ones(4), errors=[None] * 4,
+            weights=None if weights is None else np.array(weights),
+        )
+        for name, report in systems(names, 12, ["NDCNG@10", "MuAP"]).items()
+    }
+
+
+@cache
+def judges():
+    y, qid, _ = queries()
+    grades = {"human": y, "strict": np.maximum(y - 1, 0), "high": y + 10 * (y == y.max())}
+    with pytest.warns(UserWarning, match="high gives"):
+        return sg.compare_judges(grades, scores(4), qid=qid, measures=["ap", "rr"], rng=0)
+
+
+@cache
+def trend(n_days):
+    rng = np.random.default_rng(0)
+    return sg.trend([
+        sg.Summary.of(
+            evaluation({"RR": rng.normal(0.3 if day == 8 else 0.5, 0.02, 20)}), label=f"day {day}"
+        )
+        for day in range(n_days)
+    ])
+
+
+def difference(values, **settings):
+    return sg.QueryDifferenceDisplay(values, measure="AP", system="b", baseline="a", **settings)
+
+
+def curves(cls, systems=None, is_weighted=False, **settings):
+    """Draw the curves of generated queries."""
+    y, qid, weights = queries()
+    settings["sample_weight"] = weights if is_weighted else None
+    return cls.from_predictions(y, systems or scores(1)["s0"], qid=qid, **settings)
+
+
+def threshold(*args, **settings):
+    return curves(sg.ThresholdCurveDisplay, *args, **settings)
+
+
+def cutoff(*args, **settings):
+    return curves(sg.CutoffCurveDisplay, *args, **settings)
+
+
+# Each function draws on the given axes and returns the Display.
+CASES = {
+    "ThresholdCurveDisplay": {
+        "table 1": lambda ax: sg.ThresholdCurveDisplay.from_predictions(
+            *LIST, relative=False, ax=ax),
+        "one system": lambda ax: threshold(name="bm25", ax=ax),
+        "absolute": lambda ax: threshold(relative=False, undefined=NAN, ax=ax),
+        "weights and ties": lambda ax: threshold(
+            {"a": queries()[0] // 2, "b": 0 * queries()[0]}, is_weighted=True, ties="worst",
+            ax=ax),
+        "three systems": lambda ax: threshold(scores(3), ax=ax),
+        "twelve systems": lambda ax: threshold(scores(12), ax=ax),
+        "all of twelve": lambda ax: threshold(scores(12), max_systems=None, ax=ax),
+        "nothing relevant": lambda ax: sg.ThresholdCurveDisplay.from_predictions(
+            [0, 0, 0], [1, 2, 3], qid=[1, 1, 2], undefined=NAN, ax=ax),
+        "arrays": lambda ax: sg.ThresholdCurveDisplay(
+            [1, 2, 5], [[0.5, 0.25, 0.125], [0.75, 0.25, NAN]], name=HOSTILE[:2], relative=False,
+        ).plot(ax, max_systems=1, name=["new", "names"], ls=":"),
+    },
+    "CutoffCurveDisplay": {
+        "table 2": lambda ax: sg.CutoffCurveDisplay.from_predictions(*LIST, ax=ax),
+        "weights and measures": lambda ax: cutoff(
+            name="bm25", is_weighted=True, ax=ax, cutoffs=[1, 2, 5, 40],
+            measures=["ap(undefined=nan,threshold=2)", sg.Precision(ties="worst"), "rr"]),
+        "one tie rule": lambda ax: sg.CutoffCurveDisplay.from_predictions(
+            [0, 2, 1], [5, 5, 5], ties="worst", measures=["ndcg", "ap"], ax=ax),
+        "one measure": lambda ax: cutoff(measures="precision", name="bm25", ax=ax),
+        "three systems": lambda ax: cutoff(scores(3), ax=ax),
+        "two measures of three systems": lambda ax: cutoff(
+            scores(3), measures=["ndcng", "ap"], ax=ax),
+        "twelve systems": lambda ax: cutoff(scores(12), max_systems=3, ax=ax),
+        "two measures of all of twelve": lambda ax: cutoff(
+            scores(12), measures=["ndcng", "ap"], max_systems=None, ax=ax),
+        "a mapping of one system": lambda ax: cutoff(scores(1), ax=ax),
+        "long list": lambda ax: sg.CutoffCurveDisplay.from_predictions(
+            np.arange(150) % 3, np.arange(150), ax=ax),
+        "arrays": lambda ax: sg.CutoffCurveDisplay(
+            [1, 2, 5], np.arange(30).reshape(10, 3) / 30, measures=[f"m{i}" for i in range(10)],
+        ).plot(ax, ms=9),
+    },
+    "QueryDifferenceDisplay": {
+        "pair with a baseline": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
+            comparison(3, "s1"), system="s0", ax=ax),
+        "undefined queries": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
+            comparison(3), system="s2", baseline="s0", measure=MEASURES[1], ax=ax),
+        "only pair, weighted": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
+            comparison(2, test=None, is_weighted=True), ax=ax),
+        "predictions": lambda ax: sg.QueryDifferenceDisplay.from_predictions(
+            queries()[0], scores(2), qid=queries()[1], measure="ap", level=0.8, ax=ax),
+        "rounding makes no win": lambda ax: difference([0.5, -0.25, 1e-15, 0.1]).plot(ax),
+        "twenty queries": lambda ax: difference(
+            np.arange(20), query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
+            mean=0.25, interval=(NAN, NAN)).plot(ax),
+        "21 queries": lambda ax: difference(np.arange(21), query_ids=range(21)).plot(ax, lw=2),
+        "no query": lambda ax: difference([NAN], mean=NAN).plot(ax),
+        "many queries": lambda ax: difference(np.sin(range(30_000)), mean=0.1).plot(ax),
+    },
+    "IntervalDisplay": {
+        "three systems": lambda ax: sg.IntervalDisplay.from_evaluations(
+            evaluations(3), level=0.9, ax=ax),
+        "bootstrap": lambda ax: sg.IntervalDisplay.from_evaluations(
+            evaluations(2), measures="ndcng@5", method="bootstrap", n_resamples=200, rng=1, ax=ax),
+        "one evaluation": lambda ax: sg.IntervalDisplay.from_evaluations(
+            evaluations(3)["s1"], ax=ax),
+        "named evaluation": lambda ax: sg.IntervalDisplay.from_evaluations(
+            evaluations(3)["s1"], name="good", ax=ax),
+        "different queries": lambda ax: sg.IntervalDisplay.from_evaluations(
+            {**systems("ab", 20), **systems("c", 30)}, measures="ndcng@10", ax=ax),
+        "baseline": lambda ax: sg.IntervalDisplay.from_comparison(comparison(3, "s1"), ax=ax),
+        "pairs": lambda ax: sg.IntervalDisplay.from_comparison(many_systems(5), ax=ax),
+        "pairs without a test": lambda ax: sg.IntervalDisplay.from_comparison(
+            comparison(3, test=None), measures=MEASURES[1], ax=ax),
+        "best of many pairs": lambda ax: sg.IntervalDisplay.from_comparison(
+            many_systems(13), ax=ax),
+        "best of many systems": lambda ax: sg.IntervalDisplay.from_comparison(
+            many_systems(30), measures="mu_ap", ax=ax),
+        "many with a baseline": lambda ax: sg.IntervalDisplay.from_comparison(
+            many_systems(30, baseline="run-3"), ax=ax),
+        "predictions": lambda ax: sg.IntervalDisplay.from_predictions(
+            queries()[0], scores(2)["s0"], name="line", qid=queries()[1], measures="ap",
+            level=0.8, ax=ax),
+        "arrays": lambda ax: sg.IntervalDisplay(
+            [[0.5], [NAN]], [[NAN], [NAN]], [[NAN], [NAN]], measures="AP",
+            name=["one query", "none"]).plot(ax, ms=9, c="black"),
+        "hostile names": lambda ax: sg.IntervalDisplay(
+            [[1, 2]] * 4, [[0, 1]] * 4, [[2, 3]] * 4, measures=HOSTILE[:2], name=HOSTILE).plot(ax),
+    },
+    "FoldDisplay": {
+        "one model": lambda ax: sg.FoldDisplay.from_cross_evaluation(folds("a")["a"], ax=ax),
+        "weights": lambda ax: sg.FoldDisplay.from_cross_evaluation(
+            folds("a", (1, 2, 0, 1, 3, 1, 1, 0, 1, 1, 1, 2))["a"], measure="mu_ap", level=0.8,
+            ax=ax, widths=0.25),
+        "a fold without values": lambda ax: sg.FoldDisplay(
+            [0.1, NAN, NAN, NAN, 0.7, 0.9], [0, 0, 1, 1, 2, 2], [0.1, NAN, 0.8], measure="AP",
+            mean=NAN).plot(ax),
+        "three models": lambda ax: sg.FoldDisplay.from_cross_evaluation(
+            folds("abc"), measure="mu_ap", ax=ax),
+        "five models": lambda ax: sg.FoldDisplay.from_cross_evaluation(folds("abcde"), ax=ax),
+        "models without means": lambda ax: sg.FoldDisplay(
+            [[0.1, 0.2]] * 2, [[0, 1]] * 2, [[0.1, 0.2]] * 2, measure="AP", name=["a", "b"],
+        ).plot(ax),
+    },
+    "DifferenceHeatmapDisplay": {
+        "pairs": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
+            many_systems(4), measure="MuAP", ax=ax),
+        "baseline": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
+            many_systems(4, baseline="run-1"), ax=ax),
+        "summaries": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
+            many_systems(4, is_summary=True), measure="MuAP", ax=ax),
+        "dots for many systems": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
+            many_systems(42, 30), ax=ax),
+        "arrays": lambda ax: sg.DifferenceHeatmapDisplay(
+            [[0, 0.005], [-0.005, NAN]], name=HOSTILE[:2], measure="AP").plot(ax, cmap="PuOr"),
+    },
+    "JudgeConfusionDisplay": {
+        "first judge": lambda ax: sg.JudgeConfusionDisplay.from_report(judges(), ax=ax),
+        "grades outside the scale": lambda ax: sg.JudgeConfusionDisplay.from_report(
+            judges(), "high", ax=ax),
+        "arrays": lambda ax: sg.JudgeConfusionDisplay(
+            [[1000, 0], [0, 0]], [0, 0.5], truth="$a", judge="b").plot(ax, cmap="Reds"),
+    },
+    "JudgeMeansDisplay": {
+        "first judge": lambda ax: sg.JudgeMeansDisplay.from_report(judges(), ax=ax),
+        "one measure": lambda ax: sg.JudgeMeansDisplay.from_report(
+            judges(), "high", measure="rr", ax=ax),
+        "no names for many systems": lambda ax: sg.JudgeMeansDisplay(
+            np.tile([[0.5, 0.4, 0.6]], (13, 1)), np.full((13, 3), 0.5),
+            name=[f"s{i}" for i in range(13)], measure="AP", truth="a", judge="b").plot(ax),
+    },
+    "TrendDisplay": {
+        "ten days": lambda ax: sg.TrendDisplay.from_trend(trend(10), ax=ax),
+        "few labels for many days": lambda ax: sg.TrendDisplay.from_trend(trend(30), ax=ax),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [(name, case) for name, cases in CASES.items() for case in cases]
+)
+def test_a_display_draws_what_its_snapshot_describes(name, case):
+    display = CASES[name][case](Figure().subplots())
+    lines = [line.rstrip() for line in described(display)]
+    path = FOLDER / f"{name}.json"
+    if os.environ.get("SKGRADED_WRITE_SNAPSHOTS"):
+        snapshots = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        snapshots = {key: snapshots.get(key) for key in CASES[name]} | {case: lines}
+        text = json.dumps(snapshots, indent=1, ensure_ascii=False)
+        path.write_text(f"{text}\n", encoding="utf-8")
+    snapshots = json.loads(path.read_text(encoding="utf-8"))
+    assert lines == snapshots[case]
+
+
+def test_every_display_has_snapshots_of_its_cases_and_no_others():
+    assert set(CASES) == set(sg.display.__all__)
+    for name, cases in CASES.items():
+        snapshots = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        assert list(snapshots) == list(cases)

@@ -1,0 +1,113 @@
+"""Plots of estimators, predictions and reports of the same systems agree."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+
+import skgraded as sg
+
+CURVES = pytest.mark.parametrize("cls", [sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay])
+
+
+def heights(display):
+    return [line.get_ydata().tolist() for line in display.lines_]
+
+
+@CURVES
+def test_estimators_are_plotted_like_their_scores(cls, ranking):
+    X, y, qid = ranking
+    ranker = sg.QueryRanker(LinearRegression()).fit(X, y, qid=qid)
+    classifier = LogisticRegression().fit(X, y)
+    for estimator, scores in (
+        (ranker, ranker.predict(X)),
+        (classifier, classifier.predict_proba(X) @ classifier.classes_),
+    ):
+        display = cls.from_estimator(estimator, X, y, qid=qid, ax=Figure().subplots())
+        expected = cls.from_predictions(y, scores, qid=qid, ax=Figure().subplots())
+        assert heights(display) == heights(expected)
+        assert display.name == [type(estimator).__name__]
+
+
+def test_plots_of_scores_and_of_estimators_are_those_of_their_reports(ranking):
+    X, y, qid = ranking
+    models = {
+        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
+        "line": LinearRegression().fit(X, y),
+    }
+    scores = {name: model.predict(X) for name, model in models.items()}
+    reports = {name: sg.evaluate(y, s, qid=qid, measures="ap") for name, s in scores.items()}
+    cls, data = sg.QueryDifferenceDisplay, {"qid": qid, "measure": "ap"}
+    comparison = sg.compare(reports, baseline="tree", test=None, rng=0)
+    expected = cls.from_comparison(comparison, ax=Figure().subplots())
+    for display in (
+        cls.from_predictions(y, scores, **data, ax=Figure().subplots()),
+        cls.from_estimator(models, X, y, **data, ax=Figure().subplots()),
+    ):
+        assert display.differences.tolist() == expected.differences.tolist()
+        assert (display.system, display.baseline) == ("line", "tree")
+        assert (display.mean, display.interval) == (expected.mean, expected.interval)
+    cls, settings = sg.IntervalDisplay, {"level": 0.8, "method": "bootstrap", "n_resamples": 100}
+    expected = cls.from_evaluations(reports["line"], **settings, ax=Figure().subplots())
+    data = {"qid": qid, "measures": "ap"} | settings
+    for display in (
+        cls.from_predictions(y, scores["line"], name="line", **data, ax=Figure().subplots()),
+        cls.from_estimator({"line": models["line"]}, X, y, **data, ax=Figure().subplots()),
+    ):
+        assert (display.low, display.means, display.high) == (
+            expected.low, expected.means, expected.high
+        )
+        assert display.name == ["line"]
+
+
+def test_judgments_group_sizes_and_query_ids_give_the_same_plot():
+    y, score, cls = [1, 0, 2, 0, 1], [1, 2, 3, 4, 5], sg.ThresholdCurveDisplay
+    qid, weights = [7, 7, 3, 3, 3], [1, 1, 2, 2, 2]
+    judgments = sg.Judgments(y, qid=qid, sample_weight=weights)
+    plots = [
+        cls.from_predictions(judgments, score, ax=Figure().subplots()),
+        cls.from_predictions(y, score, qid=qid, sample_weight=weights, ax=Figure().subplots()),
+        cls.from_predictions(
+            y, score, group=[2, 3], sample_weight=weights, ax=Figure().subplots()),
+    ]
+    assert heights(plots[0]) == heights(plots[1]) == heights(plots[2])
+
+
+def test_query_ids_are_read_from_where_the_rankers_read_them(ranking):
+    X, y, qid = ranking
+    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    with_column = frame.assign(query=qid)
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    models = {"tree": tree, "line": LinearRegression()}
+    scores = {name: model.fit(X, y).predict(X) for name, model in models.items()}
+    cls = sg.ThresholdCurveDisplay
+    expected = cls.from_predictions(y, scores, qid=qid, ax=Figure().subplots())
+    for source, table in (("query", with_column), (-1, with_column), (pd.Series(qid), frame)):
+        rankers = {
+            name: sg.QueryRanker(model, qid=source).fit(table, y) for name, model in models.items()
+        }
+        display = cls.from_estimator(rankers, table, y, ax=Figure().subplots())
+        assert display.name == ["tree", "line"]
+        for drawn, values in zip(heights(display), heights(expected), strict=True):
+            np.testing.assert_allclose(drawn, values, atol=1e-9)
+
+
+def test_rows_without_query_ids_are_refused_and_known_queries_are_warned_of(ranking, ax):
+    X, y, qid = ranking
+    cls = sg.CutoffCurveDisplay
+    column = np.column_stack((X, qid))
+    plain = LinearRegression().fit(X, y)
+    by_column = sg.QueryRanker(LinearRegression(), qid=-1).fit(column, y)
+    elsewhere = sg.QueryRanker(LinearRegression(), qid=10).fit(column, y)
+    for estimators in (plain, {"a": by_column, "b": plain}, {"a": by_column, "b": elsewhere}):
+        with pytest.raises(ValueError, match="requires the query of each row: pass qid or group"):
+            cls.from_estimator(estimators, X, y)
+    half = np.arange(len(y)) % 2 == 0
+    model = sg.QueryRanker(LinearRegression()).fit(X[half], y[half], qid=qid[half])
+    with pytest.warns(sg.TornQueryWarning, match="the ranker was fitted on"):
+        cls.from_estimator(model, X[~half], y[~half], qid=qid[~half], ax=ax)
+    with pytest.raises(NotFittedError):
+        cls.from_estimator(LinearRegression(), X, y, qid=qid, ax=ax)

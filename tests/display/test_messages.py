@@ -1,0 +1,187 @@
+"""Bad input of a Display raises one clear error, before any figure is created."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from small_reports import cross_evaluation, systems
+
+import skgraded as sg
+
+THRESHOLD, CUTOFF = sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay
+DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
+HEAT, TREND = sg.DifferenceHeatmapDisplay, sg.TrendDisplay
+CONFUSION, MEANS = sg.JudgeConfusionDisplay, sg.JudgeMeansDisplay
+Y = [1, 0, 2]
+
+
+def predictions(cls, y_score=(1, 2, 3), y_true=Y, **settings):
+    return cls.from_predictions(y_true, y_score, **settings)
+
+
+@cache
+def reports():
+    return systems(["good", "fair", "poor"], 6, ["NDCNG@5", "AP"])
+
+
+@cache
+def comparison():
+    return sg.compare(reports(), baseline="fair", test=None)
+
+
+def segments():
+    return sg.compare(reports(), test=None, by=["x", "y"] * 3)
+
+
+@cache
+def judges(factor=1.0, **settings):
+    return sg.compare_judges(
+        {"human": [1.0, 0, 2, 0], "strict": [factor, 0, 1, 0]}, qid=[1, 1, 2, 2], **settings
+    )
+
+
+def judged_segments():
+    scores = {"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}
+    return sg.compare_judges(
+        {"a": [1, 0, 2, 0], "b": [1, 0, 1, 0]}, scores, qid=[1, 1, 2, 2], by=["x", "y"], rng=0
+    )
+
+
+def pair(**names):
+    return lambda: DIFFERENCE.from_comparison(comparison(), **names)
+
+
+ROWS = [
+    # y_true, y_score and settings of curves
+    (lambda: predictions(CUTOFF, [1, 2]), ValueError, "^y_score has 2 rows, but y_true has 3"),
+    (lambda: predictions(THRESHOLD, {"a": [1, 2, 3], "b": [1, 2]}), ValueError,
+     "^y_score of 'b' has 2 rows"),
+    (lambda: predictions(CUTOFF, [1, np.nan, 3]), ValueError,
+     "^y_score must not contain NaN; got nan for row 1"),
+    (lambda: predictions(THRESHOLD, {"a": [1, 2, np.nan]}), ValueError,
+     "^y_score of 'a' must not .* NaN; got nan for row 2"),
+    (lambda: predictions(CUTOFF, {}), ValueError, "^The mapping y_score is empty"),
+    (lambda: predictions(THRESHOLD, {"a": [1, 2, 3]}, name="b"), ValueError,
+     "must be None, because the keys of y_score"),
+    (lambda: predictions(CUTOFF, name=["b"]), TypeError, r"^name must be a str.*got \['b'\]"),
+    (lambda: predictions(THRESHOLD, ties="any"), ValueError, "^ties must be one of"),
+    (lambda: predictions(CUTOFF, ties="any"), ValueError, "^ties must be one of"),
+    (lambda: predictions(CUTOFF, max_systems=0), ValueError,
+     "^max_systems must be at least 1; got 0"),
+    (lambda: predictions(THRESHOLD, max_systems=1.5), ValueError, "^max_systems must be an integ"),
+    (lambda: THRESHOLD([1], [1]).plot(max_systems=0), ValueError, "^max_systems must be at least"),
+    (lambda: predictions(CUTOFF, qid=[1, 1]), ValueError, "^qid has 2 rows, but y_true has 3"),
+    (lambda: predictions(CUTOFF, sample_weight=[1, -1, 1]), ValueError, "^sample_weight must be f"),
+    (lambda: predictions(THRESHOLD, y_true=[1, -1, 0]), ValueError,
+     "y_true must contain only grades ≥ 0; got -1"),
+    (lambda: predictions(THRESHOLD, y_true=[0, 0, 0], relative=False), ValueError,
+     "y_true contains no grade above 0"),
+    (lambda: predictions(THRESHOLD, undefined=0.5), ValueError,
+     "'undefined' must be 0.0, 1.0 or nan; got 0.5"),
+    # measures and cut-offs
+    (lambda: predictions(CUTOFF, measures="tau_ap"), ValueError, "^Measure TauAP does not accept"),
+    (lambda: predictions(CUTOFF, measures="ndcg@10"), ValueError,
+     "^Pass measure NDCG@10 without its cut-off"),
+    (lambda: predictions(CUTOFF, measures="ndcg@mean"), ValueError,
+     "^Pass measure NDCG@mean without its cut-off"),
+    (lambda: predictions(CUTOFF, measures=[]), ValueError, "^measures is empty"),
+    (lambda: predictions(CUTOFF, measures=["ap", "map"]), ValueError, "^measures contains AP twi"),
+    (lambda: predictions(CUTOFF, cutoffs=[0, 1]), ValueError, "^cutoffs must be at least 1; got 0"),
+    (lambda: predictions(CUTOFF, cutoffs=[1, 1.5]), ValueError, "^cutoffs must be an integer"),
+    (lambda: predictions(CUTOFF, cutoffs=[2, 1]), ValueError,
+     r"^cutoffs must be in ascending order; got \[2, 1\]"),
+    (lambda: predictions(CUTOFF, cutoffs=[]), ValueError, "^cutoffs is empty"),
+    (lambda: predictions(CUTOFF, cutoffs=10), ValueError, "^cutoffs must be 1-D; got a single va"),
+    # pairs of systems
+    *((lambda other=other: predictions(DIFFERENCE, other), ValueError,
+       "^Argument y_score must be a mapping of two systems")
+      for other in ([1, 2, 3], {"a": [1, 2, 3]}, dict.fromkeys("abc", [1, 2, 3]))),
+    (lambda: DIFFERENCE.from_estimator({"a": 1}, [[1], [2], [3]], Y), ValueError,
+     "^Argument estimator must be a mapping of two"),
+    (pair(), ValueError,
+     r"select 2\. Choose one of these pairs: system='good', baseline='fair'; system='poor'"),
+    (pair(system="fair"), ValueError, "system='fair' and baseline=None must .* select 0"),
+    (pair(system="god"), ValueError, r"system must be one of .*'god'\. Did you mean 'good'\?"),
+    (pair(system="good", baseline="fairr"), ValueError, "^baseline must be .*Did you mean 'fair'"),
+    (pair(system="good", measure="ndcg"), ValueError,
+     r"the evaluated measures NDCNG@5, .*; got NDCG\."),
+    (pair(system="good", measure="ndcgn@5"), ValueError, "(?i)did you mean|nearest"),
+    # reports
+    *((lambda cls=cls: cls.from_comparison(reports()["good"]), TypeError,
+       r"must be of type Comparison, as returned by compare; got Evaluation\.")
+      for cls in (DIFFERENCE, INTERVAL, HEAT)),
+    *((lambda cls=cls: cls.from_comparison(segments()), ValueError, "must not have segments")
+      for cls in (DIFFERENCE, INTERVAL, HEAT)),
+    (lambda: INTERVAL.from_evaluations(comparison()), TypeError,
+     "^Argument evaluations must be of type Evaluation, as returned by evaluate; got Comparison"),
+    (lambda: INTERVAL.from_evaluations(reports() | {"half": [1]}), TypeError,
+     r"evaluations\['half'\] must be .*got list"),
+    (lambda: INTERVAL.from_evaluations({}), ValueError, "^The mapping evaluations is empty"),
+    (lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}), ValueError,
+     r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\."),
+    (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
+    (lambda: INTERVAL.from_evaluations(reports(), measures="rr"), ValueError,
+     "^measure must be one of the evaluated measures NDCNG@5, .*RR"),
+    (lambda: INTERVAL.from_evaluations(reports(), level=95), ValueError, "level"),
+    (lambda: HEAT.from_comparison(comparison(), measure="rr"), ValueError, "^measure must be one"),
+    (lambda: FOLD.from_cross_evaluation(reports()), TypeError,
+     "must be of type CrossEvaluation, as returned by cross_evaluate"),
+    (lambda: FOLD.from_cross_evaluation(cross_evaluation(), measure="rr"), ValueError,
+     "^measure must be one of .*; got RR"),
+    *((lambda cls=cls: cls.from_report({"human": 1}), TypeError,
+       "of type JudgeComparison, as returned by compare_judges; got dict")
+      for cls in (CONFUSION, MEANS)),
+    (lambda: CONFUSION.from_report(judges(), "strikt"), ValueError,
+     "judge must be one of .* Did you mean 'strict'"),
+    (lambda: CONFUSION.from_report(judges(1.5)), ValueError, "no confusion table"),
+    (lambda: MEANS.from_report(judges()), ValueError, "contains no systems: pass y_scores"),
+    (lambda: MEANS.from_report(judged_segments()), ValueError, "must not have segments"),
+    (lambda: TREND.from_trend([]), TypeError, "trend must be a Trend; got list"),
+    # arrays of the constructors
+    (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]), ValueError,
+     "query_ids has 1 rows, but differences has 2"),
+    (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"), ValueError,
+     r"means must have shape \(n_systems, 1\); got \(1, 2\)"),
+    (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"), ValueError,
+     r"shape of low must match .* means, \(2, 1\); got \(1, 1\)"),
+    (lambda: INTERVAL([[1]], [[1]], [[1]], measures="AP", name=["a", "b"]), ValueError,
+     "name must contain 1 names, one per system"),
+    (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"), ValueError,
+     "fold contains 2, but fold_means contains only folds 0 to 1"),
+    (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), ValueError,
+     "fold has 1 rows, but values has 2"),
+    (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), ValueError, "fold must be at least 0; got -1"),
+    (lambda: FOLD([[1], [1]], [[0]], [[1], [1]], measure="AP", name=["a", "b"]), ValueError,
+     "must each have one element per model; got lengths 2, 1 and 2"),
+    (lambda: HEAT([[0, 1]], name=["a", "b"], measure="AP"), ValueError,
+     r"differences must have shape \(n_systems, n_systems\); got \(1, 2\)"),
+    (lambda: HEAT([[0, 1], [1, 0]], [[1]], name=["a", "b"], measure="AP"), ValueError,
+     r"significant must have the same shape as differences, \(2, 2\)"),
+    *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]), ValueError,
+       "thresholds must be positive, finite and in ascending order")
+      for wrong in ([0, 1], [2, 1], [1, np.inf])),
+    (lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]), ValueError,
+     r"average_precision must have shape \(n_systems, 2\)"),
+    (lambda: THRESHOLD([1, 2], [0.5, 0.5], mu_ap=[0.5, 0.5]), ValueError,
+     "mu_ap has 2 rows, but average_precision has 1"),
+    (lambda: THRESHOLD([1, 2], [0.5, 0.5], name=["a", "b"]), ValueError,
+     r"name must contain 1 names, one per system; got \['a'"),
+    (lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()), ValueError,
+     "name must contain 2 names, one per system; got 'a'"),
+    (lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]), ValueError,
+     r"values must have shape \(n_systems, 2, 3\)"),
+    (lambda: CONFUSION(np.zeros((2, 3)), [0, 1], truth="a", judge="b"), ValueError,
+     "counts must have .*shape"),
+    (lambda: MEANS(np.zeros((2, 2)), np.zeros((2, 2)), name=["a", "b"], measure="AP", truth="a",
+                   judge="b"), ValueError, r"\(n_systems, 3\)"),
+    (lambda: TREND([1, 2], [1, 2], [1, 2], center=[1, 2], lower=[1, 2], upper=[1],
+                   labels=["a", "b"], measure="RR", level=0.95), ValueError,
+     r"All arrays must have the shape \(2,\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), ROWS, ids=range(len(ROWS)))
+def test_bad_input_raises_one_clear_error(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
