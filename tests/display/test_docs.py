@@ -27,7 +27,7 @@ def test_every_parameter_of_a_method_is_described_once(cls, name):
         for line in re.findall(r"(?m)^\S.*", described)
         for word in line.partition(" :")[0].split(", ")
     ]
-    expected = [parameter for parameter in inspect.signature(method).parameters if parameter != "self"]
+    expected = set(inspect.signature(method).parameters) - {"self"}
     assert sorted(names) == sorted(expected)
     assert "\nRaises\n------\n" in returned
 
