@@ -60,8 +60,6 @@ level, method, n_resamples, rng
 max_systems : int or None, default=8
     Maximum number of systems to draw, the best first (by μMAP, or by the first measure at the last
     cut-off); None means all systems.
-max_features : int or None, default=20
-    Maximum number of features to draw, the most important first; None means all features.
 ax : matplotlib.axes.Axes, optional
     Axes to draw on; by default, the axes of a new figure.
 **kwargs : dict
