@@ -1,7 +1,6 @@
 """Early stopping inside QueryRanker, beside trainings of all rounds by hand."""
 
 import pickle
-import re
 from functools import cache
 from types import SimpleNamespace
 
@@ -15,9 +14,8 @@ from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -407,46 +405,6 @@ def test_callbacks_of_the_user_are_called(name):
     assert ranker.n_iter_ < ROUNDS
 
 
-@pytest.mark.parametrize(
-    ("name", "fit_params"),
-    [
-        ("LGBMRanker", {"callbacks": [lightgbm.early_stopping(3, verbose=False)]}),
-        ("LGBMRanker", {"eval_set": [(np.zeros((2, 4)), [0, 1])]}),
-        ("LGBMRanker", {"eval_metric": "ndcg"}),
-        ("LGBMRanker", {"init_model": "model.txt"}),
-        ("XGBRanker", {"eval_set": [(np.zeros((2, 4)), [0, 1])]}),
-        ("XGBRanker", {"xgb_model": "model.json"}),
-        ("CatBoostRanker", {"eval_set": (np.zeros((2, 4)), [0, 1])}),
-        ("CatBoostRanker", {"early_stopping_rounds": 3}),
-        ("CatBoostRanker", {"use_best_model": True}),
-        ("CatBoostRanker", {"metric_period": 3}),
-        ("CatBoostRanker", {"pairs": [[0, 1]]}),
-    ],
-)
-def test_what_does_not_go_with_it_is_named(name, fit_params):
-    (argument,) = fit_params
-    with pytest.raises(ValueError, match=argument):
-        stopped(ESTIMATORS[name], fit_params)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (LGBMRanker(boosting_type="dart"), "'dart', which modifies the trees of earlier"),
-        (LGBMRanker(boosting="dart"), "'dart', which modifies the trees of earlier"),
-        (XGBRanker(booster="dart"), "'dart', which modifies the trees of earlier"),
-        (XGBRegressor(booster="gblinear"), "'gblinear', which modifies the trees of earlier"),
-        (XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=3)]),
-         "Remove EarlyStopping from the callbacks"),
-    ],
-)
-def test_boosters_that_change_first_rounds_later_or_stop_by_themselves_are_refused(
-    estimator, message
-):
-    with pytest.raises(ValueError, match=message):
-        stopped(estimator)
-
-
 # What users have set, library by library ----------------------------------------------------------
 
 @pytest.mark.parametrize("metric", [None, "ndcg", "map"])
@@ -522,36 +480,6 @@ def test_catboost_takes_sparse_rows_with_64_bit_indices(early_stopping):
 
 # Bad input ---------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("estimator", [Ridge(), RandomForestRegressor()])
-def test_other_estimators_are_refused(estimator):
-    with pytest.raises(TypeError, match="from catboost, lightgbm.* or"):
-        stopped(estimator)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"validation_fraction": 0}, "validation_fraction must be a finite number > 0 and < 1"),
-        ({"validation_fraction": 1.0}, "validation_fraction must be .* < 1; got 1.0"),
-        ({"validation_fraction": "0.1"}, "validation_fraction must be .* < 1; got '0.1'"),
-        ({"validation_fraction": 0.999}, "validation_fraction=0.999 holds out all 50 queries"),
-        ({"n_iter_no_change": 0}, "n_iter_no_change must be at least 1"),
-        ({"n_iter_no_change": 2.5}, "n_iter_no_change must be an integer"),
-        ({"measure": "nonsense"}, "Unknown measure"),
-    ],
-)
-def test_bad_settings_are_named_before_any_fit(seen, setting, message):
-    with pytest.raises(ValueError, match=message):
-        stopped(LGBM_RECORDER, **setting)
-    assert seen.training == []
-
-
-def test_one_query_cannot_be_parted():
-    X, y, _ = data()
-    with pytest.raises(ValueError, match="requires at least two queries; got one"):
-        stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, qid=np.zeros(len(y)))
-
-
 def test_two_queries_are_one_each_side(seen):
     X, y, qid = data()
     stopping(LGBM_RECORDER).fit(numbered(X)[qid < 2], y[qid < 2], qid=qid[qid < 2])
@@ -559,96 +487,8 @@ def test_two_queries_are_one_each_side(seen):
     assert len(seen.training) == len(seen.validation) == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"eval_y": None}, "requires eval_X, eval_y, eval_qid: also pass eval_y"),
-        ({"eval_X": None, "eval_qid": None}, "also pass eval_X and eval_qid"),
-        ({"eval_qid": None}, "also pass eval_qid"),
-        ({"eval_y": np.zeros(3)}, "eval_y has 3 rows, but eval_X has"),
-        ({"eval_qid": np.zeros(3)}, "qid has 3 rows, but eval_X has"),
-        ({"eval_sample_weight": np.zeros(3)}, "sample_weight has 3 rows, but eval_X h"),
-        ({"eval_X": np.zeros((3, 2)), "eval_y": [0, 1, 0], "eval_qid": [90] * 3},
-         "eval_X has 2 features, but QueryRanker is expecting 4"),
-        ({"qid": None, "group": [1]}, "If eval_X is passed, pass the queries as qid"),
-        ({"init_score": np.zeros(1)}, "init_score contains values only for the rows of X"),
-    ],
-)
-def test_a_bad_validation_set_is_named_before_any_fit(seen, change, message):
-    X, y, given = two_sets()
-    if "init_score" in change:
-        change = {"init_score": np.zeros(len(y))}
-    with pytest.raises(ValueError, match=message):
-        stopping(LGBM_RECORDER).fit(X, y, **given | change)
-    assert seen.training == []
-
-
 def days(qid):
     return np.datetime64("2024-01-01", "ns") + np.asarray(qid) * np.timedelta64(1, "D")
-
-
-@pytest.mark.parametrize(
-    ("ids", "shown"),
-    [(np.array, "7:"), (lambda qid: [f"query {one}" for one in qid], "'query 7':"),
-     (days, ".*'2024-01-08T")],
-    ids=["numbers", "text", "dates"],
-)
-def test_a_query_in_training_and_validation_is_named(ids, shown):
-    X, y, given = two_sets()
-    given["eval_qid"][3] = 7
-    given |= {name: ids(given[name]) for name in ("qid", "eval_qid")}
-    with pytest.raises(ValueError, match=f"1 of the 16 queries in eval_X, such as {shown}"):
-        stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, **given)
-
-
-@pytest.mark.parametrize("argument", ["eval_X", "eval_y", "eval_qid", "eval_sample_weight"])
-def test_a_validation_set_without_early_stopping_is_refused(argument):
-    X, y, qid = data()
-    with pytest.raises(ValueError, match=f"{argument} requires early stopping: omit the"):
-        sg.QueryRanker(ESTIMATORS["LGBMRanker"]).fit(X, y, qid=qid, **{argument: X})
-
-
-@pytest.mark.parametrize("measure", ["ap", "ap(undefined=nan)", ["p", "ndcg"], "kendall_tau"])
-def test_a_measure_undefined_for_all_held_out_is_refused_before_any_fit(seen, measure):
-    X, y, given = two_sets()
-    given["eval_y"][:] = 0
-    name = sg.measure(measure if isinstance(measure, str) else measure[1]).name
-    message = re.escape(f"{name} is undefined for all 15 validation queries")
-    with pytest.raises(ValueError, match=message):
-        stopping(LGBM_RECORDER, measure=measure).fit(X, y, **given)
-    assert seen.training == []
-
-
-def test_a_grade_above_the_scale_of_the_measure_is_refused_before_any_fit(seen):
-    X, y, given = two_sets()
-    given["eval_y"][0] = 9
-    with pytest.raises(ValueError, match="max_grade is 4, but y_true contains grade 9 in row 0"):
-        stopping(LGBM_RECORDER, measure="err(max_grade=4)").fit(X, y, **given)
-    assert seen.training == []
-
-
-def test_queries_without_weight_are_nothing_to_stop_on(seen):
-    X, y, given = two_sets()
-    query_40 = given["eval_qid"] == 40
-    given["eval_y"][query_40] = 0
-    with pytest.raises(ValueError, match="undefined for all 15 validation queries"):
-        stopping(LGBM_RECORDER).fit(X, y, eval_sample_weight=query_40, **given)
-    X, y, qid = data()
-    held = stopping(LGBM_RECORDER)
-    only = np.array(list(dict.fromkeys(qid.tolist())))[np.random.RandomState(0).permutation(50)[0]]
-    with pytest.raises(ValueError, match="must be positive in at least one training row"):
-        held.fit(X, y, qid=qid, sample_weight=(qid == only).astype(float))
-    with pytest.raises(ValueError, match="must be positive in at least one validation row"):
-        held.set_params(validation_fraction=0.01)
-        held.fit(X, y, qid=qid, sample_weight=(qid != only).astype(float))
-    assert seen.training == []
-
-
-def test_fractional_grades_to_stop_on_are_refused_where_those_to_train_on_are():
-    X, y, given = two_sets()
-    given["eval_y"] = given["eval_y"] + 0.5
-    with pytest.raises(ValueError, match=r"Grades in eval_y .* got \d.5 in row 0"):
-        stopping(ESTIMATORS["LGBMRanker"]).fit(X, y, **given)
 
 
 # As an estimator ---------------------------------------------------------------------------------
@@ -726,15 +566,6 @@ def test_nothing_warns_and_nothing_is_printed(capfd):
     for estimator in ESTIMATORS.values():
         stopped(estimator)  # warnings are errors in these tests
     assert capfd.readouterr() == ("", "")
-
-
-def test_an_eval_X_without_an_index_is_told_so():
-    X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
-    frame = pd.DataFrame(X)
-    ranker = sg.QueryRanker(LGBMRanker(verbose=-1), qid=pd.Series(qid), early_stopping=True)
-    train = qid < 8
-    with pytest.raises(ValueError, match="no row labels"):
-        ranker.fit(frame[train], y[train], eval_X=X[~train], eval_y=y[~train])
 
 
 @pytest.mark.parametrize("grow_policy", ["Lossguide", "Depthwise"])

@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, train_test_split
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -151,12 +150,6 @@ def test_other_arguments_of_fit_are_passed_on():
     assert ranker.estimator_.booster_.feature_name() == names
 
 
-def test_weights_for_an_estimator_that_takes_none_are_refused():
-    X, y, qid = toy_data()
-    with pytest.raises(ValueError, match="not supported by KNeighborsRegressor.fit"):
-        sg.QueryRanker(KNeighborsRegressor()).fit(X, y, qid=qid, sample_weight=np.ones(len(X)))
-
-
 # Score -------------------------------------------------------------------------------------------
 
 def test_score_is_the_measure():
@@ -199,38 +192,6 @@ def test_score_takes_the_column_of_the_queries_out_once():
 
 # Bad input ---------------------------------------------------------------------------------------
 
-def test_no_qid_is_refused_and_the_three_ways_named():
-    X, y, qid = toy_data()
-    with pytest.raises(ValueError) as error:
-        sg.QueryRanker(lambdarank()).fit(X, y)
-    for way in ("fit(X, y, qid=qid)", "qid='query_id'", "qid=series"):
-        assert way in str(error.value)
-    ranker = sg.QueryRanker(lambdarank()).fit(X, y, qid=qid)
-    with pytest.raises(ValueError, match=r"score\(X, y, qid=qid\)"):
-        ranker.score(X, y)
-
-
-def test_two_qids_are_refused():
-    X, y, qid = toy_data()
-    ranker = sg.QueryRanker(lambdarank(), qid=1)
-    with pytest.raises(ValueError, match="only once; got qid=1 in the constructor"):
-        ranker.fit(X, y, qid=qid)
-    ranker.fit(X, y)
-    with pytest.raises(ValueError, match="passed only once"):
-        ranker.score(X, y, qid=qid)
-    with pytest.raises(ValueError, match="passed only once"):
-        sg.QueryRanker(lambdarank()).fit(X, y, qid=qid, group=[10] * 24)
-
-
-def test_a_fractional_grade_for_a_ranker_of_whole_grades_names_the_regressors():
-    X, y, qid = toy_data()
-    y[7] = 2.5
-    with pytest.raises(ValueError, match="got 2.5 in row 7") as error:
-        sg.QueryRanker(lambdarank()).fit(X, y, qid=qid)
-    assert "QueryRanker(LGBMRegressor())" in str(error.value)
-    assert "QueryRanker(HistGradientBoostingRegressor())" in str(error.value)
-
-
 WHOLE = ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart")
 
 
@@ -254,95 +215,6 @@ def test_the_objective_goes_by_all_names_that_lightgbm_knows(given, is_whole):
             warnings.simplefilter("ignore")  # LightGBM's, of two names for one parameter
             model = ranker.fit(X, y, qid=qid).estimator_.booster_
         assert "objective=regression" in model.model_to_string()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (dict(y=np.full(240, -1.0)), "y must contain only grades ≥ 0; got -1 for row 0"),
-        (dict(y=np.full(240, np.nan)), "y must be finite; got nan for row 0"),
-        (dict(y=np.zeros((240, 1))), "y must be 1-D"),
-        (dict(y=np.zeros(239)), "y has 239 rows, but X has 240"),
-        (dict(qid=np.zeros(239)), "qid has 239 rows, but X has 240"),
-        (dict(qid=[None] * 240), "qid is missing in row 0"),
-        (dict(sample_weight=np.ones(7)), "sample_weight has 7 rows, but X has 240"),
-        (dict(sample_weight=1.0 - np.arange(240)), "sample_weight .* ≥ 0; got -1 for row 2"),
-        (dict(sample_weight=[1, np.nan] * 120), "sample_weight must .*; got nan for row 1"),
-        (dict(sample_weight=np.zeros(240)), "sample_weight is 0 in all rows"),
-        (dict(init_score=np.ones(7)), "init_score has 7 rows, but X has 240"),
-        (dict(X=np.zeros(240)), "X must be 2-D"),
-        (dict(qid=None, group=[100, 100]), "sizes in group add up to 200 rows, but X has 240"),
-    ],
-)
-def test_bad_input_is_named(change, message):
-    X, y, qid = toy_data()
-    with pytest.raises(ValueError, match=message):
-        sg.QueryRanker(lambdarank()).fit(**dict(X=X, y=y, qid=qid) | change)
-
-
-def test_an_unknown_measure_is_refused_before_the_fit():
-    X, y, qid = toy_data()
-    with pytest.raises(ValueError, match="Unknown measure"):
-        sg.QueryRanker(lambdarank(), measure="nonsense").fit(X, y, qid=qid)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression()), StandardScaler()],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_what_is_neither_ranker_nor_regressor_is_refused(estimator):
-    X, y, qid = toy_data()
-    with pytest.raises(TypeError, match="must be a regressor, or a ranker whose fit method"):
-        sg.QueryRanker(estimator).fit(X, y, qid=qid)
-
-
-@pytest.mark.parametrize("estimator", [LGBMRanker, None, "lambdarank"])
-def test_what_is_no_estimator_is_refused(estimator):
-    X, y, qid = toy_data()
-    with pytest.raises(TypeError, match="must be an instance with a fit method"):
-        sg.QueryRanker(estimator).fit(X, y, qid=qid)
-
-
-@pytest.mark.parametrize("qid", [[1, 2], 1.5, np.arange(240)])
-def test_a_constructor_qid_of_another_type_is_refused(qid):
-    X, y, _ = toy_data()
-    with pytest.raises(TypeError, match="qid must be the name .* of a column"):
-        sg.QueryRanker(lambdarank(), qid=qid).fit(X, y)
-
-
-def test_predict_before_fit_is_refused():
-    with pytest.raises(NotFittedError):
-        sg.QueryRanker(lambdarank()).predict(np.zeros((2, 3)))
-
-
-@pytest.mark.parametrize("n_columns", [2, 5])
-def test_predict_names_both_numbers_of_features(n_columns):
-    X, y, _ = toy_data()
-    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(X, y)
-    with pytest.raises(ValueError, match=f"X has {n_columns} features, but .* expecting 3"):
-        ranker.predict(np.zeros((2, n_columns)))
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_predict_refuses_other_names_and_another_order(kind):
-    X, y, _ = toy_data()
-    frame = FRAMES[kind](X)
-    ranker = sg.QueryRanker(lambdarank(), qid="query_id").fit(frame, y)
-    with pytest.raises(ValueError, match="feature 0 is 'links', but was 'age' during fit"):
-        ranker.predict(frame[["links", "age", "words"]])
-    with pytest.raises(ValueError, match="X has 2 features"):
-        ranker.predict(frame[["query_id", "age", "words"]])
-
-
-@pytest.mark.parametrize("kind", ["numpy", "csr", "pandas", "polars"])
-def test_score_never_takes_a_feature_for_the_queries(kind):
-    X, y, _ = toy_data()
-    make = TABLES[kind]
-    ranker = sg.QueryRanker(lambdarank(), qid=1).fit(make(X), y)
-    without = make(X)[["age", "links", "words"]] if kind in FRAMES else make(X[:, FEATURES])
-    with pytest.raises(ValueError, match="query column .*, which score requires"):
-        ranker.score(without, y)
 
 
 # As an estimator ---------------------------------------------------------------------------------
@@ -581,9 +453,3 @@ def test_test_rows_with_the_grades_of_the_training_rows_warn_all_the_same(table)
             score(ranker, make(X[~half]), y[~half], qid=qid[~half])
         mixed = np.random.default_rng(1).permutation(100)  # the very rows, in another order
         score(ranker, make(X[half][mixed]), y[half][mixed], qid=qid[half][mixed])
-
-
-def test_grades_are_called_y_and_checked_before_anything_warns():
-    ranker = sg.QueryRanker(Ridge()).fit([[1], [2], [3]], [0, 1, 2], qid=[1, 1, 1])
-    with pytest.raises(ValueError, match=r"^y must be finite; got nan for row 1"):
-        ranker.score([[1], [2]], [0, np.nan], qid=[1, 1])

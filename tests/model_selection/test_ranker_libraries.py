@@ -230,25 +230,6 @@ def test_pairs_by_position_are_taken_only_where_no_row_moves():
     np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
 
 
-def test_catboost_has_its_weights_from_sample_weight():
-    X, y, qid = toy()
-    with pytest.raises(ValueError, match="group_weight is not supported: pass sample_weight"):
-        sg.QueryRanker(ONE_EACH["CatBoost"]).fit(X, y, qid=qid, group_weight=np.ones(len(y)))
-
-
-@pytest.mark.parametrize("ndcg_exp_gain", [None, True])
-def test_xgboosts_ndcg_takes_whole_grades_only(ndcg_exp_gain):
-    X, y, qid = toy()
-    y[7] = 2.5
-    estimator = XGBRanker(ndcg_exp_gain=ndcg_exp_gain, **XGBOOST)
-    message = (
-        "Grades in y must be integers for XGBRanker; got 2.5 in row 7.*"
-        "ndcg_exp_gain=False or objective='rank:pairwise'"
-    )
-    with pytest.raises(ValueError, match=message):
-        sg.QueryRanker(estimator).fit(X, y, qid=qid)
-
-
 @pytest.mark.parametrize("estimator", [
     XGBRanker(ndcg_exp_gain=False, **XGBOOST), RANKERS["XGBoost pairwise"], RANKERS["CatBoost"],
 ], ids=["XGBoost linear", "XGBoost pairwise", "CatBoost"])

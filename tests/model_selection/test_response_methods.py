@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from catboost import CatBoostRegressor
-from lightgbm import LGBMClassifier, LGBMRanker
+from lightgbm import LGBMClassifier
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -15,7 +15,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from xgboost import XGBRanker
 
 import skgraded as sg
 from skgraded.model_selection.scorer import document_scores
@@ -124,17 +123,6 @@ def test_every_tool_takes_the_response_method(ranking):
         assert display.means[0, 0] == pytest.approx(MEASURE(y, scores, qid=qid), rel=1e-12)
 
 
-@pytest.mark.parametrize("response_method", ["transform", [], ["predict", "score"]])
-def test_unknown_response_methods_are_refused_before_any_fit(ranking, response_method):
-    X, y, qid = ranking
-    with pytest.raises(ValueError, match="response_method"):
-        sg.cross_evaluate(object(), X, y, qid=qid, response_method=response_method)
-    with pytest.raises(ValueError, match="response_method"):
-        sg.IntervalDisplay.from_estimator(
-            object(), X, y, qid=qid, response_method=response_method
-        )
-
-
 def test_estimators_without_metadata_routing_are_measured(ranking):
     X, y, qid = ranking
     booster = CatBoostRegressor(
@@ -142,13 +130,3 @@ def test_estimators_without_metadata_routing_are_measured(ranking):
     )
     cv = sg.cross_evaluate(booster, X, y, qid=qid, measures=MEASURE, cv=3)
     assert cv.mean()[MEASURE.name] > 0.3
-
-
-@pytest.mark.parametrize(
-    "ranker", [LGBMRanker(), XGBRanker(), make_pipeline(StandardScaler(), LGBMRanker())],
-    ids=["LGBMRanker", "XGBRanker", "pipeline"],
-)
-def test_a_bare_ranker_is_told_to_be_wrapped(ranking, ranker):
-    X, y, qid = ranking
-    with pytest.raises(TypeError, match=f"{type(ranker).__name__} cannot .* QueryRanker"):
-        sg.cross_evaluate(ranker, X, y, qid=qid)

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from never_fitted import NeverFitted
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -79,33 +78,6 @@ def test_times_are_split_as_by_scikit_learn(settings, day_of):
         assert days[train].max() < days[test].min()
 
 
-@pytest.mark.parametrize(("make", "error", "message"), [
-    (lambda: QueryKFold(3), TypeError, "qid is required"),
-    (lambda: QueryTimeSeriesSplit(3, qid="query"), TypeError, "time is required"),
-    (lambda: QueryTimeSeriesSplit(3, time=[1], qid="query"), TypeError, "time must be the name"),
-    (lambda: QueryKFold(1, "query"), ValueError, "n_splits"),
-    (lambda: QueryTimeSeriesSplit(0, "day", "query"), ValueError, "n_splits"),
-    (lambda: QueryKFold(3, "query", random_state=0), ValueError, "shuffle"),
-])
-def test_bad_settings(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
-
-
-@pytest.mark.parametrize(("splitter", "days", "message"), [
-    (QueryKFold(4, "query"), [1, 1, 2, 3], "n_splits=4 requires at least 4 queries, but X con"),
-    (QueryKFold(2, "queri"), [1, 1, 2, 3], "Did you mean 'query'"),
-    (QueryTimeSeriesSplit(2, "dai", "query"), [1, 1, 2, 3], "time is the column 'dai'"),
-    (QueryTimeSeriesSplit(2, "day", "query"), [1, 1, 1, 2], "3 distinct times, but X contains 2"),
-    (QueryTimeSeriesSplit(2, "day", "query"), [1, 2, 3, 3], r"Query 7 .* 1 and 2 \(row 1 of X\)"),
-    (QueryTimeSeriesSplit(2, "day", "query"), [1, 1, None, 3], "time is missing in row 2"),
-    (QueryTimeSeriesSplit(2, "day", "query"), ["a", "a", None, "b"], "time is missing in row 2"),
-])
-def test_bad_tables(splitter, days, message):
-    with pytest.raises(ValueError, match=message):
-        list(splitter.split(frame_of([7, 7, 8, 9], days)))
-
-
 def test_splitters_are_those_of_scikit_learn():
     splitter = QueryTimeSeriesSplit(3, time="day", qid=0, gap=1)
     assert splitter.get_n_splits() == 3
@@ -172,10 +144,3 @@ def test_a_qid_that_is_given_comes_first():
     other = np.arange(len(y)) // 5 + 1000
     expected = sg.NDCNG(k=10)(y, model.predict(X), qid=other)
     assert NDCNG(model, X, y, qid=other) == expected
-
-
-def test_a_ranker_that_names_no_column_is_refused():
-    X, y, _ = toy_data()
-    for model in (sg.QueryRanker(Ridge()), Ridge(), NeverFitted()):
-        with pytest.raises(ValueError, match="The scorer got no qid"):
-            NDCNG(model, X, y)

@@ -78,25 +78,6 @@ def test_a_last_fit_on_all_rows_has_a_code_for_each_grade(data):
     np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
 
 
-def test_the_error_about_fractions_names_the_parameter(data):
-    X, y, qid = data
-    for estimator in (LGBMRanker(**QUIET), XGBRanker(**SETTINGS, objective="rank:ndcg")):
-        with pytest.raises(ValueError, match="must be integers for .*set grades='gain'"):
-            sg.QueryRanker(estimator).fit(X, y, qid=qid)
-    of_levels = sg.QueryRanker(LGBMRanker(**QUIET, objective="rank_xendcg"), grades="gain")
-    with pytest.raises(ValueError, match="For fractional grades, wrap a"):
-        of_levels.fit(X, y, qid=qid)
-
-
-def test_gains_of_two_kinds_are_refused(data):
-    X, y, qid = data
-    twice = sg.QueryRanker(LGBMRanker(**QUIET, label_gain=[0, 1, 3]), grades="gain")
-    with pytest.raises(ValueError, match="label_gain cannot be combined with grades='gain'"):
-        twice.fit(X, y, qid=qid)
-    with pytest.raises(ValueError, match=r"grades must be one of \['level', 'gain'\]; got 'exp2'"):
-        sg.QueryRanker(LGBMRanker(**QUIET), grades="exp2").fit(X, y, qid=qid)
-
-
 # Objectives that are callables -------------------------------------------------------------------
 
 @pytest.mark.parametrize("early_stopping", [False, True])
@@ -132,14 +113,6 @@ def test_a_metric_that_the_user_names_is_kept(data):
     estimator = LGBMRanker(objective=objective("ndcg"), metric="l2", **QUIET)
     ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
     assert ranker.estimator_.get_params()["metric"] == "l2"
-
-
-def test_bagging_by_query_is_refused_for_callables_only(data):
-    X, y, qid = data
-    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
-    with pytest.raises(ValueError, match="bagging_by_query=True cannot be combined"):
-        sg.QueryRanker(LGBMRanker(objective=objective("ndcg"), **bagging)).fit(X, y, qid=qid)
-    sg.QueryRanker(LGBMRanker(**QUIET, **bagging)).fit(X, np.minimum(y // 1, 4), qid=qid)
 
 
 def test_more_levels_than_16_bits_can_count():

@@ -14,8 +14,6 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     GroupShuffleSplit,
-    KFold,
-    PredefinedSplit,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -184,34 +182,6 @@ def test_a_search_over_days_needs_no_routing():
         scoring=sg.make_ranking_scorer("ndcng@10"),
     ).fit(TABLES["pandas"](X), y)
     assert 0 < search.best_score_ < 1
-
-
-@pytest.mark.parametrize(
-    ("splitter", "error", "message"),
-    [
-        (KFold(4), ValueError, r"of early_stopping splits \d+ queries, such as .*Query"),
-        (LAST_DAYS_BY_POSITION.split, TypeError, "must be True, False or a splitter"),
-        (QueryKFold, TypeError, "early_stopping must be True, False or a splitter"),
-        ("auto", TypeError, "early_stopping must be True, False or a splitter.*got 'auto'"),
-        (0.1, TypeError, "got 0.1"),
-        (PredefinedSplit([-1] * 1000), ValueError, "must contain both training and"),
-        (QueryTimeSeriesSplit(4, time="dya", qid="query_id"), ValueError, "the column 'dya'"),
-        (QueryTimeSeriesSplit(9, time="words", qid="query_id"), ValueError, "n_splits=9 requires"),
-    ],
-)
-def test_bad_splitters_are_refused(splitter, error, message):
-    X, y, _, _ = data()
-    if isinstance(splitter, PredefinedSplit):
-        splitter = PredefinedSplit([-1] * len(y))
-    with pytest.raises(error, match=message):
-        stopping(splitter).fit(TABLES["pandas"](X), y)
-
-
-def test_a_splitter_and_eval_X_are_refused_together():
-    X, y, _, _ = data()
-    frame = TABLES["pandas"](X)
-    with pytest.raises(ValueError, match="eval_X cannot be combined with early_stopping"):
-        stopping(LAST_DAYS).fit(frame, y, eval_X=frame, eval_y=y)
 
 
 # Cross-validation --------------------------------------------------------------------------------
