@@ -1,0 +1,368 @@
+"""Warnings about queries of which a ranker is fitted on, or scores, only some rows."""
+
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
+    HalvingGridSearchCV,
+    KFold,
+    LeaveOneGroupOut,
+    ShuffleSplit,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    train_test_split,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tables import TABLES, toy_data
+
+import skgraded as sg
+
+PARTIAL = re.compile(
+    r"(\d+) of the (\d+) queries to (fit|score), such as (.+), are incomplete: "
+    r"X does not contain (\d+) of their rows in qid"
+)
+SCORER = sg.make_ranking_scorer("ndcng@10")
+
+
+def caught(work):
+    """Return the result of the work, and its warnings about torn queries."""
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        result = work()
+    return result, [one for one in record if issubclass(one.category, sg.TornQueryWarning)]
+
+
+def days(qid):
+    return np.datetime64("2024-01-01", "ns") + qid * np.timedelta64(1, "D")
+
+
+IDS = {
+    "int": lambda qid: qid,
+    "text": lambda qid: [f"query {query}" for query in qid],
+    "pairs": lambda qid: [(int(query) // 5, int(query) % 5) for query in qid],
+    "float": lambda qid: qid / 2,
+    "dates": days,
+}
+
+
+# Rows of queries that the ranker was fitted on ---------------------------------------------------
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_scoring_other_rows_of_fitted_queries_warns(ids):
+    X, y, qid = toy_data()
+    whole = next(GroupKFold(2).split(qid, groups=qid))
+    torn = train_test_split(np.arange(len(qid)), test_size=0.4, random_state=0)
+    for train, test in (whole, torn):
+        ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=ids(qid[train]))
+        known = len(set(qid[test]) & set(qid[train]))
+        for score in (SCORER, sg.QueryRanker.score):
+            _, record = caught(lambda score=score: score(  # called at once
+                ranker, X[test], y[test], qid=ids(qid[test])  # noqa: B023
+            ))
+            assert len(record) == (known > 0)
+            if known:
+                assert f"{known} of the {known} queries" in str(record[0].message)
+
+
+def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X[:200], y[:200], qid=days(qid[:200]))
+    with pytest.warns(sg.TornQueryWarning) as record:
+        ranker.score(X[200:], y[200:], qid=days(qid[200:]))
+    message = str(record[0].message)
+    assert re.search(f"such as .*'{days(qid[200])}'", message)
+    assert "cv=GroupKFold(5).set_split_request(groups='qid')" in message
+    assert record[0].filename == __file__
+    assert [warning.category for warning in record] == [sg.TornQueryWarning]
+    assert issubclass(sg.TornQueryWarning, UserWarning)
+    ranker.score(X[200:], y[200:], qid=days(qid[200:]).astype(int))  # numbers differ from dates
+
+
+def test_one_fitted_query_among_new_queries_warns():
+    X, y, qid = toy_data()
+    train = qid <= 12
+    train[np.flatnonzero(qid == 20)[0]] = True
+    ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=qid[train])
+    with pytest.warns(sg.TornQueryWarning, match="1 of the 12 queries to score, such as 20,"):
+        ranker.score(X[~train], y[~train], qid=qid[~train])
+
+
+def test_scoring_exactly_the_fitted_rows_does_not_warn():
+    X, y, qid = toy_data()
+    X, y = np.round(X), y.astype(float)
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
+    order = np.random.default_rng(0).permutation(len(X))
+    ranker.score(X[order], y[order], qid=qid[order])
+    assert (X == 0).any() and (y == 0).any()
+    ranker.score(np.where(X == 0, -0.0, X), np.where(y == 0, -0.0, y), qid=qid)
+    other = y.copy()
+    other[5] += 1
+    some = qid <= 12
+    for rows in ((X[1:], y[1:], qid[1:]), (X, other, qid), (X[some], y[some], qid[some])):
+        with pytest.warns(sg.TornQueryWarning):
+            ranker.score(*rows[:2], qid=rows[2])
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_other_rows_with_the_grades_of_the_fitted_rows_warn(table):
+    # Each query has its two grades five times in either half.
+    qid, y = np.arange(200) % 10, (np.arange(200) // 10) % 2
+    X = np.random.default_rng(0).normal(size=(200, 4))
+    half = np.arange(200) < 100
+    make = TABLES[table]
+    ranker = sg.QueryRanker(Ridge()).fit(make(X[half]), y[half], qid=qid[half])
+    for score in (SCORER, sg.QueryRanker.score):
+        with pytest.warns(sg.TornQueryWarning, match="10 of the 10"):
+            score(ranker, make(X[~half]), y[~half], qid=qid[~half])
+        order = np.random.default_rng(1).permutation(100)  # the fitted rows in another order
+        score(ranker, make(X[half][order]), y[half][order], qid=qid[half][order])
+
+
+def test_a_query_column_of_floats_matches_integer_ids():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge(), qid=1).fit(X[:200], y[:200])  # 3.0
+    with pytest.warns(sg.TornQueryWarning):
+        SCORER(ranker, X[200:], y[200:], qid=qid[200:].astype(object))  # 3
+
+
+def test_rankers_in_pipelines_and_searches_are_recognised():
+    X, y, qid = toy_data()
+    scorer = sg.make_ranking_scorer("rr", qid=1)
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge()))
+    pipeline.fit(X[:200], y[:200], queryranker__qid=qid[:200])
+    search = GridSearchCV(
+        sg.QueryRanker(Ridge(), qid=1), {"estimator__alpha": [1, 2]}, cv=GroupKFold(2)
+    ).fit(X[:200], y[:200], groups=qid[:200])
+    for estimator in (pipeline, search):
+        with pytest.warns(sg.TornQueryWarning):
+            scorer(estimator, X[200:], y[200:])
+        scorer(estimator, X[:200], y[:200])
+
+
+def test_regressors_and_rankers_fitted_with_group_sizes_store_no_query_ids():
+    X, y, qid = toy_data()
+    ranker = sg.QueryRanker(Ridge()).fit(X[:20], y[:20], group=[10, 10])
+    ranker.score(X[20:40], y[20:40], group=[10, 10])
+    ranker.score(X[20:40], y[20:40], qid=np.zeros(20))
+    model = LinearRegression().fit(X[:200], y[:200])
+    SCORER(model, X[200:], y[200:], qid=qid[200:])
+
+
+def test_a_ranker_stores_a_few_numbers_per_query():
+    n_queries = 1000
+    qid = np.repeat(np.arange(n_queries), 50)
+    X = np.random.default_rng(0).normal(size=(len(qid), 1))
+    ranker = sg.QueryRanker(DummyRegressor()).fit(X, np.arange(len(qid)) % 5, qid=qid)
+    assert len(pickle.dumps(ranker)) < 40 * n_queries
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_queries_numbered_alike_in_two_files_are_the_likely_cause(first):
+    X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
+    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid + first)
+    few = qid < 5
+    message = f"5 of the 5 queries to score.*number their queries from {first}, as often in"
+    with pytest.warns(sg.TornQueryWarning, match=message):
+        ranker.score(X[few] + 1, y[few], qid=qid[few] + first)
+    others = (qid >= 3) & (qid < 6)
+    with pytest.warns(sg.TornQueryWarning, match="the split divides queries, and"):
+        ranker.score(X[others] + 1, y[others], qid=qid[others] + first)
+
+
+# Incomplete queries in X, known from a Series ----------------------------------------------------
+
+@pytest.fixture
+def rows():
+    """A frame of three features, its grades, and its queries by row label."""
+    X, y, qid = toy_data()
+    labels = [f"document {i}" for i in range(len(y))]
+    return pd.DataFrame(X[:, [0, 2, 3]], labels, list("abc")), y, pd.Series(qid, labels)
+
+
+def counts(torn, verb):
+    """Return (incomplete queries, queries, missing rows) of each warning about a fit or a score."""
+    found = [PARTIAL.search(str(one.message)) for one in torn]
+    return [(int(m[1]), int(m[2]), int(m[5])) for m in found if m and m[3] == verb]
+
+
+def counts_by_hand(qid, part):
+    """Count the incomplete queries, the queries and the missing rows at some positions."""
+    missing = [
+        int(np.sum(qid == query) - np.sum(qid[part] == query)) for query in np.unique(qid[part])
+    ]
+    return sum(m > 0 for m in missing), len(missing), sum(missing)
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(3), KFold(3, shuffle=True, random_state=0), ShuffleSplit(3, random_state=0)],
+    ids=str,
+)
+def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
+    X, y, qid = rows
+    scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
+    _, torn = caught(lambda: cross_val_score(sg.QueryRanker(Ridge(), qid=qid), X, y, cv=cv))
+    splits = list(cv.split(X))
+    assert counts(torn, "fit") == [counts_by_hand(qid.to_numpy(), train) for train, _ in splits]
+    # The warning about the score has the more serious reason.
+    assert len(torn) == 2 * len(splits)
+    assert sum("among those that the ranker was fitted on" in str(one.message) for one in torn) == 3
+    # A regressor does not store the queries that it was fitted on.
+    _, torn = caught(lambda: cross_val_score(Ridge(), X, y, cv=cv, scoring=scorer))
+    assert counts(torn, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
+
+
+def halving(ranker, scorer):
+    return HalvingGridSearchCV(
+        ranker, {"estimator__alpha": [0.1, 1, 10, 100]}, resource="n_samples", min_resources=60,
+        factor=2, random_state=0, cv=GroupKFold(3), scoring=scorer,
+    )
+
+
+def test_a_halving_search_over_rows_warns_at_each_fit_and_score_on_some_rows(rows):
+    X, y, qid = rows
+    search = halving(
+        sg.QueryRanker(Ridge(), qid=qid), sg.make_ranking_scorer("ndcng@10", qid=qid)
+    )
+    search, torn = caught(lambda: search.fit(X, y, groups=qid))
+    n_partial = 3 * np.sum(search.cv_results_["n_resources"] < len(y))
+    assert n_partial > 0
+    assert len(counts(torn, "fit")) == n_partial
+    assert len(counts(torn, "score")) == 2 * n_partial  # also on the training rows
+
+
+def test_the_learning_curve_of_scikit_learn_warns_if_it_splits_queries(rows):
+    X, y, qid = rows
+    ranker = sg.QueryRanker(Ridge(), qid=qid)
+    given = {"groups": qid, "cv": GroupKFold(3)}
+    _, torn = caught(lambda: learning_curve(
+        ranker, X, y, shuffle=True, random_state=0, train_sizes=[0.2, 0.5, 1.0], **given
+    ))
+    assert len(counts(torn, "fit")) == 2 * 3
+    assert len(counts(torn, "score")) == 2 * 3  # training rows; the test queries are complete
+    order = np.argsort(qid.to_numpy(), kind="stable")
+    given["groups"] = qid.iloc[order]
+    _, torn = caught(lambda: learning_curve(
+        ranker, X.iloc[order], y[order], train_sizes=[45], **given
+    ))
+    # 45 sorted rows are 4 queries with 10 rows each and half of another query.
+    assert counts(torn, "fit") == [(1, 5, 5)] * 3
+
+
+@pytest.mark.parametrize(
+    "cv", [GroupKFold(3), LeaveOneGroupOut(), GroupShuffleSplit(3, random_state=0)], ids=str
+)
+def test_splits_by_query_do_not_warn(rows, cv):
+    X, y, qid = (part[(rows[2] <= 6).to_numpy()] for part in rows)
+    scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(), qid=qid))
+    for ranker in (sg.QueryRanker(Ridge(), qid=qid), pipeline.set_output(transform="pandas")):
+        cross_validate(
+            ranker, X, y, groups=qid, cv=cv, scoring=scorer, return_train_score=True,
+            error_score="raise",
+        )
+    search = GridSearchCV(
+        sg.QueryRanker(Ridge(), qid=qid), {}, cv=cv, scoring=scorer, error_score="raise"
+    )
+    search.fit(X, y, groups=qid).score(X, y)
+
+
+def test_a_ranker_in_a_pipeline_warns_if_the_pipeline_keeps_the_index(rows):
+    X, y, qid = rows
+    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(), qid=qid))
+    with pytest.warns(sg.TornQueryWarning, match=PARTIAL):
+        pipeline.set_output(transform="pandas").fit(X[:100], y[:100])
+
+
+def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
+    X, y, qid = rows
+    some = (qid <= 12).to_numpy(copy=True)
+    ranker = sg.QueryRanker(Ridge(), qid=qid).fit(X[some], y[some])
+    ranker.score(X[~some], y[~some])
+    some[np.flatnonzero(qid == 7)[3]] = False
+    _, torn = caught(lambda: ranker.fit(X[some], y[some]))
+    assert counts(torn, "fit") == [(1, 12, 1)]
+    assert "such as 7, are" in str(torn[0].message)
+
+
+def test_the_order_of_rows_and_repeated_rows_do_not_matter(rows):
+    X, y, qid = rows
+    order = np.random.default_rng(0).permutation(len(y))
+    ranker = sg.QueryRanker(Ridge(), qid=qid.sort_values())
+    ranker.fit(X.iloc[order], y[order])
+    twice = np.concatenate([order, order[:50]])
+    ranker.fit(X.iloc[twice], y[twice])
+    drawn = np.repeat(order[:120], 2)
+    _, torn = caught(lambda: ranker.fit(X.iloc[drawn], y[drawn]))
+    assert counts(torn, "fit") == [counts_by_hand(qid.to_numpy(), order[:120])]
+
+
+KINDS = {
+    "text": lambda qid: qid.map("q{}".format),
+    "pairs": lambda qid: qid.map(lambda query: (query // 5, query % 5)),
+    "float": lambda qid: qid / 2,
+    "Int64": lambda qid: qid.astype("Int64"),
+    "category": lambda qid: qid.astype("category"),
+    "mixed": lambda qid: pd.Series([str(i) if i % 2 else i for i in qid], qid.index, dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_incomplete_queries_of_any_kind_of_ids_are_counted(rows, kind):
+    X, y, qid = rows
+    ids = KINDS[kind](qid)
+    scorer = sg.make_ranking_scorer("ndcng@10", qid=ids)
+    model = Ridge().fit(X, y)
+    scorer(model, X, y)
+    _, torn = caught(lambda: scorer(model, X[:100], y[:100]))
+    assert counts(torn, "score") == [counts_by_hand(qid.to_numpy(), np.arange(100))]
+    assert f"such as {ids.tolist()[0]!r}, are" in str(torn[0].message)
+
+
+def test_labels_without_a_query_belong_to_no_query(rows):
+    X, y, qid = rows
+    gaps = qid.astype(float)
+    gaps.iloc[5] = np.nan
+    others = np.flatnonzero((qid != qid.iloc[5]).to_numpy())
+    sg.QueryRanker(Ridge(), qid=gaps).fit(X.iloc[others], y[others])
+    whole = np.flatnonzero(gaps.notna())
+    sg.QueryRanker(Ridge(), qid=gaps).fit(X.iloc[whole], y[whole])
+
+
+def test_rows_omitted_on_purpose_are_also_omitted_from_the_series(rows):
+    X, y, qid = rows
+    judged = np.arange(len(y)) % 3 > 0
+    with pytest.warns(sg.TornQueryWarning, match=re.escape("qid=series.loc[X.index]")):
+        sg.QueryRanker(Ridge(), qid=qid).fit(X[judged], y[judged])
+    sg.QueryRanker(Ridge(), qid=qid.loc[X[judged].index]).fit(X[judged], y[judged])
+
+
+def test_the_warnings_point_to_the_line_of_the_caller(rows):
+    X, y, qid = rows
+    ranker = sg.QueryRanker(Ridge(), qid=qid).fit(X, y)
+    half = X[:100], y[:100]
+    scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
+    for work in (
+        lambda: ranker.fit(*half), lambda: ranker.score(*half),
+        lambda: scorer(Ridge().fit(X, y), *half),
+    ):
+        _, torn = caught(work)
+        assert [one.filename for one in torn] == [__file__]
+
+
+def test_incomplete_queries_of_a_query_column_are_not_detected():
+    X, y, qid = toy_data()
+    search = halving(sg.QueryRanker(Ridge(), qid=1), sg.make_ranking_scorer("ndcng@10", qid=1))
+    _, torn = caught(lambda: search.fit(X, y, groups=qid))
+    assert not torn
