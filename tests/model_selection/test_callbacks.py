@@ -31,7 +31,6 @@ BOOSTERS = {
 }
 STOPPING = {"early_stopping": True, "n_iter_no_change": 3, "random_state": 0}
 GRID = {"estimator__num_leaves": [3, 31]}
-every_booster = pytest.mark.parametrize("booster", BOOSTERS.values(), ids=BOOSTERS)
 
 
 class Recorder:
@@ -65,26 +64,26 @@ def fitted_with(recorder, booster, **settings):
     return sg.QueryRanker(booster, qid=-1, **settings).set_callbacks(recorder).fit(X, y)
 
 
-@every_booster
-def test_each_round_is_a_task_of_fit(booster):
+@pytest.mark.parametrize(
+    ("booster", "n_rounds"), [*((booster, ROUNDS) for booster in BOOSTERS.values()), (Ridge(), 0)],
+    ids=[*BOOSTERS, "Ridge"],
+)
+def test_each_round_is_a_task_of_fit_and_the_model_is_unchanged(booster, n_rounds):
     recorder = Recorder()
-    fitted_with(recorder, booster)
-    assert recorder.ended == ["QueryRanker round"] * ROUNDS + ["QueryRanker fit"]
-    assert recorder.limits == [ROUNDS] + [0] * ROUNDS
-
-
-@every_booster
-def test_callbacks_do_not_change_the_model(booster):
+    ranker = fitted_with(recorder, booster)
+    assert recorder.ended == ["QueryRanker round"] * n_rounds + ["QueryRanker fit"]
+    assert recorder.limits == [n_rounds] + [0] * n_rounds
     X, y, _ = data()
     without = sg.QueryRanker(booster, qid=-1).fit(X, y)
-    ranker = fitted_with(Recorder(), booster)
     np.testing.assert_array_equal(ranker.predict(X), without.predict(X))
     parameters = ranker.estimator_.get_params()
     assert parameters.get("callbacks") == without.estimator_.get_params().get("callbacks")
 
 
-@every_booster
-@pytest.mark.parametrize("refit", [False, True])
+@pytest.mark.parametrize(
+    ("booster", "refit"), [*((booster, True) for booster in BOOSTERS.values()), (LIGHTGBM, False)],
+    ids=[*BOOSTERS, "without refit"],
+)
 def test_early_stopping_reports_the_rounds_that_ran(booster, refit):
     recorder = Recorder()
     ranker = fitted_with(recorder, booster, refit=refit, **STOPPING)
@@ -100,13 +99,6 @@ def test_gradient_boosting_of_scikit_learn_reports_rounds_only_with_early_stoppi
         ranker = fitted_with(recorder, booster, **settings)
         n_rounds = recorder.ended.count("QueryRanker round")
         assert n_rounds == (ranker.n_iter_ if settings else 0)
-
-
-def test_a_fit_without_rounds_is_a_single_task():
-    recorder = Recorder()
-    fitted_with(recorder, Ridge())
-    assert recorder.ended == ["QueryRanker fit"]
-    assert recorder.limits == [0]
 
 
 def test_the_callbacks_of_a_search_receive_the_rounds_of_each_fit():
@@ -139,7 +131,7 @@ def test_a_failing_fit_does_not_stop_a_search_with_callbacks():
     assert "GridSearchCV fit" in recorder.ended
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_progress_bar_shows_a_line_per_fit(n_jobs, capsys):
     pytest.importorskip("rich", reason='needs rich: pip install "skgraded[test]"')
     X, y, _ = data()
