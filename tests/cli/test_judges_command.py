@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from commands import refused, run
+from commands import run
 
 import skgraded as sg
 from skgraded.datasets import join_judgments, read_qrels, read_run
@@ -18,15 +18,15 @@ RUNS = {
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def judged_files(files):
+    """Write the qrels of two judges, and two runs."""
     for name, qrels in [("human.txt", HUMAN), ("model.txt", MODEL)]:
-        (tmp_path / name).write_text("".join(
+        (files / name).write_text("".join(
             f"{query} 0 {document} {grade}\n"
             for query, grades in qrels.items() for document, grade in grades.items()
         ))
     for name, scores in RUNS.items():
-        (tmp_path / name).write_text("".join(
+        (files / name).write_text("".join(
             f"{query} Q0 {document} 1 {score} s\n"
             for query, documents in scores.items() for document, score in documents.items()
         ))
@@ -53,10 +53,7 @@ def test_the_command_equals_the_library(capsys):
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "html"])
 def test_every_format_contains_the_agreement(capsys, form):
     out, _ = run(capsys, f"judges human.txt model.txt --format {form}")
-    (row,) = expected().label_rows
-    text = {"csv": str(row.exact), "html": f"{row.exact:.4f}"}.get(form, f"{row.exact:.4f}")
-    assert text == str(2 / 5) or text == "0.4000"
-    assert text in out and "model" in out
+    assert ("0.4" if form == "csv" else "0.4000") in out and "model" in out
 
 
 def test_the_table_fits_a_terminal_and_ends_with_sentences(capsys):
@@ -65,20 +62,3 @@ def test_the_table_fits_a_terminal_and_ends_with_sentences(capsys):
     assert verdict.startswith("model.txt agrees with human.txt: α = ")
     assert last == expected().sentences()[-1]
     assert "1 of 3 queries of the runs have no judgments and are left out" in note
-
-
-@pytest.mark.parametrize("words, message", [
-    ("judges human.txt", "Pass at least one judge's qrels after human.txt"),
-    ("judges human.txt model.txt --run first.run", "Leaderboards require at least two runs"),
-    ("judges human.txt human.txt", "human.txt"),
-    ("judges human.txt missing.txt", "missing.txt: No such file"),
-    ("judges - -", "Standard input (-) can be used for only one of the files"),
-    ("judges human.txt model.txt --output model.txt", "--output model.txt is also an input file"),
-    ("judges human.txt model.txt --run first.run --run second.run --output first.run",
-     "--output first.run is also an input file"),
-    ("judges human.txt model.txt --weights cubic", "invalid choice: 'cubic'"),
-    ("judges human.txt model.txt --level 95", "level must be"),
-    ("judges human.txt model.txt --title x", "--title sets the title of the HTML page"),
-])
-def test_bad_input_is_one_line(capsys, words, message):
-    assert message in refused(capsys, words)

@@ -1,4 +1,4 @@
-"""The command, in this process or in one of its own, and what it prints."""
+"""Input files of the command, and functions that run it in this or in another process."""
 
 import json
 import subprocess
@@ -6,19 +6,32 @@ import sys
 
 from skgraded.cli import main
 
+FILES = {
+    "qrels": "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n",
+    # q1: c, x, a; q2: d and y are tied; q3 is missing
+    "a.run": "q1 Q0 c 1 3 s\nq1 Q0 x 2 2 s\nq1 Q0 a 3 1 s\nq2 Q0 d 1 5 s\nq2 Q0 y 2 5 s\n",
+    "b.run": "q1 Q0 a 1 9 t\nq2 Q0 a 1 5 t\nq2 Q0 d 2 4 t\nq3 Q0 e 1 1 t\n",
+    "test.letor": "# two queries\n2 qid:1 1:0.5 #docid = a\n0 qid:1 1:0.1 #docid = b\n\n"
+                  "1 qid:7 #docid = a\n",
+    "scores": "1\n2\n3\n",
+    "t.csv": "query,grade,score\nq,0,2\nq,1,1\n",
+    "truth.pref": "q1 a b\nq1 b c\nq2 a b\nq3 x y\n",
+}
+
 
 def run(capsys, words, *more):
-    """Standard output and standard error of a command that succeeds: words, and further ones."""
+    """Run a command that succeeds; return its standard output and standard error."""
     assert main([*words.split(), *more]) == 0
     return capsys.readouterr()
 
 
 def report(capsys, words, *more):
+    """Run a command that succeeds; return its JSON output."""
     return json.loads(run(capsys, words, *more, "--format", "json").out)
 
 
 def refused(capsys, words, *more):
-    """The one line of a command that fails."""
+    """Run a command that fails; return the line on standard error."""
     try:
         code = main([*words.split(), *more])
     except SystemExit as stop:  # argparse
@@ -30,7 +43,7 @@ def refused(capsys, words, *more):
 
 
 def shell(line):
-    """Run a line of the shell, in which SKGRADED is the command."""
+    """Run a line in bash, where SKGRADED is the command."""
     line = line.replace("SKGRADED", f"'{sys.executable}' -m skgraded")
     return subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, timeout=120, check=False
@@ -38,7 +51,7 @@ def shell(line):
 
 
 def refused_in_one_line(done):
-    """The one line of a process of the shell that fails."""
+    """Return the line on standard error of a process that failed."""
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("skgraded: ")
     return done.stderr

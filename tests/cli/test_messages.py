@@ -1,0 +1,219 @@
+"""Error messages of the command: one line on standard error, and the exit code 2."""
+
+import gzip
+import lzma
+import re
+
+import pandas as pd
+import pytest
+from commands import FILES, refused
+
+from skgraded.cli import main
+
+OTHER = FILES["b.run"]
+LETOR = FILES["test.letor"]
+CSV = "q,doc,label,bm25,lgbm\n007,a,2,1,0.5\n007,b,0,2,0.25\n7,a,1,-1,inf\n"
+TABLE = (
+    "evaluate t.csv --query-column q --grade-column label --score-column bm25 --score-column lgbm "
+    "--document-column doc"
+)
+PACKED_RUN = gzip.compress("".join(f"q1 Q0 {i} 1 {i} s\n" for i in range(99)).encode())
+
+
+def parquet(**columns):
+    return pd.DataFrame(columns).to_parquet()
+
+
+FOLDER = {"parts/0.parquet": parquet(query=[1, 1], grade=[0, 1], score=[2.0, 1.0])}
+COMMANDS = [  # each with a regex that the message matches
+    # Arguments
+    ("evaluate qrels b.run -m ndcgn", "Unknown measure 'ndcgn'. Did you mean NDCG"),
+    ("evaluate qrels b.run -m map -m ap", "AP twice"),
+    ("evaluate qrels", "Pass at least one run after the qrels.*got only qrels"),
+    ("evaluate - -", r"input \(-\) can be used for only one of the files"),
+    ("evaluate qrels b.run --format yaml", "invalid choice: 'yaml'"),
+    ("evaluate", r"\(see skgraded evaluate --help\)"),
+    ("", "--help"),
+    ("compare a b --seed -1", "--seed: must be an integer ≥ 0; got -1"),
+    ("compare a b --seed x", "--seed: must be an integer ≥ 0; got x"),
+    ("compare a b --resamples 9", "--resamples: must be an integer ≥ 100; got 9"),
+    ("evaluate qrels a.run --title C", "--title sets the title of the HTML"),
+    ("evaluate qrels b.run b.run", "Each system can be .* once; got b.run twice"),
+    ("evaluate qrels b.run --output no/such", "no/such: No such file or directory"),
+    ("evaluate qrels b.run --output /dev/full", "/dev/full: No space left on dev"),
+    ("compare qrels b.run a.run --strict",
+     r"Run a.run does not contain 1 of the 3 queries of qrels \(the first is 'q3'\): omit"),
+    ("compare qrels a.run b.run",
+     r"Run a.run does not contain 1 of the 3 judged queries of b.run \(the first is 'q3'\): use"),
+    ("evaluate qrels a.run b.run --format html", "use -c to count"),
+    ("compare qrels b.run", "compare requires at least two runs"),
+    ("compare qrels a.run b.run -c --baseline c.run", "Did you mean '.*run"),
+    ("evaluate qrels none", "^skgraded: none: No such file or directory\n$"),
+    ("evaluate none b.run", "none: No such file"),
+    # Tables and folders of Parquet files
+    ("evaluate t.csv b.run", "t.csv is read as a table .* use --score-column"),
+    ("evaluate t.csv --score-column scoer",
+     "no column 'scoer'.*Did you mean 'score'.*Name the columns with --query-column"),
+    ("evaluate nothing/*.parquet", "no Parquet or CSV file found"),
+    ("evaluate qrels a.run --unjudged-documents keep", "invalid choice: 'keep'"),
+    # Preferences
+    ("preferences truth.pref", "at least one run after the preferences file truth.pref"),
+    ("preferences truth.pref a.run -m ndcg", "kendall_tau; got NDCG"),
+    ("preferences truth.pref a.run --prior 3", "prior must be a number in"),
+    ("preferences truth.pref truth.pref", "a run must have 6 columns"),
+    ("preferences a.run a.run", "a file of preferences must have 3 col"),
+    ("preferences - -", r"input \(-\) can be used for only one"),
+    ("preferences truth.pref a.run a.run", "got a.run twice"),
+    ("preferences truth.pref nothing.run", "nothing.run: No such file"),
+    ("preferences truth.pref a.run --output a.run", "--output a.run is also"),
+    ("preferences truth.pref a.run b.run --format html", "a.run does not contain 1 of the 3"),
+    # Judges
+    ("judges qrels", "Pass at least one judge's qrels after qrels"),
+    ("judges qrels few --run a.run", "Leaderboards require at least two runs"),
+    ("judges qrels qrels", "got qrels twice"),
+    ("judges qrels missing", "missing: No such file"),
+    ("judges - -", r"input \(-\) can be used for only one of the files"),
+    ("judges qrels few --output few", "--output few is also an input file"),
+    ("judges qrels few --run a.run --run b.run --output a.run",
+     "--output a.run is also an input file"),
+    ("judges qrels few --weights cubic", "invalid choice: 'cubic'"),
+    ("judges qrels few --level 95", "level must be"),
+    ("judges qrels few --title x", "--title sets the title of the HTML page"),
+    # compare --judge
+    ("compare few a.run b.run -c --judge qrels --test randomization",
+     r"compare\(judge=…\) requires test='t'; got test='randomization'"),
+    ("compare few a.run b.run -c --judge qrels --test none",
+     r"compare\(judge=…\) requires test='t'; got test=None"),
+    ("compare few a.run b.run -c --judge qrels --correction hsd",
+     "correction='hsd' requires test='randomization'"),
+    ("compare few a.run b.run --judge qrels --per-query",
+     "--per-query is not available with --judge"),
+    ("compare qrels a.run b.run -c --judge nothing", "No such file"),
+    ("compare few - b.run --judge qrels",
+     r"standard input \(-\) can be used for only one of the qrels"),
+    ("compare - a.run b.run --judge -",
+     r"standard input \(-\) can be used for only one of the qrels"),
+    ("compare few a.run b.run -c --judge qrels",
+     "evaluations has 2 queries, but at least 10 human-judged queries"),
+    ("compare few a.run b.run --judge qrels --output qrels", "is also an input file"),
+]
+BAD_FILES = [  # the files that differ from FILES, a command, and a regex
+    ({"test.letor": "1 qid:1 1:1\n" * 3}, "evaluate test.letor scores --ties trec",
+     "test.letor: --ties trec requires all document ids"),
+    ({"more.run": OTHER + "\nq9 Q0 a 1 1 s\n"}, "evaluate qrels more.run --strict",
+     "more.run: line 6: query 'q9' has no judgments in qrels"),
+    # Runs
+    ({"bad": "x"}, "evaluate qrels bad", "bad: line 1: a line of a run must have 6"),
+    ({"bad": OTHER.replace("q2 Q0 a 1 5 t", "q2 Q0 a 1 5")}, "evaluate qrels bad",
+     "bad: line 2: a line of a run must have 6"),
+    ({"bad": OTHER + "q1 Q0 a 1 2 t"}, "evaluate qrels bad",
+     "line 5: query 'q1' already contains document 'a' at line 1"),
+    ({"bad": "\nx Q0 a 1 2 t"}, "evaluate qrels bad",
+     "qrels and bad have no query in common: for example, qrels contains"),
+    ({"cut": PACKED_RUN[:-20]}, "evaluate qrels cut", r"cut: line \d+: the gzip data ar"),
+    ({"cut": PACKED_RUN[:-20]}, "evaluate cut b.run", "the gzip data are damaged or"),
+    ({"cut.csv.xz": lzma.compress(FILES["t.csv"].encode())[:-9]}, "evaluate cut.csv.xz",
+     "the xz data are damaged or truncated"),
+    ({"t.csv.zst": b"\x28\xb5\x2f\xfd" + bytes(20)}, "evaluate t.csv.zst",
+     "t.csv.zst: line 1: the file is compressed with Zstandard"),
+    (FOLDER, "evaluate qrels parts", "parts: Is a directory"),
+    # LETOR files and scores
+    ({"scores": "1\n2\n"}, "evaluate test.letor scores",
+     "scores: line 3: .*; got 2 scores for the 3 rows of test.letor"),
+    ({"scores": "1\n2\n3\n4\n"}, "evaluate test.letor scores",
+     "scores: line 4: expected one score per row; got 4 scores for"),
+    ({"scores": ""}, "evaluate test.letor scores", "scores: the file contains no scores"),
+    *(({"scores": f"1\n{got}\n3\n"}, "evaluate test.letor scores",
+       f"scores: line 2: each line must contain one number, the score; got '{got}'")
+      for got in ("", "nan", "1_0", "2 3")),
+    ({"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")}, "evaluate test.letor scores",
+     "test.letor: line 5: the grade -1 is negative"),
+    ({"t.csv": CSV}, "evaluate t.csv --score-column bm52",
+     "t.csv: line 1: there is no column 'query'; the columns are 'q', 'doc', 'label', 'bm25'"),
+    # Tables
+    *(({"t.csv": CSV.replace(old, new, 1)}, TABLE, f"t.csv: {message}")
+      for old, new, message in [
+          ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
+          ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
+          ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
+          ("b,0,2", "b,-1,2", "line 3: grades must be finite and ≥ 0; label is -1. Shift"),
+          ("b,0,2", "b,0,2,3", "line 3: the row has 6 columns, but the first line has 5"),
+          ("b,0,2", 'b,0,"2",3', "line 3: the row has 6 columns, but the first line has 5"),
+          ("b,0,2,0.25", "b,0,2", "line 3: the row has 4 columns, but the first line has 5"),
+          ("007,b", ",b", r"line 3: the query \(q\) is missing"),
+          ("007,b", "007,a", "line 3: query '007' already contains document 'a' at line 2"),
+          ("007,b,0,2,0.25\n7,a,1", '"a\n",b,0,2,0.25\n7,a,oh', "line 5: label .*'oh'"),
+          ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
+          (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: label must be a number; got 'oh'"),
+      ]),
+    *(({"t.csv": f"query,grade,score\nq,1,{word}\nq,0,{word}\n"}, "evaluate t.csv",
+       f"t.csv: line 2: score must be a number; got '{re.escape(word)}'")
+      for word in ("True", "0x10", "1_0", "１", "nan(1)", "1 2")),
+    ({"t.csv": ""}, "evaluate t.csv", "t.csv: line 1: the file is empty"),
+    ({"t.csv": "query,grade,score\n"}, "evaluate t.csv",
+     "t.csv: line 2: the table contains no rows"),
+    ({"t.csv": "query,grade,score,score\nq,1,2,3\n"}, "evaluate t.csv",
+     "t.csv: line 1: there are 2 columns named 'score'"),
+    ({"t.csv": b"\x00\xff\x01"}, "evaluate t.csv", "t.csv: line 1: the file is neither UTF-8 text"),
+    ({"t.csv": b"query,grade,score\n1,1,1\n\xff,1,1\n"}, "evaluate t.csv", "UTF-8"),
+    ({"t.parquet": b"PAR1 and nothing else"}, "evaluate t.parquet",
+     "t.parquet: the Parquet file cannot be read"),
+    ({"t.parquet": parquet(query=[1, 1], grade=[1.0, -1], score=1)}, "evaluate t.parquet",
+     "t.parquet: column 'grade' must contain only grades ≥ 0; got -1"),
+    ({"t.parquet": parquet(query=[1, 1], grade=1, score=[1, float("nan")])}, "evaluate t.parquet",
+     "'score' contains a missing value or NaN in row 1"),
+    (FOLDER, "evaluate parts/0.parquet --score-column x", "no column 'x'"),
+    ({"t.parquet": parquet(query=[1, 2, 1], grade=1, score=1, doc="a")},
+     "evaluate t.parquet --document-column doc",
+     "t.parquet: row 2: the query contains this document twice"),
+    ({"t.csv": "query,grade,score\nq,,1\nq,1,\n"}, "evaluate t.csv --unjudged-documents drop",
+     "t.csv: line 3: score must be a number"),
+    ({"t.csv": "query,grade,score\nq,1,1\nq,,2\n"}, "evaluate t.csv", "grade"),
+    ({"t.parquet": parquet(query=[1, 1], grade=[1, None], score=1)}, "evaluate t.parquet", "grade"),
+    # Folders of Parquet files
+    (FOLDER, "evaluate parts --grade-column grades", "There is no column 'grades'"),
+    (FOLDER, "evaluate parts --per-query", "--per-query is not available for folders"),
+    (FOLDER, "evaluate parts --ties trec", "--ties trec is not available for folders"),
+    (FOLDER, "evaluate parts --score-column score --score-column score",
+     "got --score-column score twice"),
+    (FOLDER, "compare parts --score-column score --score-column grade --test wilcoxon",
+     "use test='t'"),
+    (FOLDER, "compare parts --test t", "requires at least two --score-column options"),
+    ({"parts/0.parquet": parquet(query=[1, 1], grade=[1, None], score=1.0)}, "evaluate parts",
+     "set unjudged_documents to"),
+    ({"test.letor": "nan qid:1 1:1\n0 qid:1 1:2\n"},
+     "evaluate test.letor scores --unjudged-documents drop", "line 1"),
+    # Preferences
+    ({"c.run": "q8 Q0 a 1 1 s\n"}, "preferences truth.pref c.run",
+     "truth.pref and c.run have no query in common"),
+    ({"truth.pref": FILES["truth.pref"] + "q2 b a\n"}, "preferences truth.pref b.run",
+     "contain a cycle: 'a' ≻ 'b' ≻ 'a'"),
+    # compare --judge
+    *((FOLDER, f"compare {path} --judge qrels", "--judge requires qrels and runs")
+      for path in ("t.csv", "test.letor a.run b.run", "parts")),
+]
+
+
+@pytest.mark.parametrize("command, message", COMMANDS, ids=[command for command, _ in COMMANDS])
+def test_a_wrong_command_fails_with_one_line(files, capsys, command, message):
+    (files / "few").write_text("q1 0 a 1\nq2 0 a 1\n")
+    assert re.search(message, refused(capsys, command))
+
+
+@pytest.mark.parametrize("changed, command, message", BAD_FILES, ids=[row[2] for row in BAD_FILES])
+def test_wrong_files_fail_with_one_line(files, capsys, changed, command, message):
+    for name, text in changed.items():
+        (files / name).parent.mkdir(exist_ok=True)
+        (files / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert re.search(message, refused(capsys, command))
+
+
+@pytest.mark.parametrize("stream, command, message", [
+    ("stdin", "evaluate - --score-column score", "standard input is closed: pass the name"),
+    ("stdout", "evaluate t.csv", "standard output is closed: use --output"),
+])
+def test_closed_streams_are_named(capsys, monkeypatch, stream, command, message):
+    monkeypatch.setattr(f"sys.{stream}", None)
+    assert main(command.split()) == 2
+    out, error = capsys.readouterr()
+    assert message in error and error.count("\n") == 1 and out == ""
