@@ -351,7 +351,7 @@ def parameters_of(measure: Measure | type[Measure]) -> dict[str, dataclasses.Fie
     return measure._fields
 
 
-def accepts_unjudged(measure: Measure) -> bool:
+def accepts_unjudged(measure: Measure | type[Measure]) -> bool:
     """Return whether the grades may be NaN."""
     return measure._accepts_unjudged
 

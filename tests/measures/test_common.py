@@ -22,7 +22,7 @@ from registry import (
 
 import skgraded as sg
 from skgraded.measures import score_queries
-from skgraded.measures.base import undefined_of
+from skgraded.measures.base import parameters_of, undefined_of
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
 
@@ -120,12 +120,6 @@ def test_worst_is_at_most_average_is_at_most_best(measures, rows):
         )
         assert (worst <= average + 1e-12).all() and (average <= best + 1e-12).all(), measure
         assert (worst <= ordinal + 1e-12).all() and (ordinal <= best + 1e-12).all(), measure
-        # The value over all retrieved documents changes with no order.
-        # Without unjudged documents, no order changes what is judged.
-        if measure not in (sg.Precision(), sg.GeneralizedPrecision()) and not isinstance(
-            measure, (sg.Judged, sg.RBPResidual)
-        ):
-            assert (worst < best - 1e-3).any(), f"no tie was tested with {measure}"
 
 
 @by_class(with_every_tie_rule(IDEAL_IS_ONE))
@@ -376,7 +370,7 @@ def test_a_measure_is_a_value(measures):
             assert str(twin) == str(measure) == repr(measure) == measure.name
             assert twin([0, 1, 2], [1, 1, 2]) == measure([0, 1, 2], [1, 1, 2])
         assert not set(measure.name) & set(" :")
-        if not any(callable(getattr(measure, name, None)) for name in ("gain", "discount")):
+        if not any(callable(getattr(measure, name)) for name in parameters_of(measure)):
             assert sg.measure(measure.name) == measure
             assert sg.measure(measure.name).name == measure.name
 

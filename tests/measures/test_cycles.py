@@ -141,28 +141,6 @@ def test_the_error_says_how_many_queries_have_cycles():
         sg.edrc_per_query(TRUE, dict.fromkeys([1, 2, 3], {"A": 1}), qid=QID)
 
 
-@pytest.mark.parametrize("cycles", ["ignore", None, True, ["unknown"]])
-def test_other_words_for_cycles_are_refused(cycles):
-    message = "cycles must be one of .*'raise', 'unknown', 'majority'.* got"
-    with pytest.raises(ValueError, match=message):
-        sg.edrc_score(ROUND, {"A": 1}, cycles=cycles)
-    with pytest.raises(ValueError, match=message):
-        preferences_left_out(ROUND, cycles, qid=[1, 1, 1])
-
-
-@pytest.mark.parametrize("change, error, message", [
-    ({"cycles": "raise"}, ValueError, '"raise", no pairs are left out'),
-    ({"qid": None}, ValueError, "requires qid"),
-    ({"qid": [1]}, ValueError, "qid has 1 rows, but pairs has 3"),
-    ({"pairs": []}, ValueError, "pairs is empty"),
-    ({"pairs": set(ROUND)}, TypeError, "pairs is a set"),
-    ({"pairs": ["AB"]}, ValueError, "pairs must contain pairs .* row 0 is 'AB'"),
-])
-def test_counts_refuse_what_the_measure_refuses(change, error, message):
-    with pytest.raises(error, match=message):
-        preferences_left_out(**{"pairs": ROUND, "qid": [1, 1, 1]} | change)
-
-
 # The judged items ---------------------------------------------------------------------------------
 
 def test_the_judged_items_are_those_of_the_true_pairs():

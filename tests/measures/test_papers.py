@@ -1,11 +1,9 @@
-"""Numbers of the papers, edge cases and neighbours."""
+"""Values in the papers and in scikit-learn, and grades near the limits of floats."""
 
-from itertools import product
-from math import inf, log2, nan
+from math import log2, nan
 
 import numpy as np
 import pytest
-from queries import random_queries
 from sklearn.metrics import average_precision_score, ndcg_score
 
 import skgraded as sg
@@ -43,53 +41,6 @@ class TestPaper:
         assert round(measure(k="mean")(grades, SCORES), 2) == mean
         assert measure(k="mean")(grades, SCORES) == pytest.approx(sum(values) / 8, rel=1e-14)
 
-    def test_levels_weigh_by_their_distance(self):
-        # Levels (0, .3, 1): threshold .3 weighs .3, threshold 1 weighs .7.
-        grades, scores = [0.3, 0.0, 1.0], [3, 2, 1]
-        at_low, at_high = (1 / 1 + 2 / 3) / 2, 1 / 3
-        assert sg.MuAP()(grades, scores) == pytest.approx(0.3 * at_low + 0.7 * at_high)
-
-    def test_generalized_precision_is_the_mean_of_precision_weighted_by_the_distances(self):
-        queries = random_queries(4, 60, sizes=(1, 15), grades=(0, 0, 0.5, 1, 4))
-        for (grades, scores), k in product(queries.parts, (1, 3, 20, None)):
-            levels = sorted({grade for grade in grades if grade > 0})
-            at_levels = [sg.Precision(k=k, threshold=t)(grades, scores) for t in levels]
-            expected = np.diff(levels, prepend=0.0) @ at_levels / levels[-1] if levels else 0.0
-            value = sg.GeneralizedPrecision(k=k)(grades, scores)
-            assert value == pytest.approx(expected, abs=1e-14)
-
-    def test_mu_ap_of_dense_ranks_is_the_unweighted_mean_over_the_levels(self):
-        queries = random_queries(6, 60, sizes=(1, 15), grades=(0, 0, 0.5, 1, 4))
-        for (grades, scores), k in product(queries.parts, (1, 3, 20, None)):
-            grades = np.append(grades, 0)  # so that rank 0 is the irrelevant grade
-            scores = np.append(scores, -inf)
-            levels, ranks = np.unique(grades, return_inverse=True)
-            at_levels = [sg.AP(k=k, threshold=t)(grades, scores) for t in levels[1:]]
-            value = sg.MuAP(k=k)(ranks, scores)
-            assert value == pytest.approx(np.mean(at_levels or 0.0), abs=1e-14)
-
-    def test_an_unused_level_has_no_weight(self):
-        # Grades 1 and 4: nothing changes between the thresholds 2, 3 and 4.
-        at_1, at_4 = (1 / 1 + 2 / 2) / 2, 1 / 2
-        assert sg.MuAP()([1, 4, 0], [3, 2, 1]) == pytest.approx((1 * at_1 + 3 * at_4) / 4)
-
-    def test_ndcg_written_out(self):
-        dcg = 3 / log2(2) + 0 / log2(3) + 1 / log2(4)
-        ideal = 3 / log2(2) + 1 / log2(3)
-        assert sg.NDCG()([2, 0, 1], [3, 2, 1]) == pytest.approx(dcg / ideal)
-        linear = (2 + 1 / log2(4)) / (2 + 1 / log2(3))
-        assert sg.NDCG(gain="linear")([2, 0, 1], [3, 2, 1]) == pytest.approx(linear)
-        letor = (3 / 1 + 0 / 1 + 1 / log2(3)) / (3 / 1 + 1 / 1)
-        assert sg.NDCG(discount="letor")([2, 0, 1], [3, 2, 1]) == pytest.approx(letor)
-
-    def test_ndcng_normalizes_by_the_top_grade_or_by_max_grade(self):
-        dcg = (2**1.0 - 1) / log2(2) + (2**0.5 - 1) / log2(4)
-        ideal = (2**1.0 - 1) / log2(2) + (2**0.5 - 1) / log2(3)
-        assert sg.NDCNG()([2, 0, 1], [3, 2, 1]) == pytest.approx(dcg / ideal)
-        dcg = (2**0.5 - 1) / log2(2) + (2**0.25 - 1) / log2(4)
-        ideal = (2**0.5 - 1) / log2(2) + (2**0.25 - 1) / log2(3)
-        assert sg.NDCNG(max_grade=4)([2, 0, 1], [3, 2, 1]) == pytest.approx(dcg / ideal)
-
 
 class TestTies:
     def test_constant_scores_do_not_depend_on_the_order_of_rows(self):
@@ -100,50 +51,18 @@ class TestTies:
             assert round(sg.AP()(grades, [0] * 10), 3) == 0.450
             assert round(sg.NDCG()(grades, [0] * 10), 3) == 0.640
 
-    def test_row_order_decides_only_when_asked(self):
-        first, last = [1] * 3 + [0] * 7, [0] * 7 + [1] * 3
-        for ties, grades, ndcg, ap in (
-            ("ordinal", first, 1.0, 1.0),
-            ("ordinal", last, 0.425, 0.216),
-            ("best", last, 1.0, 1.0),
-            ("worst", first, 0.425, 0.216),
-        ):
-            assert round(sg.NDCG(ties=ties)(grades, [0] * 10), 3) == ndcg
-            assert round(sg.AP(ties=ties)(grades, [0] * 10), 3) == ap
-
     def test_only_equal_scores_tie(self):
-        # Wheels are tested by this file and the tests of kernels alone, on other processors too.
+        # Wheels are tested only with this file and the tests of kernels, on other processors too.
         assert sg.RR()([1, 0], [-0.0, 0.0]) == sg.RR()([1, 0], [0.0, -0.0]) == 3 / 4
         for low, high in ((-5e-324, -0.0), (0.0, 5e-324), (1.0, 1 + 2.0**-52), (1.0, 1 + 1e-8)):
             assert sg.RR()([1, 0], [low, high]) == 1 / 2
             assert sg.RR()([1, 0], [high, low]) == 1
 
 
-class TestNotRetrieved:
-    def test_a_missing_document_counts_in_the_ideal_but_takes_no_place(self):
-        assert sg.AP()([1, 1, 0], [2, -inf, 1]) == (1 / 1) / 2
-        assert sg.Recall()([1, 1, 0], [2, -inf, 1]) == 1 / 2
-        dcg, ideal = 1 / log2(2), 1 / log2(2) + 1 / log2(3)
-        assert sg.NDCG()([1, 1, 0], [2, -inf, 1]) == pytest.approx(dcg / ideal)
-        # Precision divides by the retrieved unless there is a cut-off.
-        assert sg.Precision()([1, 1, 0], [2, -inf, 1]) == 1 / 2
-        assert sg.Precision(k=10)([1, 1, 0], [2, -inf, 1]) == 1 / 10
-
-    def test_nothing_retrieved_scores_zero(self):
-        measures = (sg.AP, sg.MuAP, sg.NDCG, sg.NDCNG, sg.Precision, sg.Recall, sg.RR)
-        for measure in measures:
-            for k in (None, 1, 5):
-                assert measure(k=k, undefined=1.0)([1, 2], [-inf, -inf]) == 0
-
-
-class TestUndefined:
-    def test_no_defined_query_has_no_mean(self):
-        assert np.isnan(sg.NDCG(undefined=nan)([0, 0], [1, 2]))
-
-    def test_all_the_weight_on_undefined_queries_has_no_mean(self):
-        measure, arguments = sg.NDCG(undefined=nan), {"qid": [1, 2], "sample_weight": [1, 0]}
-        assert np.isnan(measure([0, 1], [1, 2], **arguments))
-        assert measure([1, 0], [1, 2], **arguments) == 1
+def test_the_mean_is_nan_if_no_query_with_positive_weight_is_defined():
+    measure, arguments = sg.NDCG(undefined=nan), {"qid": [1, 2], "sample_weight": [1, 0]}
+    assert np.isnan(measure([0, 0], [1, 2])) and np.isnan(measure([0, 1], [1, 2], **arguments))
+    assert measure([1, 0], [1, 2], **arguments) == 1
 
 
 class TestExtremeGrades:
@@ -180,23 +99,13 @@ class TestExtremeGrades:
             sg.NDCNG(gain=np.sqrt, max_grade=1e30)(grades * unit, scores, qid=qid)
 
 
-class TestCallables:
-    def test_two_lambdas_are_not_mistaken_for_one_another(self):
-        judgments = sg.Judgments([1, 4], qid=None)
-        for power in (1, 2, 0.5):
-            measure = sg.NDCG(gain=lambda grades, power=power: grades**power)
-            dcg, ideal = 1 + 4**power / log2(3), 4**power + 1 / log2(3)
-            assert measure(judgments, [2, 1]) == pytest.approx(dcg / ideal)
-
-
 class TestScikitLearn:
-    @pytest.mark.parametrize("k", [None, 1, 3, 10])
-    @pytest.mark.parametrize("decimals", [0, 1, 8])
-    def test_ndcg_with_linear_gain_is_ndcg_score(self, k, decimals):
-        rng = np.random.default_rng(decimals)
+    @pytest.mark.parametrize("k", [None, 1, 3])
+    def test_ndcg_with_linear_gain_is_ndcg_score(self, k):
+        rng = np.random.default_rng(0)
         y_true = rng.integers(0, 5, (40, 12)).astype(float)
         y_true[:, 0] += 0.5
-        y_score = np.round(rng.normal(size=(40, 12)), decimals)
+        y_score = np.round(rng.normal(size=(40, 12)), 1)
         measure = sg.NDCG(k=k, gain="linear")
         value = measure(y_true.ravel(), y_score.ravel(), group=[12] * 40)
         assert value == pytest.approx(ndcg_score(y_true, y_score, k=k), rel=1e-9)

@@ -4,13 +4,15 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from oracle import orders, over_ties
+from oracle import orders
 from queries import random_queries
 from registry import REGISTRY, build
 
 import skgraded as sg
+from skgraded.measures import score_queries
+from skgraded.measures.base import accepts_unjudged
 
-ACCEPTING = ["Bpref", "EDRC", "Judged", "RBPResidual"]
+ACCEPTING = [name for name, entry in REGISTRY.items() if accepts_unjudged(entry.cls)]
 
 
 def unjudged_queries(seed=5, n_queries=150):
@@ -19,29 +21,37 @@ def unjudged_queries(seed=5, n_queries=150):
     )
 
 
-@pytest.mark.parametrize("name", ["Bpref", "Judged", "RBPResidual"])
+@pytest.mark.parametrize("name", ACCEPTING)
 def test_equal_to_enumeration_of_all_orders(name):
     queries, entry = unjudged_queries(), REGISTRY[name]
-    all_orders = [(orders(*part), part[0]) for part in queries.parts]
+    all_orders = [(orders(*part, entry.unretrieved_last), *part) for part in queries.parts]
     for setting in entry.settings:
+        values_of = [
+            entry.by_orders(ranked, np.array(grades), scores, **setting)
+            for ranked, grades, scores in all_orders
+        ]
         for ties in entry.tie_rules:
-            expected = [
-                over_ties(entry.of_orders(ranked, np.array(grades), **setting), ties) or 0.0
-                for ranked, grades in all_orders
-            ]
             measure = build(name, setting, ties=ties)
             values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
+            expected = [by_rule[ties] or 0.0 for by_rule in values_of]
             np.testing.assert_allclose(values, expected, rtol=1e-10, atol=1e-13, err_msg=measure)
 
 
 @pytest.mark.parametrize("name", REGISTRY)
 def test_other_measures_refuse_them(name):
     measure = build(name, REGISTRY[name].settings[0])
+    grades, scores, qid = [1, 0, nan, 2], [1, 2, 3, 4], [0, 1, 0, 1]
     if name in ACCEPTING:
-        assert np.isfinite(measure([1, nan, 0], [1, 2, 3]))
-    else:
-        with pytest.raises(ValueError, match="y_true must not contain NaN; got nan for row 1"):
-            measure([1, nan, 0], [1, 2, 3])
+        assert np.isfinite(measure(grades, scores, qid=qid))
+        return
+    judgments = sg.Judgments(grades, qid=qid)
+    for call in (
+        lambda: measure(grades, scores, qid=qid),
+        lambda: measure.n_undefined(judgments),
+        lambda: score_queries([sg.EDRC(), measure], judgments, scores),
+    ):
+        with pytest.raises(ValueError, match="y_true must not contain NaN; got nan for row 2"):
+            call()
 
 
 def test_they_are_measured_in_one_call_with_weights_and_any_order_of_rows():
