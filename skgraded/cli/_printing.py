@@ -22,7 +22,7 @@ SYNTAX = """\
 Write a cut-off as in ndcg@10, and parameters as in "AP(threshold=2)@20".
 With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 equal trec_eval's.
 trec_eval's ndcg is "ndcg(gain='linear')"."""
-MOST_SENTENCES = 8  # maximum number of sentences; for more pairs, only winning systems are listed
+MOST_SENTENCES = 8  # maximum number of sentences; more pairs are counted
 MOST_ROWS = 30  # maximum number of rows in a table of pairs; longer tables are omitted
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
@@ -97,30 +97,19 @@ def _below(comparison: Comparison, rows: list[Any], evaluations: Mapping[str, An
         if len(rows) <= MOST_SENTENCES:
             lines += [f"- {sentence}" for sentence in sentences[i * n : (i + 1) * n]]
         else:
-            lines += _lists([row for row in rows if row.measure == measure], comparison)
+            lines += [f"- {_counts([row for row in rows if row.measure == measure])}"]
     if len(rows) > MOST_SENTENCES:
         lines += ["", "For a sentence per pair, use --format html; for all values, csv or json."]
     return "\n".join(lines)
 
 
-def _lists(rows: list[Any], comparison: Comparison) -> list[str]:
-    """Return one line per system that lists the systems it outperforms, in leaderboard order."""
-    if comparison.test is None:
-        return [f"- {counted(len(rows), 'pair', 'pairs')}, not tested."]
-    order = comparison.leaderboard().systems
-    beaten: dict[str, list[str]] = {name: [] for name in order}
-    for row in rows:
-        if row.winner is not None:
-            beaten[row.winner].append(row.baseline if row.winner == row.system else row.system)
-    n = sum(bool(row.is_significant) for row in rows)
-    return [
-        f"- {n} of {counted(len(rows), 'pair', 'pairs')} {plural(n, 'differs', 'differ')} "
-        "significantly.",
-        *(
-            f"- {winner} is better than {', '.join(sorted(losers, key=order.index))}."
-            for winner, losers in beaten.items() if losers
-        ),
-    ]
+def _counts(rows: list[Any]) -> str:
+    """Return the number of pairs that differ significantly; the leaderboard shows which."""
+    pairs = counted(len(rows), "pair", "pairs")
+    if rows[0].is_significant is None:
+        return f"{pairs}, not tested."
+    n = sum(row.is_significant for row in rows)
+    return f"{n} of {pairs} {plural(n, 'differs', 'differ')} significantly."
 
 
 def _prose(text: str, form: str, width: int) -> str:

@@ -159,7 +159,7 @@ def compare_periods(
     ...     for day, part, i in [("Monday", qid < 200, 0), ("Tuesday", qid >= 200, 1)])
     >>> periods = sg.compare_periods(monday, tuesday, smallest=0.01)
     >>> periods.sentences()[0].split(":")[0]
-    'RR rose by more than 0.01, the smallest difference that matters'
+    'RR rose by more than 0.01 from Monday to Tuesday'
     """
     _check_periods(before, after)
     CHECK_LEVEL(level)

@@ -204,7 +204,7 @@ def compare(
     >>> frame[["system", "measure", "p_value", "n_queries"]].values.tolist()
     [['good', 'NDCNG@10', 0.0002, 60]]
     >>> comparison.sentences()[0].split(":")[0]
-    'good is better than noisy by NDCNG@10'
+    'good is significantly better than noisy on NDCNG@10'
     """
     if isinstance(evaluations, SystemSums):
         systems = list(evaluations.systems)

@@ -295,10 +295,10 @@ class Comparison(Report):
         """Return one sentence per row, followed by one per comparison between segments.
 
         For each measure, significant differences come first. Each sentence begins with the system
-        that has the higher mean. "Better" means that the adjusted p-value is at most 1 - level. If
-        no outcome of the test could have been significant, the sentence reports this: five queries,
-        for example, have only 2^5 sign flips. The last sentence reports a difference of more than
-        0.1 between the shares of judged documents, if there is one.
+        that has the higher mean. If no outcome of the test could have been significant, the
+        sentence reports this: five queries, for example, have only 2^5 sign flips. The last
+        sentence reports a difference of more than 0.1 between the shares of judged documents, if
+        there is one.
         """
         view, judged_gap = ComparisonView(self), sentences.judged_gap(
             self.systems, self.judged or {}
@@ -376,7 +376,7 @@ class Comparison(Report):
         ...     for name, digits in [("exact", 15), ("rounded", 1)]}
         >>> tests = sg.compare(systems).equivalence(0.01)
         >>> tests.sentences()[0].split(":")[0]
-        'rounded is equivalent to exact by NDCNG@10 (margin ±0.01)'
+        'rounded is equivalent to exact on NDCNG@10 (margin ±0.01)'
         """
         return comparison_tables.margin_tests(self, margin, "equivalence")
 

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     import pandas
 
 BETTER, WORSE = "▲", "▼"
+RESULTS = (  # of comparing a leading system with another system
+    "significantly better than", "not significantly better than", "significantly worse than",
+    "not tested against",
+)
 ROUNDING = 1e-12  # absolute tolerance; smaller differences of means are treated as rounding errors
 WITH_JUDGE = (
     " The judge's weight is estimated for each mean and each difference, so a difference can "
@@ -130,14 +134,14 @@ def leaderboard_of(view: Any) -> Leaderboard:
             for name in order
         ])
         standings.append(_standing(
-            measure, view.segment_texts.get(segment), heading, order, leaders, outcomes
+            measure, view.segment_texts.get(segment), heading, best, order, leaders, outcomes
         ))
     is_tested = rows[0].is_significant is not None
     return Leaderboard(
         order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
         _note(is_tested, baseline) + WITH_JUDGE * bool(powered),
         " ".join(filter(None, [
-            sentences.verdict(standings, order, baseline, is_tested),
+            sentences.verdict(standings),
             sentences.judged_gap(systems, judged),
         ])),
         {
@@ -196,21 +200,23 @@ def _mark(
 
 
 def _standing(
-    measure: str, segment: Any, heading: str, order: list[str], leaders: list[str],
+    measure: str, segment: Any, heading: str, mean: float, order: list[str], leaders: list[str],
     outcomes: Mapping[tuple[Any, ...], bool]
 ) -> sentences.Standing:
-    beaten: list[str] = []
-    unbeaten: list[str] = []
-    for other in order:
-        results = [outcomes.get((heading, leader, other)) for leader in leaders]
-        if other in leaders or None in results:
+    """Group the other systems by the result of their comparison with the leaders."""
+    groups: dict[str, list[str]] = {result: [] for result in RESULTS}
+    for other in order if leaders else ():
+        better = [outcomes.get((heading, leader, other)) for leader in leaders]
+        if other in leaders:
             continue
-        (beaten if all(results) else unbeaten).append(other)
-    winners = [
-        other for other in order
-        if any(outcomes.get((heading, other, leader)) for leader in leaders)
-    ]
-    return sentences.Standing(measure, segment, leaders, beaten, unbeaten, winners)
+        if any(outcomes.get((heading, other, leader)) for leader in leaders):
+            groups[RESULTS[2]].append(other)
+        elif None in better:
+            groups[RESULTS[3]].append(other)
+        else:
+            groups[RESULTS[0] if all(better) else RESULTS[1]].append(other)
+    results = tuple((result, tuple(names)) for result, names in groups.items() if names)
+    return sentences.Standing(measure, segment, tuple(leaders), mean, results)
 
 
 def winner_first(rows: Sequence[Any], order: Sequence[str], baseline: str | None) -> list[Any]:
@@ -306,11 +312,11 @@ class MarginTests(Table):
         n_tests = sum(row.p_value == row.p_value for row in self.rows)
         said = sentences.corrected(self.correction, n_tests)
         measures = list(dict.fromkeys(row.measure for row in self.rows))
-        shown = [(corrections.is_significant(row.p_adjusted, self.level), row) for row in self.rows]
-        shown.sort(key=lambda pair: (measures.index(pair[1].measure), not pair[0]))
+        rows = sorted(self.rows, key=lambda row: (
+            measures.index(row.measure), not corrections.is_significant(row.p_adjusted, self.level)
+        ))
         return [
-            sentences.margin_sentence(row, self.question, is_shown, self.level, said)
-            for is_shown, row in shown
+            sentences.margin_sentence(row, self.question, self.level, said) for row in rows
         ]
 
     def to_latex(self) -> str:

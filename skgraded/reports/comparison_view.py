@@ -188,27 +188,23 @@ class ComparisonView:
         p_values[i], by_resamples = self._smallest_p(row)
         adjusted = corrections.adjust(p_values, self.comparison.correction)[i]
         if corrections.is_significant(adjusted, level):
-            return sentences.Findings(is_fine=True)
-        return sentences.Findings(unreachable=sentences.Unreachable(
-            p_values[i], adjusted, self.comparison.n_resamples if by_resamples else None
-        ))
+            return sentences.Findings()
+        n_resamples = self.comparison.n_resamples if by_resamples else None
+        return sentences.Findings(smallest_p=adjusted, n_resamples=n_resamples)
 
     def gap_sentences(self) -> list[str]:
         """Return one sentence per comparison between segments; significant ones come first."""
-        comparison, texts = self.comparison, self.segment_texts
+        comparison, level = self.comparison, self.comparison.level
         n_tests = sum(gap.p_value == gap.p_value for gap in comparison.gaps)
         said = sentences.corrected(corrections.without_hsd(comparison.correction), n_tests)
-        gaps = [
-            (self.is_significant(gap.p_adjusted), comparison_rows.larger_lead_first(gap))
-            for gap in comparison.gaps
-        ]
-        gaps.sort(key=lambda pair: (comparison.measures.index(pair[1].measure), not pair[0]))
+        gaps = sorted(comparison.gaps, key=lambda gap: (
+            comparison.measures.index(gap.measure), not self.is_significant(gap.p_adjusted)
+        ))
         return [
             sentences.gap_sentence(
-                gap, texts[gap.segment], texts[gap.other_segment], is_significant,
-                comparison.level, said,
+                comparison_rows.larger_lead_first(gap), self.segment_texts, level, said
             )
-            for is_significant, gap in gaps
+            for gap in gaps
         ]
 
     def n_shown(self) -> str:

@@ -271,7 +271,7 @@ class JudgeComparison(Report):
 
     def verdict(self) -> str:
         """Name the judge whose grades agree best with the truth, according to Krippendorff's α."""
-        return sentences.judges_verdict(self.label_rows, self.truth)
+        return sentences.judges_verdict(self.label_rows, self.truth, self.level)
 
     def sentences(self) -> list[str]:
         """Describe each judge's agreement with the truth on document grades and on leaderboards."""

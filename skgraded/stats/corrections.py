@@ -14,7 +14,6 @@ class Correction(NamedTuple):
     words: str  # its name within a sentence
     # maps p-values to corrected p-values, which may exceed 1
     adjusted: Callable[[np.ndarray], np.ndarray]
-    title: str | None = None  # its name in titles; None: `words`
 
 
 def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
@@ -68,9 +67,7 @@ def _fdr_bh(p: np.ndarray) -> np.ndarray:
 CORRECTIONS = {
     "holm": Correction("Holm's correction", _holm),
     "bonferroni": Correction("Bonferroni's correction", lambda p: p * len(p)),
-    "fdr_bh": Correction(
-        "Benjamini and Hochberg's correction", _fdr_bh, "false discovery rate (Benjamini-Hochberg)"
-    ),
+    "fdr_bh": Correction("Benjamini and Hochberg's correction", _fdr_bh),
     "hsd": Correction("randomized Tukey HSD", lambda p: p),
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted
-from skgraded.writing.text import fixed, interval_text, shortened, signed
+from skgraded.writing.text import fixed, interval_text, outcomes, shortened, signed
 
 MAX_BARS = 300  # maximum number of bars per chart; narrow screens cannot display more
 MAX_CHARTS = 12  # maximum number of charts per measure
@@ -41,15 +41,12 @@ def difference_charts(
     """Chart the per-query differences for each pair of systems, all on the same scale."""
     ordered = [-np.sort(-values) for values in differences]
     high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
-    outcomes = ("wins", "win"), ("ties", "tie"), ("losses", "loss")
     charts = []
     for record, values in zip(records, ordered, strict=True):
-        text = ", ".join(
-            counted(getattr(record, plural), singular, plural) for plural, singular in outcomes
-        )
         ends = _ends(len(values), "largest win", "largest loss")
         chart = _chart(
-            "difference", pair_name(record), text, values, (-high, high), _ticks_within(high), ends
+            "difference", pair_name(record), outcomes(record), values, (-high, high),
+            _ticks_within(high), ends,
         )
         charts.append(chart | {"letters": _pair_letters(record, letters)})
     return charts

@@ -112,10 +112,7 @@ class EvaluationPage:
         """Describe the first two means and their intervals; return pairs (text, full name)."""
         means = []
         for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
-            ends = record["ci_low"], record["ci_high"]
-            interval = "" if math.isnan(ends[0]) else (
-                f" ({text.percent_text(self.level)} interval {text.interval_text(ends)})"
-            )
+            interval = text.level_interval((record["ci_low"], record["ci_high"]), self.level)
             means.append(f"{record['measure']}: {text.fixed(record['mean'])}{interval}")
         return text.name_parts("; ".join(means), self.per_query)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import plain, printable
+from skgraded._input.words import counted, plain, printable
 
 NAME = 48  # characters; longer names are shortened
 
@@ -85,11 +85,35 @@ def interval_text(ends: tuple[float, float]) -> str:
     return f"{fixed(low)} to {fixed(high)}"
 
 
+def level_interval(ends: tuple[float, float], level: float) -> str:
+    """Format an interval in parentheses after its estimate; return "" if it is unknown."""
+    if math.isnan(ends[0]):
+        return ""
+    return f" ({percent_text(level)} interval {interval_text(ends)})"
+
+
 def p_text(value: float) -> str:
     """Format a p-value or its upper bound."""
     if value < 0.00005:
         return "< 0.0001"
     return f"≤ {fixed(value)}" if isinstance(value, Bound) else fixed(value)
+
+
+def p_equation(p: float) -> str:
+    """Format a p-value or its upper bound for a sentence, such as "p = 0.0125"."""
+    text = p_text(p)
+    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
+
+
+def in_segment(row: Any) -> str:
+    """Return the segment of a row, such as " in head", or "" without segments."""
+    return "" if row.segment is None else f" in {label(row.segment)}"
+
+
+def outcomes(row: Any) -> str:
+    """Count the wins, losses and ties of a row."""
+    words = ("wins", "win"), ("losses", "loss"), ("ties", "tie")
+    return ", ".join(counted(getattr(row, name), word, name) for name, word in words)
 
 
 def shown(value: Any, kind: str) -> str:

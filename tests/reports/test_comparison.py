@@ -93,25 +93,18 @@ def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scal
     assert only_row(compared(np.zeros(4), d, n_resamples=199))["p_value"] == 2 / 16
 
 
-@pytest.mark.parametrize("level, p, said", [
-    (0.95, 0.05, "b is better than a"), (0.95, 0.0500001, "b and a do not differ significantly"),
-    (0.9, 0.1, "b is better than a"), (0.9, 0.1000001, "b and a do not differ significantly"),
-    (0.95, 0.00009, ", p < 0.0001;"), (0.95, 0.0001, ", p = 0.0001;"),
-    (0.95, 0.00046, ", p = 0.0005;"), (0.95, 0.00123, ", p = 0.00123;"),
+@pytest.mark.parametrize("level, p, expected", [
+    (0.95, 0.05, "b is significantly better than a"),
+    (0.95, 0.0500001, "b is not significantly better than a"),
+    (0.9, 0.1, "b is significantly better than a"),
+    (0.9, 0.1000001, "b is not significantly better than a"),
+    (0.95, 0.00004, ", p < 0.0001;"), (0.95, 0.00006, ", p = 0.0001;"),
     (0.95, 0.0426, ", p = 0.0426;"),
 ])
-def test_a_p_of_1_less_the_level_tells_apart_and_is_said_with_the_digits_it_is_worth(
-    pair, level, p, said
-):
+def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expected):
     found = compared(*pair, level=level, test="t")
     found = replace(found, rows=[replace(found.rows[0], p_adjusted=p)])
-    assert said in found.sentences()[0]
-
-
-@pytest.mark.parametrize("difference, digits", [(0.01, 3), (0.25, 3), (0.0099, 4), (-0.01, 3)])
-def test_small_differences_are_said_with_a_digit_more(difference, digits):
-    (said,) = compared(np.zeros(4), np.full(4, difference), test=None).sentences()
-    assert f", {abs(difference):+.{digits}f} (95 % interval" in said
+    assert expected in found.sentences()[0]
 
 
 def test_flips_in_batches_count_as_those_drawn_at_once():
@@ -198,7 +191,7 @@ def test_one_query_and_equal_differences_show_little(test):
     two = compared([0.25, 0.5], [0.5, 0.75], test=test)
     assert only_row(two)["p_value"] == 2 / 2**2
     (sentence,) = two.sentences()
-    assert sentence.startswith("b and a do not differ significantly by AP: ")
+    assert sentence.startswith("b is not significantly better than a on AP: ")
     assert "All differences are equal, so the interval has no width." in sentence
 
 
@@ -242,26 +235,22 @@ def test_a_system_better_for_all_queries_is_told_apart_among_24():
     assert found.n_resamples == 20 * 276 / 0.05 - 1
     assert columns(found)["p_value"][0] == 2 / 110_400
     assert columns(found)["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
-    sentence = sentence_on(found, "s01", "s00")
-    assert sentence.startswith("s01 is better than s00 by AP: ")
+    (sentence,) = [
+        text for text in found.sentences()
+        if text.startswith("s01 is significantly better than s00 on AP: ")
+    ]
     assert (
-        "p ≤ 0.005 after Holm's correction over 276 tests; 60 wins, 0 losses and 0 ties over 60 "
+        "p ≤ 0.0050 with Holm's correction over 276 tests; 60 wins, 0 losses, 0 ties over 60 "
         in sentence
     )
-    few = sentence_on(sg.compare(systems, n_resamples=9999, rng=0), "s01", "s00")
-    assert few.startswith("s01 and s00 do not differ significantly by AP: ")
-    assert few.endswith(
-        "with 9,999 resamples, the smallest possible p is 0.0002, 0.0552 after the correction."
-    )
-
-
-def sentence_on(comparison, better, other):
-    """The only sentence about two systems, which begins with the better system."""
-    (sentence,) = [
-        text for text in comparison.sentences()
-        if text.startswith((f"{better} is better than {other} ", f"{better} and {other} "))
+    (few,) = [
+        text for text in sg.compare(systems, n_resamples=9999, rng=0).sentences()
+        if text.startswith("s01 is not significantly better than s00 on AP: ")
     ]
-    return sentence
+    assert few.endswith(
+        "with 9,999 resamples, the smallest possible p = 0.0552 with Holm's correction over 276 "
+        "tests."
+    )
 
 
 @pytest.mark.parametrize("n_tests, level, correction, expected", [
@@ -288,7 +277,7 @@ def test_resamples_are_shared_by_all_rows(test):
 def test_p_at_its_floor_is_a_bound_in_every_text():
     found = compared(np.zeros(30), np.linspace(0.1, 0.2, 30), n_resamples=199)
     assert only_row(found)["p_value"] == 2 / 200
-    assert "p ≤ 0.01;" in found.sentences()[0]
+    assert "p ≤ 0.0100;" in found.sentences()[0]
     assert "≤ 0.0100" in found.to_markdown() and r"$\leq$ 0.0100" in found.to_latex()
     exact = compared(np.zeros(7), np.linspace(0.1, 0.2, 7), n_resamples=199)
     assert only_row(exact)["p_value"] == 2 / 2**7
@@ -361,10 +350,10 @@ def test_an_interval_is_stretched_to_a_0_that_the_test_holds_possible():
 ])
 def test_a_sentence_says_what_a_test_of_few_queries_supposes(test, supposed):
     said = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
-    assert said.startswith("b is better than a")
+    assert said.startswith("b is significantly better than a")
     assert said.endswith(f"With so few queries, the test assumes {supposed}.")
     many = compared(np.zeros(6), [0.1, 0.11, 0.12, 0.11, 0.1, 0.1], test=test).sentences()[0]
-    assert many.startswith("b is better than a") and "assumes" not in many
+    assert many.startswith("b is significantly better than a") and "assumes" not in many
 
 
 def test_ties_of_queries_undefined_in_both_are_counted():
@@ -379,8 +368,8 @@ def test_ties_of_queries_undefined_in_both_are_counted():
     assert table["ties"] == [2, 2] and table["wins"] == [2, 2]
     assert table["n_undefined"] == [1, 0]  # precision is defined without relevant documents
     rr, precision = found.sentences()
-    assert rr.endswith(" 1 tie is a query undefined for both systems.")
-    assert "undefined" not in precision
+    assert rr.endswith(" Undefined for both systems: 1 query.")
+    assert "Undefined" not in precision
     assert "n_undefined" in found.to_markdown()
     assert "n_undefined" not in compared([0, 1], [1, 0]).to_markdown()
 
@@ -515,7 +504,7 @@ def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(we
 
 def test_two_queries_show_something():
     table = compared([0, 0], [0.1, 0.3])
-    assert "(95 % interval -1.071 to 1.471)" in table.sentences()[0]
+    assert "(95 % interval −1.0706 to 1.4706)" in table.sentences()[0]
     found = only_row(table)
     assert found["p_value"] == 2 * 1 / 2**2
     assert found["effect_size"] == pytest.approx(0.2 / np.sqrt(0.1**2 + 0.1**2), rel=1e-12)
@@ -542,9 +531,7 @@ def test_without_a_defined_query_there_is_no_number(test):
     none, some = found.to_frame().to_dict("records")
     assert none["n_queries"] == 0
     assert np.isnan([none[name] for name in ("mean", "difference", "p_value", "p_adjusted")]).all()
-    assert found.sentences()[0] == (
-        "a and b share no query with a value of AP(undefined=nan)."
-    )
+    assert found.sentences()[0].endswith("on AP(undefined=nan): too few queries with a value.")
     # it is no test, so there is nothing to correct for
     assert test is None or some["p_adjusted"] == some["p_value"]
 
@@ -588,22 +575,20 @@ def test_a_sentence_says_what_was_found():
     row = only_row(found)
     assert row["p_value"] < 0.05
     assert found.sentences() == [
-        f"b is better than a by AP: 0.594 against 0.500, +0.094 (95 % interval "
-        f"{row['ci_low']:.3f} to {row['ci_high']:.3f}), p = {row['p_value']:.3g}; 10 wins, "
-        "5 losses and 5 ties over 20 queries."
+        f"b is significantly better than a on AP: 0.5938 against 0.5000, +0.0938 (95 % interval "
+        f"{row['ci_low']:.4f} to {row['ci_high']:.4f}), p = {row['p_value']:.4f}; 10 wins, "
+        "5 losses, 5 ties over 20 queries."
     ]
     assert repr(found) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
     (turned,) = compared(b, a, test="t").sentences()
-    assert turned.startswith("a is better than b by AP: 0.594 against 0.500, +0.094 (95 % interval")
-    assert turned.endswith("; 10 wins, 5 losses and 5 ties over 20 queries.")
+    assert turned == found.sentences()[0].replace("b is", "a is").replace("than a", "than b")
     assert compared(a, b, test=None).sentences()[0].startswith(
-        "b has a higher mean AP than a (not tested): 0.594 against 0.500, +0.094 (95 % interval"
+        "b is not tested against a on AP: 0.5938 against 0.5000, +0.0938 (95 % interval"
     )
-    alike = [compared(one, one).sentences() for one in ([0.5, 1], [0.5])]
-    assert alike == [
-        ["a and b have the same AP for all 2 queries: 0.750."],
-        ["a and b have the same AP for the only query: 0.500."],
-    ]
+    assert compared([0.5], [0.5], test="t").sentences()[0] == (
+        "a is not significantly better than b on AP: 0.5000 against 0.5000, 0.0000, p = 1.0000; "
+        "0 wins, 0 losses, 1 tie over 1 query."
+    )
 
 
 def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
@@ -611,12 +596,13 @@ def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
     assert d.mean() < 0 and stats.wilcoxon(d).pvalue < 0.05
     (sentence,) = compared(np.ones(30), 1 + d, test="wilcoxon").sentences()
     assert sentence.startswith(
-        "a and b differ significantly by AP, but the ranks of the differences, which the test "
-        "compares, do not favor a, whose mean is higher: 1.000 against 0.937, +0.063 (95"
+        "a differs significantly from b on AP: 1.0000 against 0.9370, +0.0630 (95 % interval"
     )
-    assert sentence.endswith("3 wins, 27 losses and 0 ties over 30 queries.")
+    assert sentence.endswith(
+        "3 wins, 27 losses, 0 ties over 30 queries. The test compares ranks, which do not favour a."
+    )
     found = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
-    assert found.verdict == "a leads by AP; not significantly better than b."
+    assert found.verdict == "a leads on AP (1.0000); not significantly better than b."
     assert [row[0].mark for row in found.cells] == ["", ""]
 
 
@@ -627,23 +613,22 @@ def test_the_sentences_of_a_table_name_the_correction(table):
         better, other = (row["system"], "rough") if row["difference"] > 0 else (
             "rough", row["system"]
         )
-        relation = f"{better} is better than {other}" if row["p_adjusted"] <= 0.05 else (
-            f"{better} and {other} do not differ significantly"
-        )
-        (sentence,) = [s for s in sentences if s.startswith(f"{relation} by {row['measure']}: ")]
-        assert "after Holm's correction over 6 tests;" in sentence
-        assert (" 2 queries are left out: " in sentence) == (row["measure"] == "AP(undefined=nan)")
-    assert len({sentence.split(" by ")[0] for sentence in sentences}) > 1
+        verb = "is" if row["p_adjusted"] <= 0.05 else "is not"
+        relation = f"{better} {verb} significantly better than {other} on {row['measure']}: "
+        (sentence,) = [s for s in sentences if s.startswith(relation)]
+        assert "with Holm's correction over 6 tests;" in sentence
+        assert (": 2 queries, left out." in sentence) == (row["measure"] == "AP(undefined=nan)")
+    assert len({sentence.split(" significantly ")[0] for sentence in sentences}) > 1
     sentences = sg.compare(table, baseline="rough", correction=None, rng=0).sentences()
-    assert "not corrected for 6 tests;" in sentences[0]
+    assert "with no correction over 6 tests;" in sentences[0]
 
 
 @pytest.mark.parametrize("test, n, n_resamples, reason", [
-    ("randomization", 5, 9999, "with 5 queries that differ, the smallest possible p is 0.0625."),
-    ("wilcoxon", 5, 9999, "with 5 queries that differ, the smallest possible p is 0.0625."),
-    ("randomization", 30, 199, "with 199 resamples, the smallest possible p is 0.01."),
-    ("bootstrap", 30, 150, "with 150 resamples, the smallest possible p is 0.00662."),
-    ("t", 1, 9999, "with 1 query that differs, the smallest possible p is 1."),
+    ("randomization", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
+    ("wilcoxon", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
+    ("randomization", 30, 199, "with 199 resamples, the smallest possible p = 0.0100."),
+    ("bootstrap", 30, 150, "with 150 resamples, the smallest possible p = 0.0066."),
+    ("t", 1, 9999, "with 1 query that differs, the smallest possible p = 1.0000."),
     ("randomization", 6, 9999, None),
     ("wilcoxon", 6, 9999, None),
     ("t", 2, 9999, None),
@@ -654,7 +639,7 @@ def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples
     found = compared(np.zeros(n), d, test=test, n_resamples=n_resamples, level=level)
     (sentence,) = found.sentences()
     better, other = "ba" if d.mean() > 0 else "ab"
-    assert sentence.startswith(f"{better} and {other} do not differ significantly by AP: ")
+    assert sentence.startswith(f"{better} is not significantly better than {other} on AP: ")
     if reason is None:
         assert "No outcome" not in sentence
     else:
@@ -664,16 +649,12 @@ def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples
 def test_a_correction_can_put_significance_out_of_reach():
     rng = np.random.default_rng(0)
     found = compared(*rng.random((4, 7)), correction="bonferroni")
-    assert all(
-        sentence.endswith("with 7 queries that differ, the smallest possible p is 0.0156, 0.0469 "
-                          "after the correction.") or "No outcome" not in sentence
-        for sentence in found.sentences()
-    )
+    assert not any("No outcome" in sentence for sentence in found.sentences())
     found = compared(*rng.random((5, 7)), correction="bonferroni")
     for sentence in found.sentences():
         assert sentence.endswith(
-            "with 7 queries that differ, the smallest possible p is 0.0156, 0.0625 after the "
-            "correction."
+            "with 7 queries that differ, the smallest possible p = 0.0625 with Bonferroni's "
+            "correction over 4 tests."
         )
 
 

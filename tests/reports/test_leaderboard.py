@@ -61,7 +61,9 @@ def test_without_a_test_there_are_no_marks(three):
     board = sg.compare(three, test=None).leaderboard()
     assert not any(cell.mark for row in board.cells for cell in row)
     assert str(board).endswith("* best; not tested.")
-    assert board.verdict == "b leads by AP; the differences are not tested."
+    lead, claim = board.verdict.split("; ")
+    assert lead.startswith("b leads on AP (")
+    assert re.fullmatch(r"not tested against [ac] and [ac]\.", claim)
 
 
 # Verdicts ----------------------------------------------------------------------------------------
@@ -77,68 +79,41 @@ def of_means(means, spread, measure="AP"):
     }
 
 
+def verdict_on(systems, **settings):
+    return sg.compare(systems, **{"test": "t"} | settings).leaderboard().verdict
+
+
+BETTER, NOT_BETTER = "significantly better than", "not significantly better than"
+
+
 @pytest.mark.parametrize("means, expected", [
-    ([0.1, 0], "a leads by AP; better than b."),
-    ([0, 0.1], "b leads by AP; better than a."),
-    ([0.1, 0.1], "a and b have the same mean AP."),
-    ([0.1, 0.1, 0.1], "All 3 systems have the same mean AP."),
-    ([0.3, 0.2, 0.1, 0], "a leads by AP; better than b, c and d."),
-    ([0, 0.1, 0.2, 0.3, 0.4], "e leads by AP; better than the other four."),
-    ([0.1, 0.1, 0], "a and b share the lead by AP; both better than c."),
-    ([0.1, 0.1, 0.1, 0], "a, b and c share the lead by AP; all better than d."),
-    ([0.1] * 4 + [0], "a, b and 2 more systems share the lead by AP; all better than e."),
+    ([0, 0.1], f"b leads on AP (0.4500); {BETTER} a."),
+    ([0.1, 0.1], "a and b lead on AP (0.4500)."),
+    ([0.1, 0.1, 0], f"a and b lead on AP (0.4500); {BETTER} c."),
+    ([0.1] * 4 + [0], f"4 systems lead on AP (0.4500); {BETTER} e."),
+    ([0.3, 0.2, 0.1, 0], f"a leads on AP (0.6500); {BETTER} b, c and d."),
+    ([0, 0.1, 0.2, 0.3, 0.4], f"e leads on AP (0.7500); {BETTER} 4 systems."),
+    ([-0.9, -1], f"a leads on AP (-0.5500); {BETTER} b.".replace("-", "−")),
 ])
-def test_the_verdict_names_all_leaders(means, expected):
+def test_the_verdict_names_up_to_three_systems(means, expected):
     values = np.linspace(0.2, 0.5, 40)
-    found = sg.compare(of_values(*(values + mean for mean in means)), test="t")
-    assert found.leaderboard().verdict == expected
+    assert verdict_on(of_values(*(values + mean for mean in means))) == expected
 
 
-@pytest.mark.parametrize("means, settings, expected", [
-    (
-        {"ance": 0.1, "ance_bert": 0.101, "bm25": 0, "dpr": 0.01, "tf": -0.1}, {},
-        "ance_bert leads by AP; not significantly better than ance; better than the other three.",
-    ),
-    (
-        {"a": 0.001, "b": 0.0, "c": 0.0005, "d": 0.0002, "e": -0.3, "f": 0.0001}, {},
-        "a leads by AP; not significantly better than 4 of the other 5; better than e.",
-    ),
-    ({"a": 0.001, "b": 0, "c": 0}, {}, "a leads by AP; not significantly better than b and c."),
-    (
-        {"a": 0.001, "b": 0, "c": 0, "d": 0, "e": 0}, {},
-        "a leads by AP; not significantly better than any of the other four.",
-    ),
-    (
-        {"a": 0.1, "b": 0, "c": 0.2}, {"baseline": "a"},
-        "c leads by AP; better than the baseline a. Only pairs with the baseline are tested.",
-    ),
-    ({"a": 0.1, "b": 0}, {"baseline": "b"}, "a leads by AP; better than the baseline b."),
-    ({"a": 0.1, "b": 0}, {"baseline": "a"}, "The baseline a leads by AP; better than b."),
-    (
-        {"a": 0.1, "b": 0}, {"test": None},
-        "a leads by AP; the differences are not tested.",
-    ),
-    ({"a": -0.7, "b": -0.9}, {}, "a leads by AP; better than b."),  # negative means
+@pytest.mark.parametrize("settings, expected", [
+    ({}, f"a leads on AP (0.5510); {BETTER} c; {NOT_BETTER} b."),
+    ({"baseline": "c"}, f"a leads on AP (0.5510); {BETTER} c; not tested against b."),
+    ({"baseline": "a"}, f"a leads on AP (0.5510); {BETTER} c; {NOT_BETTER} b."),
+    ({"test": None}, "a leads on AP (0.5510); not tested against b and c."),
 ])
-def test_the_verdict_tells_significant_differences_from_others(means, settings, expected):
-    systems = of_means(means, 0.02)
-    compared = sg.compare(systems, **{"test": "t"} | settings)
-    assert compared.leaderboard().verdict == expected
+def test_the_verdict_distinguishes_significant_differences(settings, expected):
+    systems = of_means({"a": 0.101, "b": 0.1, "c": 0}, 0.02)
+    compared = sg.compare(systems, **{"test": "t"} | settings).leaderboard()
+    assert compared.verdict == expected
     summaries = sg.compare(sg.Summaries.of(systems), **{"test": "t"} | settings).leaderboard()
     assert summaries.verdict == expected
-    of_sums = dict(zip(summaries.systems, summaries.cells, strict=True))
-    for name, row in zip(compared.leaderboard().systems, compared.leaderboard().cells, strict=True):
-        assert row[0].interval == pytest.approx(of_sums[name][0].interval)
-
-
-@pytest.mark.parametrize("baseline, expected", [
-    ("a", "a and b share the lead by AP. Only pairs with the baseline are tested."),
-    ("c", "a and b share the lead by AP; both better than the baseline c."),
-])
-def test_the_verdict_on_leaders_with_equal_means_and_a_baseline(baseline, expected):
-    values = np.linspace(0.2, 0.5, 40)
-    found = sg.compare(of_values(values, values, values - 0.1), baseline=baseline, test="t")
-    assert found.leaderboard().verdict == expected
+    for row, of_sums in zip(compared.cells, summaries.cells, strict=True):
+        assert row[0].interval == pytest.approx(of_sums[0].interval)
 
 
 def test_the_verdict_names_measures_that_disagree():
@@ -152,19 +127,30 @@ def test_the_verdict_names_measures_that_disagree():
 
     for second, expected in [
         ({"a": 0.2, "b": 0}, ""),
-        ({"a": 0, "b": 0.2}, " By RR, b leads, better than a."),
-        ({"a": 0, "b": 0.0001}, " By RR, b leads, not significantly better than a."),
+        ({"a": 0, "b": 0.2}, f" b leads on RR (0.6500); {BETTER} a."),
+        ({"a": 0, "b": 0.0001}, f" b leads on RR (0.4501); {NOT_BETTER} a."),
     ]:
-        found = sg.compare(both({"a": 0.1, "b": 0}, second), test="t").leaderboard().verdict
-        assert found == f"a leads by AP; better than b.{expected}"
+        found = verdict_on(both({"a": 0.1, "b": 0}, second))
+        assert found == f"a leads on AP (0.5500); {BETTER} b.{expected}"
     weights = np.arange(1.0, 31)
     weighted = {
         name: evaluation(ev.per_query, weights=weights)
         for name, ev in both({"a": 0.1, "b": 0}, {"a": 0, "b": 0.2}).items()
     }
-    assert sg.compare(weighted, test=None).leaderboard().verdict == (
-        "a leads by AP; the differences are not tested. By RR, b leads."
+    first, second = verdict_on(weighted, test=None).split(". ")
+    assert re.fullmatch(r"a leads on AP \(0.\d{4}\); not tested against b", first)
+    assert re.fullmatch(r"b leads on RR \(0.\d{4}\); not tested against a\.", second)
+
+
+def test_a_verdict_counts_further_measures_that_disagree():
+    a, b = (
+        evaluation({f"M{i}": np.full(3, (i > 0) == is_b) for i in range(6)}) for is_b in (0, 1)
     )
+    texts = verdict_on({"a": a, "b": b}, test=None).split(". ")
+    assert [text.split(" (")[0] for text in texts] == [
+        "a leads on M0", "b leads on M1", "b leads on M2", "b leads on M3",
+        "The result differs for 2 more measures.",
+    ]
 
 
 def test_without_a_value_nobody_leads():
@@ -183,26 +169,18 @@ def test_the_verdict_on_segments_groups_those_with_the_same_leader():
         compared = sg.compare(of_values(*systems), by=by, **{"test": "t"} | settings)
         return compared.leaderboard().verdict
 
-    assert found(values, values + 0.1 + noise) == (
-        "b leads by AP in all 3 segments (better than a)."
-    )
+    assert found(values, values + 0.1 + noise) == f"b leads on AP in x, y and z; {BETTER} a."
     assert found(values, values + lead + noise) == (
-        "b leads by AP in x and y (better than a); a leads in z (better than b)."
-    )
-    assert found(values, values + lead + noise, baseline="a") == (
-        "b leads by AP in x and y (better than the baseline a); a leads in z (better than b)."
+        f"b leads on AP in x and y; {BETTER} a. a leads on AP in z (0.4517); {BETTER} b."
     )
     small = np.where(by == "x", 0.1, 0.0001) + np.tile([0.01, -0.01], 30)
-    assert found(values, values + small) == "b leads by AP in all 3 segments (better than a in x)."
     assert found(values, values + small, values - 0.2) == (
-        "b leads by AP in all 3 segments (not in every segment significantly better than a; in "
-        "every segment better than c)."
-    )
-    assert found(values, values + 0.0001 * noise, values - 0.2 + noise).endswith(
-        "; better than c)."
+        f"b leads on AP in y and z; {BETTER} c; {NOT_BETTER} a. "
+        f"b leads on AP in x (0.3500); {BETTER} a and c."
     )
     assert found(values, values + lead + noise, test=None) == (
-        "b leads by AP in x and y; a leads in z."
+        "b leads on AP in x and y; not tested against a. "
+        "a leads on AP in z (0.4500); not tested against b."
     )
 
 

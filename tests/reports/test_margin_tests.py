@@ -64,20 +64,20 @@ def test_the_sentences():
         tests.sentences() for tests in (found.equivalence(0.01), found.noninferiority(0.01))
     )
     assert same.startswith(
-        "b is equivalent to a by AP (margin ±0.01): 0.5010 against 0.5000, +0.0010 (90 % interval "
+        "b is equivalent to a on AP (margin ±0.01): 0.5010 against 0.5000, +0.0010 (90 % interval "
         "0.0003 to 0.0017), p < 0.0001; 40 queries."
     )
-    assert not_worse.startswith("b is noninferior to a by AP (margin 0.01): ")
+    assert not_worse.startswith("b is noninferior to a on AP (margin 0.01): ")
     found = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5), baseline=None)
     shown, *others = found.equivalence(0.01).sentences()
-    assert shown.startswith("c is equivalent to a by AP (margin ±0.01): ")
+    assert shown.startswith("c is equivalent to a on AP (margin ±0.01): ")
     assert shown.endswith(" All differences are equal, so the interval has no width.")
     assert others[0].startswith(
-        "b is not shown to be equivalent to a by AP (margin ±0.01): 0.4900 against 0.5000"
+        "b is not shown to be equivalent to a on AP (margin ±0.01): 0.4900 against 0.5000"
     )
-    assert "after Holm's correction over 3 tests; 40 queries." in others[0]
+    assert "with Holm's correction over 3 tests; 40 queries." in others[0]
     assert any(
-        sentence.startswith("b is not shown to be noninferior to a by AP (margin 0.01): ")
+        sentence.startswith("b is not shown to be noninferior to a on AP (margin 0.01): ")
         for sentence in found.noninferiority(0.01).sentences()
     )
 
@@ -155,4 +155,4 @@ def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counte
     found = sg.compare(of_values(*values, undefined=flags)).equivalence(0.2)
     assert columns(found)["n_queries"] == [8] and columns(found)["n_undefined"] == [1]
     (sentence,) = found.sentences()
-    assert sentence.endswith("; 8 queries. 1 tie is a query undefined for both systems.")
+    assert sentence.endswith("; 8 queries. Undefined for both systems: 1 query.")

@@ -280,7 +280,7 @@ class TestCompare:
     def test_a_difference_is_reported_everywhere(self):
         share = self.systems()["new"].judged["Judged@2"].mean()
         gap = (
-            f"Judged@2 is 1.000 for pooled but {share:.3f} for new: judgments favour the systems "
+            f"Judged@2 is 1.0000 for pooled but {share:.4f} for new: judgments favour the systems "
             "whose documents were selected for judging."
         )
         comparison = self.compare()

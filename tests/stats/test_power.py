@@ -95,7 +95,7 @@ def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
     size = found.to_frame()["min_detectable"][0]
     assert size == pytest.approx(2.85 / np.sqrt(50) * d.std(ddof=1), rel=0.01)
     assert found.sentences()[0].endswith(
-        f"With 50 queries, the smallest difference detectable at 80 % power is {size:.3f}."
+        f"With 50 queries, the smallest difference detectable at 80 % power is {size:.4f}."
     )
     assert "power" not in compared(np.zeros(50), d + 0.2).sentences()[0]
     assert "power" not in compared(np.zeros(50), d, test=None).sentences()[0]

@@ -233,7 +233,7 @@ def test_the_comparison_stands_in_the_page_without_the_script():
     for sentence in cmp.sentences():
         assert " ".join(sentence.split()) in page.text("li")
     assert (
-        "Baseline: old. 30 queries; randomization test (sign flips), Holm's correction over 4 "
+        "Baseline: old. 30 queries; randomization test (sign flips) with Holm's correction over 4 "
         "tests." in page.text("header")
     )
 
@@ -252,10 +252,10 @@ def test_the_data_are_the_values_of_two_systems_which_have_no_matrix_of_pairs():
 @pytest.mark.parametrize("settings, method, columns", [
     ({}, "30 queries; randomization test", ["System Measure", "p p corrected"]),
     ({"test": None}, "30 queries; no test.", ["Interval Wins"]),
-    ({"test": "t", "correction": None}, "30 queries; paired t-test, 2 tests, not corrected.",
-     ["p Wins"]),
+    ({"test": "t", "correction": None},
+     "30 queries; paired t-test with no correction over 2 tests.", ["p Wins"]),
     ({"correction": "fdr_bh", "test": "wilcoxon"},
-     "Wilcoxon signed-rank test, false discovery rate (Benjamini-Hochberg) over 2 tests.", []),
+     "Wilcoxon signed-rank test with Benjamini and Hochberg's correction over 2 tests.", []),
     ({"test": "bootstrap", "correction": "bonferroni", "measures": ["AP"]}, "bootstrap test.", []),
     ({"baseline": None}, "All pairs. 30 queries", ["System Baseline Measure"]),
     ({"test": None, "weights": np.arange(30.0)}, "30 queries, weighted; no test.", []),
@@ -372,7 +372,7 @@ def test_of_many_findings_twelve_are_shown_and_the_others_folded(twenty):
     ]
     assert len(sentences) == 2 * 190
     shown = [text for open_, text in sentences if "details" not in open_]
-    assert len(shown) == 2 * 12 and all(" is better than " in text for text in shown)
+    assert len(shown) == 2 * 12 and all(" is significantly better than " in text for text in shown)
 
 
 @pytest.mark.parametrize("baseline", [None, "old"])
@@ -553,7 +553,7 @@ def test_wins_stand_above_the_line_and_losses_hang_below():
         cmp.rows, [cmp.differences("new", "old", "AP")], LETTERS
     )
     assert chart["letters"] == "a − b"
-    assert chart["text"] == "2 wins, 1 tie, 1 loss"
+    assert chart["text"] == "2 wins, 1 loss, 1 tie"
     assert chart["up"] == "M0,50V0h1V25h1V50Z"
     assert chart["down"] == "M3,50V75h1V50Z"
     assert chart["scale"] == [(0, "+0.5"), (50, "0.0"), (100, "−0.5")]
