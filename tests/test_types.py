@@ -16,7 +16,7 @@ reveal_type(sg.NDCNG(k=10))
 reveal_type(sg.NDCNG(k=10)([1, 0], [2, 1]))
 reveal_type(sg.evaluate([1], [1], qid=[1]).mean())
 sg.NDCG(depth=3)
-eval_metric(["ndcng@10"], every=5)
+eval_metric(["ndcng@10"])
 reveal_type(sg.evaluate("y", "s", qid="q", data={}).mean())
 reveal_type(sg.evaluate("y", ["s"], qid="q", data={})["s"].mean())
 """

@@ -1,4 +1,4 @@
-"""Adapters that tell QueryRanker how to fit an estimator; each library has its own module."""
+"""Adapters that tell QueryRanker how to fit a model; each library has a module with adapters."""
 
 import inspect
 import pkgutil
@@ -19,11 +19,11 @@ from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 # Modules with shared code; every other module in this folder is named after a library.
-COMMON = {"adapter", "docs", "frames", "metric", "objective", "rows"}
+COMMON = {"adapter", "docstring_sections", "frames", "metric", "objective", "rows"}
 
 
 def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
-    """Return the adapter for an estimator, or the generic `Adapter` for an unknown library."""
+    """Return the adapter for an estimator, or the generic `Adapter` for an unknown model."""
     for cls in type(estimator).__mro__:
         package = cls.__module__.partition(".")[0]
         if package in libraries():
@@ -45,11 +45,32 @@ def _takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
     return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
-class Adapter:
-    """Generic adapter for regressors and rankers; subclasses override library-specific methods.
+class WholeEstimator:
+    """What any adapter needs to know of an estimator or pipeline, whatever its (last) step is.
 
     The estimator itself is never modified; only copies of it are fitted.
     """
+
+    def __init__(self, whole: Any):
+        self._whole = whole
+
+    def readable(self, X: Any) -> Any:
+        """Convert `X` to a form that the estimator can read."""
+        return X
+
+    def copy(self) -> Any:
+        """Return an unfitted copy of the estimator."""
+        return clone(self._whole, safe=False)
+
+    def input_tags(self) -> Any:
+        """Return scikit-learn's input tags, which describe the types of X that are accepted."""
+        if hasattr(self._whole, "__sklearn_tags__"):
+            return get_tags(self._whole).input_tags
+        return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
+
+
+class Adapter(WholeEstimator):
+    """Generic adapter for regressors and rankers; subclasses override model-specific methods."""
 
     # Names of fit arguments: those with initial scores, and those that depend on the row order.
     # Both tuples cover all libraries, because the estimator's library may be unknown.
@@ -59,6 +80,7 @@ class Adapter:
     report: Callable[[], object] | None = None  # called after each round
 
     def __init__(self, estimator: Any, grades_are_gains: bool):
+        super().__init__(estimator)
         self.estimator = estimator
         self.grades_are_gains = grades_are_gains  # whether NDCG objectives use the grades as gains
 
@@ -131,21 +153,7 @@ class Adapter:
             arguments[self.query_argument] = rows.sizes if by_size else rows.query_of_row
         return arguments
 
-    # Tables, copies, fits ------------------------------------------------------------------------
-
-    def readable(self, X: Any) -> Any:
-        """Convert `X` to a form that the estimator can read."""
-        return X
-
-    def copy(self) -> Any:
-        """Return an unfitted copy of the estimator."""
-        return clone(self.estimator, safe=False)
-
-    def input_tags(self) -> Any:
-        """Return scikit-learn's input tags, which describe the types of X that are accepted."""
-        if hasattr(self.estimator, "__sklearn_tags__"):
-            return get_tags(self.estimator).input_tags
-        return InputTags(sparse=True, allow_nan=True)  # assumed for estimators without tags
+    # Fits ----------------------------------------------------------------------------------------
 
     def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""
@@ -166,16 +174,16 @@ class Adapter:
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a TypeError, because only boosters support early stopping."""
-        *most, last = libraries()
         raise TypeError(
-            f"early_stopping=True requires a booster from {', '.join(most)} or {last}; got "
+            "early_stopping=True requires a supported booster, such as LGBMRanker, XGBRanker, "
+            "CatBoostRanker or HistGradientBoostingRegressor; got "
             f"{self.estimator!r}. Set early_stopping=False, and use the estimator's own early "
             "stopping, if it has any."
         )
 
 
 class BoosterAdapter(Adapter):
-    """Base class of boosting adapters; each library's module lists its adapters in `ADAPTERS`.
+    """Base class of adapters for boosters, which the modules of the libraries list in `ADAPTERS`.
 
     ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on the
     training rows. After each round, the scores of the validation rows are passed to `progress`,
@@ -183,8 +191,7 @@ class BoosterAdapter(Adapter):
     """
 
     package: str  # import name of the library
-    model: str  # name of the library's base class for boosters
-    library: str  # name of the library in messages
+    model: str  # name of the class whose instances, also of subclasses, the adapter fits
     polars_since: tuple[int, ...] = ()  # first version of the library that accepts polars frames
     by_position: tuple[str, ...] = ()
     # Parameters that select the booster type, and booster types that modify existing trees.
@@ -249,8 +256,8 @@ class BoosterAdapter(Adapter):
         for name in sorted(names & self.conflicting):
             raise ValueError(
                 f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
-                f"validation set to {self.library} and decides when to stop. To choose the "
-                "validation set, pass eval_X, eval_y and eval_qid."
+                f"validation set to {type(self.estimator).__name__} and decides when to stop. To "
+                "choose the validation set, pass eval_X, eval_y and eval_qid."
             )
         if self.init_model_argument in names:
             raise ValueError(

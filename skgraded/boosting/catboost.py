@@ -18,9 +18,9 @@ from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docs import ON_METRICS
+from skgraded.boosting.docstring_sections import ON_METRICS
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, keep_while_alive, truth_of
+from skgraded.boosting.metric import BoostingMetric, judgments_of, keep_while_alive
 from skgraded.boosting.rows import WEIGHT, Rows
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
@@ -39,12 +39,11 @@ STOPPING = {
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
-class _Library(BoosterAdapter):
+class _CatBoostAdapter(BoosterAdapter):
     """Adapter for CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
 
     package = "catboost"
     model = "CatBoost"
-    library = "CatBoost"
     polars_since = (1, 2, 9)
     first_scores = ("baseline",)
     by_position = ("pairs", "graph", "subgroup_id")
@@ -185,7 +184,7 @@ class _ScoreObserver(_Metric):
         return not self.progress.is_over
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [_Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_CatBoostAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
@@ -250,8 +249,8 @@ class _EvalMetric(_Metric, BoostingMetric):
     def __init__(self, measure: Any, group_id: Any, eval_group_id: Any):
         super().__init__(measure)
         self._group_ids = group_id, eval_group_id
-        self._learn = _Rows(group_id, "group_id")
-        self._eval = _Rows(eval_group_id, "eval_group_id")
+        self._learn = _DataSet(group_id, "group_id")
+        self._eval = _DataSet(eval_group_id, "eval_group_id")
 
     def __reduce__(
         self
@@ -266,10 +265,10 @@ class _EvalMetric(_Metric, BoostingMetric):
         if rows is None:
             return 0.0, 1.0
         scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
-        truth = truth_of(rows, target, rows.sizes, weight)
-        return self.means(truth.judgments, scores)[0], 1.0
+        judgments = judgments_of(rows, target, rows.sizes, weight)
+        return self.means(judgments, scores)[0], 1.0
 
-    def _rows_of(self, target: np.ndarray) -> _Rows | None:
+    def _rows_of(self, target: np.ndarray) -> _DataSet | None:
         """Return the data set whose labels are `target`, or None for shuffled training rows."""
         # CatBoost calls this method from its function `_train`, whose arguments include the pools.
         pools = library_locals("train_pool", Pool)
@@ -292,7 +291,7 @@ class _EvalMetric(_Metric, BoostingMetric):
             return self._eval
         return self._learn if is_learn else None
 
-    def _rows_of_length(self, n: int) -> _Rows | None:
+    def _rows_of_length(self, n: int) -> _DataSet | None:
         is_learn, is_eval = n == self._learn.n, n == self._eval.n
         if is_learn == is_eval:
             raise ValueError(
@@ -302,7 +301,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         return self._eval if is_eval else None
 
 
-class _Rows:
+class _DataSet:
     """Query sizes of a data set, and cached labels of the Pools that contain the data set."""
 
     def __init__(self, group_id: Any, name: str):

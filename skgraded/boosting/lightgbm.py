@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skgraded._input.columns import whole_number
 from skgraded._input.docstrings import documented
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docs import COMMON, ON_METRICS, ON_OBJECTIVES
+from skgraded.boosting.docstring_sections import COMMON, ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, Truth, refuse_part, truth_of
+from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import Rows
+from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 
 __all__ = ["eval_metric", "evaluate_rounds", "objective"]
@@ -32,12 +34,11 @@ WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective m
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
-class _Library(BoosterAdapter):
+class _LGBMAdapter(BoosterAdapter):
     """Adapter for LGBMRanker, LGBMRegressor and their subclasses."""
 
     package = "lightgbm"
     model = "LGBMModel"
-    library = "LightGBM"
     polars_since = (4, 7)
     first_scores = ("init_score",)
     kind_parameters = ("boosting_type", "boosting", "boost")
@@ -116,7 +117,7 @@ class _Library(BoosterAdapter):
         from lightgbm import early_stopping
 
         def measure(y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
-            _calling_booster("QueryRanker(early_stopping=True)")
+            _refuse_distributed("QueryRanker(early_stopping=True)")
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
@@ -148,15 +149,13 @@ class _Library(BoosterAdapter):
         return arguments
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [_Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_LGBMAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
 
 @documented(ON_METRICS)
-def eval_metric(
-    measures: Measure | str | Iterable[Measure | str], every: int = 1
-) -> Callable[..., Any]:
+def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
     """Make a metric that LightGBM reports at each round and can use for early stopping.
 
     Pass the metric to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``
@@ -194,7 +193,7 @@ def eval_metric(
     >>> list(history["valid_0"])
     ['NDCNG@5', 'MuAP']
     """
-    return _EvalMetric(measures, every)
+    return _EvalMetric(measures)
 
 
 class _EvalMetric(BoostingMetric):
@@ -202,19 +201,15 @@ class _EvalMetric(BoostingMetric):
     # A metric with exactly four parameters also works in lgb.train, which passes the first two.
 
     factory = "eval_metric"
-    direction = (True,)
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Any:
         """Return the values of the measures; the arguments may also be (preds, dataset)."""
-        booster = _calling_booster(repr(self))
-        truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
-        n_rounds = 0 if booster is None else booster.current_iteration()
-        means = partial(self.means, truth.judgments, preds)
-        return self.results(booster, n_rounds, truth, means)
+        _refuse_distributed(repr(self))
+        return self.results(self.means(*_read_arguments(y_true, y_pred, weight, group)), True)
 
 
-def _calling_booster(what: str) -> Any:
-    """Return the calling Booster, if there is one; raise an error in distributed training."""
+def _refuse_distributed(what: str) -> None:
+    """Raise a ValueError if the calling Booster is part of a distributed training."""
     from lightgbm import Booster
 
     # LightGBM does not pass the Booster to metrics, so take it from the calling function.
@@ -225,7 +220,6 @@ def _calling_booster(what: str) -> Any:
             what, "find the best round of the finished model with "
             "skgraded.lightgbm.evaluate_rounds(booster, data, every=10)",
         )
-    return booster
 
 
 class Rounds(NamedTuple):
@@ -289,12 +283,13 @@ def evaluate_rounds(
     """
     from lightgbm import Dataset
 
-    metric = _EvalMetric(measures, every)
+    metric = _EvalMetric(measures)
+    every = whole_number(every, "every", 1)
     booster = getattr(booster, "booster_", booster)
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
     # Read the attributes directly, because the getter methods require a binned Dataset.
-    truth = _checked_truth(data, data.label, data.group, data.weight)
+    judgments = _judgments_of_dataset(data, data.label, data.group, data.weight)
     X, last = data.data, booster.current_iteration()
     if X is None:
         raise ValueError("The Dataset has no raw data: create it with free_raw_data=False.")
@@ -308,25 +303,28 @@ def evaluate_rounds(
             X, raw_score=True, start_iteration=first, num_iteration=upto - first
         )
         preds = added if is_mean else preds + added
-        values.append(metric.means(truth.judgments, preds, f" at round {upto}"))
+        values.append(metric.means(judgments, preds))
     names = [measure.name for measure in metric.measures]
     best = int(np.argmax([means[0] for means in values]))
     by_measure = dict(zip(names, np.transpose(values), strict=True))
     return Rounds(rounds, by_measure, int(rounds[best]), float(values[best][0]))
 
 
-def _truth_and_preds(y_true: Any, y_pred: Any, weight: Any, group: Any) -> tuple[Truth, np.ndarray]:
-    """Return the Truth and the predictions, for either signature of LightGBM's callables."""
+def _read_arguments(
+    y_true: Any, y_pred: Any, weight: Any, group: Any
+) -> tuple[Judgments, np.ndarray]:
+    """Return the judgments and the predictions, for either signature of LightGBM's callables."""
     from lightgbm import Dataset
 
     if not isinstance(y_pred, Dataset):
-        return _checked_truth(y_true, y_true, group, weight), y_pred
-    dataset = y_pred
-    truth = _checked_truth(dataset, dataset.get_label(), dataset.get_group(), dataset.get_weight())
-    if not truth.is_whole:
-        _refuse_split_queries(dataset)
-        truth.is_whole = True
-    return truth, y_true
+        return _checked_judgments(y_true, y_true, group, weight), y_pred
+    columns = y_pred.get_label(), y_pred.get_group(), y_pred.get_weight()
+    return _judgments_of_dataset(y_pred, *columns), y_true
+
+
+def _judgments_of_dataset(dataset: Any, labels: Any, group: Any, weight: Any) -> Judgments:
+    check = partial(_refuse_split_queries, dataset)
+    return _checked_judgments(dataset, labels, group, weight, check)
 
 
 def _refuse_split_queries(dataset: Any) -> None:
@@ -347,7 +345,9 @@ def _refuse_split_queries(dataset: Any) -> None:
         )
 
 
-def _checked_truth(owner: Any, labels: Any, group: Any, weight: Any) -> Truth:
+def _checked_judgments(
+    owner: Any, labels: Any, group: Any, weight: Any, check: Callable[[], None] | None = None
+) -> Judgments:
     if labels is None:
         raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
     if group is None:
@@ -355,7 +355,7 @@ def _checked_truth(owner: Any, labels: Any, group: Any, weight: Any) -> Truth:
             "The Dataset has no query sizes, which ranking measures require: pass group= "
             "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
         )
-    return truth_of(owner, labels, group, weight)
+    return judgments_of(owner, labels, group, weight, check)
 
 
 # Measures as objectives --------------------------------------------------------------------------
@@ -408,8 +408,7 @@ class _Objective(Objective):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return gradients and hessians; the arguments may also be (preds, dataset)."""
         _refuse_bagging(getattr(y_pred, "params", {}))
-        truth, preds = _truth_and_preds(y_true, y_pred, weight, group)
-        return self.gradients(truth.judgments, preds)
+        return self.gradients(*_read_arguments(y_true, y_pred, weight, group))
 
 
 def _refuse_bagging(params: Mapping[str, Any]) -> None:

@@ -1,14 +1,12 @@
-"""Code shared by the metrics for all boosting libraries: rounds, cached judgments, and errors."""
+"""Code shared by the metrics for all boosting libraries: values, cached judgments, and errors."""
 
 import weakref
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import whole_number
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores, score_queries
@@ -19,58 +17,32 @@ class BoostingMetric:
     """Base class of metrics that are reported at each round; subclasses add calling conventions."""
 
     factory: str  # name of the public function that creates the metric
-    direction: tuple[bool, ...] = ()  # (True,) if the library expects a flag for "higher is better"
 
-    def __init__(self, measures: str | Measure | Iterable[str | Measure], every: int = 1) -> None:
+    def __init__(self, measures: str | Measure | Iterable[str | Measure]) -> None:
         self.measures: list[Measure] = as_measures(measures)
-        self.every: int = whole_number(every, "every", 1)
         self._is_single = isinstance(measures, (str, Measure))
-        # Maps each Booster to its first evaluated round and to the latest values for each data set.
-        self._trainings: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
         names = [measure.name for measure in self.measures]
-        measures = repr(names[0] if self._is_single else names)
-        every = f", every={self.every}" if self.every > 1 else ""
-        return f"{self.factory}({measures}{every})"
+        return f"{self.factory}({names[0] if self._is_single else names!r})"
 
-    # Copies and pickles do not contain values from earlier rounds.
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.measures[0] if self._is_single else self.measures, self.every)
-
-    def results(
-        self, booster: Any, n_rounds: int, data: Any, compute: Callable[[str], list[float]]
-    ) -> Any:
-        """Return a list of (name, value, …) tuples, or one tuple for a single measure.
-
-        If a round is not evaluated, the last values for the data set are returned again. A direct
-        call, without a Booster, always computes the values.
-        """
-        if booster is None:
-            values = compute("")
-        else:
-            first_round, last_values = self._trainings.setdefault(
-                booster, (n_rounds, weakref.WeakKeyDictionary())
-            )
-            n_before = n_rounds - first_round
-            if n_before % self.every == 0 or data not in last_values:
-                last_values[data] = compute(f" at round {n_before + 1} of the training")
-            values = last_values[data]
+    def results(self, values: list[float], *direction: bool) -> Any:
+        """Return a list of (name, value, *direction) tuples, or one tuple for a single measure."""
         names = [measure.name for measure in self.measures]
-        results = [(*pair, *self.direction) for pair in zip(names, values, strict=True)]
+        results = [(*pair, *direction) for pair in zip(names, values, strict=True)]
         return results[0] if self._is_single else results
 
-    def means(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> list[float]:
-        """Return the mean of each measure; error messages contain `when`, such as " at round 3"."""
-        means = self._scored(mean_scores, judgments, preds, when)
+    def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
+        """Return the mean of each measure."""
+        means = self._scored(mean_scores, judgments, preds)
         for measure in self.measures:
             if not has_value(measure, judgments):
                 _refuse_undefined(measure, judgments.weights)
         return means
 
-    def sums(self, judgments: Judgments, preds: ArrayLike, when: str = "") -> np.ndarray:
+    def sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
         """Return three rows: sums of weighted values, weights, and weights of defined queries."""
-        all_values = self._scored(score_queries, judgments, preds, when)
+        all_values = self._scored(score_queries, judgments, preds)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
         for i, (measure, values) in enumerate(zip(self.measures, all_values, strict=True)):
@@ -80,15 +52,13 @@ class BoostingMetric:
             sums[2, i] = weights[defined].sum()
         return sums
 
-    def _scored(
-        self, score: Callable[..., Any], judgments: Judgments, preds: Any, when: str
-    ) -> list[float]:
+    def _scored(self, score: Callable[..., Any], judgments: Judgments, preds: Any) -> Any:
         """Check the predictions and evaluate them with the function `score`."""
         check_shape(preds, judgments)
         try:
             return score(self.measures, judgments, preds)
         except ValueError:
-            refuse_nan(preds, when)
+            refuse_nan(preds)
             raise
 
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
@@ -107,28 +77,27 @@ def has_value(measure: Measure, judgments: Judgments) -> bool:
 
 # Judgments of a data set -------------------------------------------------------------------------
 
-@dataclass(eq=False)
-class Truth:
-    """Judgments, and copies of the labels, group sizes and weights from which they were created."""
-
-    judgments: Judgments
-    columns: list[np.ndarray]
-    is_whole: bool = False  # True once the data set is known to contain no split queries
+# Maps the id() of a data set to its judgments and to copies of its labels, group sizes and weights.
+# All metrics and objectives share the dict.
+_judgments: dict[int, tuple[Judgments, list[np.ndarray]]] = {}
 
 
-_truths: dict[int, Truth] = {}  # keyed by the id() of the data set; shared by all metrics
+def judgments_of(
+    owner: object, labels: Any, group: Any, weight: Any, check: Callable[[], None] | None = None
+) -> Judgments:
+    """Return the Judgments of a data set or label array, cached until the arguments change.
 
-
-def truth_of(owner: object, labels: Any, group: Any, weight: Any) -> Truth:
-    """Return the Truth of a data set or label array, cached until the arguments change."""
+    Before new Judgments are created, `check` is called.
+    """
     columns = (labels, group, weight)
-    truth = _truths.get(id(owner))
-    if truth is None or not all(map(np.array_equal, truth.columns, columns)):  # None equals None
+    judgments, known = _judgments.get(id(owner), (None, ()))
+    if judgments is None or not all(map(np.array_equal, known, columns)):  # None equals None
+        if check is not None:
+            check()
         grades = np.asarray(labels, dtype=np.float32)  # all libraries store 32-bit labels
         judgments = Judgments(grades, group=group, sample_weight=weight)
-        truth = Truth(judgments, [np.array(values) for values in columns])
-        keep_while_alive(_truths, owner, truth)
-    return truth
+        keep_while_alive(_judgments, owner, (judgments, [np.array(values) for values in columns]))
+    return judgments
 
 
 def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
@@ -163,12 +132,12 @@ def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
         raise ValueError(f"There are {shape[0]} predictions for {judgments.n_rows} labels.")
 
 
-def refuse_nan(preds: ArrayLike, when: str) -> None:
+def refuse_nan(preds: ArrayLike) -> None:
     """Raise a ValueError that names the first NaN prediction, if there is one."""
     missing = np.isnan(np.asarray(preds, dtype=float))
     if missing.any():
         raise ValueError(
-            f"Predictions must not contain NaN; got nan for row {int(np.argmax(missing))}{when}: "
+            f"Predictions must not contain NaN; got nan for row {int(np.argmax(missing))}: "
             "check the objective, the learning rate and the initial scores."
         ) from None
 

@@ -8,25 +8,23 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
+from skgraded.boosting.adapter import BoosterAdapter, WholeEstimator, adapter_of
 from skgraded.boosting.rows import Rows
 
 
-class _Library(BoosterAdapter):
+class _HistGradientBoostingAdapter(BoosterAdapter):
     """Adapter for HistGradientBoostingRegressor and its subclasses."""
 
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
-    library = "scikit-learn"
     round_parameters = frozenset({"max_iter"})
     conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         model = self.copy()
-        settings = {name: getattr(model, name) for name in ("max_iter", "early_stopping")}
-        vars(model).update(max_iter=n_rounds, early_stopping=False)
+        before = _set(model, max_iter=n_rounds, early_stopping=False)
         model.fit(rows.X, rows.grades, **fit_params | self.fit_arguments(rows))
-        vars(model).update(settings)
+        _set(model, **before)
         return model
 
     def fit_stopped(
@@ -34,32 +32,38 @@ class _Library(BoosterAdapter):
     ) -> Any:
         """Fit a copy of the estimator in steps; no step continues past the stopping round."""
         model = self.copy()
-        names = ("max_iter", "warm_start", "early_stopping")
-        settings = {name: getattr(model, name) for name in names}
+        most = model.max_iter
+        before = _set(model, max_iter=most, warm_start=True, early_stopping=False)
         arguments = fit_params | self.fit_arguments(training)
         while not progress.is_over:
-            n_rounds = min(settings["max_iter"], progress.over_at)
-            vars(model).update(max_iter=n_rounds, warm_start=True, early_stopping=False)
+            model.max_iter = min(most, progress.over_at)
             model.fit(training.X, training.grades, **arguments)
             for scores in islice(model.staged_predict(validation.X), progress.n_rounds, None):
                 progress.see(scores)
-            if n_rounds == settings["max_iter"]:
+            if model.max_iter == most:
                 break
         # `predict` sums `_predictors`, one entry per round; no public method shortens this list.
         del model._predictors[progress.best_round:]
-        vars(model).update(settings)
+        _set(model, **before)
         return model
 
 
-class _PipelineAdapter:
-    """Adapter for a pipeline; it delegates to the adapter of the pipeline's last step."""
+def _set(model: Any, **parameters: Any) -> dict[str, Any]:
+    """Set parameters, and return their values before; set_params lacks those of a base class."""
+    before = {name: getattr(model, name) for name in parameters}
+    for name, value in parameters.items():
+        setattr(model, name, value)
+    return before
+
+
+class _PipelineAdapter(WholeEstimator):
+    """Adapter for a pipeline; the adapter of its last step checks and prepares the arguments."""
 
     model = "Pipeline"
 
     def __init__(self, estimator: Any, grades_are_gains: bool):
+        super().__init__(estimator)
         self._last = adapter_of(estimator.steps[-1][1], grades_are_gains)
-        whole = Adapter(estimator, grades_are_gains)
-        self.copy, self.input_tags, self.readable = whole.copy, whole.input_tags, whole.readable
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._last, name)
@@ -89,4 +93,4 @@ class _PipelineAdapter:
         return model
 
 
-ADAPTERS: list[Any] = [_Library, _PipelineAdapter]
+ADAPTERS: list[Any] = [_HistGradientBoostingAdapter, _PipelineAdapter]

@@ -6,7 +6,6 @@ XGBoost's rankers accept rows sorted by query, the query id of each row, and one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ import numpy as np
 from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docs import ON_METRICS, ON_OBJECTIVES
-from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, Truth, refuse_part, truth_of
+from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
+from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.judgments import Judgments
 from skgraded.measures import MEASURES, Measure
 
 with needs("skgraded.xgboost", "xgboost"):
@@ -38,12 +37,11 @@ NOT_FOR_SKLEARN = (
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
-class _Library(BoosterAdapter):
+class _XGBAdapter(BoosterAdapter):
     """Adapter for XGBRanker, XGBRegressor and their subclasses."""
 
     package = "xgboost"
     model = "XGBModel"
-    library = "XGBoost"
     polars_since = (3, 0)
     first_scores = ("base_margin",)
     kind_parameters = ("booster",)
@@ -96,11 +94,13 @@ class _Library(BoosterAdapter):
             nthread=model.n_jobs, feature_types=model.feature_types,
             enable_categorical=model.enable_categorical,
         )
-        settings = {name: getattr(model, name) for name in ("callbacks", "early_stopping_rounds")}
-        callbacks = [_Stop(progress, data), *(model.callbacks or ())]
-        model.set_params(callbacks=callbacks, early_stopping_rounds=None)
+        callbacks, patience = model.callbacks, model.early_stopping_rounds
+        model.set_params(
+            callbacks=[_Stop(progress, data), *(callbacks or ())], early_stopping_rounds=None
+        )
         super().train(model, labels, training, fit_params)  # `progress` reports the rounds
-        vars(model).update(settings)  # set_params would also change the trained booster
+        # Set attributes, because set_params would also change the trained booster.
+        model.callbacks, model.early_stopping_rounds = callbacks, patience
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
         # In XGBoost 2.1 and earlier, callbacks run in arbitrary order.
@@ -141,15 +141,13 @@ class _Stop(xgb.callback.TrainingCallback):
         return self._progress.is_over
 
 
-ADAPTERS: list[type[BoosterAdapter]] = [_Library]
+ADAPTERS: list[type[BoosterAdapter]] = [_XGBAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
 
 @documented(ON_METRICS)
-def custom_metric(
-    measures: Measure | str | Iterable[Measure | str], every: int = 1
-) -> Callable[..., Any]:
+def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
     """Make a metric that XGBoost reports at each round.
 
     Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
@@ -168,9 +166,10 @@ def custom_metric(
         folds. XGBoost records the values with six decimals.
 
         If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError. Without this error,
-        XGBoost would call the metric once per query, average the values weighted by query *size*,
-        and use the value 1 for queries with one document, as it does for a Measure. Use
-        ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop on the mean over queries.
+        XGBoost would call the metric once per query and average the values weighted by query
+        *size*, as it does for a Measure. For queries with one document, XGBoost uses the value 1
+        without calling the metric. Use ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop
+        on the mean over queries.
 
     Examples
     --------
@@ -192,38 +191,30 @@ def custom_metric(
     >>> booster.best_score == max(history["valid"]["NDCNG@5"])
     True
     """
-    return _CustomMetric(measures, every)
+    return _CustomMetric(measures)
 
 
 class _CustomMetric(BoostingMetric):
     factory = "custom_metric"
 
-    @property
-    def __name__(self) -> str:
-        # Only XGBoost's scikit-learn interface reads the `__name__` of a metric.
-        # If every query has only one document, XGBRanker reads the name but never calls the metric.
-        raise AttributeError(NOT_FOR_SKLEARN.format(metric=self))
+    # XGBoost's estimators read this name, then call the metric with labels instead of a DMatrix.
+    __name__ = factory
 
-    def __call__(self, preds: np.ndarray, dmatrix: Any) -> Any:
+    def __call__(self, preds: np.ndarray, dmatrix: Any, sample_weight: Any = None) -> Any:
         if not isinstance(dmatrix, xgb.DMatrix):
             raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
-        booster = library_locals("self", xgb.Booster).get("self")
-        n_rounds = 0 if booster is None else booster.num_boosted_rounds()
         if xgb.collective.get_world_size() > 1:
-            means = partial(self._means_of_workers, dmatrix, preds)
-            return self.results(booster, n_rounds, dmatrix, means)
-        truth = _truth(dmatrix)
-        means = partial(self.means, truth.judgments, preds)
-        return self.results(booster, n_rounds, truth, means)
+            return self.results(self._means_of_workers(dmatrix, preds))
+        return self.results(self.means(_judgments_of(dmatrix), preds))
 
-    def _means_of_workers(self, dmatrix: Any, preds: np.ndarray, when: str) -> list[float]:
+    def _means_of_workers(self, dmatrix: Any, preds: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
         # Workers without rows add 0. Failed workers also call allreduce, or the others would hang.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:
-                sums = self.sums(_truth(dmatrix).judgments, preds, when)
+                sums = self.sums(_judgments_of(dmatrix), preds)
             except (ValueError, TypeError) as raised:
                 error = raised
         shared = np.append(sums.ravel(), float(error is not None))
@@ -237,7 +228,7 @@ class _CustomMetric(BoostingMetric):
         return self.means_of_sums(np.reshape(sums_of_all, sums.shape))
 
 
-def _truth(dmatrix: Any) -> Truth:
+def _judgments_of(dmatrix: Any) -> Judgments:
     labels, ends = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr")
     if len(labels) == 0:
         raise ValueError("The DMatrix has no labels: pass label= to xgboost.DMatrix.")
@@ -250,7 +241,7 @@ def _truth(dmatrix: Any) -> Truth:
     weights = dmatrix.get_weight()
     if len(weights) == len(sizes):
         weights = np.repeat(weights, sizes)
-    return truth_of(dmatrix, labels, sizes, weights if len(weights) else None)
+    return judgments_of(dmatrix, labels, sizes, weights if len(weights) else None)
 
 
 class EarlyStopping(xgb.callback.EarlyStopping):
@@ -309,7 +300,9 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     def before_training(self, model: Any) -> Any:
         """Discard the state of the previous training."""
-        self.__dict__.update(current_rounds=0, stopping_history={}, best_scores={})
+        self.current_rounds = 0
+        self.stopping_history = {}
+        self.best_scores = {}
         return super().before_training(model)
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
@@ -367,6 +360,6 @@ class _Objective(Objective):
                 f"Pass {self!r} to xgb.train(…, obj=…) or xgb.cv, because XGBoost's estimators do "
                 "not pass queries to an objective."
             )
-        gradients, hessians = self.gradients(_truth(dmatrix).judgments, preds)
+        gradients, hessians = self.gradients(_judgments_of(dmatrix), preds)
         hessians *= 2.0
         return gradients, hessians

@@ -1,4 +1,4 @@
-"""Which file knows an estimator, and that no other knows a library."""
+"""The adapter that belongs to an estimator."""
 
 import ast
 import sys
@@ -17,12 +17,12 @@ from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of, libra
 PACKAGE = Path(skgraded.__file__).parent
 
 
-class OfAUser(XGBRanker):
+class UserRanker(XGBRanker):
     pass
 
 
-class Delegate(RegressorMixin, BaseEstimator):
-    """A regressor of a user's own module that has the name of one of ours."""
+class UserRegressor(RegressorMixin, BaseEstimator):
+    """A regressor whose module has the name of a module in skgraded.boosting."""
 
     __module__ = "metric.regressors"
 
@@ -32,46 +32,46 @@ class Delegate(RegressorMixin, BaseEstimator):
 
 @pytest.mark.parametrize(
     ("estimator", "package"),
-    [(LGBMRanker(), "lightgbm"), (XGBRegressor(), "xgboost"), (OfAUser(), "xgboost"),
+    [(LGBMRanker(), "lightgbm"), (XGBRegressor(), "xgboost"), (UserRanker(), "xgboost"),
      (CatBoost(), "catboost"), (CatBoostRegressor(), "catboost")],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_the_file_of_its_library_knows_an_estimator(estimator, package):
+def test_the_adapter_of_a_booster_is_in_the_module_of_its_library(estimator, package):
     adapter = adapter_of(estimator)
     assert type(adapter).__module__ == f"skgraded.boosting.{package}"
     assert adapter.estimator is estimator
 
 
 @pytest.mark.parametrize("module", ["metric.regressors", "rows", "adapter", "lightgbmish.models"])
-@pytest.mark.parametrize("base", [Ridge, Delegate])
-def test_of_others_is_known_what_holds_for_any(base, module):
+@pytest.mark.parametrize("base", [Ridge, UserRegressor])
+def test_other_estimators_have_the_generic_adapter(base, module):
     estimator = type("Other", (base,), {"__module__": module})()
     assert type(adapter_of(estimator)) is Adapter
 
 
-@pytest.mark.parametrize("estimator", [None, "LGBMRanker", LGBMRanker, 7])
-def test_what_is_no_estimator_is_of_no_library(estimator):
-    assert type(adapter_of(estimator)) is Adapter
+@pytest.mark.parametrize("value", [None, "LGBMRanker", LGBMRanker, 7])
+def test_values_that_are_no_estimators_have_the_generic_adapter(value):
+    assert type(adapter_of(value)) is Adapter
 
 
-def test_every_file_that_is_not_common_says_what_it_knows():
+def test_every_module_of_a_library_lists_its_adapters():
     assert {"lightgbm", "xgboost", "catboost"} <= set(libraries())
     for package in libraries():
         __import__(f"skgraded.boosting.{package}")
-        library, *others = sys.modules[f"skgraded.boosting.{package}"].ADAPTERS
-        assert issubclass(library, BoosterAdapter)
-        assert library.package == package
-        assert not any(other.model == "Ridge" for other in others)
+        adapters = sys.modules[f"skgraded.boosting.{package}"].ADAPTERS
+        assert len({adapter.model for adapter in adapters}) == len(adapters)
+        boosters = [adapter for adapter in adapters if issubclass(adapter, BoosterAdapter)]
+        assert boosters and all(adapter.package == package for adapter in boosters)
 
 
-def test_no_other_file_compares_with_a_librarys_name():
-    own, names = {PACKAGE / "boosting" / f"{package}.py" for package in libraries()}, libraries()
+def test_no_other_module_compares_with_the_name_of_a_library():
+    own = {PACKAGE / "boosting" / f"{package}.py" for package in libraries()}
+    names = [f'"{package}"' for package in libraries()]
     for path in set(PACKAGE.rglob("*.py")) - own:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8").lower()
+        if not any(name in source for name in names):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, (ast.Compare, ast.Dict, ast.Set, ast.MatchValue)):
-                texts = {
-                    str(leaf.value).lower() for leaf in ast.walk(node)
-                    if isinstance(leaf, ast.Constant)
-                }
-                shown = f"{path}:{node.lineno} goes by the name of a library"
-                assert not texts & set(names), shown
+                texts = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+                assert not texts & set(libraries()), f"{path}:{node.lineno} names a library"

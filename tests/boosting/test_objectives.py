@@ -1,4 +1,4 @@
-"""Measures as objectives, in real trainings."""
+"""Measures as objectives in LightGBM and XGBoost."""
 
 import gc
 import pickle
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
-from skgraded.boosting.metric import truth_of
+from skgraded.boosting.metric import judgments_of
 from skgraded.boosting.objective import trainable_measures
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric, objective
@@ -24,38 +24,38 @@ from skgraded.xgboost import custom_metric
 from skgraded.xgboost import objective as objective_of_xgboost
 
 QUIET = {"verbose": -1, "num_threads": 1, "metric": "None", "min_data_in_leaf": 5}
+XGB_QUIET = {"nthread": 1, "disable_default_eval_metric": 1}
 EXP2 = [2.0**grade - 1 for grade in range(31)]
 
 
-def ranking(n_queries=40, seed=0):
-    """X, y, sizes, and first scores by which no documents are tied."""
+def ranking(n_queries, seed=0):
+    """X, y, query sizes, and initial scores without ties."""
     X, y, qid = make_ranking(n_queries=n_queries, random_state=seed)
     return X, y, np.bincount(qid), 1e-3 * np.random.default_rng(seed).normal(size=len(y))
 
 
 @pytest.fixture(scope="module")
 def data():
-    return ranking()
+    return ranking(25)
 
 
-# The arithmetic of others ------------------------------------------------------------------------
+# Parity with the built-in objectives -------------------------------------------------------------
 
-@pytest.mark.parametrize("own, of_lightgbm, gains, weighted", [
+@pytest.mark.parametrize("own, of_lightgbm, gains, is_weighted", [
     ({}, {}, EXP2, True),
     ({"truncation": 5}, {"lambdarank_truncation_level": 5}, EXP2, False),
     ({"norm": False}, {"lambdarank_norm": False}, EXP2, True),
     ({"sigmoid": 2.0}, {"sigmoid": 2.0}, EXP2, False),
-    ({}, {"label_gain": [0, 1, 2, 3, 4]}, [0.0, 1.0, 2.0, 3.0, 4.0], False),
     ({}, {"label_gain": [0, 0.3, 0.7, 1.9, 40]}, [0.0, 0.3, 0.7, 1.9, 40.0], True),
 ])
-def test_in_lightgbms_arithmetic_it_is_lambdarank_to_the_last_bit(
-    data, own, of_lightgbm, gains, weighted
+def test_with_lightgbms_arithmetic_the_objective_equals_lambdarank_to_the_last_bit(
+    data, own, of_lightgbm, gains, is_weighted
 ):
     X, y, sizes, first = data
-    weight = np.random.default_rng(1).random(len(y)).astype(np.float32) if weighted else None
-    # LightGBM 4.6 rounds its norm otherwise, and the last bits grow with the rounds
+    weight = np.random.default_rng(1).random(len(y)).astype(np.float32) if is_weighted else None
+    # LightGBM 4.6 rounds its norm differently, and the difference grows with the rounds.
     is_exact = "norm" in own or Version(lgb.__version__) >= Version("4.7")
-    n_rounds, difference = (6, 0) if is_exact else (3, 2e-7)
+    n_rounds, difference = (5, 0) if is_exact else (3, 2e-7)
     scores = []
     for given in ("lambdarank", LightgbmArithmetic(gains, **own)):
         train = lgb.Dataset(X, y, group=sizes, init_score=first, weight=weight)
@@ -71,7 +71,8 @@ def test_in_lightgbms_arithmetic_it_is_lambdarank_to_the_last_bit(
          "lambdarank_score_normalization": False},
         objective_of_xgboost("ndcg", truncation=99, norm=False),
         marks=pytest.mark.skipif(
-            Version(xgb.__version__) < Version("3.0"), reason="norms both or neither, from 3.0 on"
+            Version(xgb.__version__) < Version("3.0"),
+            reason="before 3.0, XGBoost's two norms can only be switched together",
         ),
     ),
     (
@@ -80,7 +81,7 @@ def test_in_lightgbms_arithmetic_it_is_lambdarank_to_the_last_bit(
     ),
     ({"objective": "rank:map"}, objective_of_xgboost("map", truncation=99)),
 ], ids=str)
-def test_xgboosts_own_objectives_give_the_same_scores(data, params, own):
+def test_the_objective_gives_the_same_scores_as_those_of_xgboost(data, params, own):
     X, y, sizes, first = data
     if params["objective"] == "rank:map":
         y = (y > 1).astype(float)
@@ -90,14 +91,13 @@ def test_xgboosts_own_objectives_give_the_same_scores(data, params, own):
     scores = []
     for given, obj in ((params | pairs, None), ({}, own)):
         train = xgb.DMatrix(X, y, group=sizes, base_margin=first)
-        given = given | {"nthread": 1, "disable_default_eval_metric": 1}
-        scores.append(xgb.train(given, train, 2, obj=obj).predict(train))  # of 32 bits
-    np.testing.assert_allclose(*scores, rtol=0, atol=2e-7)
+        scores.append(xgb.train(XGB_QUIET | given, train, 2, obj=obj).predict(train))
+    np.testing.assert_allclose(*scores, rtol=0, atol=2e-7)  # scores are 32-bit floats
 
 
-# One object, two doors ---------------------------------------------------------------------------
+# Training ----------------------------------------------------------------------------------------
 
-def trained(data, own, n_rounds=15, **params):
+def trained(data, own, n_rounds=10, **params):
     X, y, sizes, first = data
     train = lgb.Dataset(X, y, group=sizes, init_score=first)
     return lgb.train(QUIET | {"objective": own} | params, train, n_rounds)
@@ -105,189 +105,127 @@ def trained(data, own, n_rounds=15, **params):
 
 @pytest.fixture(scope="module")
 def real():
-    """Grades that are real numbers, as prices are."""
-    X, y, sizes, first = ranking(seed=3)
+    """Grades that are real numbers, such as prices."""
+    X, y, sizes, first = ranking(40, seed=3)
     return X, np.exp(0.7 * y + 0.1 * X[:, 0]), sizes, first
 
 
-def test_one_object_serves_train_and_the_ranker(real):
+def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
     X, y, sizes, first = real
-    own = objective("mu_map")
+    own = objective("mu_map", truncation=25)
+    assert pickle.loads(pickle.dumps(own)) == own != objective("mu_map")
+    assert repr(own) == "objective('MuAP', truncation=25)"
     ranker = lgb.LGBMRanker(
-        objective=own, metric="None", n_estimators=15, min_child_samples=5, n_jobs=1, verbose=-1
+        objective=own, metric="None", n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1
     ).fit(X, y, group=sizes, init_score=first)
-    np.testing.assert_array_equal(
-        ranker.predict(X), trained(real, own).predict(X)
-    )
-    assert own.measure(y, ranker.predict(X), group=sizes) > own.measure(y, first, group=sizes) + 0.1
-
-
-def test_weights_of_queries_multiply_gradients(real):
-    X, y, sizes, first = real
-    weights = np.repeat(np.random.default_rng(0).integers(1, 4, len(sizes)), sizes)
-    own = objective("ndcng")
-    plain, weighted = (
-        own(first, lgb.Dataset(X, y, group=sizes, weight=w, params=QUIET).construct())
-        for w in (None, weights)
-    )
-    for one, other in zip(plain, weighted, strict=True):
-        np.testing.assert_allclose(other, weights * one, rtol=1e-6)
-
-
-@pytest.mark.parametrize("form", ["train", "ranker"])
-def test_truth_is_laid_out_once_a_training_and_forgotten_with_it(real, form):
-    X, y, sizes, _ = real
-    seen, own = [], objective("mu_map")
-
-    def watched(y_true, y_pred, weight, group):
-        found = own(y_true, y_pred, weight, group)
-        seen.append(weakref.ref(truth_of(y_true, y_true, group, weight)))
-        return found
-
-    if form == "train":
-        data = lgb.Dataset(X, y, group=sizes, params=QUIET).construct()
-        for _ in range(2):
-            own(np.zeros(len(y)), data)
-            given = data.get_label(), data.get_group(), data.get_weight()
-            seen.append(weakref.ref(truth_of(data, *given)))
-    else:
-        data = lgb.LGBMRanker(
-            objective=watched, metric="None", n_estimators=2, n_jobs=1, verbose=-1
-        ).fit(X, y, group=sizes)
-    assert seen[0]() is seen[1]() and len(seen) == 2
-    del data
-    gc.collect()
-    assert seen[0]() is None
-
-
-def test_two_data_sets_of_one_objective_keep_their_own_truth(real):
-    X, y, sizes, first = real
-    own = objective("mu_map")
-    sets = [
-        lgb.Dataset(X, labels, group=sizes, params=QUIET).construct() for labels in (y, y[::-1])
-    ]
-    apart = [objective("mu_map")(first, data)[0] for data in sets]
-    for _ in range(2):
-        for data, gradients in zip(sets, apart, strict=True):
-            np.testing.assert_array_equal(own(first, data)[0], gradients)
-
-
-def test_a_query_of_11000_rows():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(11_000, 3))
-    y = np.exp(X[:, 0] + rng.normal(size=11_000))
-    booster = lgb.train(
-        QUIET | {"objective": objective("mu_map")}, lgb.Dataset(X, y, group=[11_000]), 20
-    )
-    scores = booster.predict(X)
-    assert sg.MuAP()(y, scores) > sg.MuAP()(y, np.zeros(11_000)) + 0.1
-
-
-# What else LightGBM does with it -----------------------------------------------------------------
-
-def test_early_stopping_on_our_metric(real):
-    X, y, sizes, _ = real
-    X2, y2, sizes2, _ = ranking(seed=4)
-    train = lgb.Dataset(X, y, group=sizes)
-    valid = lgb.Dataset(X2, np.exp(y2), group=sizes2, reference=train)
-    booster = lgb.train(
-        QUIET | {"objective": objective("mu_map")}, train, 200, valid_sets=[valid],
-        feval=eval_metric("mu_map"), callbacks=[lgb.early_stopping(10, verbose=False)],
-    )
-    assert 1 <= booster.best_iteration < 190
-    scores = booster.predict(X2)
-    assert booster.best_score["valid_0"]["MuAP"] == pytest.approx(
-        sg.MuAP()(np.exp(y2).astype(np.float32), scores, group=sizes2), abs=1e-9
-    )
-
-
-def test_a_pickled_model_and_objective_are_the_same(real):
-    X, y, sizes, first = real
-    own = objective("mu_map@20", truncation=25)
-    assert pickle.loads(pickle.dumps(own)) == own
-    ranker = lgb.LGBMRanker(objective=own, metric="None", n_estimators=5, n_jobs=1, verbose=-1)
-    ranker.fit(X, y, group=sizes)
+    expected = trained(real, own).predict(X)
     again = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
-    np.testing.assert_array_equal(
-        clone(again).fit(X, y, group=sizes).predict(X), ranker.predict(X)
-    )
+    refitted = clone(again).fit(X, y, group=sizes, init_score=first)
+    for model in (ranker, again, refitted):
+        np.testing.assert_array_equal(model.predict(X), expected)
 
 
-def test_a_saved_model_predicts_the_same_and_contributions_add_up(real, tmp_path):
-    booster = trained(real, objective("mu_map"))
-    booster.save_model(tmp_path / "model.txt")
-    again, scores = lgb.Booster(model_file=tmp_path / "model.txt"), booster.predict(real[0])
-    np.testing.assert_array_equal(again.predict(real[0]), scores)
-    parts = booster.predict(real[0], pred_contrib=True)
-    np.testing.assert_allclose(parts.sum(axis=1), scores, atol=1e-9)
-
-
-def test_a_saved_model_of_xgboost_predicts_the_same(real, tmp_path):
-    X, y, sizes, first = real
-    data = xgb.DMatrix(X, y, group=sizes)
-    params = {"nthread": 1, "disable_default_eval_metric": 1}
-    booster = xgb.train(params, data, 5, obj=objective_of_xgboost("mu_map"))
-    assert sg.MuAP()(y, booster.predict(data), group=sizes) > sg.MuAP()(y, first, group=sizes) + 0.1
-    booster.save_model(tmp_path / "model.json")
-    again = xgb.Booster(model_file=tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(data), booster.predict(data))
-
-
-@pytest.mark.parametrize("params", [
-    {"boosting": "dart"}, {"data_sample_strategy": "goss"}, {"linear_tree": True},
-    {"bagging_fraction": 0.5, "bagging_freq": 1},
+@pytest.mark.parametrize("text, params", [
+    ("mu_map", {}), ("rbp", {}), ("mu_map", {"boosting": "dart"}),
+    ("mu_map", {"data_sample_strategy": "goss"}), ("mu_map", {"linear_tree": True}),
+    ("mu_map", {"bagging_fraction": 0.5, "bagging_freq": 1}),
 ], ids=str)
-def test_other_ways_of_boosting_learn_by_it(real, params):
-    X, y, sizes, _ = real
-    scores = trained(real, objective("mu_map"), 30, **params).predict(X)
-    assert sg.MuAP()(y, scores, group=sizes) > sg.MuAP()(y, 0 * y, group=sizes) + 0.1
+def test_training_on_a_measure_improves_the_measure(real, text, params):
+    X, y, sizes, first = real
+    scores, measure = trained(real, objective(text), 15, **params).predict(X), sg.measure(text)
+    assert measure(y, scores, group=sizes) > measure(y, first, group=sizes) + 0.1
 
 
-def test_a_cross_validation_by_xgboost_learns(real):
+def test_cv_of_xgboost_trains_on_the_measure(real):
     X, y, sizes, _ = real
     history = xgb.cv(
-        {"nthread": 1, "disable_default_eval_metric": 1}, xgb.DMatrix(X, y, group=sizes), 10,
-        nfold=3, obj=objective_of_xgboost("mu_map"), custom_metric=custom_metric("mu_map"),
+        XGB_QUIET, xgb.DMatrix(X, y, group=sizes), 8, nfold=3,
+        obj=objective_of_xgboost("mu_map"), custom_metric=custom_metric("mu_map"),
     )
     last, constant = history.iloc[-1], sg.MuAP()(y, 0 * y, group=sizes)
     assert last["train-MuAP-mean"] > 0.9 and last["test-MuAP-mean"] > constant + 0.1
 
 
-# Traps -------------------------------------------------------------------------------------------
+def test_saved_models_give_the_same_predictions(real, tmp_path):
+    X, y, sizes, first = real
+    booster = trained(real, objective("mu_map"), 3)
+    booster.save_model(tmp_path / "model.txt")
+    again = lgb.Booster(model_file=tmp_path / "model.txt")
+    np.testing.assert_array_equal(again.predict(X), booster.predict(X))
 
-def test_folds_that_tear_queries_are_refused_and_others_not(real):
+    matrix = xgb.DMatrix(X, y, group=sizes)
+    booster = xgb.train(XGB_QUIET, matrix, 3, obj=objective_of_xgboost("mu_map"))
+    booster.save_model(tmp_path / "model.json")
+    again = xgb.Booster(model_file=tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(matrix), booster.predict(matrix))
+
+
+def test_a_query_may_have_more_than_10000_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_001, 2))
+    y = np.exp(X[:, 0] + rng.normal(size=10_001))
+    train = lgb.Dataset(X, y, group=[10_001])
+    scores = lgb.train(QUIET | {"objective": objective("mu_map")}, train, 3).predict(X)
+    assert sg.MuAP()(y, scores) > sg.MuAP()(y, np.zeros(10_001)) + 0.1
+
+
+def test_the_gradients_of_a_query_are_multiplied_by_its_weight(real):
+    X, y, sizes, first = real
+    weights = np.repeat(np.random.default_rng(0).integers(1, 4, len(sizes)), sizes)
+    own = objective("ndcng")
+    plain, weighted = (
+        own(first, lgb.Dataset(X, y, group=sizes, weight=weight, params=QUIET).construct())
+        for weight in (None, weights)
+    )
+    for derivatives, multiplied in zip(plain, weighted, strict=True):
+        np.testing.assert_allclose(multiplied, weights * derivatives, rtol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["train", "ranker"])
+def test_judgments_are_created_once_and_released_after_training(real, form):
+    X, y, sizes, _ = real
+    seen, own = [], objective("mu_map")
+
+    def watched(y_true, y_pred, weight, group):
+        derivatives = own(y_true, y_pred, weight, group)
+        seen.append(weakref.ref(judgments_of(y_true, y_true, group, weight)))
+        return derivatives
+
+    if form == "train":
+        model = lgb.Dataset(X, y, group=sizes, params=QUIET).construct()
+        for _ in range(2):
+            own(np.zeros(len(y)), model)
+            columns = model.get_label(), model.get_group(), model.get_weight()
+            seen.append(weakref.ref(judgments_of(model, *columns)))
+    else:
+        model = lgb.LGBMRanker(
+            objective=watched, metric="None", n_estimators=2, n_jobs=1, verbose=-1
+        ).fit(X, y, group=sizes)
+    assert seen[0]() is seen[1]() and len(seen) == 2
+    del model
+    gc.collect()
+    assert seen[0]() is None
+
+
+# Pitfalls ----------------------------------------------------------------------------------------
+
+def test_cv_of_lightgbm_requires_folds_of_whole_queries(real):
     X, y, sizes, _ = real
     train = lgb.Dataset(X, y, group=sizes, free_raw_data=False)
     params = QUIET | {"objective": objective("mu_map")}
     with pytest.raises(ValueError, match=r"only \d+ of the \d+ rows of query \d+.*GroupKFold"):
-        lgb.cv(params, train, 3, nfold=3, stratified=False)
+        lgb.cv(params, train, 2, nfold=3, stratified=False)
     with pytest.raises(ValueError, match="contains only .* of the .* rows"):
         lgb.cv(
-            QUIET | {"objective": "regression"}, train, 3, nfold=3, stratified=False,
+            QUIET | {"objective": "regression"}, train, 2, nfold=3, stratified=False,
             feval=eval_metric("mu_map"),
         )
-    history = lgb.cv(params, train, 10, folds=GroupKFold(3), feval=eval_metric("mu_map"))
+    history = lgb.cv(params, train, 8, folds=GroupKFold(3), feval=eval_metric("mu_map"))
     assert history["valid MuAP-mean"][-1] > history["valid MuAP-mean"][0]
 
 
-def test_each_fold_of_a_cross_validation_has_its_own_truth(real):
-    X, y, sizes, _ = real
-    rows = np.repeat(np.arange(len(sizes)), sizes)
-    history = lgb.cv(
-        QUIET | {"objective": objective("mu_map")}, lgb.Dataset(X, y, group=sizes), 8,
-        folds=GroupKFold(2), feval=eval_metric("mu_map"),
-    )
-    values = []
-    for train, test in GroupKFold(2).split(X, y, rows):
-        data = lgb.Dataset(X[train], y[train], group=np.unique(rows[train], return_counts=True)[1])
-        booster = lgb.train(QUIET | {"objective": objective("mu_map")}, data, 8)
-        values.append(sg.MuAP()(y[test], booster.predict(X[test]), qid=rows[test]))
-    # bins are those of all rows in lgb.cv, so that values differ a little
-    assert history["valid MuAP-mean"][-1] == pytest.approx(np.mean(values), abs=0.03)
-
-
-def test_lightgbm_still_has_the_traps_that_the_guide_names(real):
+@pytest.mark.nightly
+def test_lightgbm_still_has_the_pitfalls_that_the_guide_names(real):
     X, y, sizes, _ = real
     ranker = lgb.LGBMRanker(objective=objective("mu_map"), n_estimators=2, n_jobs=1, verbose=-1)
     with pytest.raises(lgb.basic.LightGBMError, match="label should be int type"):
@@ -296,18 +234,6 @@ def test_lightgbm_still_has_the_traps_that_the_guide_names(real):
     bagging = {"bagging_by_query": True, "bagging_fraction": 0.5, "bagging_freq": 1}
     booster = lgb.train(params | bagging, lgb.Dataset(X, y, group=sizes), 5)
     assert np.ptp(booster.predict(X)) == 0
-
-
-def test_bagging_by_query_is_refused(real):
-    with pytest.raises(ValueError, match="bagging_by_query=True cannot be combined"):
-        trained(real, objective("mu_map"), bagging_by_query=True, bagging_freq=1)
-
-
-@pytest.mark.parametrize("door", [objective, objective_of_xgboost])
-def test_other_measures_are_refused_and_the_message_lists_those_to_train_on(door):
-    for measure in ("rr", "nerr@5", "q", "tau_ap", "kendall_tau", "p@5", "edrc"):
-        with pytest.raises(TypeError, match="choose one of AP, MuAP, GAP, RPrecision, DCG, NDCG"):
-            door(measure)
 
 
 def test_docs_list_every_measure_that_can_be_an_objective():
@@ -319,12 +245,6 @@ def test_docs_list_every_measure_that_can_be_an_objective():
     for place, text in texts.items():
         for name in trainable_measures():
             assert re.search(rf"\b{name}\b", text), f"{place} does not list {name}"
-
-
-def test_training_on_rbp_improves_rbp(data):
-    X, y, sizes, first = data
-    scores = trained(data, objective("rbp")).predict(X)
-    assert sg.RBP()(y, scores, group=sizes) > sg.RBP()(y, first, group=sizes) + 0.1
 
 
 # Extreme scores and parameters -------------------------------------------------------------------
@@ -347,7 +267,7 @@ def test_gradients_are_finite_for_all_finite_scores_and_parameters(measure, norm
                 assert np.isfinite(derivatives).all()
 
 
-def test_without_norm_only_the_order_of_far_apart_scores_matters():
+def test_without_norm_only_the_order_of_distant_scores_matters():
     judgments = sg.Judgments([3, 0, 1])
     near, far = (
         objective("ndcg", norm=False).gradients(judgments, [-top, top, 0]) for top in (1e4, 1e308)
@@ -372,30 +292,3 @@ def test_truncation_may_exceed_every_query(data):
         objective("ndcg", truncation=n).gradients(judgments, first) for n in (len(y), 10**30)
     )
     np.testing.assert_array_equal(beyond, whole)
-
-
-def test_parameters_out_of_range_are_refused():
-    for bad, message in [
-        ({"truncation": 0}, "truncation must be at least 1"),
-        ({"sigmoid": 0}, "sigmoid must be a finite number > 0"),
-        ({"norm": "yes"}, "norm must be True or False"),
-    ]:
-        with pytest.raises((ValueError, TypeError), match=message):
-            objective("ndcg", **bad)
-
-
-def test_a_data_set_without_queries_is_refused(real):
-    X, y, _, _ = real
-    with pytest.raises(ValueError, match="has no query sizes"):
-        lgb.train(QUIET | {"objective": objective("ndcg")}, lgb.Dataset(X, y), 2)
-    with pytest.raises(ValueError, match="has no queries"):
-        xgb.train({}, xgb.DMatrix(X, y), 2, obj=objective_of_xgboost("ndcg"))
-
-
-def test_scores_that_are_not_finite_are_refused(real):
-    X, y, sizes, first = real
-    for score in (np.nan, np.inf):
-        scores = first.copy()
-        scores[7] = score
-        with pytest.raises(ValueError, match=f"got {score} for row 7"):
-            objective("ndcg")(y, scores, None, sizes)

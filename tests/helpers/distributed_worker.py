@@ -1,6 +1,6 @@
-"""One worker of a distributed training, in a process of its own; see `test_distributed`.
+"""One worker of a distributed training, run in its own process by `test_distributed`.
 
-Called with a JSON of what it is to do; prints a JSON of what came of it.
+The argument is a task in JSON; the output is printed as JSON.
 """
 
 import gc
@@ -23,7 +23,7 @@ def part(rank):
 
 
 def error_of(train):
-    """What a training raises, as text."""
+    """The error that a training run raises, as text."""
     try:
         train()
     except ValueError as error:
@@ -32,7 +32,7 @@ def error_of(train):
 
 
 def of_lightgbm(rank, forms):
-    """Train in each of the forms, by the ports of the two workers for it."""
+    """The error of each form of training; `forms` maps it to the ports of the two workers."""
     return {form: _train_lightgbm(rank, form, ports) for form, ports in forms.items()}
 
 
@@ -54,27 +54,20 @@ def _train_lightgbm(rank, form, ports):
     def train():
         data = lgb.Dataset(X, y, group=sizes)
         ranking = params | {"objective": "lambdarank"}
-        if form == "train":
-            lgb.train(ranking | network, data, ROUNDS, valid_sets=[data], feval=metric)
-        elif form == "wrapped metric":
+        if form == "wrapped metric":
             lgb.train(
                 ranking | network, data, ROUNDS, valid_sets=[data],
                 feval=lambda preds, dataset: metric(preds, dataset),
             )
         elif form == "set_network":
             lgb.Booster(ranking, data).set_network(**network).eval_train(metric)
-        elif form == "ranker":
-            model = lgb.LGBMRanker(n_estimators=ROUNDS, **params | network)
-            model.fit(X, y, group=sizes, eval_set=[(X, y)], eval_group=[sizes], eval_metric=metric)
-        elif form == "QueryRanker":
+        else:
+            assert form == "QueryRanker"
             model = lgb.LGBMRanker(n_estimators=ROUNDS, **params | network)
             sg.QueryRanker(model, early_stopping=True).fit(X, y, qid=qid)
-        else:
-            assert form == "no metric"
-            assert lgb.train(ranking | network, data, ROUNDS).num_trees() == ROUNDS
 
     error = error_of(train)
-    gc.collect()  # the Booster, whose end closes the network
+    gc.collect()  # deletes the Booster, which closes the network
     return error
 
 
@@ -103,32 +96,31 @@ def of_xgboost(rank, arguments):
             ranker = sg.QueryRanker(xgb.XGBRanker(n_jobs=1), early_stopping=True)
             ranker.fit(X, y, qid=qid)
 
-        found = {"refused": error_of(search)}
+        output = {"refused": error_of(search)}
         model, history = train(None)
-        found["own"] = history["ndcg@5"][-1]
+        output["own"] = history["ndcg@5"][-1]
         xgboosts = sg.NDCG(k=5, undefined=1.0, ties="ordinal")
-        found["values of own"] = xgboosts.per_query(y, model.predict(data), qid=qid).tolist()
+        output["values of own"] = xgboosts.per_query(y, model.predict(data), qid=qid).tolist()
 
         noise = np.random.default_rng(rank).permutation(X[:, :1])
-        valid = xgb.DMatrix(np.hstack([noise, X[:, 1:]]), y, qid=qid)  # which soon gets worse
-        model, found["history"] = train(
+        # on which training stops soon
+        valid = xgb.DMatrix(np.hstack([noise, X[:, 1:]]), y, qid=qid)
+        model, output["history"] = train(
             custom_metric(["mu_map", "ndcg@5"]), valid, 200,
             callbacks=[EarlyStopping(rounds=4, metric_name="NDCG@5")],
         )
-        found["stopped after"] = model.num_boosted_rounds()
-        found["values"] = [
+        output["stopped after"] = model.num_boosted_rounds()
+        output["values"] = [
             sg.NDCG(k=5).per_query(
                 y, model.predict(valid, iteration_range=(0, i + 1)), qid=qid
             ).tolist()
             for i in range(model.num_boosted_rounds())
         ]
-        _, every = train(custom_metric("ndcg@5", every=2), rounds=4)
-        found["every"] = every["NDCG@5"]
-        found["one empty"] = train(custom_metric("ndcg@5"), nothing if rank else data)[1]["NDCG@5"]
-        found["one failing"] = error_of(
+        output["one empty"] = train(custom_metric("ndcg@5"), nothing if rank else data)[1]["NDCG@5"]
+        output["one failing"] = error_of(
             lambda: train(custom_metric("ndcg@5"), without_queries if rank else data)
         )
-    return found
+    return output
 
 
 if __name__ == "__main__":

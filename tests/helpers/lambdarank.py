@@ -1,11 +1,10 @@
-"""LightGBM's lambdarank as its arithmetic is, on the swaps of our kernel.
+"""An objective with the arithmetic of LightGBM's lambdarank and the swaps of our kernel.
 
-LightGBM looks the sigmoid up in a table, adds 32-bit floats in the order of the pairs and divides
-by the ideal DCG of the first ranks; what is left, the swaps and which pairs there are, is ours.
+LightGBM looks up the sigmoid in a table, adds 32-bit floats in the order of the pairs, and divides
+by the ideal DCG of the first ranks.
 """
 
 import math
-from functools import cache
 
 import numpy as np
 
@@ -17,11 +16,6 @@ from skgraded.judgments import layout_of
 BINS = 1024 * 1024
 
 
-@cache
-def sigmoid_table(sigmoid, lowest, factor):
-    return np.array([1 / (1 + math.exp((i / factor + lowest) * sigmoid)) for i in range(BINS)])
-
-
 class LightgbmArithmetic:
     """An objective for lgb.train."""
 
@@ -29,7 +23,6 @@ class LightgbmArithmetic:
         self.gains, self.truncation, self.sigmoid, self.norm = gains, truncation, sigmoid, norm
         self.lowest = -50 / sigmoid / 2
         self.factor = BINS / (-self.lowest - self.lowest)
-        self.table = sigmoid_table(sigmoid, self.lowest, self.factor)
 
     def __deepcopy__(self, memo):
         return self
@@ -45,6 +38,11 @@ class LightgbmArithmetic:
         if weight is not None:
             gradients, hessians = gradients * weight, hessians * weight
         return gradients, hessians
+
+    def _sigmoids(self, bins):
+        """The values in these bins of LightGBM's table."""
+        exponents = (bins / self.factor + self.lowest) * self.sigmoid
+        return np.array([1 / (1 + math.exp(exponent)) for exponent in exponents])
 
     def _swaps(self, labels, order):
         n = len(order)
@@ -73,13 +71,13 @@ class LightgbmArithmetic:
             if self.norm and scores[0] != scores[-1]:
                 delta /= float(np.float32(0.01)) + np.abs(apart)
             at = ((apart - self.lowest) * self.factor).astype(int)
-            wrong = self.table[np.clip(at, 0, BINS - 1)]
+            wrong = self._sigmoids(np.clip(at, 0, BINS - 1))
             push = wrong * (-self.sigmoid * delta)
             curve = (wrong * (1 - wrong)) * (self.sigmoid * self.sigmoid * delta)
             push32, curve32 = push.astype(np.float32), curve.astype(np.float32)
             gradients[below] -= up * push32
             hessians[below] += curve32
-            # one after the other, as LightGBM adds
+            # cumsum adds one after the other, as LightGBM does
             gradients[a] = np.cumsum(np.append(gradients[a], up * push32), dtype=np.float32)[-1]
             hessians[a] = np.cumsum(np.append(hessians[a], curve32), dtype=np.float32)[-1]
             total = np.cumsum(np.append(total, -2 * push))[-1]

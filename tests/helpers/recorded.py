@@ -1,4 +1,4 @@
-"""Small trainings by LightGBM and XGBoost that record our metric, in one form for both."""
+"""Small training runs of LightGBM and XGBoost that record our metrics, with one interface."""
 
 import gc
 
@@ -12,11 +12,11 @@ from skgraded.lightgbm import eval_metric
 from skgraded.xgboost import custom_metric
 
 SIZES = (7, 12, 1, 9, 14, 5, 11, 8, 13, 10)
-SIX_DECIMALS = 5.1e-7  # XGBoost writes its history with these
+SIX_DECIMALS = 5.1e-7  # largest rounding error: XGBoost records values with six decimals
 
 
 def generated(seed, repeats=3, top=4):
-    """X, y and group of a small ranking problem that can be learned in part."""
+    """X, y and group of a small ranking problem with noisy grades."""
     rng = np.random.default_rng(seed)
     group = np.tile(SIZES, repeats)
     X = rng.normal(size=(group.sum(), 4))
@@ -25,7 +25,7 @@ def generated(seed, repeats=3, top=4):
 
 
 def letor_parts(data_dir):
-    """(X, y, group) of LightGBM's own ranking example: for training, and for validation."""
+    """(X, y, group) of the training and validation sets in LightGBM's ranking example."""
     folder = data_dir / "lightgbm-lambdarank"
     return [
         (
@@ -34,11 +34,6 @@ def letor_parts(data_dir):
         )
         for part in ("train", "test")
     ]
-
-
-def repeated(values, every):
-    """What `every` makes of the values of all rounds."""
-    return [values[i - i % every] for i in range(len(values))]
 
 
 def all_judgments():
@@ -51,11 +46,11 @@ def n_judgments():
 
 
 class Library:
-    """How a library is called; weights are those of queries, and histories of the same form."""
+    """One interface to the training functions of a library; weights have one value per query."""
 
     @classmethod
     def sets(cls):
-        """A set to train on, and one of the queries of SIZES."""
+        """A training set, and a validation set with the query sizes SIZES."""
         train = cls.data(*generated(0))
         return train, cls.data(*generated(1, repeats=1), reference=train)
 
@@ -63,8 +58,7 @@ class Library:
 class LightGBM(Library):
     metric = staticmethod(eval_metric)
     precision = 1e-13
-    higher_is_better = (True,)  # said in what a metric returns
-    continued = "init_model"
+    higher_is_better = (True,)  # the last values that a metric returns
     data_name = "Dataset of lightgbm"
     params = {
         "objective": "lambdarank", "metric": "None", "num_threads": 1, "learning_rate": 0.2,
@@ -72,7 +66,7 @@ class LightGBM(Library):
     }
     first_ndcg = {"metric": "ndcg", "eval_at": 1}
     regression = {"objective": "regression"}
-    of_classes = {"objective": "multiclass", "num_class": 5}
+    multiclass = {"objective": "multiclass", "num_class": 5}
 
     @staticmethod
     def data(X, y, group, weight=None, reference=None):
@@ -83,7 +77,7 @@ class LightGBM(Library):
 
     @classmethod
     def history_of(cls, train, evals, metric, n_rounds=8, params=(), callbacks=(), **kwargs):
-        """Values recorded at each round: {set: {metric: [values]}}, and the Booster."""
+        """The values per round, as {set: {metric: [values]}}, and the Booster."""
         history = {}
         booster = lgb.train(
             cls.params | dict(params), train, n_rounds, valid_sets=evals, feval=metric,
@@ -92,18 +86,13 @@ class LightGBM(Library):
         )
         return history, booster
 
-    @classmethod
-    def cv(cls, data, metric, n_rounds):
-        """Means over three folds: {name: [values]}."""
-        return lgb.cv(cls.params, data, n_rounds, nfold=3, feval=metric, eval_train_metric=True)
-
     @staticmethod
     def scores(booster, X):
         return booster.predict(X)
 
     @staticmethod
     def queries_of(data):
-        """Sizes of the queries, and a weight a row, or None."""
+        """The query sizes, and one weight per row or None."""
         return data.get_group(), data.get_weight()
 
     @staticmethod
@@ -115,7 +104,6 @@ class XGBoost(Library):
     metric = staticmethod(custom_metric)
     precision = SIX_DECIMALS
     higher_is_better = ()
-    continued = "xgb_model"
     data_name = "DMatrix of xgboost"
     params = {
         "objective": "rank:ndcg", "disable_default_eval_metric": 1, "nthread": 1,
@@ -123,7 +111,7 @@ class XGBoost(Library):
     }
     first_ndcg = {"eval_metric": "ndcg@1"}
     regression = {"objective": "reg:squarederror"}
-    of_classes = {"objective": "multi:softprob", "num_class": 5}
+    multiclass = {"objective": "multi:softprob", "num_class": 5}
     set_weight = staticmethod(xgb.DMatrix.set_weight)
 
     @staticmethod
@@ -138,12 +126,6 @@ class XGBoost(Library):
             evals=[(data, f"set{i}") for i, data in enumerate(evals)], verbose_eval=False, **kwargs,
         )
         return history, booster
-
-    @classmethod
-    def cv(cls, data, metric, n_rounds):
-        return xgb.cv(
-            cls.params, data, n_rounds, nfold=3, custom_metric=metric, as_pandas=False
-        )
 
     @staticmethod
     def scores(booster, X):

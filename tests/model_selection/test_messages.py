@@ -324,7 +324,7 @@ def split(splitter):
 
 @table([
     *((f"{type(model).__name__} has no rounds", lambda model=model: stop(model), TypeError,
-       "from catboost, lightgbm.* or") for model in (Ridge(), RandomForestRegressor())),
+       "requires a supported booster") for model in (Ridge(), RandomForestRegressor())),
     *((f"{type(model).__name__} {kind}", lambda model=model: stop(model), ValueError,
        f"'{kind}', which modifies the trees of earlier")
       for model, kind in ((NeverTrained(boosting_type="dart"), "dart"),

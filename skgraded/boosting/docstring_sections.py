@@ -5,9 +5,6 @@ measure : Measure or str
     NDCG, NDCNG, DCG, AP, MuAP, GAP, RPrecision or RBP, with or without a cut-off.
 measures : Measure, str, or list of these
     The measures to compute. The predictions are sorted once for all measures of a list.
-every : int, default=1
-    Compute values at rounds 1, every + 1, 2 · every + 1, …, and repeat them in the rounds in
-    between. Counting restarts whenever a model is trained.
 truncation : int, default=30
     A pair counts only if one of its documents is among the first `truncation` ranks, as with
     LightGBM's ``lambdarank_truncation_level`` and XGBoost's ``lambdarank_num_pair_per_sample``.
