@@ -28,7 +28,7 @@ PRIVATE_ROOMS = ("_kernels", "_input")  # of the package; their files are for al
 # What we use of other libraries beyond their promises: docs/relied_on.md lists it.
 OF_OTHER_LIBRARIES = (
     "._replace", "sys._getframe", "ddf._meta", "model._predictors", "booster._network",
-    "Params._dummy", "self._setDefault", "self._set", "read._dataset_info",
+    "Params._dummy", "self._setDefault", "self._set",
     "ranker._init_callback_context",
 )
 VERSION = ("skgraded", "__version__")  # the one thing that a room may ask the first door for

@@ -13,7 +13,7 @@ from skgraded._input import arrow_strings
 from skgraded._input.columns import column as number_column
 from skgraded._input.columns import refuse_nan_scores
 from skgraded._input.queries import refuse_missing
-from skgraded._input.tables import is_pandas_frame, is_polars_frame, refuse_unknown
+from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
 from skgraded._input.words import object_array
 
 ARROW = (pa.Table, pa.RecordBatch)

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.tables import as_table, column_names, drop_column, is_pandas_frame, take_column
+from skgraded._input.table_kinds import (
+    as_table,
+    column_names,
+    drop_column,
+    is_pandas_frame,
+    take_column,
+)
 from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."

@@ -14,7 +14,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.columns import check_weights, column
-from skgraded._input.tables import is_polars_frame
+from skgraded._input.table_kinds import is_polars_frame
 from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")

@@ -22,7 +22,7 @@ from skgraded._input.atomic_files import write_text
 from skgraded._input.words import plain_list, printable
 from skgraded.cli import _files, _judging, _preferences, _printing
 from skgraded.datasets.text_files import parsed
-from skgraded.large.parts import PARTITIONINGS
+from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.corrections import CORRECTIONS

@@ -16,7 +16,7 @@ from skgraded._input.queries import query_codes
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
-from skgraded.datasets.tables import Names, read_columns
+from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import check_path, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches

@@ -7,18 +7,16 @@ import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import Any
+from typing import Any, Unpack
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.progress import counting_bar
-from skgraded.large import parts
-from skgraded.large.parts import Job
+from skgraded.large import jobs, parts
+from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, Settings
+from skgraded.large.merging import Result
 from skgraded.large.shuffle import pieces_of, unpacked
 from skgraded.large.sources import batches_of
-from skgraded.large.split_queries import Result
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
 
 # These constants affect speed and memory usage, but never the results.
@@ -30,20 +28,10 @@ ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
 
 
-@documented(parts.PARAMETERS + parts.RETURNS)
+@jobs.entry_point(Settings, jobs.RETURNS)
 def evaluate_batches(
-    batches: Any,
-    y_true: str,
-    y_score: str | list[str],
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    unjudged_documents: str | None = None,
-    by: str | None = None,
-    label: str | None = None,
-    *,
-    progress: bool = False,
+    batches: Any, y_true: str, y_score: str | list[str], qid: str,
+    measures: Measures = DEFAULT_MEASURES, *, progress: bool = False, **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a table of any size in batches on one machine.
 
@@ -84,16 +72,13 @@ def evaluate_batches(
     """
     with needs("evaluate_batches", "pyarrow"):
         import pyarrow  # noqa: F401
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
-        by, label, shipped=False,
-    )
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, shipped=False)
     batches_by_place, n_rows = batches_of(batches, job, ROWS)
     with (
         closing(batches_by_place),  # after an error, closes files and streams at once
         counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
     ):
-        if partitioning == "shuffle":
+        if job.partitioning == "shuffle":
             return parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
         return _in_order(batches_by_place, job, show)
 
@@ -147,7 +132,7 @@ def _in_order(
                     file.flush()  # otherwise, a later statement could raise the error
                 yield measured
 
-        total.sums = job.summed(results())
+        total.sums = parts.summed(results(), job)
         return total.finished(job, ids_of)
 
 
@@ -190,10 +175,10 @@ def _shuffled(
         for _, tables in parts.gathered(_cleaned(batches, job, show), n_gathered):
             table = parts.joined(tables)
             if may_fit and pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:
-                return job.summed([parts.measure_together(table, job)])
+                return parts.summed([parts.measure_together(table, job)], job)
             pieces.write(table)
             del tables, table  # free memory before the next rows are read
-        return job.summed(parts.measure_together(table, job) for table in pieces.read())
+        return parts.summed((parts.measure_together(table, job) for table in pieces.read()), job)
 
 
 class _Pieces:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Unpack
 
 import numpy as np
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large import parts
-from skgraded.large.parts import Job
+from skgraded.large import jobs, parts
+from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
+from skgraded.large.merging import Result, merge_in_tree
 from skgraded.large.shuffle import packed, unpacked
-from skgraded.large.split_queries import Result, merge_in_tree
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
 
 with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
@@ -23,7 +20,6 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
     import pandas as pd
     import pyarrow as pa
     from dask import compute, delayed
-    from dask.dataframe.dask_expr.io.parquet import ReadParquet
 
     from skgraded._input.arrow import as_arrow, buffers, ids, refuse_unknown
 
@@ -35,18 +31,10 @@ N_SAMPLED = 8  # number of partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
 
 
-@documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
+@jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES)
 def evaluate(
-    ddf: dd.DataFrame,
-    y_true: str,
-    y_score: str | list[str],
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    unjudged_documents: str | None = None,
-    by: str | None = None,
-    label: str | None = None,
+    ddf: dd.DataFrame, y_true: str, y_score: str | list[str], qid: str,
+    measures: Measures = DEFAULT_MEASURES, **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
 
@@ -64,26 +52,16 @@ def evaluate(
     >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
-        by, label,
-    )
-    with _name_unreadable_files(ddf, job):
-        measured = _measured(ddf, job, combines=True)
-        result = merge_in_tree(measured, job, _delayed).compute()
-        return result.finished(job, lambda i: measured[i].query_ids.compute())
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings)
+    measured = _measured(ddf, job, combines=True)
+    result = merge_in_tree(measured, job, _delayed).compute()
+    return result.finished(job, lambda i: measured[i].query_ids.compute())
 
 
-@documented(parts.PARAMETERS)
+@jobs.entry_point(QuerySettings, "")
 def evaluate_per_query(
-    ddf: dd.DataFrame,
-    y_true: str,
-    y_score: str,
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    unjudged_documents: str | None = None,
+    ddf: dd.DataFrame, y_true: str, y_score: str, qid: str, measures: Measures = DEFAULT_MEASURES,
+    **settings: Unpack[QuerySettings],
 ) -> dd.DataFrame:
     """Compute per-query values for a Dask DataFrame lazily.
 
@@ -112,14 +90,11 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
-    )
-    parts.refuse_several(job)
+    job = jobs.check_query_job(y_true, y_score, qid, measures, **settings)
     measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
     frames = [delayed(_values)(part, dtype) for part in measured]
-    if partitioning != "shuffle":
+    if job.partitioning != "shuffle":
         result = merge_in_tree(measured, job, _delayed, with_sums=False)
         frames.append(delayed(_values_at_edges)(result, job, dtype))
     meta = _values(parts.measure_together(None, job), dtype)
@@ -171,7 +146,7 @@ def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
     refuse_unknown(job.columns, list(ddf.columns))
     places = {f"partition {i}": part for i, part in enumerate(ddf[job.columns].to_delayed())}
     if job.partitioning == "shuffle":
-        parts.refuse_order_of_rows(job)
+        jobs.refuse_order_of_rows(job)
     if job.partitioning != "shuffle" or len(places) == 1:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
     groups = _groups(places) if combines else [[place] for place in places]
@@ -183,49 +158,6 @@ def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
     pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
-
-
-# Unreadable files --------------------------------------------------------------------------------
-
-@contextmanager
-def _name_unreadable_files(ddf: Any, job: Job) -> Iterator[None]:
-    """Raise an error that names the unreadable Parquet file, because Dask's own error does not.
-
-    If Dask raises an error, the files are read again to find the unreadable file.
-    """
-    try:
-        yield
-    except (pa.ArrowException, OSError, KeyError):
-        faults = [delayed(_fault_of)(file, schema, job.columns) for file, schema in _files_of(ddf)]
-        fault = next(filter(None, compute(*faults)), None)
-        if fault is None:
-            raise
-        raise ValueError(fault) from None
-
-
-def _files_of(ddf: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield (Arrow fragment, common schema) for each Parquet file that the frame reads."""
-    for read in ddf.expr.find_operations(ReadParquet):
-        info = read._dataset_info
-        files = info["ds"].get_fragments() if "ds" in info else (
-            wrapper.fragment for wrapper in info["fragments"]
-        )
-        yield from ((file, info["schema"]) for file in files)
-
-
-def _fault_of(file: Any, schema: Any, columns: list[str]) -> str | None:
-    """Return an error message if the file cannot be read, otherwise None."""
-    try:
-        names = file.physical_schema.names
-        for name in set(columns).intersection(schema.names):
-            refuse_unknown([name], names, f"{file.path}: ")
-        for _ in file.to_batches(columns=[name for name in columns if name in names]):
-            pass
-    except (pa.ArrowException, OSError) as error:
-        return f"{file.path}: the Parquet file cannot be read: {' '.join(str(error).split())}"
-    except ValueError as error:
-        return str(error)
-    return None
 
 
 def _groups(places: dict[str, Any]) -> list[list[str]]:

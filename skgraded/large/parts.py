@@ -6,17 +6,15 @@ state the chunk and the row within the chunk.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.columns import (
     check_weights,
-    choice_validator,
     column,
     grade_column,
     grades_as_given,
@@ -24,18 +22,15 @@ from skgraded._input.columns import (
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain, plain_list
 from skgraded.judgments import Judgments, layout_of
+from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import accepts_unjudged
-from skgraded.reports.evaluating import check_unjudged_documents, values_by_query
+from skgraded.reports.evaluating import values_by_query
 from skgraded.reports.evaluation import Evaluation, evaluation_of
 from skgraded.reports.summary import Summary, labelled
 
-PARTITIONINGS = ("shuffle", "clustered", "whole")
-_check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
-SPLIT = " are not contiguous in "  # appears in every message of `split_error`
 # Columns of validated tables.
 GRADE, QUERY, WEIGHT, SEGMENT, SCORE = "grade", "query", "weight", "segment", "score"
 
@@ -51,137 +46,6 @@ FOR_MISSING = {  # advice on missing values, keyed by argument
     "y_true": "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (exclude the rows)",
     "by": "fill in the missing segments",
 }
-
-PARAMETERS = """
-y_true, qid : str
-    Names of the columns with the grades (≥ 0) and the query ids (numbers, text or dates).
-y_score : str, or list of str
-    Name of the column with the system's scores, or a list of names to compare several systems.
-measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-    The measures to compute.
-sample_weight : str, optional
-    Name of the column with weights. The weight of a query is the mean weight of its rows.
-partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
-    How the rows are arranged. "shuffle" allows any order: the rows are first grouped by query,
-    which is always correct but slowest. "clustered" requires contiguous rows for each query, which
-    may continue in the next batch or partition. "whole" requires that each batch or partition
-    contains whole queries. Both requirements are verified.
-unjudged_documents : {"irrelevant", "drop"}, optional
-    How to treat grades that are null or NaN, as in `evaluate`.
-by : str, optional
-    Name of the column with the segment of each query, such as its country. The result then also
-    contains the Summary of each segment.
-label : str, optional
-    Name of this part of the data, such as its date. Summaries that share a label cannot be merged,
-    so that no part is counted twice.
-"""
-RETURNS = """
-Returns
--------
-Summary
-    Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned. With
-    `by`, its attribute `segments` maps each segment to a Summary. For several systems, a
-    `Summaries`, which `compare` accepts.
-"""
-RAISES = """
-Raises
-------
-ValueError, TypeError
-    If the input is invalid; the message names the partition and the row within it. Also if the
-    rows are not arranged as `partitioning` states, or if a query has rows in two segments; the
-    message names the query.
-"""
-
-
-@dataclass(frozen=True)
-class Job:
-    """The settings of an evaluation, such as columns and measures; each worker receives a copy."""
-
-    y_true: str
-    y_score: tuple[str, ...]
-    qid: str
-    measures: tuple[Measure, ...]
-    sample_weight: str | None
-    partitioning: str
-    unjudged_documents: str | None
-    by: str | None
-    label: str | None
-    is_single: bool  # whether y_score was a single name rather than a list
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of all columns, without duplicates."""
-        names = [self.y_true, *self.y_score, self.qid, self.sample_weight, self.by]
-        return list(dict.fromkeys(name for name in names if name is not None))
-
-    def summed(self, results: Iterable[Measured]) -> Summary | Summaries:
-        """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
-        if self.by is None:
-            return self.merged(self._sums_of(measured.evaluations) for measured in results)
-        return self.merged(map(self._segment_sums, _gathered_segments(results)))
-
-    def _segment_sums(self, measured: Any) -> Summary | Summaries:
-        return replace(self._sums_of(measured.evaluations), by=self.by, segments={
-            segment: self._sums_of(measured.take(queries).evaluations)
-            for segment, queries in measured.segments.queries()
-        })
-
-    def _sums_of(self, evaluations: dict[str, Evaluation]) -> Any:
-        if self.is_single:
-            return Summary.of(evaluations[self.y_score[0]])
-        return Summaries.of(evaluations)
-
-    def merged(self, parts: Iterable[Any]) -> Summary | Summaries:
-        """Merge the results of `summed` from all chunks."""
-        return Summary.merge(parts) if self.is_single else Summaries.merge(parts)
-
-
-def check_job(
-    y_true: Any, y_score: Any, qid: Any, measures: Any, sample_weight: Any, partitioning: Any,
-    unjudged_documents: Any = None, by: Any = None, label: Any = None, shipped: bool = True
-) -> Job:
-    """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
-    is_single = not isinstance(y_score, (list, tuple))
-    scores = (y_score,) if is_single else tuple(y_score)
-    names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
-    optional = [("sample_weight", sample_weight), ("by", by)]
-    names += [(argument, name) for argument, name in optional if name is not None]
-    for argument, name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
-    if not isinstance(label, (str, type(None))):
-        raise TypeError(f"label must be a str; got {type(label).__name__}.")
-    if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
-        raise ValueError(
-            f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
-        )
-    measures = tuple(as_measures(measures))
-    partitioning = _check_partitioning(partitioning)
-    unjudged_documents = check_unjudged_documents(unjudged_documents)
-    job = Job(
-        y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, by, label,
-        is_single,
-    )
-    if shipped:
-        pickle.dumps(job)  # raises an error if a measure contains a lambda
-    return job
-
-
-def refuse_several(job: Job) -> None:
-    """Raise a TypeError for several systems; called by functions that return per-query values."""
-    if not job.is_single:
-        raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
-
-
-def refuse_order_of_rows(job: Job) -> None:
-    """Reject measures that depend on the row order, which the engines do not preserve."""
-    for measure in job.measures:
-        if getattr(measure, "ties", None) == "ordinal":
-            raise ValueError(
-                f"Measure {measure} ranks tied documents in row order, which the engine does not "
-                "preserve: choose another value for 'ties', or keep each query in one partition "
-                "and use partitioning='whole'."
-            )
 
 
 @contextmanager
@@ -467,6 +331,31 @@ def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) ->
         weights=first.weights
         if first.weights is None else selected([part.weights for part in evaluations]),
     )
+
+
+def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:
+    """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
+    if job.by is None:
+        return merged((_sums_of(measured.evaluations, job) for measured in results), job)
+    return merged((_segment_sums(measured, job) for measured in _gathered_segments(results)), job)
+
+
+def _segment_sums(measured: Any, job: Job) -> Summary | Summaries:
+    return replace(_sums_of(measured.evaluations, job), by=job.by, segments={
+        segment: _sums_of(measured.take(queries).evaluations, job)
+        for segment, queries in measured.segments.queries()
+    })
+
+
+def _sums_of(evaluations: dict[str, Evaluation], job: Job) -> Any:
+    if job.is_single:
+        return Summary.of(evaluations[job.y_score[0]])
+    return Summaries.of(evaluations)
+
+
+def merged(sums: Iterable[Any], job: Job) -> Summary | Summaries:
+    """Merge the results of `summed` from all chunks."""
+    return Summary.merge(sums) if job.is_single else Summaries.merge(sums)
 
 
 def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Unpack
 
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large import parts
+from skgraded.large import jobs, parts
+from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
+from skgraded.large.merging import merge_in_tree
 from skgraded.large.shuffle import packed, unpacked
-from skgraded.large.split_queries import merge_in_tree
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import Measure
 from skgraded.reports.summary import Summary
 
 with needs("skgraded.ray", "ray", "pyarrow", "pandas", extra="ray"):
@@ -27,10 +26,6 @@ __all__ = ["evaluate", "evaluate_per_query"]
 
 ROWS_PER_PART = 2**18  # target number of rows; the overhead of tasks is too high for fewer rows
 
-PARAMETERS = parts.PARAMETERS + """
-dataset : ray.data.Dataset
-    Dataset with one row per document.
-"""
 NOTES = """
 Notes
 -----
@@ -39,20 +34,16 @@ can fail for files that contain whole queries. Use "clustered" for such files.
 """
 
 
-@documented(PARAMETERS + parts.RETURNS + parts.RAISES + NOTES)
+@jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES + NOTES)
 def evaluate(
-    dataset: ray.data.Dataset,
-    y_true: str,
-    y_score: str | list[str],
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    unjudged_documents: str | None = None,
-    by: str | None = None,
-    label: str | None = None,
+    dataset: ray.data.Dataset, y_true: str, y_score: str | list[str], qid: str,
+    measures: Measures = DEFAULT_MEASURES, **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a Ray Dataset on the workers that store its blocks.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset
 
     Examples
     --------
@@ -64,28 +55,23 @@ def evaluate(
     >>> skgraded.ray.evaluate(dataset, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
-        by, label,
-    )
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings)
     with _original_errors():
         measured = _measured(dataset, job)
         result = ray.get(merge_in_tree(measured, job, _submit))
         return result.finished(job, lambda i: ray.get(measured[i]).query_ids, in_order=False)
 
 
-@documented(PARAMETERS + parts.RAISES + NOTES)
+@jobs.entry_point(QuerySettings, jobs.RAISES + NOTES)
 def evaluate_per_query(
-    dataset: ray.data.Dataset,
-    y_true: str,
-    y_score: str,
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    unjudged_documents: str | None = None,
+    dataset: ray.data.Dataset, y_true: str, y_score: str, qid: str,
+    measures: Measures = DEFAULT_MEASURES, **settings: Unpack[QuerySettings],
 ) -> ray.data.Dataset:
     """Compute per-query values for a Ray Dataset.
+
+    Parameters
+    ----------
+    dataset : ray.data.Dataset
 
     Returns
     -------
@@ -106,10 +92,7 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
-    )
-    parts.refuse_several(job)
+    job = jobs.check_query_job(y_true, y_score, qid, measures, **settings)
     with _original_errors():
         measured = _measured(dataset, job)
         result = ray.get(merge_in_tree(measured, job, _submit, with_sums=False))
@@ -129,13 +112,13 @@ def _values(measured: parts.Measured) -> pa.Table:
     return pa.table(columns)
 
 
-def _measured(dataset: ray.data.Dataset, job: parts.Job) -> list[Any]:
+def _measured(dataset: ray.data.Dataset, job: Job) -> list[Any]:
     """Return references to the results, one per block or, with "shuffle", per shuffled part."""
     if not isinstance(dataset, ray.data.Dataset):
         raise TypeError(f"dataset must be a Ray Dataset; got {type(dataset).__name__}.")
     refuse_unknown(job.columns, dataset.columns(fetch_if_missing=False) or job.columns)
     if job.partitioning != "whole":
-        parts.refuse_order_of_rows(job)
+        jobs.refuse_order_of_rows(job)
     computed = dataset.select_columns(job.columns).iter_internal_ref_bundles()
     bundles = (bundle for bundle in computed if bundle.num_rows())  # empty blocks lack columns
     if job.partitioning == "shuffle":
@@ -149,7 +132,7 @@ def _measured(dataset: ray.data.Dataset, job: parts.Job) -> list[Any]:
     return measured or [_submit(parts.measure_together, None, job)]
 
 
-def _shuffled(bundles: list[Any], job: parts.Job) -> list[Any]:
+def _shuffled(bundles: list[Any], job: Job) -> list[Any]:
     """Return references to the results, one per shuffled part."""
     blocks = [block for bundle in bundles for block in bundle.block_refs]
     n_rows = sum(bundle.num_rows() for bundle in bundles)
@@ -163,14 +146,14 @@ def _shuffled(bundles: list[Any], job: parts.Job) -> list[Any]:
     return [_submit(_measured_pieces, job, *part) for part in zip(*pieces, strict=True)]
 
 
-def _cut(block: Any, job: parts.Job, place: str, n: int) -> list[Any]:
+def _cut(block: Any, job: Job, place: str, n: int) -> list[Any]:
     """Validate a block and split it into n pieces; empty pieces are None."""
     numbers, pieces = packed(parts.clean(block, job, place), n)
     buffers = {i: piece.as_buffer() for i, piece in zip(numbers, pieces, strict=True)}
     return [buffers.get(i) for i in range(n)]
 
 
-def _measured_pieces(job: parts.Job, *pieces: Any) -> parts.Measured:
+def _measured_pieces(job: Job, *pieces: Any) -> parts.Measured:
     table = unpacked(piece for piece in pieces if piece is not None)
     return parts.measure_together(table, job)
 

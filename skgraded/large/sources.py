@@ -9,8 +9,8 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skgraded._input.tables import ENGINES, refuse_unknown, take_rows
-from skgraded.large.parts import Job
+from skgraded._input.table_kinds import ENGINES, refuse_unknown, take_rows
+from skgraded.large.jobs import Job
 
 CSV = (".csv", ".csv.gz")  # extensions of CSV files; all other files are read as Parquet
 CSV_BLOCK = 2**20  # bytes of a CSV file that are parsed at once; a longer row is an error

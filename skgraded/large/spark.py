@@ -8,20 +8,16 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any, Self
-
-import numpy as np
+from typing import Any, Self, Unpack
 
 from skgraded._input.columns import whole_number
-from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large import parts
-from skgraded.large.parts import Job
+from skgraded.large import jobs, parts
+from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary
 
@@ -44,24 +40,17 @@ __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 ROWS_PER_BATCH = 4000  # maximum number of rows per batch; such small batches need no limit in bytes
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
 VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+PIECES_PER_PARTITION = 4  # Spark distributes pieces by hash; several pieces balance the partitions
 MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 # Measuring ---------------------------------------------------------------------------------------
 
-@documented(parts.PARAMETERS + parts.RETURNS + parts.RAISES)
+@jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES)
 def evaluate(
-    df: DataFrame,
-    y_true: str,
-    y_score: str | list[str],
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    n_partitions: int | None = None,
-    unjudged_documents: str | None = None,
-    by: str | None = None,
-    label: str | None = None,
+    df: DataFrame, y_true: str, y_score: str | list[str], qid: str,
+    measures: Measures = DEFAULT_MEASURES, *, n_partitions: int | None = None,
+    **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
 
@@ -77,10 +66,7 @@ def evaluate(
     With "clustered" and "whole", Spark shuffles the per-query values instead of the rows, and uses
     them to check that no query is split.
     """
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents,
-        by, label,
-    )
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
     rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
@@ -89,21 +75,14 @@ def evaluate(
     for error in results:
         if isinstance(error, Exception):
             raise error
-    no_queries = job.summed([parts.measure_together(None, job)])
-    return parts.finished(job.merged([no_queries, *results]), job)
+    no_queries = parts.summed([parts.measure_together(None, job)], job)
+    return parts.finished(parts.merged([no_queries, *results], job), job)
 
 
-@documented(parts.PARAMETERS)
+@jobs.entry_point(QuerySettings, "")
 def evaluate_per_query(
-    df: DataFrame,
-    y_true: str,
-    y_score: str,
-    qid: str,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    sample_weight: str | None = None,
-    partitioning: str = "shuffle",
-    n_partitions: int | None = None,
-    unjudged_documents: str | None = None,
+    df: DataFrame, y_true: str, y_score: str, qid: str, measures: Measures = DEFAULT_MEASURES, *,
+    n_partitions: int | None = None, **settings: Unpack[QuerySettings],
 ) -> DataFrame:
     """Compute per-query values for a Spark DataFrame lazily.
 
@@ -121,12 +100,10 @@ def evaluate_per_query(
         `sample_weight`, ``weight``. Invalid input and split queries raise an error when the frame
         is computed; the message is at the end of Spark's error.
     """
-    job = parts.check_job(
-        y_true, y_score, qid, measures, sample_weight, partitioning, unjudged_documents
-    )
-    parts.refuse_several(job)
+    job = jobs.check_query_job(y_true, y_score, qid, measures, **settings)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
-    names = [measure.name for measure in job.measures] + ["weight"] * (sample_weight is not None)
+    names = [measure.name for measure in job.measures]
+    names += ["weight"] * (job.sample_weight is not None)
     schema = StructType([
         StructField("query_id", df.schema[qid].dataType, nullable=False),
         *(StructField(name, DoubleType()) for name in names),
@@ -152,18 +129,19 @@ def _with_whole_queries(
     refuse_unknown(job.columns, df.columns)
     _check_local_workers(df.sparkSession)
     if job.partitioning != "whole":
-        parts.refuse_order_of_rows(job)
+        jobs.refuse_order_of_rows(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
     is_shuffled = job.partitioning == "shuffle"
     task = tasks.cut if is_shuffled else tasks.inside
-    keeps_number = keeps_number or is_shuffled
-    labels = _labels(df.sparkSession, n) if keeps_number else np.arange(n)
     frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
-    pieces = _mapped(frame, partial(task, job=job, labels=labels), tasks.PIECES)
-    # Spark's adaptive execution may combine partitions unless their number is passed.
-    return pieces.repartition(*[n] * keeps_number, F.col("piece"))
+    function = partial(task, job=job, n_pieces=n * PIECES_PER_PARTITION)
+    pieces = _mapped(frame, function, tasks.PIECES)
+    if keeps_number or is_shuffled:
+        # Spark's adaptive execution may combine partitions unless their number is passed.
+        return pieces.repartition(n, F.col("piece"))
+    return pieces.repartition(F.col("piece"))
 
 
 @contextmanager
@@ -190,17 +168,6 @@ def _batches_by_rows(spark: Any) -> Iterator[Any]:
     finally:
         for name, value in before.items():
             context.setLocalProperty(name, value)
-
-
-def _labels(spark: Any, n: int) -> np.ndarray:
-    """Return n numbers whose Spark hashes select the partitions 0, 1, …, n - 1 in a shuffle.
-
-    With another hash function, pieces could share a partition, but the results would be the same.
-    """
-    numbers = spark.range(0, 16 * n, numPartitions=1).select(F.col("id").cast("int"))
-    hashed = numbers.select("id", F.pmod(F.hash("id"), F.lit(n)).alias("part")).collect()
-    label_of = {row.part: row.id for row in reversed(hashed)}
-    return np.array([label_of.get(part, part) for part in range(n)])
 
 
 def _check_frame(df: Any) -> None:

@@ -17,9 +17,9 @@ from pyspark import TaskContext
 from skgraded._input.arrow import buffers
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large import parts
-from skgraded.large.parts import Job
+from skgraded.large.jobs import Job
+from skgraded.large.merging import refuse_split
 from skgraded.large.shuffle import packed, unpacked
-from skgraded.large.split_queries import refuse_split
 
 # Each record describes one piece; exactly one of `measured`, `rows` and `error` is not null.
 PIECES = "piece int, measured binary, rows binary, error binary"
@@ -56,11 +56,11 @@ def _part() -> int:
 
 
 def cut(
-    batches: Iterable[pa.RecordBatch], job: Job, labels: np.ndarray
+    batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a partition in pieces numbered by `labels`, or the first error."""
+    """Yield the rows of a partition in pieces of whole queries, or the first error."""
     part, first, is_good = _part(), 0, True
-    n_rows = min(ROWS, ROWS_PER_PIECE * len(labels))
+    n_rows = min(ROWS, ROWS_PER_PIECE * n_pieces)
     for _, group in parts.gathered(enumerate(batches), n_rows):
         if not is_good:  # Spark requires that all rows are read
             continue
@@ -73,12 +73,12 @@ def cut(
             is_good = False
             yield _pieces([0], error=[pickle.dumps((part, error))])
         else:
-            numbers, pieces = packed(table, len(labels))
-            yield _pieces(labels[numbers], rows=pieces.cast(pa.binary()))
+            numbers, pieces = packed(table, n_pieces)
+            yield _pieces(numbers, rows=pieces.cast(pa.binary()))
 
 
 def inside(
-    batches: Iterable[pa.RecordBatch], job: Job, labels: np.ndarray
+    batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
 ) -> Iterator[pa.RecordBatch]:
     """Evaluate a partition; yield per-query values, and the rows of possibly incomplete queries."""
     part, batches = _part(), list(batches)
@@ -91,14 +91,14 @@ def inside(
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
         return
-    order, sizes = order_by_hash(measured.marks, len(labels))  # the piece of each query
+    order, sizes = order_by_hash(measured.marks, n_pieces)  # the piece of each query
     numbers = np.flatnonzero(sizes)
     queries_of_piece = np.split(order, np.cumsum(sizes))
     values = [pickle.dumps(measured.take(queries_of_piece[i])) for i in numbers]
-    yield _pieces(labels[numbers], measured=pa.array(values, pa.binary()))
+    yield _pieces(numbers, measured=pa.array(values, pa.binary()))
     if measured.edges is not None:
-        numbers, rows = packed(measured.edges, len(labels))
-        yield _pieces(labels[numbers], rows=rows.cast(pa.binary()))
+        numbers, rows = packed(measured.edges, n_pieces)
+        yield _pieces(numbers, rows=rows.cast(pa.binary()))
 
 
 def _pieces(numbers: Any, **columns: Any) -> pa.RecordBatch:
@@ -111,15 +111,6 @@ def _pieces(numbers: Any, **columns: Any) -> pa.RecordBatch:
 
 def _evaluations(batches: Iterable[pa.RecordBatch], job: Job) -> list[parts.Measured]:
     """Check that no query is split; return the results for each piece of a partition."""
-    try:
-        return _measured(batches, job)
-    except ValueError as error:
-        if job.partitioning != "clustered" or parts.SPLIT not in str(error):
-            raise
-        raise ValueError(f"{error} {FILES_ADVICE}") from None
-
-
-def _measured(batches: Iterable[pa.RecordBatch], job: Job) -> list[parts.Measured]:
     batches = list(batches)
     if not batches:
         return [parts.measure_together(None, job)]
@@ -130,14 +121,19 @@ def _measured(batches: Iterable[pa.RecordBatch], job: Job) -> list[parts.Measure
     measured = [pickle.loads(values) for values in table["measured"].drop_null().to_pylist()]
     rows = unpacked(buffers(table["rows"].drop_null()))
     measured.append(parts.measure_together(rows, job, parts.EDGES if measured else None))
-    refuse_split([(part.place, part.marks) for part in measured], lambda i: measured[i].query_ids)
+    marks = [(part.place, part.marks) for part in measured]
+    try:
+        refuse_split(marks, lambda i: measured[i].query_ids)
+    except ValueError as error:
+        advice = f" {FILES_ADVICE}" if job.partitioning == "clustered" else ""
+        raise ValueError(f"{error}{advice}") from None
     return measured
 
 
 def sums(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch]:
     """Yield one row, which contains the pickled Summary of a partition or a pickled error."""
     try:
-        result: object = job.summed(_evaluations(batches, job))
+        result: object = parts.summed(_evaluations(batches, job), job)
     except (ValueError, TypeError) as error:  # if the error were raised, Spark would retry the task
         result = error
     yield pa.RecordBatch.from_pydict({"sums": pa.array([pickle.dumps(result)], pa.binary())})

@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from skgraded._input.columns import check_grades
 from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import queries_of
-from skgraded._input.tables import as_table
+from skgraded._input.table_kinds import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of
 from skgraded._input.query_source import QueryColumn, checked_queries, is_column, look_up
-from skgraded._input.tables import as_table, column_names, take_column
+from skgraded._input.table_kinds import as_table, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments

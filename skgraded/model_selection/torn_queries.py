@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.query_source import is_column
-from skgraded._input.tables import as_table, hash_rows, mix_bits
+from skgraded._input.table_kinds import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.rows import Queries
 from skgraded.judgments import Judgments, layout_of

@@ -12,7 +12,7 @@ import numpy as np
 from skgraded._input.columns import check_grades, check_scores, choice_validator
 from skgraded._input.queries import group_sizes, query_codes
 from skgraded._input.segments import few_segments_of
-from skgraded._input.tables import is_pandas_frame, is_polars_frame
+from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo

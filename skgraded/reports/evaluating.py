@@ -17,7 +17,7 @@ from skgraded._input.columns import (
     score_column,
 )
 from skgraded._input.queries import mean_weights, query_codes
-from skgraded._input.tables import named_columns
+from skgraded._input.table_kinds import named_columns
 from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
 from skgraded.measures import Judged, Measure, as_measures, score_queries
 from skgraded.measures.base import Function, accepts_unjudged, undefined_of

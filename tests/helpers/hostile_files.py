@@ -8,7 +8,7 @@ import re
 import zlib
 
 from skgraded.datasets import read_letor, read_qrels, read_run
-from skgraded.datasets.tables import Names, read_columns
+from skgraded.datasets.table_files import Names, read_columns
 
 NUMBERS = (
     b"1 0 2 -1 0.5 -0.0 1e5 1E-5 +1 .5 5. 00012 0.00010008711588209878 5e-324 1e400 -1e400 1e-400"

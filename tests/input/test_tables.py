@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skgraded._input.tables import HASHED_COLUMNS, hash_rows, stack_rows
+from skgraded._input.table_kinds import HASHED_COLUMNS, hash_rows, stack_rows
 
 TABLES = {
     "float64": np.asarray,

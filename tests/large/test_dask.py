@@ -95,51 +95,6 @@ def test_decimal_ids_of_different_lengths_are_equal_by_value(dask, partitioning)
     assert summary.mean()["RR"] == sum(expected) / 2
 
 
-@pytest.fixture
-def parquet_folder(tmp_path):
-    for i, part in enumerate(pieces(table(30), 4)[1:]):
-        part.to_parquet(tmp_path / f"part-{i}.parquet", index=False)
-    return tmp_path
-
-
-@pytest.mark.parametrize("filesystem", ["fsspec", "arrow"])
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
-def test_a_corrupt_file_is_named(dask, parquet_folder, filesystem, partitioning):
-    from dask import dataframe as dd
-
-    if filesystem == "arrow":
-        pytest.importorskip("pyarrow", minversion="15", reason="Dask's own limit")
-    corrupt = parquet_folder / "part-1.parquet"
-    corrupt.write_bytes(corrupt.read_bytes()[:400])
-    # the prediction of a model is a column that no file has
-    frame = dd.read_parquet(parquet_folder, filesystem=filesystem).rename(columns={"score": "old"})
-    frame = frame.assign(score=1.0)
-    with pytest.raises(ValueError, match=f"^{corrupt}: the Parquet file cannot be read: .*footer"):
-        dask.evaluate(frame, partitioning=partitioning, **COLUMNS)
-
-
-def test_a_file_that_lacks_a_column_is_named(dask, parquet_folder):
-    from dask import dataframe as dd
-
-    lacking = parquet_folder / "part-2.parquet"
-    pd.read_parquet(lacking).drop(columns="grade").to_parquet(lacking)
-    frame = dd.read_parquet(parquet_folder)
-    with pytest.raises(ValueError, match=f"^{lacking}: There is no column 'grade'. Available"):
-        dask.evaluate(frame, **COLUMNS)
-
-
-def test_an_error_outside_of_files_stays_as_it_is(dask, parquet_folder):
-    from dask import dataframe as dd
-
-    def fail(part):
-        raise OSError("the model is lost")
-
-    frame = dd.read_parquet(parquet_folder)
-    frame = frame.map_partitions(fail, meta=frame._meta)
-    with pytest.raises(OSError, match="^the model is lost$"):
-        dask.evaluate(frame, **COLUMNS)
-
-
 def test_numbers_that_are_categories_stay_numbers(dask):
     data = dask.frame_of(pieces(table(12).astype({"query": "category"}), 3))
     found = dask.module.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from skgraded._input import arrow
-from skgraded.large.parts import check_job, clean, measure_part, measure_together
+from skgraded.large.jobs import check_job
+from skgraded.large.parts import clean, measure_part, measure_together
 from skgraded.large.shuffle import packed, unpacked
 
-JOB = check_job("grade", "score", "query", "ndcng", None, "clustered")
+JOB = check_job("grade", "score", "query", "ndcng", partitioning="clustered")
 
 
 def part_of(n_queries, size):
@@ -83,7 +84,10 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
 def test_a_bad_value_is_named_with_its_part_and_row(column, value, message):
     part = part_of(10, 10).astype(float).assign(weight=1.0)
     part.loc[17, column] = value
-    job = check_job("grade", "score", "query", ["rr", "ndcng(max_grade=3)"], "weight", "whole")
+    job = check_job(
+        "grade", "score", "query", ["rr", "ndcng(max_grade=3)"], sample_weight="weight",
+        partitioning="whole",
+    )
     with pytest.raises(ValueError, match=f"In part 7, where rows are numbered from 0: {message}"):
         clean(part, job, "part 7")
 

@@ -58,18 +58,6 @@ def test_partitions_without_rows(spark):
     assert spark.measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
 
 
-def test_each_piece_has_a_partition_of_its_own(session):
-    from pyspark.sql import functions as F
-
-    from skgraded.large.spark import _labels
-
-    labels = pa.table({"piece": pa.array(_labels(session, 8), pa.int32())})
-    pieces = session.createDataFrame(labels).repartition(8, "piece")
-    assert sorted(row.part for row in pieces.select(
-        F.spark_partition_id().alias("part")
-    ).collect()) == list(range(8))
-
-
 @pytest.fixture
 def in_new_york(monkeypatch):
     with monkeypatch.context() as moved:

@@ -5,7 +5,7 @@ import pytest
 from queries import random_queries
 
 import skgraded as sg
-from skgraded.large.parts import PARTITIONINGS
+from skgraded.large.jobs import PARTITIONINGS
 
 pd = pytest.importorskip("pandas")
 

@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import TABLES
+from table_kinds import TABLES
 from xgboost import XGBRanker, XGBRegressor
 
 import skgraded as sg

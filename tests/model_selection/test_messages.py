@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from tables import FRAMES, TABLES, toy_data
+from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker, XGBRegressor
 
 import skgraded as sg

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.utils import get_tags
-from tables import FRAMES, TABLES, toy_data
+from table_kinds import FRAMES, TABLES, toy_data
 
 import skgraded as sg
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from tables import FRAMES, TABLES, toy_data
+from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker, XGBRegressor
 
 import skgraded as sg

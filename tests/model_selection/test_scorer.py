@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
-from tables import FRAMES, TABLES, toy_data
+from table_kinds import FRAMES, TABLES, toy_data
 
 import skgraded as sg
 

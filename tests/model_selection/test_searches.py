@@ -12,7 +12,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
-from tables import FRAMES, TABLES, toy_data
+from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker
 
 import skgraded as sg

@@ -15,7 +15,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
-from tables import FRAMES, toy_data
+from table_kinds import FRAMES, toy_data
 
 import skgraded as sg
 from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit

@@ -25,7 +25,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import TABLES, toy_data
+from table_kinds import TABLES, toy_data
 
 import skgraded as sg
 

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import FRAMES, TABLES
+from table_kinds import FRAMES, TABLES
 from xgboost import XGBRanker
 
 import skgraded as sg

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import plain_list
+from skgraded.large.jobs import Job
 from skgraded.large.parts import (
     EDGES,
-    Job,
     Measured,
     finished,
     joined,
     measure_together,
+    merged,
     refuse_other_types,
     split_error,
+    summed,
 )
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
@@ -35,22 +37,22 @@ class Result:
     @classmethod
     def of(cls, measured: Measured, job: Job, with_sums: bool = True) -> "Result":
         """Return the result of one chunk."""
-        sums = job.summed([measured]) if with_sums else None
+        sums = summed([measured], job) if with_sums else None
         marks = [] if measured.place is None else [(measured.place, measured.marks)]
         return cls(sums, marks, [measured.edges], measured.types)
 
     @classmethod
     def merge(cls, job: Job, *results: "Result") -> "Result":
         """Merge the results of several chunks in the given order."""
-        merged = cls(None, [], [], frozenset())
+        total = cls(None, [], [], frozenset())
         for result in results:
-            merged.add(result, job)
-        return merged
+            total.add(result, job)
+        return total
 
     def add(self, other: "Result", job: Job) -> None:
         """Merge the result of the next chunks into this result in place."""
         sums = [sums for sums in (self.sums, other.sums) if sums is not None]
-        self.sums = job.merged(sums) if sums else None
+        self.sums = merged(sums, job) if sums else None
         self.marks += other.marks
         self.edges += other.edges
         self.types |= other.types
@@ -77,7 +79,7 @@ class Result:
     ) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of, in_order)
-        return finished(job.merged([self.sums, job.summed([edges])]), job)
+        return finished(merged([self.sums, summed([edges], job)], job), job)
 
 
 def merge_in_tree(

@@ -1,0 +1,175 @@
+"""Settings of an evaluation of a large table, and what the entry points of all engines share."""
+
+import inspect
+import pickle
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar
+
+from skgraded._input.columns import choice_validator
+from skgraded._input.docstrings import documented
+from skgraded.measures import Measure, as_measures
+from skgraded.reports.evaluating import check_unjudged_documents
+
+F = TypeVar("F", bound=Callable[..., Any])
+Measures = str | Measure | Iterable[str | Measure]
+DEFAULT_MEASURES = ("ndcng@10", "mu_map")
+PARTITIONINGS = ("shuffle", "clustered", "whole")
+_check_partitioning = choice_validator("partitioning", PARTITIONINGS)
+
+PARAMETERS = """
+y_true, qid : str
+    Names of the columns with the grades (≥ 0) and the query ids (numbers, text or dates).
+y_score : str, or list of str
+    Name of the column with the system's scores, or a list of names to compare several systems.
+measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+    The measures to compute.
+sample_weight : str, optional
+    Name of the column with weights. The weight of a query is the mean weight of its rows.
+partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
+    How the rows are arranged. "shuffle" allows any order: the rows are first grouped by query,
+    which is always correct but slowest. "clustered" requires contiguous rows for each query, which
+    may continue in the next batch or partition. "whole" requires that each batch or partition
+    contains whole queries. Both requirements are verified.
+unjudged_documents : {"irrelevant", "drop"}, optional
+    How to treat grades that are null or NaN, as in `evaluate`.
+by : str, optional
+    Name of the column with the segment of each query, such as its country. The result then also
+    contains the Summary of each segment.
+label : str, optional
+    Name of this part of the data, such as its date. Summaries that share a label cannot be merged,
+    so that no part is counted twice.
+"""
+RETURNS = """
+Returns
+-------
+Summary
+    Equal to ``Summary.of(skgraded.evaluate(…))`` on all rows, however they are partitioned. With
+    `by`, its attribute `segments` maps each segment to a Summary. For several systems, a
+    `Summaries`, which `compare` accepts.
+"""
+RAISES = """
+Raises
+------
+ValueError, TypeError
+    If the input is invalid; the message names the partition and the row within it. Also if the
+    rows are not arranged as `partitioning` states, or if a query has rows in two segments; the
+    message names the query.
+"""
+
+
+class QuerySettings(TypedDict, total=False):
+    """Optional arguments of the functions that return per-query values."""
+
+    sample_weight: str | None
+    partitioning: str
+    unjudged_documents: str | None
+
+
+class Settings(QuerySettings, total=False):
+    """Optional arguments of the functions that return a Summary."""
+
+    by: str | None
+    label: str | None
+
+
+def entry_point(settings: type, sections: str) -> Callable[[F], F]:
+    """Return a decorator that documents ``**settings`` of a function of an engine.
+
+    The optional arguments appear in the signature, and their descriptions in the docstring, to
+    which `sections` are added.
+    """
+    def decorator(function: F) -> F:
+        signature = inspect.signature(function)
+        *named, _ = signature.parameters.values()
+        optional = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation,
+                default="shuffle" if name == "partitioning" else None,
+            )
+            for name, annotation in settings.__annotations__.items()
+        ]
+        parameters = sorted([*named, *optional], key=lambda parameter: parameter.kind)
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return documented(PARAMETERS + sections)(function)
+
+    return decorator
+
+
+@dataclass(frozen=True)
+class Job:
+    """The settings of an evaluation, such as columns and measures; each worker receives a copy."""
+
+    y_true: str
+    y_score: tuple[str, ...]
+    qid: str
+    measures: tuple[Measure, ...]
+    sample_weight: str | None
+    partitioning: str
+    unjudged_documents: str | None
+    by: str | None
+    label: str | None
+    is_single: bool  # whether y_score was a single name rather than a list
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns, without duplicates."""
+        names = [self.y_true, *self.y_score, self.qid, self.sample_weight, self.by]
+        return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def check_job(
+    y_true: Any, y_score: Any, qid: Any, measures: Any, *, sample_weight: Any = None,
+    partitioning: Any = "shuffle", unjudged_documents: Any = None, by: Any = None,
+    label: Any = None, shipped: bool = True,
+) -> Job:
+    """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
+    is_single = not isinstance(y_score, (list, tuple))
+    scores = (y_score,) if is_single else tuple(y_score)
+    names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
+    optional = [("sample_weight", sample_weight), ("by", by)]
+    names += [(argument, name) for argument, name in optional if name is not None]
+    for argument, name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
+    if not isinstance(label, (str, type(None))):
+        raise TypeError(f"label must be a str; got {type(label).__name__}.")
+    if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
+        raise ValueError(
+            f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
+        )
+    measures = tuple(as_measures(measures))
+    partitioning = _check_partitioning(partitioning)
+    unjudged_documents = check_unjudged_documents(unjudged_documents)
+    job = Job(
+        y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, by, label,
+        is_single,
+    )
+    if shipped:
+        pickle.dumps(job)  # raises an error if a measure contains a lambda
+    return job
+
+
+def check_query_job(
+    y_true: Any, y_score: Any, qid: Any, measures: Any, *, sample_weight: Any = None,
+    partitioning: Any = "shuffle", unjudged_documents: Any = None,
+) -> Job:
+    """Validate the arguments of a function that returns per-query values; return a Job."""
+    job = check_job(
+        y_true, y_score, qid, measures, sample_weight=sample_weight, partitioning=partitioning,
+        unjudged_documents=unjudged_documents,
+    )
+    if not job.is_single:
+        raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
+    return job
+
+
+def refuse_order_of_rows(job: Job) -> None:
+    """Reject measures that depend on the row order, which the engines do not preserve."""
+    for measure in job.measures:
+        if getattr(measure, "ties", None) == "ordinal":
+            raise ValueError(
+                f"Measure {measure} ranks tied documents in row order, which the engine does not "
+                "preserve: choose another value for 'ties', or keep each query in one partition "
+                "and use partitioning='whole'."
+            )
