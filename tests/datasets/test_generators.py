@@ -1,4 +1,4 @@
-"""Made-up data: problems that can be learnt, but not well, and rankings some swaps from ideal."""
+"""Generated problems, and rankings that differ from the ideal ranking by random swaps."""
 
 from collections import Counter
 from functools import partial
@@ -26,12 +26,13 @@ def _out_of_fold_scores(X, y, qid):
 
 
 @pytest.mark.parametrize("parameters", [
-    {}, {"random_state": 1}, {"n_levels": 2}, {"n_levels": 3}, {"n_levels": 10},
-    {"n_documents": 10}, {"n_documents": 30, "n_features": 15}, {"n_features": 3},
-    pytest.param({"n_documents": 120}, marks=pytest.mark.nightly),
-    pytest.param({"n_features": 50}, marks=pytest.mark.nightly),
+    {}, {"n_levels": 2, "random_state": 1}, {"n_documents": 10, "n_features": 3},
+    *(pytest.param(parameters, marks=pytest.mark.nightly) for parameters in (
+        {"n_levels": 3}, {"n_levels": 10}, {"n_documents": 30, "n_features": 15},
+        {"n_documents": 120}, {"n_features": 50},
+    )),
 ], ids=str)
-def test_a_ranker_learns_it_but_not_well(parameters):
+def test_a_default_ranker_learns_the_problem_imperfectly(parameters):
     X, y, qid = make_ranking(n_queries=100, **{"random_state": 0, **parameters})
     measure = sg.NDCNG(k=5)
     constant = measure(y, np.zeros(len(y)), qid=qid)
@@ -49,7 +50,7 @@ def test_types_and_shapes():
         assert X.shape[1] == n_features and np.unique(y).tolist() == [0, 1, 2, 3, 4]
     X, y, _ = make_ranking(np.int64(3), 4.0, np.uint8(2), np.int32(3), random_state=0)
     assert X.shape[1] == 2 and y.max() == 2
-    # Rows of a query are together, and every query has some.
+    # The rows of a query are contiguous, and every query has rows.
     qid = make_ranking(n_queries=50, n_documents=3, random_state=1)[2]
     assert (np.diff(qid) >= 0).all()
     assert np.unique(qid).tolist() == list(range(50))
@@ -64,7 +65,7 @@ def test_sizes_vary_around_n_documents():
     assert np.bincount(make_ranking(5, 1, random_state=0)[2]).tolist() == [1] * 5
 
 
-def test_queries_are_not_longer_than_lightgbm_takes_unless_asked():
+def test_queries_are_longer_than_lightgbm_accepts_only_on_request():
     for n_documents in (8_000, 9_999, 10_000):
         sizes = np.bincount(make_ranking(40, n_documents, 1, random_state=0)[2])
         assert n_documents <= sizes.max() <= 10_000
@@ -102,7 +103,7 @@ def test_by_default_100_rankings_of_100_documents_with_10_levels():
     assert np.unique(grades).tolist() == list(range(10))
 
 
-def test_uniform_levels_have_equally_many_documents_or_differ_by_one():
+def test_sizes_of_uniform_levels_differ_by_at_most_one():
     for n_levels in (2, 10, 20, 50, 100):
         for ranking in make_swapped_rankings(n_levels=n_levels, n_rankings=7, random_state=0):
             assert np.bincount(ranking).tolist() == [100 / n_levels] * n_levels
@@ -113,7 +114,7 @@ def test_uniform_levels_have_equally_many_documents_or_differ_by_one():
 
 
 @pytest.mark.parametrize("uniform", [True, False])
-def test_no_swap_leaves_the_ideal_order(uniform):
+def test_without_swaps_the_order_is_ideal(uniform):
     grades = make_swapped_rankings(n_swaps=0, n_rankings=5, uniform=uniform, random_state=0)
     assert (np.diff(grades) <= 0).all()
     for measure in (sg.AP(), sg.MuAP(), sg.NDCG(k="mean"), sg.NDCNG(k="mean")):
@@ -129,26 +130,26 @@ def test_a_swap_exchanges_two_distinct_positions():
 
 
 def test_every_pair_of_positions_is_swapped_equally_often():
-    grades = make_swapped_rankings(4, 4, n_swaps=1, n_rankings=60_000, random_state=0)
+    grades = make_swapped_rankings(4, 4, n_swaps=1, n_rankings=20_000, random_state=0)
     moved = Counter(tuple(np.flatnonzero(row)) for row in grades != np.arange(4)[::-1])
     assert set(moved) == set(combinations(range(4), 2))
-    share = np.array(list(moved.values())) / 60_000
-    np.testing.assert_allclose(share, 1 / 6, atol=5 * np.sqrt(1 / 6 * 5 / 6 / 60_000))
+    share = np.array(list(moved.values())) / 20_000
+    np.testing.assert_allclose(share, 1 / 6, atol=5 * np.sqrt(1 / 6 * 5 / 6 / 20_000))
 
 
-def test_swaps_follow_one_another():
+def test_swaps_are_applied_one_after_another():
     for n_swaps, order in ((0, [1, 0]), (1, [0, 1]), (2, [1, 0]), (5, [0, 1])):
         assert make_swapped_rankings(2, 2, n_swaps, n_rankings=3).tolist() == [order] * 3
 
 
-def test_rankings_are_swapped_each_for_itself():
+def test_each_ranking_has_its_own_swaps():
     grades = make_swapped_rankings(n_levels=100, n_swaps=3, n_rankings=200, random_state=0)
     assert len(np.unique(grades, axis=0)) == 200
     first_moved = np.argmax(grades != np.arange(100)[::-1], axis=1)
     assert len(set(first_moved)) > 20
 
 
-def test_more_swaps_are_worse_and_many_are_a_random_order():
+def test_more_swaps_lower_the_value_and_many_give_a_random_order():
     values = [
         mean_of(sg.MuAP(), make_swapped_rankings(n_swaps=n_swaps, random_state=0))
         for n_swaps in (0, 5, 20, 50, 99)
@@ -158,14 +159,14 @@ def test_more_swaps_are_worse_and_many_are_a_random_order():
     np.testing.assert_allclose(grades.mean(axis=0), 2, atol=5 * np.sqrt(2 / 4000))
 
 
-def test_rankings_that_are_not_uniform_share_the_grades_of_one_draw():
+def test_nonuniform_rankings_of_a_call_have_the_same_grades():
     grades = make_swapped_rankings(n_levels=20, uniform=False, n_rankings=30, random_state=0)
     counts = np.array([np.bincount(ranking, minlength=20) for ranking in grades])
     assert counts.shape == (30, 20)
     assert (counts == counts[0]).all() and len(set(counts[0])) > 3
 
 
-def test_calls_that_are_not_uniform_draw_anew():
+def test_each_nonuniform_call_draws_new_grades():
     counts = [
         np.bincount(
             make_swapped_rankings(n_levels=20, uniform=False, random_state=seed)[0], minlength=20
@@ -178,7 +179,7 @@ def test_calls_that_are_not_uniform_draw_anew():
     np.testing.assert_allclose(np.mean(counts, axis=0), 100 / 20, atol=5 * 5 / np.sqrt(200))
 
 
-def test_at_least_two_levels_are_in_use_where_levels_may_be_unused():
+def test_at_least_two_levels_are_used():
     for shape in ((2, 2), (3, 2), (2, 10)):
         for seed in range(50):
             grades = make_swapped_rankings(*shape, n_rankings=1, uniform=False, random_state=seed)
@@ -209,36 +210,3 @@ def test_the_seed_determines_the_data(make):
             np.testing.assert_array_equal(one, other)
     assert not np.array_equal(drawn(3)[0][:50], drawn(4)[0][:50])
     assert not np.array_equal(drawn()[0][:50], drawn()[0][:50])
-    with pytest.raises(ValueError, match="'seed'"):
-        make(random_state="seed")
-
-
-def test_bad_numbers_name_the_argument_and_the_value():
-    for make, names in (
-        (make_ranking, ("n_queries", "n_documents", "n_features", "n_levels")),
-        (make_swapped_rankings, ("n_documents", "n_levels", "n_swaps", "n_rankings")),
-    ):
-        for name in names:
-            for value in (-1, 2.5, np.nan, "3", None, True, *([] if name == "n_swaps" else [0])):
-                with pytest.raises(ValueError, match=rf"{name} must be .*; got {value!r}"):
-                    make(**{name: value})
-
-
-@pytest.mark.parametrize("make, name", [
-    (make_ranking, "n_levels"), (make_swapped_rankings, "n_levels"),
-    (make_swapped_rankings, "n_documents"),
-])
-def test_one_document_or_one_level_is_not_a_ranking(make, name):
-    with pytest.raises(ValueError, match=f"{name} must be at least 2; got 1"):
-        make(**{name: 1})
-
-
-def test_uniform_levels_need_a_document_each():
-    with pytest.raises(ValueError, match="n_levels must be at most n_documents = 5, .*; got 10"):
-        make_swapped_rankings(5)
-
-
-def test_uniform_is_yes_or_no():
-    for value in ("no", None, 1):
-        with pytest.raises(TypeError, match=f"uniform must be True or False; got {value!r}"):
-            make_swapped_rankings(uniform=value)

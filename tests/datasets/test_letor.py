@@ -39,28 +39,17 @@ def test_a_file_becomes_arrays(write):
     assert sorted(data) == ["X", "doc_id", "qid", "y"]
 
 
-@pytest.mark.parametrize(
-    ("comment", "expected"),
-    [
-        ("#docid = GX000-00", "GX000-00"),
-        ("#docid = GX000-00 inc = 1 prob = 0.02", "GX000-00"),
-        ("# docid=GX000-00", "GX000-00"),
-        ("#docid =GX000-00\t", "GX000-00"),
-        ("#docid = a#b", "a#b"),
-        ("#docid = é", "é"),
-        ("#docid = ", None),
-        ("#docid", None),
-        ("#", None),
-        ("", None),
-        ("# 40626", None),
-        ("#inc = 1 docid = 3", None),
-        ("#docids = 3", None),
-    ],
-)
-def test_the_comment_may_hold_the_document(write, comment, expected):
-    data = read_letor(write(f"1 qid:1 1:2{comment}\n0 qid:1 1:3 {comment}"))
-    assert data.doc_id.tolist() == [expected, expected]
-    assert data.X.toarray().ravel().tolist() == [2, 3]
+def test_comments_may_contain_the_document():
+    for comment, expected in {
+        "#docid = GX000-00": "GX000-00", "#docid = GX000-00 inc = 1 prob = 0.02": "GX000-00",
+        "# docid=GX000-00": "GX000-00", "#docid =GX000-00\t": "GX000-00", "#docid = a#b": "a#b",
+        "#docid = é": "é", "#docid = ": None, "#docid": None, "#": None, "": None, "# 40626": None,
+        "#inc = 1 docid = 3": None, "#docids = 3": None, "# caf\udce9": None,
+    }.items():
+        text = f"1 qid:1 1:2{comment}\n0 qid:1 1:3 {comment}"
+        data = read_letor(io.BytesIO(text.encode(errors="surrogateescape")))
+        assert data.doc_id.tolist() == [expected, expected], comment
+        assert data.X.toarray().ravel().tolist() == [2, 3]
 
 
 def test_blank_lines_comments_and_line_ends_are_skipped(write):
@@ -88,20 +77,14 @@ def test_missing_and_infinite_features_and_negative_grades_are_kept(write):
     assert data.y.tolist() == [-1]
 
 
-def test_n_features_widens(write):
+def test_n_features_adds_empty_columns(write):
     path = write("1 qid:1 2:5\n")
     assert read_letor(path).X.shape == read_letor(path, n_features=2).X.shape == (1, 2)
     assert read_letor(path, n_features=4).X.toarray().tolist() == [[0, 5, 0, 0]]
-    for value in (0, -1, 2.5, "3", True):
-        with pytest.raises(ValueError, match=f"n_features must be .*; got {value!r}"):
-            read_letor(path, n_features=value)
-    path = write(GOOD + "1 qid:1 1:1 4:2\n")
-    with pytest.raises(ValueError, match="line 2: .* from 1 to n_features=3; got '4:2'"):
-        read_letor(path, n_features=3)
     assert read_letor(write("1 qid:1 2147483647:5\n")).X.shape == (1, 2**31 - 1)
 
 
-def test_gzip_whatever_the_name(write):
+def test_gzip_files_may_have_any_name(write):
     for name, kind in (("data.txt.gz", str), ("data.GZ", Path), ("data.txt", Path)):
         path = write(gzip.compress(b"1 qid:a 1:1\n2 qid:b 2:2 #docid = x"), name)
         data = read_letor(kind(path))
@@ -112,7 +95,7 @@ def test_gzip_whatever_the_name(write):
 
 
 def _random_lines(n, rng):
-    """Lines with 0 to 6 of 30 features, comments and blank lines between them."""
+    """Return lines with 0 to 6 of 30 features, with comments and blank lines in between."""
     lines = []
     for row in range(n):
         index = np.sort(rng.choice(np.arange(1, 31), rng.integers(0, 7), replace=False))
@@ -123,11 +106,11 @@ def _random_lines(n, rng):
     return lines
 
 
-SMALL, LARGE = 1 << 14, 1 << 22  # bytes of a block
+SMALL, LARGE = 1 << 14, 1 << 22  # bytes per block
 
 
 def test_long_files_read_as_scikit_learn_does(write, monkeypatch):
-    n = 12_000
+    n = 3000
     path = write("".join(_random_lines(n, np.random.default_rng(0))))
     X, y = load_svmlight_file(str(path), zero_based=False)
     for block in (SMALL, LARGE):
@@ -139,107 +122,10 @@ def test_long_files_read_as_scikit_learn_does(write, monkeypatch):
         assert data.doc_id.tolist() == [f"d{row}" for row in range(n)]
 
 
-def test_a_long_stretch_of_comments(write, monkeypatch):
-    for block in (SMALL, LARGE):
-        monkeypatch.setattr(text_files, "BLOCK", block)
-        data = read_letor(write("# c\n" * 25_000 + "1 qid:1 2:1\n" + "\n" * 25_000))
-        assert data.y.tolist() == [1] and data.X.shape == (1, 2)
-
-
-GOOD = "1 qid:1 1:1 2:2 #docid = a\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("x qid:1 1:1", "the grade must be a finite number; got 'x'"),
-        ("1,2 qid:1 1:1", "the grade must be a finite number; got '1,2'"),
-        ("nan qid:1 1:1", "the grade must be a finite number; got 'nan'"),
-        ("-inf qid:1 1:1", "the grade must be a finite number; got '-inf'"),
-        ("1e999 qid:1 1:1", "the grade must be a finite number; got '1e999'"),
-        ("qid:1 1:1", "the grade must be a finite number; got 'qid:1'"),
-        ("1", "'qid:' and the query must follow the grade; got ''"),
-        ("1 1:1 2:2", "'qid:' and the query must follow the grade; got '1:1'"),
-        ("1 1:1 qid:1", "'qid:' and the query must follow the grade; got '1:1'"),
-        ("1 qid: 1:1", "'qid:' and the query must follow the grade; got 'qid:'"),
-        ("1 qid1 1:1", "'qid:' and the query must follow the grade; got 'qid1'"),
-        ("1 #qid:1 1:1", "'qid:' and the query must follow the grade; got ''"),
-        ("1 qid:1 1:x", "a feature must have the form index:number; got '1:x'"),
-        ("1 qid:1 1:NULL", "a feature must have the form index:number; got '1:NULL'"),
-        ("1 qid:1 1:", "a feature must have the form index:number; got '1:'"),
-        ("1 qid:1 1", "a feature must have the form index:number; got '1'"),
-        ("1 qid:1 0.5", "a feature must have the form index:number; got '0.5'"),
-        ("1 qid:1 :3", "a feature must have the form index:number; got ':3'"),
-        ("1 qid:1 1.5:3", "a feature must have the form index:number; got '1.5:3'"),
-        ("1 qid:1 1:2:3", "a feature must have the form index:number; got '1:2:3'"),
-        ("1_0 qid:1 1:1", "the grade must be a finite number; got '1_0'"),
-        ("1 qid:1_0 1:1_0", "a feature must have the form index:number; got '1:1_0'"),
-        ("1 qid:1 1_0:1 #docid = a_b", "a feature must have the form index:number; got '1_0:1'"),
-        ("1 qid:1 1:0x10", "a feature must have the form index:number; got '1:0x10'"),
-        ("1 qid:1 qid:2 1:3", "a feature must have the form index:number; got 'qid:2'"),
-        ("1 qid:1 1: 3", "a feature must have the form index:number; got '1:'"),
-        ("1 qid:1 0:3 1:1", "a feature index must be from 1 to 2147483647; got '0:3'"),
-        ("1 qid:1 -1:3 1:1", "a feature index must be from 1 to 2147483647; got '-1:3'"),
-        ("1 qid:1 2147483648:3", "a feature index must be from 1 to .*; got '2147483648:3'"),
-        ("1 qid:1 99999999999999999999:3", "a feature index must be from 1 to 2147483647"),
-        ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
-        ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
-        ("1 qid:1 1:" + "x" * 99, r"a feature must have the form index:number; got '1:x{38}…'"),
-        (b"1 qid:\xe9 1:1", r"query and document ids must be UTF-8; got 'qid:\\\\xe9'"),
-        (b"1 qid:1 1:1 #docid = \xe9", r"query and document ids must be UTF-8; got '\\\\xe9'"),
-        (b"1 qid:1 1:1 #\0", "a LETOR file must be .*a NUL byte"),
-        (b"\xff\xfe1\0 \0", "a LETOR file must be .*a NUL byte"),
-        (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
-    ],
-)
-def test_errors_name_file_and_line(write, monkeypatch, line, message):
-    line = line if isinstance(line, bytes) else line.encode()
-    cases = [(0, LARGE), (3, SMALL), (607, SMALL)]  # 607 good lines fill a small block
-    if line.startswith((b"x", b"1 1:1 2:2", b"1 qid:1 2:3 2:4", b"1 qid:\xe9", b"\xff")):
-        cases += [(12_345, SMALL), (12_345, LARGE)]
-    for before, block in cases:
-        monkeypatch.setattr(text_files, "BLOCK", block)
-        # A later line that is bad in another way must not be the one that is named.
-        path = write(GOOD.encode() * before + line + b"\n" + GOOD.encode() + b"worse\n", "bad.txt")
-        with pytest.raises(ValueError, match=rf"bad\.txt: line {before + 1}: {message}") as caught:
-            read_letor(path)
-        assert str(path) in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_lines_are_counted_with_blanks_and_comments(write):
-    with pytest.raises(ValueError, match="line 5: the grade"):
-        read_letor(write("# one\n\n1 qid:1 1:1\n\nbad qid:1\n"))
-    # A comment in another encoding is no error.
-    assert read_letor(write(b"1 qid:1 1:1 # caf\xe9\n")).doc_id.tolist() == [None]
-    with pytest.raises(ValueError, match="line 2: the grade"):
-        read_letor(write(b"1 qid:1 1:1 # caf\xe9\nx qid:1\n"))
-
-
-def test_a_file_without_rows(write):
-    for content in (b"", b"\n\n", b"# only a comment\n", gzip.compress(b"", mtime=0)):
-        with pytest.raises(ValueError, match="data.txt: the file is empty or contains"):
-            read_letor(write(content))
-
-
-def test_damaged_gzip(write):
-    packed = gzip.compress("".join(_random_lines(1000, np.random.default_rng(1))).encode())
-    with pytest.raises(ValueError, match=r"cut\.gz: line \d+: the gzip data are damaged or trunc"):
-        read_letor(write(packed[: len(packed) // 2], "cut.gz"))
-    packed = gzip.compress((GOOD * 12_000).encode())
-    with pytest.raises(ValueError) as caught:
-        read_letor(write(packed[:-4], "cut.gz"))
-    assert 10_000 < int(str(caught.value).split("line ")[1].split(":")[0]) <= 12_001
-    for at in (2, 20):
-        damaged = packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]
-        with pytest.raises(ValueError, match=r"bad\.gz: line \d+: "):
-            read_letor(write(damaged, "bad.gz"))
-
-
-def test_what_is_not_a_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read_letor(tmp_path / "nothing.txt")
-    with pytest.raises(TypeError, match="path must be a str or a Path; got 0"):
-        read_letor(0)
+def test_blocks_of_comments_are_skipped(monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK", 100)
+    data = read_letor(io.BytesIO(b"# c\n" * 100 + b"1 qid:1 2:1\n" + b"\n" * 300))
+    assert data.y.tolist() == [1] and data.X.shape == (1, 2)
 
 
 def test_ohsumed(data_dir):
@@ -265,24 +151,21 @@ def test_trec_news(data_dir, part, n_queries, n_rows):
     assert read_letor(str(path)).X.shape == (n_rows, 5)
 
 
-def test_numbers_are_those_that_were_written(write):
+def test_numbers_are_read_exactly(write):
     values = [value for value in doubles(2000) if value]
     lines = [f"{value!r} qid:1_0 1:{value!r} #docid = 1_0\n" for value in values]
     data = read_letor(write("".join(lines)))
     assert data.y.tolist() == values and data.X.toarray().ravel().tolist() == values
 
 
-def test_a_bom_is_passed_over(write):
+def test_a_byte_order_mark_is_skipped(write):
     data = read_letor(write(b"\xef\xbb\xbf2 qid:7 1:1\n"))
     assert data.y.tolist() == [2] and data.qid.tolist() == ["7"]
-    with pytest.raises(ValueError, match="line 2: the grade must be a finite number"):
-        read_letor(write(b"2 qid:7 1:1\n\xef\xbb\xbf2 qid:7 1:1\n"))
 
 
-# -------------------------------------------------------------------- sizes of queries beside
+# Files of query sizes ----------------------------------------------------------------------------
 
-
-def test_lightgbm_s_own_files(data_dir):
+def test_files_of_lightgbm(data_dir):
     path = data_dir / "lightgbm-lambdarank" / "rank.train"
     data = read_letor(path, group=f"{path}.query")
     X, y = load_svmlight_file(path, zero_based=False)
@@ -292,38 +175,8 @@ def test_lightgbm_s_own_files(data_dir):
     np.testing.assert_array_equal(data.qid, np.repeat(np.arange(len(sizes)), sizes))
 
 
-def test_sizes_become_numbers_of_queries(write):
+def test_query_sizes_become_query_numbers(write):
     path = write("2 1:1\n# between\n1 #docid = b\n\n0 2:3\n")
     data = read_letor(path, group=io.BytesIO(gzip.compress(b"\xef\xbb\xbf1\r\n 2 \r\n")))
     assert data.qid.dtype.kind == "i" and data.qid.tolist() == [0, 1, 1]
     assert data.doc_id.tolist() == [None, "b", None] and data.y.tolist() == [2, 1, 0]
-
-
-@pytest.mark.parametrize(
-    "text, sizes, problem",
-    [
-        ("2 1:1\n1 1:2\n", "1\n2\n", r"sizes: the 2 query sizes add up to 3 rows, but .*"
-         r"data.txt has 2"),
-        ("2 1:1\n1 1:2\n", "2\n0\n", "sizes: line 2: the size of a query must be an integer"),
-        ("2 1:1\n1 1:2\n", "1.5\n", "sizes: line 1: the size .*; got '1.5'"),
-        ("2 1:1\n1 1:2\n", "1\ninf\n", "sizes: line 2: the size .*; got 'inf'"),
-        ("2 1:1\n1 1:2\n", "1\n\n1\n", "sizes: line 2: the size .*; got ''"),
-        ("2 1:1\n1 1:2\n", "1 1\n", "sizes: line 1: the size .*; got '1 1'"),
-        ("2 1:1\n1 1:2\n", "", "sizes: the file contains no sizes"),
-        ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3'"),
-        ("2 1:1\n1 qidx:3 1:2\n", "2\n", "data.txt: line 2: a feature must .* 'qidx:3'"),
-        ("2 1:1\n1_0 1:2\n", "2\n", "data.txt: line 2: the grade must be .* '1_0'"),
-        ("2 1:1\n1 1:1_0\n", "2\n", "data.txt: line 2: a feature must .* '1:1_0'"),
-    ],
-)
-def test_sizes_that_do_not_fit(write, text, sizes, problem):
-    with pytest.raises(ValueError, match=problem):
-        read_letor(write(text), group=write(sizes, "sizes"))
-    with pytest.raises(TypeError, match=r"group must be the path .*np\.repeat"):
-        read_letor(write("1 1:1\n"), group=[1])
-
-
-def test_files_without_queries_say_so(data_dir):
-    problem = r"rank.test: line 1: 'qid:' and the query must follow .*as group; .*np\.repeat"
-    with pytest.raises(ValueError, match=problem):
-        read_letor(data_dir / "lightgbm-lambdarank" / "rank.test")

@@ -1,4 +1,4 @@
-"""Reader of TREC's files of preferences."""
+"""Reader of TREC files with preference judgments."""
 
 import gzip
 import io
@@ -12,7 +12,7 @@ from skgraded.datasets import read_preferences, text_files
 
 TRIPLES = b"31_1 d1 d2\n31_1 d2 d3\n32_1 d1 d9\n"
 SHOWN = b"31_1 d1 d2 d1\n31_1 d3 d2 d2\n32_1 d9 d1 d1\n"
-# sub 1 of ann states d1 > d2 > d3, sub 2 again d1 > d2; bob the opposite of one pair
+# Subgroup 1 of ann states d1 > d2 > d3, subgroup 2 again d1 > d2; bob states d2 > d1.
 LEVELS = (
     b"31_1 ann 1 d2 2.0\n31_1 ann 1 d1 3.0\n31_1 ann 1 d3 1e0\n31_1 ann 1 d4 1\n"
     b"31_1 ann 2 d2 1\n31_1 ann 2 d1 2\n31_1 bob 1 d1 0\n31_1 bob 1 d2 7\n32_1 ann 1 d9 1\n"
@@ -27,7 +27,7 @@ def rows(text):
     return list(zip(*(values.tolist() for values in bunch.values()), strict=True))
 
 
-def test_preferences_to_columns_and_levels_to_pairs_once_a_group():
+def test_pairs_of_each_format_count_once_per_group():
     for text in (TRIPLES, SHOWN):
         assert rows(text) == [("31_1", "d1", "d2"), ("31_1", "d2", "d3"), ("32_1", "d1", "d9")]
     assert rows(LEVELS) == [
@@ -36,8 +36,8 @@ def test_preferences_to_columns_and_levels_to_pairs_once_a_group():
     ]
 
 
-def test_the_examples_of_trec_eval_have_its_numbers_of_preferences():
-    # 13, 5 and 5, says its comment on the format; here user, subgroup, document and level
+def test_examples_of_trec_eval_have_as_many_pairs_as_it_counts():
+    # Source comments of trec_eval count 13, 5 and 5 pairs (user, subgroup, document, level).
     found = {
         n: [row[1:] for row in rows("".join(f"q {line} \n" for line in lines).encode())]
         for n, lines in {
@@ -53,7 +53,7 @@ def test_the_examples_of_trec_eval_have_its_numbers_of_preferences():
 
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
-def test_white_space_packing_and_blocks_do_not_matter(text, monkeypatch):
+def test_white_space_compression_and_blocks_do_not_matter(text, monkeypatch):
     expected = rows(text)
     for changed in (
         text.replace(b" ", b"\t"),
@@ -71,20 +71,13 @@ def test_white_space_packing_and_blocks_do_not_matter(text, monkeypatch):
         assert rows(text) == expected, block
 
 
-def test_paths_and_bars(tmp_path, capsys):
-    (tmp_path / "prefs").write_bytes(gzip.compress(SHOWN))
-    bunch = read_preferences(str(tmp_path / "prefs"), progress=True)
-    assert bunch.preferred.tolist() == ["d1", "d2", "d1"]
-    assert capsys.readouterr() == ("", "")
-
-
-def test_ids_stay_the_text_of_the_file():
+def test_ids_are_the_strings_of_the_file():
     assert rows("007 7 +7\nNA 1.0 nan\né 日本 '#\n".encode()) == [
         ("007", "7", "+7"), ("NA", "1.0", "nan"), ("é", "日本", "'#")
     ]
 
 
-def test_what_is_read_goes_into_edrc_with_votes():
+def test_edrc_accepts_preferences_of_several_assessors():
     truth = read_preferences(io.BytesIO(LEVELS + b"31_1 eve 1 d1 1\n31_1 eve 1 d2 0\n"))
     pairs = np.stack([truth.preferred, truth.other], axis=1)
     scores = {"31_1": {"d1": 4, "d2": 3, "d3": 2, "d4": 1}}
@@ -92,45 +85,6 @@ def test_what_is_read_goes_into_edrc_with_votes():
         pairs, scores, qid=truth.query, cycles="majority", items="judged", prior=1
     )
     assert values == {"31_1": 1.0}
-
-
-BAD = {
-    "few columns": (TRIPLES, b"32_1 d1\n", 4, "previous lines have 3 columns .query preferred"),
-    "many columns": (SHOWN, b"32_1 a 0 d1 1\n", 4, "4 columns .query document document pref"),
-    "itself": (TRIPLES, b"\n32_1 d1 d1\n", 5, "document 'd1' is preferred to itself"),
-    "a third one": (SHOWN, b"32_1 d1 d2 d3\n", 4,
-                    "must name the preferred document, 'd1' or 'd2'; got 'd3'"),
-    "no number": (LEVELS, b"32_1 ann 1 d1 high\n", 10, "must be a finite number; got 'high'"),
-    "infinite": (LEVELS, b"32_1 ann 1 d1 inf\n", 10, "must be a finite number; got 'inf'"),
-    "underscore": (LEVELS, b"32_1 ann 1 d1 1_0\n", 10, "must be a finite number; got '1_0'"),
-    "two levels": (LEVELS, b"\n31_1 ann 2 d1 9\n", 11,
-                   "has level 9, but it has a different level on line 6"),
-    "binary": (TRIPLES, b"\0\1\2\n", 4, "a NUL byte"),
-    "not UTF-8": (TRIPLES, b"32_1 d\xff d1\n", 4, "text must be UTF-8"),
-    "lone return": (TRIPLES, b"32_1 d1 d2\r32_1 d1 d3\n", 4, "the line contains a carriage return"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_bad_lines_are_named(kind, monkeypatch):
-    good, more, line, problem = BAD[kind]
-    for block in (1, 1 << 24):
-        monkeypatch.setattr(text_files, "BLOCK", block)
-        with pytest.raises(ValueError, match=f"<file>: line {line}: .*{problem}"):
-            read_preferences(io.BytesIO(good + more))
-
-
-@pytest.mark.parametrize("text, problem", [
-    (b"\n1 2\n", "line 2: a file of preferences must have 3 columns .query pref.* or 4 .*got 2"),
-    (b"1 Q0 d 1 0.5 bm25\n", "line 1: a file of preferences must .*got 6: '1 Q0 d 1 0.5 bm25'"),
-    (b"301 0 d1 2\n", "line 1: the last column must name the preferred document, '0' or 'd1'"),
-    (b"1 a 0 d1 2\n1 a 0 d2 2\n1 a 1 d3 5\n", "contains no preferences"),
-    (b"", "the file is empty or contains only blank lines"),
-    (b"\n \t\n", "the file is empty or contains only blank lines"),
-])
-def test_files_of_other_kinds_are_refused(text, problem):
-    with pytest.raises(ValueError, match=f"<file>: .*{problem}"):
-        read_preferences(io.BytesIO(text))
 
 
 def test_every_pair_of_a_large_subgroup():

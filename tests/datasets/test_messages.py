@@ -1,0 +1,330 @@
+"""Error messages of the readers and of the joins."""
+
+import gzip
+import io
+import math
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+from skgraded.datasets import (
+    join_judgments,
+    join_run,
+    make_ranking,
+    make_swapped_rankings,
+    read_letor,
+    read_preferences,
+    read_qrels,
+    read_run,
+    text_files,
+)
+
+# Lines of files ----------------------------------------------------------------------------------
+
+LETOR = b"1 qid:1 1:1 2:2 #docid = a\n" * 3
+QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
+RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
+PAIRS = b"31_1 d1 d2\n31_1 d2 d3\n32_1 d1 d9\n"
+SHOWN = b"31_1 d1 d2 d1\n31_1 d3 d2 d2\n32_1 d9 d1 d1\n"
+LEVELS = b"31_1 ann 1 d2 2.0\n31_1 ann 1 d1 3.0\n31_1 ann 2 d1 2\n"
+LETOR_LINES = [
+    *((f"{word} qid:1 1:1", f"the grade must be a finite number; got '{word}'")
+      for word in ("x", "1,2", "nan", "-inf", "1e999", "1_0")),
+    ("qid:1 1:1", "the grade must be a finite number; got 'qid:1'"),
+    (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
+    *((f"1 {word}", f"'qid:' and the query must follow the grade; got '{word.split(' ')[0]}'")
+      for word in ("", "1:1 2:2", "1:1 qid:1", "qid: 1:1", "qid1 1:1")),
+    ("1 #qid:1 1:1", "'qid:' and the query must follow the grade; got ''"),
+    *((f"1 qid:1 {word}", f"a feature must have the form index:number; got '{word}'")
+      for word in ("1:x", "1:", "1", ":3", "1.5:3", "1:2:3", "1:1_0", "1_0:1", "1:0x10", "qid:2")),
+    ("1 qid:1 1:" + "x" * 99, r"a feature must have the form index:number; got '1:x{38}…'"),
+    *((f"1 qid:1 {word}:3", f"a feature index must be from 1 to 2147483647; got '{word}:3'")
+      for word in ("0", "-1", "2147483648", "9" * 20)),
+    ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
+    ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
+    (b"1 qid:\xe9 1:1", r"query and document ids must be UTF-8; got 'qid:\\\\xe9'"),
+    (b"1 qid:1 1:1 #docid = \xe9", r"query and document ids must be UTF-8; got '\\\\xe9'"),
+    (b"1 qid:1 1:1 #\0", "a LETOR file must be .*a NUL byte"),
+]
+RUN_LINES = [
+    ("301 Q0 d4 7 bm25", "a line of a run must have 6 .*got 5"),
+    ("301 Q0 d3 3 7 bm25 x", "got 7: '301 Q0 d3 3 7 bm25 x'"),
+    ("301 Q0 d3 3 7\n301 Q0 d4 3 7 bm25 x", "got 5"),
+    *((f"301 Q0 d3 3 {word} bm25", f"the score must be a number; got '{word}'")
+      for word in ("high", "nan", "True", "1_0", "0x10", "1,5", "1d5", "１", "--1")),
+    ("301 Q0 d3 3 nan(1) bm25", r"the score must be a number; got 'nan\(1\)'"),
+    (b"\x00\x01\x02", "a NUL byte"),
+    (b"301 Q0 d\xff 3 1 bm25", "text must be UTF-8"),
+    ("301 Q0 d3 3 1 bm25\r301 Q0 d4 3 1 bm25", ""),
+    ("301 Q0 d1 3 1 bm25", "query '301' already contains document 'd1' at line 2"),
+]
+QRELS_LINES = [
+    ("302 0 d2", "qrels must have 4 columns .query iteration document grade.; got 3"),
+    ("302 0 d2 high", "the grade must be a number; got 'high'"),
+    ("302 0 d2 inf", "the grade must be finite; got 'inf'"),
+    ("302 0 d2 1e400", "the grade must be finite; got '1e400'"),
+    ("302 0 d1 -1", "document 'd1' of query '302' has grade -1, but it has grade 1 at line 3"),
+]
+PAIRS_LINES = [
+    ("32_1 d1", "previous lines have 3 columns .query preferred"),
+    ("32_1 d1 d1", "document 'd1' is preferred to itself"),
+    (b"\0\1\2", "a NUL byte"),
+    (b"32_1 d\xff d1", "text must be UTF-8"),
+    ("32_1 d1 d2\r32_1 d1 d3", "the line contains a carriage return"),
+]
+SHOWN_LINES = [
+    ("32_1 a 0 d1 1", "4 columns .query document document pref"),
+    ("32_1 d1 d2 d3", "must name the preferred document, 'd1' or 'd2'; got 'd3'"),
+]
+LEVELS_LINES = [
+    *((f"32_1 ann 1 d1 {word}", f"must be a finite number; got '{word}'")
+      for word in ("high", "inf", "1_0")),
+    ("31_1 ann 2 d1 9", "has level 9, but it has a different level on line 3"),
+]
+BAD_LINES = [
+    (read, good, line if isinstance(line, bytes) else line.encode(), message)
+    for read, good, lines in (
+        (read_letor, LETOR, LETOR_LINES), (read_run, RUN, RUN_LINES),
+        (read_qrels, QRELS, QRELS_LINES), (read_preferences, PAIRS, PAIRS_LINES),
+        (read_preferences, SHOWN, SHOWN_LINES), (read_preferences, LEVELS, LEVELS_LINES),
+    )
+    for line, message in lines
+]
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("read, good, line, message", BAD_LINES)
+def test_the_first_bad_line_is_named(read, good, line, message, monkeypatch):
+    for block in (1, 1 << 22):  # each line is a block, or all lines are one block
+        monkeypatch.setattr(text_files, "BLOCK", block)
+        for before, number in ((b"", 4), (b"\xef\xbb\xbf", 4), (b"\n\n", 6)):
+            if "at line" in message or "on line" in message:
+                before, number = b"", 4
+            text = before + good + line + b"\n"
+            text += b"worse" if read is read_letor else b""
+            with pytest.raises(ValueError, match=f"^<file>: line {number}: .*{message}") as caught:
+                read(io.BytesIO(text))
+            assert "\n" not in str(caught.value)
+
+
+GROUP_ROWS = "2 1:1\n1 1:2\n"
+FILES = [
+    *((read, text, "<file>: the file is empty or contains")
+      for read in (read_letor, read_run, read_qrels, read_preferences)
+      for text in (b"", b"\n \n", gzip.compress(b"", mtime=0))),
+    (read_letor, b"# only a comment\n", "<file>: the file is empty or contains only comments"),
+    (read_letor, b"# one\n\n1 qid:1 1:1\n\nbad qid:1\n", "line 5: the grade"),
+    (read_letor, b"1 qid:1 1:1 # caf\xe9\nx qid:1\n", "line 2: the grade"),  # in latin-1
+    (read_letor, b"\xff\xfe1\0 \0", "line 1: a LETOR file must be .*a NUL byte"),
+    (read_letor, b"1 1:1\n", r"line 1: 'qid:' and the query must follow .*as group; .*np\.repeat"),
+    (read_qrels, b"\xef\xbb\xbf1 0\n", "line 1: a line of qrels must have 4 col.*got 2: '1 0'"),
+    (read_preferences, b"\n1 2\n", "line 2: a file of preferences must have 3 columns .query pref.*"
+     "or 4 .*got 2"),
+    (read_preferences, b"1 Q0 d 1 0.5 bm25\n", "line 1: .*got 6: '1 Q0 d 1 0.5 bm25'"),
+    (read_preferences, b"301 0 d1 2\n", "line 1: the last column must name the .*, '0' or 'd1'"),
+    (read_preferences, b"1 a 0 d1 2\n1 a 0 d2 2\n1 a 1 d3 5\n", "contains no preferences"),
+]
+
+
+@pytest.mark.parametrize("read, text, message", FILES)
+def test_files_that_are_empty_or_of_another_kind_are_errors(read, text, message):
+    with pytest.raises(ValueError, match=message):
+        read(io.BytesIO(text))
+
+
+@pytest.mark.parametrize("read, line", [
+    (read_letor, "1 qid:{} 1:0.77 #docid = {}\n"), (read_run, "1 Q0 {} 1 {}.77 s\n"),
+])
+def test_damaged_files_are_errors_that_name_a_line(tmp_path, read, line):
+    packed = gzip.compress("".join(line.format(i, i) for i in range(5000)).encode())
+    path = tmp_path / "cut.gz"
+    for damaged, first in (
+        (packed[:-4], "[1-5]"), (packed[:20] + b"\0\0" + packed[22:], ""), (b"\x1f\x8b\0", ""),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=rf"cut.gz: line {first}\d*: the gzip data are dam"):
+            read(path)
+
+
+@pytest.mark.parametrize("text, sizes, message", [
+    (GROUP_ROWS, "1\n2\n", "sizes: the 2 query sizes add up to 3 rows, but .*<file> has 2"),
+    *((GROUP_ROWS, f"2\n{size}\n", f"sizes: line 2: the size of a query .* ≥ 1; got '{size}'")
+      for size in ("0", "1.5", "inf", "", "1 1")),
+    (GROUP_ROWS, "", "sizes: the file contains no sizes"),
+    ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3': omit"),
+    ("2 1:1\n1 qidx:3 1:2\n", "2\n", "<file>: line 2: a feature must .* 'qidx:3'"),
+    ("2 1:1\n1_0 1:2\n", "2\n", "<file>: line 2: the grade must be .* '1_0'"),
+    ("2 1:1\n1 1:1_0\n", "2\n", "<file>: line 2: a feature must .* '1:1_0'"),
+])
+def test_query_sizes_must_fit_the_rows(tmp_path, text, sizes, message):
+    (tmp_path / "sizes").write_text(sizes)
+    with pytest.raises(ValueError, match=message):
+        read_letor(io.BytesIO(text.encode()), group=tmp_path / "sizes")
+
+
+ARGUMENTS = [
+    *((lambda read=read: read(0), TypeError, "path must be a str or a Path; got 0")
+      for read in (read_letor, read_qrels)),
+    (lambda: read_run(io.StringIO("1 Q0 a 1 1 s\n")), TypeError, "binary mode"),
+    (lambda: read_letor("no such file"), FileNotFoundError, "no such file"),
+    (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*np\.repeat"),
+    *((lambda n=n: read_letor(io.BytesIO(LETOR), n_features=n), ValueError,
+       f"n_features must be .*; got {n!r}") for n in (0, -1, 2.5, "3", True)),
+    (lambda: read_letor(io.BytesIO(b"1 qid:1 1:1 4:2\n"), n_features=3), ValueError,
+     "line 1: .* from 1 to n_features=3; got '4:2'"),
+    *((lambda make=make, name=name, value=value: make(**{name: value}), ValueError,
+       rf"{name} must be .*; got {value!r}")
+      for make, names in (
+          (make_ranking, ("n_queries", "n_documents", "n_features", "n_levels")),
+          (make_swapped_rankings, ("n_documents", "n_levels", "n_swaps", "n_rankings")),
+      )
+      for name in names for value in (-1, 2.5, np.nan, "3", None, True)),
+    *((lambda make=make, name=name: make(**{name: 1}), ValueError, f"{name} must be at least 2")
+      for make, name in ((make_ranking, "n_levels"), (make_swapped_rankings, "n_levels"),
+                         (make_swapped_rankings, "n_documents"))),
+    *((lambda make=make: make(random_state="seed"), ValueError, "'seed'")
+      for make in (make_ranking, make_swapped_rankings)),
+    (lambda: make_swapped_rankings(5), ValueError,
+     "n_levels must be at most n_documents = 5, .*; got 10"),
+    *((lambda value=value: make_swapped_rankings(uniform=value), TypeError,
+       f"uniform must be True or False; got {value!r}") for value in ("no", None, 1)),
+]
+
+
+@pytest.mark.parametrize("call, error, message", ARGUMENTS)
+def test_wrong_arguments_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# Joins -------------------------------------------------------------------------------------------
+
+Qrel = namedtuple("Qrel", "query_id doc_id relevance")
+ScoredDoc = namedtuple("ScoredDoc", "query_id doc_id score")
+DICTS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
+SCORES = {"q2": {"x": 1.5, "a": 0.5}, "q1": {"b": 7.0, "y": 2.0}}
+COLUMNS = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [2, 1, 1]}
+RUN_COLUMNS = {"query": ["q1", "q1", "q2"], "document": ["x", "b", "y"], "score": [3.0, 5.0, 7.0]}
+TYPES = "in common.*types (int and str|str and int): convert them to the same type"
+BAD_QRELS = [
+    ({"q1": {"a": -1}}, ValueError, "≥ 0; got -1 for document 'a' of query 'q1'. Shift all grades"),
+    ({"q1": {"b": 1}, "q2": {"a": math.nan}}, ValueError, "got nan for document 'a' of query 'q2'"),
+    *((empty, ValueError, "qrels is empty: it contains no documents")
+      for empty in ({"q1": {}}, {}, [], iter([]))),
+    ({"q1": {None: 1}}, ValueError, "qrels.document is missing in row 0"),
+    ({"qid": ["q"], "doc": ["a"], "grade": [1]}, ValueError, "no column 'document'; its columns "
+     "are 'qid', 'doc', 'grade'. Other accepted names: doc_id, docno."),
+    ({"qid": ["q"], "docid": ["a"], "grade": [1]}, ValueError, "Did you mean 'docid'"),
+    ({"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]}, ValueError,
+     "qrels has several grade columns, 'relevance' and 'label': keep only one of them"),
+    ([ScoredDoc("q1", "a", 1.0)], ValueError,
+     "qrels has no column 'grade'; its columns are 'query_id', 'doc_id', 'score'"),
+    ([Qrel("q1", "a", 1), Qrel("q1", "a", 2)], ValueError,
+     "row 1: document 'a' of query 'q1' has grade 2, but it has grade 1 at row 0"),
+    ([{"id": "q1", "ratings": [{"_id": "a"}]}], ValueError,
+     "Item 0 of query 'q1' in qrels must contain '_id' and 'rating'; got {'_id': 'a'}"),
+    ([{"id": 1, "ratings": [{"_id": "a", "rating": 1}, {"_id": "a", "rating": 3}]}], ValueError,
+     "document 'a' of query 1 has grade 3, but it has grade 1 at row 0"),
+    (COLUMNS | {"grade": [0, 1, -2]}, ValueError, "qrels.grade must .* grades ≥ 0; got -2 for row"),
+    (COLUMNS | {"grade": [0, math.nan, 1]}, ValueError, "grade must be finite; got nan for row 1"),
+    (COLUMNS | {"grade": [1]}, ValueError, "qrels.grade has 1 rows, but qrels.query has 3"),
+    ({"query": {0: "q1"}, "document": {0: "a"}, "grade": {0: 1}}, TypeError,
+     "qrels.query is a dict, which has no row order"),  # as from DataFrame.to_dict
+]
+BAD_RUNS = [
+    ({"q1": {"a": 1.0}, "q2": None}, TypeError, r"run\['q2'\] must be a dict that maps documents"),
+    ({"took": 3, "hits": {"hits": []}}, TypeError, r"run\['took'\] must be a dict"),
+    ({"q1": {"a": "row 3"}}, TypeError, "contain numbers; document 'a' of query 'q1' is 'row 3'"),
+    ({"q1": {"a": 10**400}}, ValueError, "too large for a float in document 'a' of query 'q1'"),
+    ([("q1", "a", 1.0)], TypeError, "run has no column 'query': pass the result of read_run, a "
+     "table, a dict of dicts, a ranx Run, or named tuples such as ScoredDoc .*; got list"),
+    ("bm25.run", TypeError, "got 'bm25.run'"),
+    ({ScoredDoc("q1", "a", 1.0)}, TypeError, "got set"),
+    (None, TypeError, "got NoneType"),
+    ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], TypeError, r"row 1 has no field 'query_id': \('q1'"),
+    ([{"ratings": []}], TypeError, r"run\[0\] must be a dict with the keys 'id' and 'ratings'"),
+    ({"q1": [{"_id": "a", "_score": None}]}, ValueError, "Item 0 of query 'q1' in run .*'_score'"),
+    (RUN_COLUMNS | {"document": ["b", "d", "b"], "query": ["q1"] * 3}, ValueError,
+     "run: row 2: query 'q1' already contains document 'b' at row 0"),
+    (RUN_COLUMNS | {"score": [1, math.nan, 3]}, ValueError, "must not .* NaN; got nan for row 1"),
+    (RUN_COLUMNS | {"score": [1, 2]}, ValueError, "run.score has 2 rows, but run.query has 3"),
+    (RUN_COLUMNS | {"document": ["a"]}, ValueError, "run.document has 1 rows, but run.query has 3"),
+    (RUN_COLUMNS | {"query": ["q1", None, "q1"]}, ValueError, r"run.query is missing in row 1"),
+    (RUN_COLUMNS | {"document": ["x", "d", math.nan]}, ValueError, "document is missing in row 2"),
+    (dict.fromkeys(RUN_COLUMNS, []), ValueError, "run.query is empty"),
+    (RUN_COLUMNS | {"query": ["7"] * 3}, ValueError, "have no query in common: for example, qrels "
+     "contains 'q1', and run contains '7'.$"),
+    ({"query": ["q1"], "documents": ["a"], "score": [1.0]}, ValueError, "run has no column "
+     "'document'; its columns are .*Did you mean 'documents'"),
+    (RUN_COLUMNS | {"query": "abc"}, TypeError, "run.query must be an array"),
+    (RUN_COLUMNS | {"query": [["q1"]] * 3}, TypeError, "run.query must contain hashable ids; row"),
+    (RUN_COLUMNS | {"document": "abc"}, TypeError, "run.document must be an array .*; got 'abc'"),
+    (RUN_COLUMNS | {"document": {"a"}}, TypeError, "run.document is a set, which has no row order"),
+    (RUN_COLUMNS | {"score": ["high"] * 3}, TypeError, "run.score must contain numbers"),
+]
+JOINS = [
+    *((qrels, SCORES, {}, error, message) for qrels, error, message in BAD_QRELS),
+    *((DICTS, run, {}, error, message) for run, error, message in BAD_RUNS),
+    ({1: {"a": 1}}, {"1": {"a": 1.0}}, {}, ValueError, TYPES),
+    ({"1": {"a": 1}}, [ScoredDoc(1, "a", 1.0)], {}, ValueError, TYPES),
+    ({"1": {7: 1}}, {"1": {"7": 1.0, "8": 2.0}}, {}, ValueError, TYPES),
+    *((DICTS, SCORES, {name: value}, ValueError, rf"{name} must be one of \[.*; got {value!r}")
+      for name, value in (("missing", "zero"), ("unjudged", "count"), ("ties", "average"),
+                          ("missing", None), ("unjudged_documents", "zero"))),
+    (COLUMNS, RUN_COLUMNS | {"query": ["q1", "q9", "q2"]}, {"unjudged": "raise"}, ValueError,
+     "run: row 1: query 'q9' has no judgments in qrels"),
+    (DICTS, {**SCORES, "q9": {}}, {"unjudged": "raise"}, ValueError,
+     "^run: query 'q9' has no judgments in qrels"),
+]
+
+
+@pytest.mark.parametrize("qrels, run, settings, error, message", JOINS)
+def test_join_run_names_the_argument_and_the_value(qrels, run, settings, error, message):
+    with pytest.raises(error, match=message):
+        join_run(qrels, run, **settings)
+
+
+def test_lazy_frames_must_be_collected():
+    run = pytest.importorskip("polars").LazyFrame(RUN_COLUMNS)
+    with pytest.raises(TypeError, match="run must be in memory: convert the LazyFrame to a pandas"):
+        join_run(DICTS, run)
+
+
+JUDGES = {"human": DICTS, "model": DICTS}
+
+
+@pytest.mark.parametrize("qrels, runs, error, message", [
+    ({"human": DICTS, "model": {"q7": {"a": 1}}}, None, ValueError,
+     r"^qrels\['human'\] and qrels\['model'\] have no query in common: for example, "
+     r"qrels\['human'\] contains 'q1', and qrels\['model'\] contains 'q7'\.$"),
+    ({"human": {1: {"a": 1}}, "model": {"1": {"a": 1}}}, None, ValueError,
+     "have no query in common: .* The ids have the types int and str: convert them"),
+    ({"human": {"1": {7: 1}}, "model": {"1": {"7": 1}}}, None, ValueError,
+     "have no document in common: .* The ids have the types int and str: convert them"),
+    (JUDGES, {"bm25": {"q8": {"a": 1}}}, ValueError,
+     r"^qrels\['human'\] and runs\['bm25'\] have no query in common"),
+    ({"human": DICTS, "model": {"q1": {"a": -1}}}, None, ValueError, r"^qrels\['model'\]: .*-1"),
+    (JUDGES, {"bm25": {"q1": {"a": math.nan}}}, ValueError, r"^runs\['bm25'\]: .*nan"),
+    ({"human": {**COLUMNS, "document": ["a"] * 3}}, None, ValueError,
+     r"^qrels\['human'\]: .*grade 1, but it has grade 2"),
+    ({}, None, ValueError, "^qrels is empty: pass the judgments of at least one judge"),
+    ({"human": {}}, None, ValueError, r"^qrels\['human'\]: qrels is empty"),
+    ([DICTS], None, TypeError, "^Argument qrels must be a mapping with names as keys, .* got list"),
+    ({1: DICTS}, None, TypeError, r"^The names in qrels must be strings; got 1\.$"),
+    (DICTS, None, ValueError, r"^qrels\['q1'\]: qrels has no column 'query'; .*'a', 'b'"),
+    (JUDGES, [SCORES], TypeError, "^Argument runs must be a mapping with names as keys, .* list"),
+    ({"human": "qrels.txt"}, None, TypeError, r"^qrels\['human'\]: .*got 'qrels.txt'"),
+])
+def test_join_judgments_names_the_judge_or_the_run(qrels, runs, error, message):
+    with pytest.raises(error, match=message):
+        join_judgments(qrels, runs)
+
+
+def test_measures_of_qrels_and_a_run_advise_to_join_them():
+    bunches = read_qrels(io.BytesIO(QRELS)), read_run(io.BytesIO(RUN))
+    for score in (sg.evaluate, sg.AP(), sg.AP().per_query):
+        for sides in (bunches, (DICTS, SCORES)):
+            with pytest.raises(TypeError, match=r"rows = skgraded.datasets.join_run\(qrels, run\)"):
+                score(*sides)
