@@ -10,11 +10,11 @@ import termios
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
-from scipy import sparse
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
@@ -26,10 +26,9 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from table_kinds import FRAMES, TABLES, toy_data
 
 import skgraded as sg
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")
@@ -43,34 +42,33 @@ def ranking():
 def of_ridge(ranking):
     """The cross-evaluation of Ridge over four folds."""
     X, y, qid = ranking
-    return sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4)
+    return sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4, return_estimator=True)
 
 
-def out_of_fold_by_hand(X, y, qid, cv, n_queries=40):
-    """AP by query, from LightGBM's own form of groups."""
-    values, folds = np.full(n_queries, np.nan), np.full(n_queries, -1)
-    for fold, (train, test) in enumerate(cv.split(X, y, qid)):
+def assert_same_values(found, expected, atol=0):
+    np.testing.assert_array_equal(found.fold, expected.fold)
+    for name, values in expected.per_query.items():
+        np.testing.assert_allclose(found.per_query[name], values, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])
+def test_out_of_fold_values_are_those_of_a_loop(ranking, cv):
+    X, y, qid = ranking
+    if isinstance(cv, LeaveOneGroupOut):
+        few = qid < 4
+        X, y, qid = X[few], y[few], qid[few]
+    ranker = sg.QueryRanker(LGBMRanker(n_estimators=5, verbose=-1, n_jobs=1))
+    found = sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ap", "rr"], cv=cv)
+    values, folds = np.full(40, np.nan), np.full(40, -1)
+    for fold, (train, test) in enumerate((GroupKFold(5) if cv == 5 else cv).split(X, y, qid)):
         train = train[np.argsort(qid[train], kind="stable")]
-        sizes = np.unique(qid[train], return_counts=True)[1]
-        model = LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1)
-        model.fit(X[train], y[train], group=sizes)
+        model = LGBMRanker(n_estimators=5, verbose=-1, n_jobs=1)
+        model.fit(X[train], y[train], group=np.unique(qid[train], return_counts=True)[1])
         scores = model.predict(X[test])
         for query in np.unique(qid[test]):
             of_query = qid[test] == query
             values[query] = sg.AP()(y[test][of_query], scores[of_query])
             folds[query] = fold
-    return values, folds
-
-
-@pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])
-def test_out_of_fold_values_are_those_of_a_loop_by_hand(ranking, cv):
-    X, y, qid = ranking
-    if isinstance(cv, LeaveOneGroupOut):
-        few = qid < 4
-        X, y, qid = X[few], y[few], qid[few]
-    ranker = sg.QueryRanker(LGBMRanker(n_estimators=10, verbose=-1, n_jobs=1))
-    found = sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ap", "rr"], cv=cv)
-    values, folds = out_of_fold_by_hand(X, y, qid, GroupKFold(cv) if cv == 5 else cv)
     np.testing.assert_allclose(found.per_query["AP"], values[found.query_ids], atol=1e-9)
     np.testing.assert_array_equal(found.fold, folds[found.query_ids])
     assert found.query_ids.tolist() == list(dict.fromkeys(qid.tolist()))
@@ -78,39 +76,60 @@ def test_out_of_fold_values_are_those_of_a_loop_by_hand(ranking, cv):
 
 
 @pytest.mark.parametrize("routing", [False, True])
-@pytest.mark.parametrize(
-    "ranker",
-    [Ridge(), sg.QueryRanker(Ridge()), make_pipeline(StandardScaler(), sg.QueryRanker(Ridge()))],
-    ids=["regressor", "ranker", "pipeline"],
-)
-def test_a_ranker_a_pipeline_and_a_plain_regressor_give_the_same(
-    ranking, of_ridge, ranker, routing
-):
+def test_rankers_pipelines_and_regressors_give_the_same_values(ranking, of_ridge, routing):
     X, y, qid = ranking
+    pipeline = make_pipeline(StandardScaler(with_std=False), sg.QueryRanker(Ridge()))
     with sklearn.config_context(enable_metadata_routing=routing):
-        found = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
-    for name, values in of_ridge.per_query.items():
-        np.testing.assert_allclose(found.per_query[name], values, atol=1e-6)
+        for ranker in (Ridge(), sg.QueryRanker(Ridge()), pipeline):
+            found = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
+            assert_same_values(found, of_ridge, atol=1e-9)
 
 
-def test_frames_sparse_matrices_and_text_ids_are_taken(ranking, of_ridge):
-    pl = pytest.importorskip("polars")
+@pytest.mark.parametrize("kind", TABLES)
+def test_all_kinds_of_tables_give_the_same_values(kind):
+    X, y, qid = toy_data()
+    expected = sg.cross_evaluate(Ridge(), X[:, [0, 2, 3]], y, qid=qid.astype(float), cv=2)
+    ranker = sg.QueryRanker(Ridge(), qid="query_id" if kind in FRAMES else 1)
+    assert_same_values(sg.cross_evaluate(ranker, TABLES[kind](X), y, cv=2), expected, atol=1e-9)
+    same = sg.cross_evaluate(ranker, TABLES[kind](X), pd.Series(y), qid=qid, cv=2)
+    assert_same_values(same, expected, atol=1e-9)
+
+
+def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(ranking, of_ridge):
     X, y, qid = ranking
-    names = [f"x{i}" for i in range(X.shape[1])]
-    tables = [pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names), sparse.csr_matrix(X)]
-    for table in tables:
-        # ids whose order is that of the numbers, so that the folds are the same
-        text = np.array([f"q{query:03}" for query in qid])
-        found = sg.cross_evaluate(sg.QueryRanker(Ridge()), table, pd.Series(y), qid=text, cv=4)
-        np.testing.assert_allclose(found.mean()["MuAP"], of_ridge.mean()["MuAP"], atol=1e-6)
-        np.testing.assert_array_equal(found.fold, of_ridge.fold)
+    ranker = sg.QueryRanker(Ridge(), qid=pd.Series(qid))
+    assert_same_values(sg.cross_evaluate(ranker, pd.DataFrame(X), y, cv=4), of_ridge, atol=1e-9)
+    order = np.argsort(qid, kind="stable")
+    X, y, qid = X[order], y[order], qid[order]
+    by_size = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, group=np.bincount(qid), cv=4)
+    by_id = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=4)
+    assert_same_values(by_size, by_id)
 
 
-def test_ids_without_an_order_are_taken(ranking):
+@pytest.mark.parametrize(
+    "kind", [int, "q{:03}".format, lambda q: (q // 7, q % 7)], ids=["int", "text", "pairs"]
+)
+def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, of_ridge, kind):
+    X, y, qid = ranking
+    found = sg.cross_evaluate(Ridge(), X, y, qid=tuple(map(kind, qid.tolist())), cv=4)
+    assert_same_values(found, of_ridge)
+
+
+def test_query_ids_may_have_no_order(ranking):
     X, y, qid = ranking
     mixed = [("odd", int(q)) if q % 2 else int(q) for q in qid]
     found = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=mixed, cv=4)
     assert set(found.query_ids) == set(mixed)
+
+
+def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
+    X, y, qid = ranking
+    splits = list(GroupKFold(4).split(X, y, qid))
+    assert_same_values(sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splits), of_ridge)
+    five = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=None)
+    assert_same_values(five, sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=5))
+    cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=PredefinedSplit(qid % 3))
+    np.testing.assert_array_equal(cv.fold, cv.query_ids % 3)
 
 
 def test_queries_that_are_never_tested_are_left_out(ranking):
@@ -120,9 +139,6 @@ def test_queries_that_are_never_tested_are_left_out(ranking):
     (_, test), = splitter.split(X, y, qid)
     assert found.query_ids.tolist() == list(dict.fromkeys(qid[test].tolist()))
     assert set(found.fold.tolist()) == {0}
-
-
-# scikit-learn says by itself that such splitters do not look at groups
 
 
 # Repeated tests ----------------------------------------------------------------------------------
@@ -138,7 +154,7 @@ def repeated_folds(qid, n_repeats=3):
 def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     X, y, qid = ranking
     folds = repeated_folds(qid)
-    given = {"qid": qid, "measures": ["ndcng@5", "AP(undefined=nan)"]}
+    given = {"qid": qid, "measures": ["ndcng@5", "AP(undefined=nan)"], "return_train_score": True}
     if weighted:
         given["sample_weight"] = 1.0 + qid % 3
     cv = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given)
@@ -146,7 +162,7 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
         sg.cross_evaluate(Ridge(), X, y, cv=folds[i : i + 4], **given) for i in (0, 4, 8)
     ]
     for name in cv.per_query:
-        values = np.array([one.per_query[name] for one in rounds])
+        values = np.array([part.per_query[name] for part in rounds])
         np.testing.assert_allclose(cv.per_query[name], values.mean(axis=0))
         np.testing.assert_allclose(cv.spread()[name], values.std(axis=0, ddof=1))
         np.testing.assert_array_equal(cv.undefined[name], rounds[0].undefined[name])
@@ -154,28 +170,20 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     np.testing.assert_array_equal(cv.fold, rounds[0].fold)
     by_fold = cv.by_fold()
     assert by_fold["fold"].tolist() == list(range(12)) and by_fold["n_queries"].sum() == 3 * 40
-    means = np.concatenate([one.by_fold()["NDCNG@5"] for one in rounds])
+    means = np.concatenate([part.by_fold()["NDCNG@5"] for part in rounds])
     np.testing.assert_allclose(by_fold["NDCNG@5"], means)
 
-
-def test_repeated_tests_come_back_from_json_and_are_drawn(ranking, tmp_path):
-    X, y, qid = ranking
-    cv = sg.cross_evaluate(
-        Ridge(), X, y, qid=qid, cv=repeated_folds(qid), return_train_score=True
-    )
-    cv.to_json(tmp_path / "cv.json")
-    again = sg.Evaluation.from_json(tmp_path / "cv.json")
+    again = sg.Evaluation.from_json(cv.to_json())
     for name, spread in cv.spread().items():
         np.testing.assert_array_equal(again.spread()[name], spread)
         np.testing.assert_array_equal(again.train_scores[name], cv.train_scores[name])
-    assert again.by_fold().equals(cv.by_fold())
-    assert "12 folds" in cv._repr_html_()
+    assert again.by_fold().equals(by_fold)
     figure = pytest.importorskip("matplotlib.figure").Figure()
     display = sg.FoldDisplay.from_cross_evaluation(cv, ax=figure.subplots())
     assert len(display.boxes_) == 12 and len(display.values) == 3 * 40
 
 
-def test_queries_that_a_splitter_tests_unequally_often_have_the_mean_of_their_tests(ranking):
+def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
     X, y, qid = ranking
     cv = sg.cross_evaluate(
         Ridge(), X, y, qid=qid, measures="ap",
@@ -184,13 +192,13 @@ def test_queries_that_a_splitter_tests_unequally_often_have_the_mean_of_their_te
     n_tests = np.bincount(cv.tests.query)
     assert n_tests.sum() == 6 * 8 and n_tests.min() == 1 < n_tests.max()
     for i in (0, 1, int(n_tests.argmax())):
-        own = cv.tests.values["AP"][cv.tests.query == i]
-        assert cv.per_query["AP"][i] == pytest.approx(own.mean())
+        values = cv.tests.values["AP"][cv.tests.query == i]
+        assert cv.per_query["AP"][i] == pytest.approx(values.mean())
         spread = cv.spread()["AP"][i]
-        assert np.isnan(spread) if len(own) == 1 else spread == pytest.approx(own.std(ddof=1))
+        assert np.isnan(spread) if len(values) == 1 else spread == pytest.approx(values.std(ddof=1))
 
 
-def test_a_query_whose_fold_failed_once_has_the_mean_of_its_other_tests(ranking):
+def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
     X, y, qid = ranking
     folds = repeated_folds(qid, 2)
     first_train = X[folds[0][0]]
@@ -210,7 +218,7 @@ def test_a_query_whose_fold_failed_once_has_the_mean_of_its_other_tests(ranking)
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-def test_scikit_learns_own_repetitions_of_single_rows():
+def test_repetitions_by_scikit_learn_of_single_rows():
     X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
     cv = RepeatedKFold(n_splits=2, n_repeats=2)
     found = sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=cv, measures="p")
@@ -218,7 +226,9 @@ def test_scikit_learns_own_repetitions_of_single_rows():
     assert sorted(found.tests.query) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_train_scores_stand_beside_those_of_the_test_queries(ranking):
+# Fold means, times, estimators, progress ---------------------------------------------------------
+
+def test_by_fold_also_contains_training_scores(ranking):
     X, y, qid = ranking
     weights = 1.0 + qid % 3
     folds = list(GroupKFold(3).split(X, y, qid))
@@ -236,61 +246,21 @@ def test_train_scores_stand_beside_those_of_the_test_queries(ranking):
         assert frame["train_AP"][fold] == pytest.approx(value)
 
 
-def test_the_query_as_a_column_of_x_or_by_its_index(ranking, of_ridge):
+def test_times_and_estimators_of_each_fold_are_kept(ranking, of_ridge):
     X, y, qid = ranking
-    frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    by_column = sg.QueryRanker(Ridge(), qid="query")
-    by_index = sg.QueryRanker(Ridge(), qid=pd.Series(qid))
-    for ranker, X in ((by_column, frame.assign(query=qid)), (by_index, frame)):
-        for given in (qid, None):
-            found = sg.cross_evaluate(ranker, X, y, qid=given, cv=4)
-            assert found.mean()["MuAP"] == pytest.approx(of_ridge.mean()["MuAP"], abs=1e-6)
-
-
-def test_group_sizes_serve_as_queries_of_consecutive_rows():
-    X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
-    found = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, group=np.bincount(qid), cv=3)
-    expected = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=3)
-    assert found.mean() == expected.mean()
-
-
-@pytest.mark.parametrize(
-    "kind", [int, "q{:03}".format, lambda q: (q // 7, q % 7)], ids=["int", "text", "pairs"]
-)
-def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, of_ridge, kind):
-    X, y, qid = ranking
-    found = sg.cross_evaluate(Ridge(), X, y, qid=tuple(map(kind, qid.tolist())), cv=4)
-    np.testing.assert_array_equal(found.fold, of_ridge.fold)
-    np.testing.assert_array_equal(found.per_query["MuAP"], of_ridge.per_query["MuAP"])
-
-
-def test_splits_may_be_given_as_a_list(ranking):
-    X, y, qid = ranking
-    splits = list(GroupKFold(5).split(X, y, qid))
-    found = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splits)
-    assert found.mean() == sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=None).mean()
-    with pytest.raises(ValueError, match="cv"):
-        sg.cross_evaluate(Ridge(), X, y, qid=qid, cv="five")
-
-
-# Times, estimators, progress ---------------------------------------------------------------------
-
-def test_times_and_estimators_are_those_of_the_folds(ranking):
-    X, y, qid = ranking
-    cv = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=4, return_estimator=True)
-    assert cv.fit_time.shape == cv.score_time.shape == (4,)
-    assert (cv.fit_time > 0).all() and (cv.score_time > 0).all()
-    assert cv.errors == [None] * 4 and len(cv.estimators) == 4
+    assert of_ridge.fit_time.shape == of_ridge.score_time.shape == (4,)
+    assert (of_ridge.fit_time > 0).all() and (of_ridge.score_time > 0).all()
+    assert of_ridge.errors == [None] * 4 and len(of_ridge.estimators) == 4
+    values = dict(zip(of_ridge.query_ids, of_ridge.per_query["MuAP"], strict=True))
     for fold, (_, test) in enumerate(GroupKFold(4).split(X, y, qid)):
-        scores = cv.estimators[fold].predict(X[test])
+        scores = of_ridge.estimators[fold].predict(X[test])
         expected = sg.evaluate(y[test], scores, qid=qid[test], measures="mu_map")
-        found = dict(zip(cv.query_ids, cv.per_query["MuAP"], strict=True))
-        assert [found[query] for query in expected.query_ids] == pytest.approx(
+        assert [values[query] for query in expected.query_ids] == pytest.approx(
             expected.per_query["MuAP"], abs=1e-12
         )
 
 
-def test_a_frame_by_fold_has_a_row_a_fold(of_ridge):
+def test_by_fold_has_one_row_per_fold(of_ridge):
     frame = of_ridge.by_fold()
     names = list(of_ridge.per_query)
     assert frame.columns.tolist() == ["fold", "n_queries", *names, "fit_time", "score_time"]
@@ -300,28 +270,27 @@ def test_a_frame_by_fold_has_a_row_a_fold(of_ridge):
         means = [values[of_ridge.fold == fold].mean() for fold in range(4)]
         assert frame[name].tolist() == pytest.approx(means)
     assert frame["fit_time"].tolist() == of_ridge.fit_time.tolist()
-    assert of_ridge.train_scores is None and of_ridge.estimators is None
-
-
-def test_jobs_give_the_same_and_take_the_configuration_along(ranking, of_ridge):
-    X, y, qid = ranking
-    # Threads, which start faster than processes; scikit-learn's configuration is one of the thread.
-    with sklearn.config_context(assume_finite=True), joblib.parallel_config("threading"):
-        found = sg.cross_evaluate(Configured(), X, y, qid=qid, cv=4, n_jobs=2, progress=True)
-    for name, values in of_ridge.per_query.items():
-        np.testing.assert_array_equal(found.per_query[name], values)
+    assert of_ridge.train_scores is None
 
 
 class Configured(Ridge):
-    """Fits only where the configuration of its user has come along."""
+    """Fails if the configuration of the caller does not apply in fit."""
 
     def fit(self, X, y):
         assert sklearn.get_config()["assume_finite"]
         return super().fit(X, y)
 
 
+def test_workers_give_the_same_values_and_inherit_the_configuration(ranking, of_ridge):
+    X, y, qid = ranking
+    # Threads start faster than processes, and scikit-learn has one configuration per thread.
+    with sklearn.config_context(assume_finite=True), joblib.parallel_config("threading"):
+        found = sg.cross_evaluate(Configured(), X, y, qid=qid, cv=4, n_jobs=2, progress=True)
+    assert_same_values(found, of_ridge)
+
+
 def shown_on_a_terminal(progress):
-    """What cross_evaluate writes to a standard error that is a terminal of 80 columns."""
+    """Return what cross_evaluate writes to standard error on a terminal with 80 columns."""
     X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
@@ -330,13 +299,13 @@ def shown_on_a_terminal(progress):
         terminal.write("end")
         terminal.flush()
         shown = b""
-        while not shown.endswith(b"end"):  # it arrives in pieces
+        while not shown.endswith(b"end"):  # the output arrives in pieces
             shown += os.read(ours, 100_000)
     os.close(ours)
     return shown.decode().removesuffix("end")
 
 
-def test_a_bar_shows_the_folds_on_a_terminal_only(capfd):
+def test_a_progress_bar_is_shown_only_on_a_terminal(capfd):
     shown = shown_on_a_terminal(progress=True)
     assert "folds:   0%" in shown and "folds: 100%" in shown and "4/4" in shown
     assert shown_on_a_terminal(progress=False) == ""
@@ -353,20 +322,20 @@ class RecordsWeights(Ridge):
         return super().fit(X, y)
 
 
-def test_weights_count_in_means_and_reach_a_fit_that_asks_for_them(ranking, of_ridge):
+def test_weights_count_in_means_and_reach_a_fit_that_requests_them(ranking, of_ridge):
     X, y, qid = ranking
     weight = np.where(qid % 2, 1.0, 3.0)
     with sklearn.config_context(enable_metadata_routing=True):
-        asking = RecordsWeights().set_fit_request(sample_weight=True)
+        requesting = RecordsWeights().set_fit_request(sample_weight=True)
     settings = {"qid": qid, "cv": 4, "return_estimator": True, "sample_weight": weight}
-    for ranker in (asking, RecordsWeights()):
+    for ranker in (requesting, RecordsWeights()):
         cv = sg.cross_evaluate(ranker, X, y, **settings)
         np.testing.assert_array_equal(cv.weights, np.where(cv.query_ids % 2, 1.0, 3.0))
-        values = cv.per_query["MuAP"]
-        np.testing.assert_array_equal(values, of_ridge.per_query["MuAP"])
-        assert cv.mean()["MuAP"] == pytest.approx(np.average(values, weights=cv.weights))
+        assert_same_values(cv, of_ridge)
+        mean = np.average(cv.per_query["MuAP"], weights=cv.weights)
+        assert cv.mean()["MuAP"] == pytest.approx(mean)
         for fitted, (train, _) in zip(cv.estimators, GroupKFold(4).split(X, y, qid), strict=True):
-            expected = weight[train] if ranker is asking else None
+            expected = weight[train] if ranker is requesting else None
             np.testing.assert_array_equal(fitted.weights_, expected)
 
 
@@ -395,7 +364,7 @@ class FailsWhere(Ridge):
         return scores * np.nan if self.how == "nan" and self._is_in(X) else scores
 
 
-HOW = {
+ERRORS = {
     "fit": "RuntimeError: no fit",
     "predict": "RuntimeError: no prediction",
     "nan": r"ValueError: Predictions must not contain NaN; got nan for row \d+ of X",
@@ -410,24 +379,34 @@ def failing_in_fold_1(X, y, qid, how):
 @pytest.mark.parametrize(
     ("how", "error_score"), [("fit", np.nan), ("fit", 0), ("predict", -1.5), ("nan", np.nan)]
 )
-def test_a_failing_fold_gets_the_error_score_and_says_so(ranking, of_ridge, how, error_score):
+def test_the_queries_of_a_failing_fold_have_the_error_score(ranking, of_ridge, how, error_score):
     X, y, qid = ranking
     ranker = failing_in_fold_1(X, y, qid, how)
-    n = np.count_nonzero(of_ridge.fold == 1)
-    message = rf"1 of 4 .* {n} queries have the value {error_score}. Error in fold 1: {HOW[how]}"
+    n, error = np.count_nonzero(of_ridge.fold == 1), ERRORS[how]
+    message = rf"1 of 4 .* {n} queries have the value {error_score}. Error in fold 1: {error}"
     with pytest.warns(FitFailedWarning, match=message):
-        cv = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4, error_score=error_score)
-    for name, values in of_ridge.per_query.items():
-        np.testing.assert_array_equal(
-            cv.per_query[name], np.where(cv.fold == 1, error_score, values)
+        cv = sg.cross_evaluate(
+            ranker, X, y, qid=qid, cv=4, error_score=error_score, return_estimator=True
         )
+    for name, values in of_ridge.per_query.items():
+        expected = np.where(cv.fold == 1, error_score, values)
+        np.testing.assert_array_equal(cv.per_query[name], expected)
     assert cv.n_undefined == of_ridge.n_undefined
     frame = cv.by_fold()
     assert frame["error"][[0, 2, 3]].tolist() == [""] * 3
-    assert re.match(HOW[how], frame["error"][1])
+    assert re.match(error, frame["error"][1])
     np.testing.assert_equal(frame["MuAP"][1], float(error_score))
     assert np.isnan(frame["score_time"]).tolist() == [False, True, False, False]
     assert np.isnan(frame["fit_time"]).tolist() == [False, how == "fit", False, False]
+
+    again = sg.Evaluation.from_json(cv.to_json())
+    assert type(again) is sg.CrossEvaluation and again.estimators is None
+    assert again.errors == cv.errors and again.errors[1] is not None
+    for name in ("query_ids", "fold", "fit_time", "score_time"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(cv, name), strict=True)
+    for name, values in cv.per_query.items():
+        np.testing.assert_array_equal(again.per_query[name], values)
+        np.testing.assert_array_equal(again.undefined[name], cv.undefined[name])
 
 
 def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
@@ -441,37 +420,13 @@ def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
 
 # As an Evaluation --------------------------------------------------------------------------------
 
-def test_json_gives_back_the_same_but_the_estimators(ranking):
-    X, y, qid = ranking
-    ranker = failing_in_fold_1(X, y, qid, "predict")
-    with pytest.warns(FitFailedWarning):
-        cv = sg.cross_evaluate(
-            ranker, X, y, qid=qid, cv=4, error_score=np.nan, return_estimator=True
-        )
-    found = sg.Evaluation.from_json(cv.to_json())
-    assert type(found) is sg.CrossEvaluation and found.estimators is None
-    assert found.errors == cv.errors and found.errors[1] is not None
-    for name in ("query_ids", "fold", "fit_time", "score_time"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(cv, name), strict=True)
-    for name, values in cv.per_query.items():
-        np.testing.assert_array_equal(found.per_query[name], values)
-        np.testing.assert_array_equal(found.undefined[name], cv.undefined[name])
-
-
-def test_a_cross_evaluation_is_summed_up_by_queries(ranking):
-    X, y, qid = ranking
-    cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, measures="ap", cv=4)
-    assert cv.summary()["n_queries"].tolist() == [40]
-    frame = cv.to_frame()
-    assert frame.columns.tolist() == cv.worst(3).columns.tolist() == ["query_id", "fold", "AP"]
+def test_a_cross_evaluation_is_summarized_like_an_evaluation(of_ridge):
+    assert of_ridge.summary()["n_queries"].tolist() == [40, 40]
+    frame = of_ridge.to_frame()
+    columns = ["query_id", "fold", *of_ridge.per_query]
+    assert frame.columns.tolist() == of_ridge.worst(3).columns.tolist() == columns
     assert sorted(frame["fold"].unique()) == [0, 1, 2, 3]
-    by_fold = cv.summary(by=cv.fold, method="t").set_index("segment")["mean"]
-    assert by_fold.sort_index().tolist() == cv.by_fold()["AP"].tolist()
-    parts = sg.Evaluation.concat([cv])
-    assert type(parts) is sg.Evaluation and parts.mean() == cv.mean()
-
-
-def test_a_splitter_that_knows_no_groups_but_keeps_queries_whole_is_welcome():
-    X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
-    cv = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=PredefinedSplit(qid % 3))
-    np.testing.assert_array_equal(cv.fold, cv.query_ids % 3)
+    by_fold = of_ridge.summary(by=of_ridge.fold, method="t").set_index(["measure", "segment"])
+    assert by_fold["mean"]["MuAP"].sort_index().tolist() == of_ridge.by_fold()["MuAP"].tolist()
+    parts = sg.Evaluation.concat([of_ridge])
+    assert type(parts) is sg.Evaluation and parts.mean() == of_ridge.mean()

@@ -1,4 +1,4 @@
-"""QueryKFold and QueryTimeSeriesSplit, and scorers that read the column the ranker names."""
+"""QueryKFold and QueryTimeSeriesSplit, and scorers that read the query column of a ranker."""
 
 import pickle
 
@@ -33,7 +33,7 @@ def rows_of(splits):
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
-def test_folds_are_those_of_groups(make):
+def test_folds_are_those_of_group_k_fold(make):
     _, _, qid = toy_data()
     X = make(np.column_stack([np.ones(len(qid)), qid]))
     expected = rows_of(GroupKFold(3).split(qid, groups=qid))
@@ -41,13 +41,13 @@ def test_folds_are_those_of_groups(make):
         assert rows_of(QueryKFold(3, qid=source).split(X)) == expected
 
 
-def test_ids_without_an_order():
+def test_query_ids_may_have_no_order():
     ids = ["a", ("a", 1), 3, "a", 3, ("a", 1)]
     for train, test in QueryKFold(3, qid="query").split(frame_of(ids)):
         assert len(test) == 2 and {ids[i] for i in test}.isdisjoint(ids[i] for i in train)
 
 
-def test_shuffled_folds_have_whole_queries_and_follow_the_seed():
+def test_shuffled_folds_keep_queries_whole_and_depend_on_the_seed():
     _, _, qid = toy_data()
     X = frame_of(qid)
     splits = [
@@ -78,7 +78,7 @@ def test_times_are_split_as_by_scikit_learn(settings, day_of):
         assert days[train].max() < days[test].min()
 
 
-def test_splitters_are_those_of_scikit_learn():
+def test_splitters_have_the_interface_of_scikit_learn():
     splitter = QueryTimeSeriesSplit(3, time="day", qid=0, gap=1)
     assert splitter.get_n_splits() == 3
     assert repr(pickle.loads(pickle.dumps(splitter))) == repr(splitter)
@@ -90,7 +90,7 @@ def test_splitters_are_those_of_scikit_learn():
 # Scorers -----------------------------------------------------------------------------------------
 
 class Counting(TransformerMixin, BaseEstimator):
-    """Hands X on and counts the calls."""
+    """Returns X unchanged and counts the calls."""
 
     calls = 0
 
@@ -103,7 +103,7 @@ class Counting(TransformerMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("routing", [False, True])
-def test_a_scorer_reads_the_column_that_the_ranker_names(routing):
+def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
     X, y, qid = toy_data()
     X = pd.DataFrame(X).add_prefix("f").assign(session=qid)
     ranker = sg.QueryRanker(Ridge(), qid="session")
@@ -127,7 +127,7 @@ def test_a_scorer_reads_the_column_that_the_ranker_names(routing):
         assert NDCNG(search, X.iloc[:50], y[:50]) == NDCNG(refitted, X.iloc[:50], y[:50])
 
 
-def test_steps_transform_once_for_a_score():
+def test_the_steps_of_a_pipeline_transform_once_per_score():
     X, y, qid = toy_data()
     X = np.column_stack([qid, X])
     pipeline = make_pipeline(Counting(), "passthrough", sg.QueryRanker(Ridge(), qid=0)).fit(X, y)
@@ -137,7 +137,7 @@ def test_steps_transform_once_for_a_score():
     assert Counting.calls == 1
 
 
-def test_a_qid_that_is_given_comes_first():
+def test_qid_in_the_call_takes_precedence_over_the_ranker():
     X, y, qid = toy_data()
     model = sg.QueryRanker(Ridge(), qid=0).fit(np.column_stack([qid, X]), y)
     X = np.column_stack([qid, X])

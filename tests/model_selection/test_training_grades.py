@@ -1,4 +1,4 @@
-"""Rankers trained on grades that are any numbers: as gains, or by objectives of ours."""
+"""Rankers trained on any grades ≥ 0, as gains or with objectives of skgraded."""
 
 import lightgbm as lgb
 import numpy as np
@@ -20,14 +20,14 @@ QUIET = SETTINGS | {"verbose": -1, "min_child_samples": 5}
 
 @pytest.fixture(scope="module")
 def data():
-    """X, real grades and the queries, in the order of the queries."""
+    """Rows sorted by query with grades that are not integers."""
     X, y, qid = make_ranking(n_queries=40, random_state=0)
     return X, np.exp(0.8 * y + 0.1 * X[:, 0]), qid
 
 
 # Grades as gains ---------------------------------------------------------------------------------
 
-def test_lightgbm_gets_codes_and_their_gains(data):
+def test_lightgbm_receives_codes_and_their_gains(data):
     X, y, qid = data
     gains, codes = np.unique(y, return_inverse=True)
     by_hand = LGBMRanker(**QUIET, label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
@@ -35,7 +35,7 @@ def test_lightgbm_gets_codes_and_their_gains(data):
     np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
 
 
-def test_xgboost_gets_linear_gains(data):
+def test_xgboost_receives_linear_gains(data):
     X, y, qid = data
     by_hand = XGBRanker(**SETTINGS, objective="rank:ndcg", ndcg_exp_gain=False).fit(X, y, qid=qid)
     estimator = XGBRanker(**SETTINGS, objective="rank:ndcg")
@@ -44,7 +44,7 @@ def test_xgboost_gets_linear_gains(data):
 
 
 @pytest.mark.parametrize("estimator", [LGBMRanker(**QUIET), XGBRanker(**SETTINGS)])
-def test_levels_are_trained_on_as_their_gains_are(data, estimator):
+def test_levels_and_their_gains_give_the_same_model(data, estimator):
     X, y, qid = data
     levels = np.minimum(np.round(np.log2(y + 1)), 4)
     by_level = sg.QueryRanker(estimator).fit(X, levels, qid=qid)
@@ -56,7 +56,7 @@ def test_levels_are_trained_on_as_their_gains_are(data, estimator):
     LGBMRanker(**QUIET), XGBRanker(**SETTINGS),
     make_pipeline(StandardScaler(), LGBMRanker(**QUIET)),
 ])
-def test_early_stopping_sees_the_grades_and_not_their_codes(data, estimator):
+def test_early_stopping_uses_the_grades_instead_of_their_codes(data, estimator):
     X, y, qid = data
     held = qid >= 30
     ranker = sg.QueryRanker(
@@ -67,7 +67,7 @@ def test_early_stopping_sees_the_grades_and_not_their_codes(data, estimator):
     assert ranker.best_score_ == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_last_fit_on_all_rows_has_a_code_for_each_grade(data):
+def test_refit_encodes_the_grades_of_all_rows(data):
     X, y, qid = data
     ranker = sg.QueryRanker(
         LGBMRanker(**QUIET), grades="gain", early_stopping=True, refit=True, random_state=0
@@ -81,7 +81,7 @@ def test_a_last_fit_on_all_rows_has_a_code_for_each_grade(data):
 # Objectives that are callables -------------------------------------------------------------------
 
 @pytest.mark.parametrize("early_stopping", [False, True])
-def test_a_callable_objective_takes_real_grades(data, early_stopping):
+def test_a_callable_objective_accepts_fractional_grades(data, early_stopping):
     X, y, qid = data
     ranker = sg.QueryRanker(
         LGBMRanker(objective=objective("mu_map"), **QUIET), measure="mu_map", random_state=0,
@@ -108,14 +108,21 @@ def test_a_search_over_objectives(data):
     assert search.best_params_["estimator__objective"] in choices
 
 
-def test_a_metric_that_the_user_names_is_kept(data):
+def test_a_metric_of_the_user_is_kept(data):
     X, y, qid = data
     estimator = LGBMRanker(objective=objective("ndcg"), metric="l2", **QUIET)
     ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid)
     assert ranker.estimator_.get_params()["metric"] == "l2"
 
 
-def test_more_levels_than_16_bits_can_count():
+def test_built_in_objectives_support_bagging_by_query(data):
+    X, y, qid = data
+    bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
+    sg.QueryRanker(LGBMRanker(**QUIET, **bagging)).fit(X, np.minimum(y // 1, 4), qid=qid)
+
+
+@pytest.mark.nightly
+def test_more_than_65536_grades():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(70_000, 1))
     y = np.exp(X[:, 0] + rng.normal(size=len(X)))
@@ -126,7 +133,7 @@ def test_more_levels_than_16_bits_can_count():
 
 
 @pytest.mark.nightly
-def test_rankers_of_other_libraries_refuse_callables_themselves(data):
+def test_rankers_of_other_libraries_reject_callable_objectives(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="custom objective function not supported by XGBRanker"):
         XGBRanker(objective=objective("ndcg"))

@@ -6,15 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from lightgbm import LGBMRanker
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    GroupShuffleSplit,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, TABLES
@@ -26,9 +21,9 @@ from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit
 
 LIGHTGBM = {"n_estimators": 30, "learning_rate": 0.3, "min_child_samples": 5, "verbose": -1,
             "n_jobs": 1, "deterministic": True, "force_col_wise": True, "random_state": 0}
-# The columns of toy tables are called age, query_id, links and words: words holds the day.
-LAST_DAYS = QueryTimeSeriesSplit(4, time="words", qid="query_id")
-LAST_DAYS_BY_POSITION = QueryTimeSeriesSplit(4, time=-1, qid=1)
+# The columns of toy tables are called age, query_id, links and words; words contains the day.
+LAST_DAY = QueryTimeSeriesSplit(4, time="words", qid="query_id")
+LAST_DAY_BY_POSITION = QueryTimeSeriesSplit(4, time=-1, qid=1)
 
 
 def data(n_queries=40):
@@ -47,59 +42,49 @@ def stopping(splitter, estimator=None, **parameters):
 
 
 def with_last_day_as_eval_X(table, X, y, day, **parameters):
-    """The same fit with the rows of the last day passed as eval_X."""
+    """Fit the same ranker with the rows of the last day passed as eval_X."""
     rest, last = np.flatnonzero(day < 4), np.flatnonzero(day == 4)
     ranker = stopping(True, **parameters)
     return ranker.fit(table(X[rest]), y[rest], eval_X=table(X[last]), eval_y=y[last])
 
 
-@pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize(
-    "estimator", [LGBMRanker(**LIGHTGBM), XGBRanker(n_estimators=30, n_jobs=1)]
+    ("kind", "estimator"),
+    [*((kind, LGBMRanker(**LIGHTGBM)) for kind in FRAMES),
+     ("pandas", XGBRanker(n_estimators=30, n_jobs=1))],
 )
 def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
     X, y, _, day = data()
     table = TABLES[kind](X)
-    ranker = stopping(LAST_DAYS, estimator).fit(table, y)
+    ranker = stopping(LAST_DAY, estimator).fit(table, y)
     expected = with_last_day_as_eval_X(TABLES[kind], X, y, day, estimator=estimator)
     assert ranker.evals_result_ == expected.evals_result_
     np.testing.assert_array_equal(ranker.predict(table), expected.predict(table))
+    assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]  # not the query
 
 
 @pytest.mark.parametrize("kind", ["numpy", "list", "csr", "csc", "pandas without names", "polars"])
-def test_columns_may_be_given_by_position(kind):
+def test_the_columns_of_a_splitter_are_given_by_position(kind):
     X, y, _, day = data()
-    ranker = stopping(LAST_DAYS_BY_POSITION, qid=1).fit(TABLES[kind](X), y)
+    ranker = stopping(LAST_DAY_BY_POSITION, qid=1).fit(TABLES[kind](X), y)
     expected = with_last_day_as_eval_X(np.array, X, y, day, qid=1)
     assert ranker.evals_result_ == expected.evals_result_
 
 
-def test_the_column_of_times_remains_a_feature_and_the_column_of_queries_does_not():
-    X, y, _, _ = data()
-    ranker = stopping(LAST_DAYS).fit(TABLES["pandas"](X), y)
-    assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]
-
-
-def test_a_pipeline_inside_drops_dates_that_the_booster_refuses():
-    X, y, _, day = data()
-    frame = TABLES["pandas"](X).assign(words=pd.Timestamp(2026, 11, 1) + pd.to_timedelta(day, "D"))
-    with pytest.raises(TypeError, match="could not be promoted"):  # by LightGBM
-        stopping(LAST_DAYS).fit(frame, y)
-    without_dates = make_column_transformer(("drop", ["words"]), remainder="passthrough")
-    ranker = stopping(LAST_DAYS, make_pipeline(without_dates, LGBMRanker(**LIGHTGBM)))
-    rest = np.delete(X, 3, axis=1)
-    expected = with_last_day_as_eval_X(np.array, rest, y, day, qid=1)
-    assert ranker.fit(frame, y).evals_result_ == expected.evals_result_
-
-
-def test_times_may_be_a_series_outside_X():
+def test_times_are_in_a_series_or_in_a_column_that_a_pipeline_drops():
     X, y, _, day = data()
     frame = TABLES["pandas"](X)
-    times = pd.Series(day, index=frame.index)
-    splitter = QueryTimeSeriesSplit(4, time=times, qid="query_id")
-    ranker = stopping(splitter).fit(frame.drop(columns="words"), y)
     expected = with_last_day_as_eval_X(np.array, np.delete(X, 3, axis=1), y, day, qid=1)
+    times = QueryTimeSeriesSplit(4, time=pd.Series(day, index=frame.index), qid="query_id")
+    ranker = stopping(times).fit(frame.drop(columns="words"), y)
     assert ranker.evals_result_ == expected.evals_result_
+
+    frame["words"] = pd.Timestamp(2026, 11, 1) + pd.to_timedelta(day, "D")
+    with pytest.raises(TypeError, match="could not be promoted"):  # LightGBM rejects dates
+        stopping(LAST_DAY).fit(frame, y)
+    without_dates = make_column_transformer(("drop", ["words"]), remainder="passthrough")
+    ranker = stopping(LAST_DAY, make_pipeline(without_dates, LGBMRanker(**LIGHTGBM)))
+    assert ranker.fit(frame, y).evals_result_ == expected.evals_result_
 
 
 class AddedFeature(TransformerMixin, BaseEstimator):
@@ -113,26 +98,25 @@ class AddedFeature(TransformerMixin, BaseEstimator):
         return X.assign(twice=2 * X["age"])
 
 
-def test_a_ranker_in_a_pipeline_reads_what_the_steps_before_it_return():
+def test_a_splitter_reads_the_output_of_the_preceding_steps():
     X, y, _, day = data()
     frame = TABLES["pandas"](X)
-    pipeline = make_pipeline(AddedFeature(), stopping(LAST_DAYS)).fit(frame, y)
-    expected = stopping(LAST_DAYS).fit(AddedFeature().transform(frame), y)
+    pipeline = make_pipeline(AddedFeature(), stopping(LAST_DAY)).fit(frame, y)
+    expected = stopping(LAST_DAY).fit(AddedFeature().transform(frame), y)
     assert pipeline[-1].evals_result_ == expected.evals_result_
 
 
-def test_clones_pickles_and_parameters_keep_the_splitter():
+def test_clones_and_pickles_keep_the_splitter():
     X, y, _, _ = data()
-    ranker = stopping(LAST_DAYS)
-    assert ranker.get_params()["early_stopping"] is LAST_DAYS
+    ranker = stopping(LAST_DAY)
+    assert ranker.get_params()["early_stopping"] is LAST_DAY
     assert "QueryTimeSeriesSplit(" in repr(ranker)
     expected = ranker.fit(TABLES["pandas"](X), y).evals_result_
     for copy in (clone(ranker), pickle.loads(pickle.dumps(ranker))):
         assert copy.fit(TABLES["pandas"](X), y).evals_result_ == expected
-    assert clone(ranker).set_params(early_stopping=False).early_stopping is False
 
 
-def test_rows_in_the_gap_are_trained_on_only_by_refit():
+def test_only_refit_trains_on_rows_in_the_gap():
     X, y, _, day = data()
     splitter = QueryTimeSeriesSplit(2, time="words", qid="query_id", gap=1, max_train_size=2)
     days = []
@@ -152,29 +136,20 @@ def test_rows_in_the_gap_are_trained_on_only_by_refit():
 )
 def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
     X, y, qid, _ = data()
+    weight = np.where(qid % 2, 1.0, 0.5)
     train, test = list(splitter.split(X, y, qid))[-1]
-    ranker = stopping(splitter, qid=None).fit(X, y, qid=qid)
-    given = {"eval_X": X[test], "eval_y": y[test], "eval_qid": qid[test]}
-    expected = stopping(True, qid=None).fit(X[train], y[train], qid=qid[train], **given)
+    ranker = stopping(splitter, qid=None).fit(X, y, qid=qid, sample_weight=weight)
+    expected = stopping(True, qid=None).fit(
+        X[train], y[train], qid=qid[train], sample_weight=weight[train], eval_X=X[test],
+        eval_y=y[test], eval_qid=qid[test], eval_sample_weight=weight[test],
+    )
     assert ranker.evals_result_ == expected.evals_result_
     group = np.bincount(qid)
     order = np.argsort(qid, kind="stable")
     assert stopping(splitter, qid=None).fit(X[order], y[order], group=group).n_iter_ > 0
 
 
-def test_weights_follow_the_rows():
-    X, y, qid, day = data()
-    weight = np.where(qid % 2, 1.0, 0.5)
-    last = day == 4
-    ranker = stopping(LAST_DAYS_BY_POSITION, qid=1).fit(X, y, sample_weight=weight)
-    expected = stopping(True, qid=1).fit(
-        X[~last], y[~last], sample_weight=weight[~last], eval_X=X[last], eval_y=y[last],
-        eval_sample_weight=weight[last],
-    )
-    assert ranker.evals_result_ == expected.evals_result_
-
-
-def test_a_search_over_days_needs_no_routing():
+def test_a_search_with_two_splitters_requires_no_routing():
     X, y, _, _ = data()
     search = GridSearchCV(
         stopping(QueryKFold(5, qid="query_id")), {"estimator__num_leaves": [3, 7]},
@@ -188,7 +163,7 @@ def test_a_search_over_days_needs_no_routing():
 
 @pytest.mark.parametrize("kind", [*FRAMES, "numpy", "csr"])
 @pytest.mark.parametrize("cv", [QueryKFold, QueryTimeSeriesSplit])
-def test_cross_evaluate_reads_the_queries_where_the_ranker_does(kind, cv):
+def test_cross_evaluate_reads_the_query_column_of_the_ranker(kind, cv):
     X, y, qid, _ = data()
     names = {"qid": "query_id", "time": "words"} if kind in FRAMES else {"qid": 1, "time": 3}
     sources = names if cv is QueryTimeSeriesSplit else {"qid": names["qid"]}
@@ -204,7 +179,7 @@ def test_cross_evaluate_reads_the_queries_where_the_ranker_does(kind, cv):
     np.testing.assert_allclose(report.per_query["MuAP"], expected.per_query["MuAP"], atol=1e-12)
 
 
-def test_cross_evaluate_reads_the_queries_where_the_splitter_does():
+def test_cross_evaluate_reads_the_query_column_of_the_splitter():
     X, y, qid, _ = data()
     frame = TABLES["pandas"](X)
     cv = QueryKFold(4, qid="query_id")
@@ -215,21 +190,7 @@ def test_cross_evaluate_reads_the_queries_where_the_splitter_does():
     assert report.mean()["MuAP"] == pytest.approx(expected.mean()["MuAP"])
     plain = sg.cross_evaluate(make_pipeline(StandardScaler(), Ridge()), frame, y, cv=cv)
     assert plain.query_ids.tolist() == expected.query_ids.tolist()
-
-
-def test_the_column_of_the_ranker_takes_precedence_over_that_of_the_splitter():
-    X, y, qid, day = data()
-    frame = TABLES["pandas"](X)
+    # The column of the ranker takes precedence over the column of the splitter.
     ranker = sg.QueryRanker(Ridge(), qid="query_id")
-    report = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(5, qid="words"))  # whole days
-    assert sorted(report.query_ids.tolist()) == sorted(set(qid.tolist()))
-    with pytest.raises(ValueError, match="query of each row is required: pass qid or group"):
-        sg.cross_evaluate(Ridge(), frame, y, cv=GroupKFold(3))
-
-
-def test_sparse_columns_keep_their_queries():
-    X, y, qid, _ = data()
-    report = sg.cross_evaluate(
-        sg.QueryRanker(Ridge(), qid=1), sparse.csr_matrix(X), y, cv=QueryKFold(3, qid=1)
-    )
-    assert sorted(report.query_ids.tolist()) == sorted(set(qid.tolist()))
+    by_day = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(5, qid="words"))
+    assert sorted(by_day.query_ids.tolist()) == sorted(set(qid.tolist()))
