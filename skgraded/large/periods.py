@@ -5,32 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.columns import whole_number
 from skgraded._input.segments import refuse_too_many
+from skgraded._input.words import counted
 from skgraded.measures import Measure
-from skgraded.reports.comparison_rows import check_choice, columns_of, corrected_p_values
+from skgraded.reports.comparison_rows import (
+    check_choice,
+    check_numbers,
+    columns_of,
+    corrected_p_values,
+    rows_form,
+)
 from skgraded.reports.comparison_tables import margins_of
 from skgraded.reports.evaluation import LEVEL, evaluated_name
-from skgraded.reports.report import Table
+from skgraded.reports.report import Report
 from skgraded.reports.summary import Summary, overall_rows
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
-from skgraded.stats.intervals import CHECK_LEVEL
-from skgraded.stats.paired_tests import TIE_DECIMALS
+from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
 from skgraded.writing import sentences, tables
+from skgraded.writing.json_text import INTEGER, PLAIN_NUMBER, TEXT, list_of, maybe
+from skgraded.writing.text import percent_text
 
 if TYPE_CHECKING:
     import pandas
 
 # Number of mean moving ranges of two values in three standard deviations: 3 / d₂(2).
 LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
-ROUNDING = 10.0**-TIE_DECIMALS  # a mean that is outside the limits by less is inside
 
+
+PERIOD_CORRECTIONS = [name for name in CORRECTIONS if name != "hsd"]
 
 # Two periods -------------------------------------------------------------------------------------
 
@@ -51,9 +60,14 @@ class PeriodRow:
     n_before: int
     n_after: int
 
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.smallest <= 0:
+            raise ValueError(f"smallest of {self} must be above 0; got {self.smallest!r}.")
+
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PeriodComparison(Table):
+class PeriodComparison(Report):
     """Changes in means between two periods, returned by `compare_periods`.
 
     Attributes
@@ -71,6 +85,22 @@ class PeriodComparison(Table):
     rows: list[PeriodRow]
     correction: str | None
     level: float
+
+    _json = {
+        "before": TEXT, "after": TEXT, "rows": rows_form(PeriodRow), "correction": maybe(TEXT),
+        "level": PLAIN_NUMBER,
+    }
+
+    def __post_init__(self) -> None:
+        CHECK_LEVEL(self.level)
+        check_choice("correction", self.correction, PERIOD_CORRECTIONS)
+        segments = list(dict.fromkeys(row.segment for row in self.rows))
+        measures = list(dict.fromkeys(row.measure for row in self.rows))
+        keys = [(row.segment, row.measure) for row in self.rows]
+        if not keys or keys != list(product(segments, measures)) or (
+            None in segments and len(segments) > 1
+        ):
+            raise ValueError("rows must contain each measure once or, in order, once per segment.")
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the changes; the columns are described in `compare_periods`."""
@@ -92,6 +122,17 @@ class PeriodComparison(Table):
         said = sentences.corrected(self.correction, n_tests)
         names = self.before, self.after
         return [sentences.period_sentence(row, names, self.level, said) for row in self.rows]
+
+    def _page(self, title: str | None = None) -> Any:
+        from skgraded.writing.table_page import TablePage
+
+        n_tests = sum(row.p_value == row.p_value for row in self.rows)
+        after_correction = sentences.corrected(self.correction, n_tests)
+        return TablePage(
+            f"Changes from {self.before} to {self.after}" if title is None else title,
+            f"{percent_text(self.level)} intervals; Welch's t-test{after_correction}.",
+            self.to_frame(), self.sentences(),
+        )
 
     def __repr__(self) -> str:
         rows = "; ".join(
@@ -163,7 +204,7 @@ def compare_periods(
     """
     _check_periods(before, after)
     CHECK_LEVEL(level)
-    check_choice("correction", correction, [name for name in CORRECTIONS if name != "hsd"])
+    check_choice("correction", correction, PERIOD_CORRECTIONS)
     smallest_of = {} if smallest is None else margins_of(smallest, before.measures, "smallest")
     cases = [
         (segment, measure, parts)
@@ -242,9 +283,14 @@ class TrendRow:
     upper: float
     is_outside: bool
 
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.is_outside != _is_outside(self.mean, self.lower, self.upper):
+            raise ValueError(f"is_outside of {self} does not match its mean and limits.")
+
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Trend(Table):
+class Trend(Report):
     """The mean for each of many days, with the limits of individuals charts, returned by `trend`.
 
     Attributes
@@ -263,9 +309,38 @@ class Trend(Table):
     season: int | None
     level: float
 
+    _json = {
+        "labels": list_of(TEXT), "measures": list_of(TEXT), "rows": rows_form(TrendRow),
+        "season": maybe(INTEGER), "level": PLAIN_NUMBER,
+    }
+
+    def __post_init__(self) -> None:
+        CHECK_LEVEL(self.level)
+        if self.season is not None:
+            whole_number(self.season, "season", 2)
+        keys = [(row.label, row.measure) for row in self.rows]
+        expected = [(label, measure) for label in self.labels for measure in self.measures]
+        if not keys or keys != expected or len(set(keys)) < len(keys):
+            raise ValueError(
+                "rows must contain each of the labels with each of the measures once, in order."
+            )
+
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the trend; the columns are described in `trend`."""
         return tables.frame(columns_of(TrendRow, self.rows))
+
+    def _page(self, title: str | None = None) -> Any:
+        from skgraded.writing.table_page import TablePage
+
+        n_outside = sum(row.is_outside for row in self.rows)
+        season = "" if self.season is None else f"; seasons of {self.season} labels"
+        return TablePage(
+            "Trend" if title is None else title,
+            f"{counted(len(self.labels), 'label', 'labels')}, {self.labels[0]} to "
+            f"{self.labels[-1]}{season}; {percent_text(self.level)} intervals of the means; "
+            f"{counted(n_outside, 'mean', 'means')} outside the limits.",
+            self.to_frame(),
+        )
 
     def __repr__(self) -> str:
         n_outside = sum(row.is_outside for row in self.rows)
@@ -273,6 +348,10 @@ class Trend(Table):
             f"Trend({len(self.labels)} labels, {self.labels[0]} to {self.labels[-1]}: "
             f"{', '.join(self.measures)}; {n_outside} means outside the limits)"
         )
+
+
+def _is_outside(mean: float, lower: float, upper: float) -> bool:
+    return min(mean - lower, upper - mean) < -ROUNDING
 
 
 def rows_of_measure(trend: Trend, measure: str | Measure | None = None) -> list[TrendRow]:
@@ -359,7 +438,7 @@ def trend(
         TrendRow(
             label, row["measure"], row["mean"], row["ci_low"], row["ci_high"], row["n_queries"],
             center, lower, upper,
-            is_outside=min(row["mean"] - lower, upper - row["mean"]) < -ROUNDING,
+            is_outside=_is_outside(row["mean"], lower, upper),
         )
         for i, (label, part) in enumerate(zip(labels, summaries, strict=True))
         for row in overall_rows(part, level)

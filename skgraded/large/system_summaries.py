@@ -245,15 +245,19 @@ class Summaries(Mergeable):
         """Names of the measures."""
         return list(next(iter(self.systems.values())).tallies)
 
-    def to_frame(self) -> pandas.DataFrame:
+    def summary(self, level: float = LEVEL) -> pandas.DataFrame:
         """Tabulate means and intervals, with one row per system, segment and measure.
 
         The pandas.DataFrame has the column ``system`` and the columns of `Summary.summary`.
         """
         return tables.frame([
             {"system": name, **row}
-            for name, summary in self.systems.items() for row in segment_rows(summary)
+            for name, summary in self.systems.items() for row in segment_rows(summary, level)
         ])
+
+    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
+        """Return the table of `summary`."""
+        return self.summary(level)
 
     def _compared(
         self, settings: Settings, baseline: str | None = None, by: str | None = None

@@ -7,8 +7,8 @@ from skgraded.reports.comparison_tables import MarginTests
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluating import evaluate, evaluate_preferences, standardize
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.judges import (
-    JudgeComparison,
+from skgraded.reports.judges import JudgeComparison
+from skgraded.reports.powered_means import (
     PredictionPowered,
     plan_judgments,
     prediction_powered,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -11,13 +11,18 @@ import numpy as np
 
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import few_segments_of
+from skgraded.measures import mean_over_queries
 from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
+from skgraded.reports.comparison_rows import Case, Settings, grouped
 from skgraded.reports.evaluation import Evaluation, mean_judged
+from skgraded.reports.powered_means import JudgedSamples, pool_of
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings, t_interval
-from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples
+from skgraded.stats.paired_samples import PairedSample
+from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, by_hsd, enough_resamples, p_values
 from skgraded.stats.prediction_powered import powered_mean
+from skgraded.stats.welch import GroupMean
 from skgraded.writing.sentences import judged_gap
 
 
@@ -30,7 +35,7 @@ class SystemSums(Protocol):
         """The systems, keyed by name."""
 
     def _compared(
-        self, settings: comparison_rows.Settings, baseline: str | None, by: str | None
+        self, settings: Settings, baseline: str | None, by: str | None
     ) -> Comparison:
         """Compare the systems with validated settings, overall or within the segments of `by`."""
 
@@ -226,7 +231,7 @@ def compare(
             f"correction='hsd' requires test='randomization'; got test={test!r}."
         )
     if isinstance(evaluations, SystemSums) or judge is not None:
-        settings = comparison_rows.Settings(test, correction, level, FEWEST, 0)
+        settings = Settings(test, correction, level, FEWEST, 0)
         if isinstance(evaluations, SystemSums):
             if judge is not None:
                 raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
@@ -238,7 +243,7 @@ def compare(
         warn_of_judged_gap(systems, judged)
         return _compare_judged(evaluations, judge or {}, settings, baseline, judged)
     return _compare_values(
-        evaluations, baseline, comparison_rows.Settings(
+        evaluations, baseline, Settings(
             test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
         ),
         by, n_resamples is None, progress, rng,
@@ -247,7 +252,7 @@ def compare(
 
 def _compare_values(
     evaluations: Mapping[str, Evaluation], baseline: str | None,
-    settings: comparison_rows.Settings, by: Any, is_default: bool, progress: bool, rng: Any
+    settings: Settings, by: Any, is_default: bool, progress: bool, rng: Any
 ) -> Comparison:
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
     test, correction, level, *_ = settings
@@ -269,7 +274,7 @@ def _compare_values(
     cases = comparison_rows.cases_of(systems, measures, baseline, segments)
     if is_default:
         settings = settings._replace(n_resamples=enough_resamples(len(cases), level, correction))
-    source = pairing.QuerySamples(values, paired.undefined, cases)
+    source = QuerySamples(values, paired.undefined, cases)
     work = len(cases) * (settings.n_resamples + (correction == "hsd") * settings.n_tukey)
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
@@ -284,9 +289,82 @@ def _compare_values(
     )
 
 
+class QuerySamples:
+    """Paired samples computed from per-query values."""
+
+    def __init__(
+        self, values: pairing.QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
+    ) -> None:
+        self.cases = cases
+        self._values = values
+        self._undefined = undefined
+        self._differences = [
+            values.differences(case.system, case.baseline, case.measure, case.queries)
+            for case in cases
+        ]
+
+    def samples(self) -> list[PairedSample]:
+        """Return the summary statistics of the differences in each case."""
+        return list(map(self._sample, self.cases, self._differences))
+
+    def _sample(self, case: Case, differences: np.ndarray) -> PairedSample:
+        queries, counts = case.queries, ~np.isnan(differences)
+        weights = self._values.weights_of(queries)
+        systems = [case.system, case.baseline]
+        values = self._values.per_query[case.measure][systems][:, queries]
+        mean, baseline_mean = (
+            mean_over_queries(np.where(counts, row, np.nan), weights) for row in values
+        )
+        undefined = counts & self._undefined[case.measure][systems][:, queries].all(axis=0)
+        if weights is not None:
+            weights = weights[counts]
+        return PairedSample.of(
+            differences[counts], weights, (mean, baseline_mean), int(undefined.sum())
+        )
+
+    def groups(self) -> list[GroupMean]:
+        """Return the mean difference in each case, for comparisons between segments."""
+        return [
+            GroupMean.of(differences, self._values.weights_of(case.queries))
+            for case, differences in zip(self.cases, self._differences, strict=True)
+        ]
+
+    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
+        """Test each case; all cases in a segment share the same resamples."""
+        p = np.empty(len(self.cases))
+        for rows in grouped(self.cases, "segment"):
+            p[rows] = p_values(
+                str(settings.test), np.array([self._differences[i] for i in rows]),
+                settings.n_resamples, settings.seed, advance,
+            )
+        return p
+
+    def tukey(
+        self, settings: Settings, advance: Callable[[int], object]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return adjusted p-values and critical differences from randomized Tukey HSD.
+
+        Each pair (measure, segment) is a family. P-values are multiplied by the number of families.
+        """
+        families = grouped(self.cases, "measure", "segment")
+        adjusted, critical = np.empty((2, len(self.cases)))
+        for rows in families:
+            cases = [self.cases[i] for i in rows]  # cases with the same measure and queries
+            measure, queries = cases[0].measure, cases[0].queries
+            values, weights = self._values.per_query[measure], self._values.weights
+            if weights is not None:
+                values = np.where(weights > 0, values, np.nan)
+            adjusted[rows], critical[rows] = by_hsd(
+                values[:, queries], [(case.system, case.baseline) for case in cases],
+                settings.n_tukey, np.random.default_rng(settings.seed),
+                (1 - settings.level) / len(families), advance,
+            )
+        return adjusted * len(families), critical
+
+
 def _compare_judged(
     evaluations: Mapping[str, Evaluation], judge: Mapping[str, Evaluation],
-    settings: comparison_rows.Settings, baseline: str | None, judged: Mapping[str, np.ndarray],
+    settings: Settings, baseline: str | None, judged: Mapping[str, np.ndarray],
 ) -> Comparison:
     """Compare systems with prediction-powered differences; the settings are already checked.
 
@@ -300,9 +378,9 @@ def _compare_judged(
         judge = {name: judge[name] for name in evaluations}
     if settings.test != "t":
         raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
-    pool = pairing.pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=5)
+    pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=5)
     systems, measures = list(evaluations), list(pool)
-    source = pairing.JudgedSamples(pool, comparison_rows.cases_of(systems, measures, baseline))
+    source = JudgedSamples(pool, comparison_rows.cases_of(systems, measures, baseline))
     powered = {
         name: [powered_mean(*(side[i] for side in values)) for i in range(len(systems))]
         for name, values in pool.items()

@@ -17,8 +17,19 @@ from skgraded.reports.pairing import QUERY_VALUES, QueryValues
 from skgraded.reports.report import Axis, Report
 from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL
-from skgraded.writing import json_text, sentences, tables
-from skgraded.writing.json_text import INTEGER, TEXT, Form, list_of, maybe
+from skgraded.writing import sentences, tables
+from skgraded.writing.json_text import (
+    FLOATS,
+    INTEGER,
+    PLAIN_NUMBER,
+    SEGMENT_NAMES,
+    TEXT,
+    TRUE_OR_FALSE,
+    Form,
+    by_name,
+    list_of,
+    maybe,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -80,6 +91,20 @@ class Comparison(Report):
     n_judge: int | None = None
     judged: dict[str, np.ndarray] | None = None
     segments: list[Any] | None = None
+
+    _json = {
+        "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
+        "test": maybe(TEXT), "correction": maybe(TEXT), "level": PLAIN_NUMBER,
+        "n_resamples": INTEGER, "seed": maybe(INTEGER), "n_queries": INTEGER,
+        "is_weighted": TRUE_OR_FALSE, "segments": maybe(SEGMENT_NAMES),
+        "rows": comparison_rows.rows_form(ComparisonRow),
+        "gaps": comparison_rows.rows_form(SegmentGap), "query_values": maybe(QUERY_VALUES),
+        "system_means": maybe(by_name(Form(
+            lambda means: [FLOATS.write(column) for column in means.T],
+            lambda written, name: np.column_stack(list_of(FLOATS).read(written, name)),
+        ))),
+        "n_judge": maybe(INTEGER), "judged": maybe(by_name(FLOATS)),
+    }
 
     def __post_init__(self) -> None:
         systems, measures, values = self.systems, self.measures, self.query_values
@@ -389,14 +414,6 @@ class Comparison(Report):
         """
         return comparison_tables.margin_tests(self, margin, "noninferiority")
 
-    def _to_json(self) -> dict[str, Any]:
-        return json_text.write_fields(_forms(self.segments) | QUERY_FORMS, self)
-
-    @classmethod
-    def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
-        query_fields = json_text.read_fields(QUERY_FORMS, report)
-        return json_text.read_fields(_forms(query_fields["segments"]), report) | query_fields
-
 
 def aligned_differences(
     comparison: Comparison, system: str, baseline: str, measure: str, segment: Any = None
@@ -405,27 +422,3 @@ def aligned_differences(
     values = comparison._values()
     first, second = (comparison.systems.index(name) for name in (system, baseline))
     return values.differences(first, second, measure, values.queries_of(segment))
-
-
-QUERY_FORMS = {
-    "segments": maybe(json_text.SEGMENT_NAMES),
-    "query_values": maybe(QUERY_VALUES),
-    "system_means": maybe(json_text.by_name(Form(
-        lambda means: [json_text.FLOATS.write(column) for column in means.T],
-        lambda written, name: np.column_stack(list_of(json_text.FLOATS).read(written, name)),
-    ))),
-    "n_judge": maybe(INTEGER),
-    "judged": maybe(json_text.by_name(json_text.FLOATS)),
-}
-
-
-def _forms(segments: Any) -> dict[str, Form]:
-    """Return the JSON forms of all fields that `QUERY_FORMS` does not contain."""
-    return {
-        "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
-        "test": maybe(TEXT), "correction": maybe(TEXT), "level": json_text.PLAIN_NUMBER,
-        "n_resamples": INTEGER, "seed": maybe(INTEGER), "n_queries": INTEGER,
-        "is_weighted": json_text.TRUE_OR_FALSE,
-        "rows": comparison_rows.rows_form(ComparisonRow, segments),
-        "gaps": comparison_rows.rows_form(SegmentGap, segments),
-    }

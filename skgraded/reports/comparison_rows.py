@@ -21,11 +21,13 @@ from skgraded.stats.welch import welch_interval, welch_p_value
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
     INTEGER,
-    NULL,
     PLAIN_NUMBER,
+    SEGMENT,
     TEXT,
+    TRUE_OR_FALSE,
     Form,
     list_of,
+    maybe,
     read_fields,
 )
 from skgraded.writing.text import label, labels
@@ -147,7 +149,7 @@ class ComparisonRow:
     worth: float = math.nan
 
     def __post_init__(self) -> None:
-        _check_numbers(self)
+        check_numbers(self)
         if self.ci_method not in METHODS:
             raise ValueError(f"ci_method of {self} must be one of {list(METHODS)}.")
         if self.wins + self.ties + self.losses != self.n_queries:
@@ -174,14 +176,17 @@ class SegmentGap:
     baseline: str
 
     def __post_init__(self) -> None:
-        _check_numbers(self)
+        check_numbers(self)
 
 
 HIGHEST: dict[str, float] = {"weight": 1, "worth": math.inf}
-COUNTS = ("n_queries", "wins", "ties", "losses", "other_n_queries")
+COUNTS = (
+    "n_queries", "wins", "ties", "losses", "other_n_queries", "n_before", "n_after",
+)
 
 
-def _check_numbers(row: Any) -> None:
+def check_numbers(row: Any) -> None:
+    """Raise a ValueError if counts, p-values or intervals of a row are impossible."""
     for name, cell in vars(row).items():
         if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
             raise ValueError(f"{name} of {row} must be finite or nan; got {cell!r}.")
@@ -189,7 +194,7 @@ def _check_numbers(row: Any) -> None:
         if is_count and not (type(cell) is int and cell >= 0):
             raise ValueError(f"{name} of {row} must be an integer ≥ 0; got {cell!r}.")
     for name in ("p_value", "p_adjusted"):
-        p = getattr(row, name)
+        p = getattr(row, name, math.nan)
         if not (p != p or 0 <= p <= 1):
             raise ValueError(f"{name} of {row} must be from 0 to 1; got {p!r}.")
     for name, highest in HIGHEST.items():
@@ -407,10 +412,17 @@ def _check_keys(name: str, keys: Collection[Any], expected: Collection[Any]) -> 
             raise ValueError(f"{name}[{i}] must compare {expected_key}; got {key}.")
 
 
-def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
-    """Return the JSON form of rows: one list per column; segments are stored as positions."""
-    segment = list_of(NULL) if segments is None else _positions_form(segments)
-    forms = {column.name: FORMS.get(str(column.type), segment) for column in fields(row_type)}
+CELL = Form(
+    lambda cell: None if cell != cell else cell,
+    lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
+)
+# Maps the type of a field to the JSON form of its column.
+FORMS = {"str": TEXT, "int": INTEGER, "float": CELL, "bool": TRUE_OR_FALSE, "Any": maybe(SEGMENT)}
+
+
+def rows_form(row_type: Any) -> Form:
+    """Return the JSON form of rows: one list per column; fields of type Any are segments."""
+    forms = {column.name: list_of(FORMS[str(column.type)]) for column in fields(row_type)}
 
     def read(written: Any, name: str) -> list[Any]:
         columns = read_fields(forms, written, name)
@@ -424,25 +436,3 @@ def rows_form(row_type: Any, segments: Sequence[Any] | None) -> Form:
         return {name: form.write(columns[name]) for name, form in forms.items()}
 
     return Form(write, read)
-
-
-def _positions_form(values: Sequence[Any]) -> Form:
-    """Return the form of a list whose elements are stored as positions in `values`."""
-    places = {value: i for i, value in enumerate(values)}
-
-    def read(written: Any, name: str) -> list[Any]:
-        positions = list_of(INTEGER).read(written, name)
-        for i in positions:
-            if not 0 <= i < len(values):
-                raise ValueError(f"{name} must be from 0 to {len(values) - 1}; got {i}.")
-        return [values[i] for i in positions]
-
-    return Form(lambda cells: [places[cell] for cell in cells], read)
-
-
-CELL = Form(
-    lambda cell: None if cell != cell else cell,
-    lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
-)
-# Maps the type of a field to the JSON form of its column.
-FORMS = {"str": list_of(TEXT), "int": list_of(INTEGER), "float": list_of(CELL)}

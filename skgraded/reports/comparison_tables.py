@@ -17,7 +17,7 @@ from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import refuse_unequal
 from skgraded.reports.report import Table
 from skgraded.stats import corrections, paired_tests
-from skgraded.stats.intervals import mean_interval
+from skgraded.stats.intervals import ROUNDING, mean_interval
 from skgraded.writing import sentences, tables
 from skgraded.writing.charts import turned
 from skgraded.writing.tables import Marked
@@ -30,7 +30,6 @@ RESULTS = (  # of comparing a leading system with another system
     "significantly better than", "not significantly better than", "significantly worse than",
     "not tested against",
 )
-ROUNDING = 1e-12  # absolute tolerance; smaller differences of means are treated as rounding errors
 WITH_JUDGE = (
     " The judge's weight is estimated for each mean and each difference, so a difference can "
     "deviate from the means."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,15 +11,12 @@ import numpy as np
 
 from skgraded._input.words import counted, did_you_mean, plain_list
 from skgraded.measures import mean_over_queries
-from skgraded.reports.comparison_rows import Case, Settings, check_choice, grouped
+from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.cross_evaluation import CrossEvaluation
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
-from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
-from skgraded.stats.paired_tests import TIE_DECIMALS, by_hsd, p_values
-from skgraded.stats.prediction_powered import FEWEST_QUERIES, powered_mean, weighted_mean
-from skgraded.stats.welch import GroupMean
+from skgraded.stats.paired_samples import differences_by_query
 from skgraded.writing.json_text import (
     FLOATS,
     IDS,
@@ -32,8 +29,6 @@ from skgraded.writing.json_text import (
     maybe,
     record,
 )
-
-FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
 
 
 def check_evaluations(
@@ -172,79 +167,6 @@ QUERY_VALUES = record(
 )
 
 
-class QuerySamples:
-    """Paired samples computed from per-query values."""
-
-    def __init__(
-        self, values: QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
-    ) -> None:
-        self.cases = cases
-        self._values = values
-        self._undefined = undefined
-        self._differences = [
-            values.differences(case.system, case.baseline, case.measure, case.queries)
-            for case in cases
-        ]
-
-    def samples(self) -> list[PairedSample]:
-        """Return the summary statistics of the differences in each case."""
-        return list(map(self._sample, self.cases, self._differences))
-
-    def _sample(self, case: Case, differences: np.ndarray) -> PairedSample:
-        queries, counts = case.queries, ~np.isnan(differences)
-        weights = self._values.weights_of(queries)
-        systems = [case.system, case.baseline]
-        values = self._values.per_query[case.measure][systems][:, queries]
-        mean, baseline_mean = (
-            mean_over_queries(np.where(counts, row, np.nan), weights) for row in values
-        )
-        undefined = counts & self._undefined[case.measure][systems][:, queries].all(axis=0)
-        if weights is not None:
-            weights = weights[counts]
-        return PairedSample.of(
-            differences[counts], weights, (mean, baseline_mean), int(undefined.sum())
-        )
-
-    def groups(self) -> list[GroupMean]:
-        """Return the mean difference in each case, for comparisons between segments."""
-        return [
-            GroupMean.of(differences, self._values.weights_of(case.queries))
-            for case, differences in zip(self.cases, self._differences, strict=True)
-        ]
-
-    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Test each case; all cases in a segment share the same resamples."""
-        p = np.empty(len(self.cases))
-        for rows in grouped(self.cases, "segment"):
-            p[rows] = p_values(
-                str(settings.test), np.array([self._differences[i] for i in rows]),
-                settings.n_resamples, settings.seed, advance,
-            )
-        return p
-
-    def tukey(
-        self, settings: Settings, advance: Callable[[int], object]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return adjusted p-values and critical differences from randomized Tukey HSD.
-
-        Each pair (measure, segment) is a family. P-values are multiplied by the number of families.
-        """
-        families = grouped(self.cases, "measure", "segment")
-        adjusted, critical = np.empty((2, len(self.cases)))
-        for rows in families:
-            cases = [self.cases[i] for i in rows]  # cases with the same measure and queries
-            measure, queries = cases[0].measure, cases[0].queries
-            values, weights = self._values.per_query[measure], self._values.weights
-            if weights is not None:
-                values = np.where(weights > 0, values, np.nan)
-            adjusted[rows], critical[rows] = by_hsd(
-                values[:, queries], [(case.system, case.baseline) for case in cases],
-                settings.n_tukey, np.random.default_rng(settings.seed),
-                (1 - settings.level) / len(families), advance,
-            )
-        return adjusted * len(families), critical
-
-
 class Paired(NamedTuple):
     """Evaluations with queries in the same order."""
 
@@ -376,122 +298,3 @@ def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
             f"query {other!r} has weight {other_weight}. Pass test=None to get weighted means and "
             "intervals without tests, or evaluate without sample_weight."
         )
-
-
-# Judgments of people and of a judge --------------------------------------------------------------
-
-def pool_of(
-    human: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], names: tuple[str, str],
-    stacklevel: int = 4,
-) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same queries and for others.
-
-    Each measure has these three arrays, of shape (n_systems, n_queries). The first two have the
-    same query order. Error messages use `names` as the names of the first two arguments.
-    """
-    of_human, of_judge = (
-        _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
-    )
-    for known, measures, lacking, name in (
-        (of_judge, of_human, names[1], names[0]), (of_human, of_judge, *names)
-    ):
-        missing = [measure for measure in measures.per_query if measure not in known.per_query]
-        if missing:
-            raise ValueError(
-                f"{lacking} lacks the measure {missing[0]} of {name}: evaluate both with the same "
-                "measures."
-            )
-    human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
-    _check_number(len(human_ids), names[0], stacklevel)
-    positions = {query: i for i, query in enumerate(judge_ids)}
-    missing = [query for query in human_ids if query not in positions]
-    if missing:
-        raise ValueError(
-            f"{names[1]} lacks {counted(len(missing), 'query', 'queries')} of {names[0]}, such as "
-            f"{missing[0]!r}; it contains queries such as {judge_ids[0]!r}. The judge must cover "
-            "all queries in the human judgments, with ids of the same type."
-        )
-    rows = [positions[query] for query in human_ids]
-    others = np.setdiff1d(np.arange(len(judge_ids)), rows)
-    if len(others) < 2:
-        raise ValueError(
-            f"{names[1]} must contain at least two queries besides the {len(rows)} queries of "
-            f"{names[0]}; got {len(others)}."
-        )
-    return {
-        measure: (
-            values, of_judge.per_query[measure][:, rows], of_judge.per_query[measure][:, others]
-        )
-        for measure, values in of_human.per_query.items()
-    }
-
-
-def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> QueryValues:
-    """Return the paired values; raise an error if there are nan values or unequal weights."""
-    try:
-        values = pair_evaluations(evaluations).values
-    except ValueError as error:
-        raise ValueError(f"{argument}: {error}") from None
-    for measure, by_system in values.per_query.items():
-        for system, row in zip(values.systems, by_system, strict=True):
-            if np.isnan(row).any():
-                name = argument if system == argument else f"{argument}[{system!r}]"
-                query = plain_list(values.query_ids)[int(np.argmax(np.isnan(row)))]
-                raise ValueError(
-                    f"{name} has the value nan for {measure} in query {query!r}. Use the measure "
-                    "with undefined=0.0, or leave the query out."
-                )
-    if values.weights is not None and np.ptp(values.weights) > 0:
-        raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
-    return values
-
-
-def _check_number(n: int, name: str, stacklevel: int) -> None:
-    """Raise an error if there are too few human-judged queries; warn if there are few."""
-    if n < FEWEST_QUERIES:
-        raise ValueError(
-            f"{name} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
-            f"human-judged queries are required; {FEW_QUERIES} or more are better."
-        )
-    if n < FEW_QUERIES:
-        warnings.warn(
-            f"{name} has only {n} queries. With fewer than {FEW_QUERIES} human-judged queries, the "
-            "intervals are less reliable.",
-            stacklevel=stacklevel,
-        )
-
-
-class JudgedSamples:
-    """Paired samples computed from human values and from a judge's values."""
-
-    def __init__(self, pool: Mapping[str, Any], cases: Sequence[Case]) -> None:
-        self.cases = cases
-        self._pool = pool
-        self._differences = [
-            powered_mean(*(
-                np.round(side[case.system] - side[case.baseline], TIE_DECIMALS)
-                for side in pool[case.measure]
-            ))
-            for case in cases
-        ]
-
-    def samples(self) -> list[PairedSample]:
-        """Return the summary statistics of the differences in each case."""
-        return list(map(self._sample, self.cases, self._differences))
-
-    def _sample(self, case: Case, estimate: Any) -> PairedSample:
-        human, judge, others = self._pool[case.measure]
-        mean, baseline_mean = (
-            weighted_mean(human[i], judge[i], others[i], estimate.weight)
-            for i in (case.system, case.baseline)
-        )
-        outcomes = count_outcomes(human[case.system] - human[case.baseline])
-        return PairedSample(
-            mean, baseline_mean, **outcomes, n_undefined=np.nan, mean_difference=estimate.mean,
-            deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,
-            weight=estimate.weight, worth=estimate.worth,
-        )
-
-    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Test each case with Student's t."""
-        return np.array([estimate.p_value for estimate in self._differences])

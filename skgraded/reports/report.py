@@ -72,8 +72,9 @@ class Checked:
         type(self).__init__(self, **state)
 
     def _set(self, **fields: Any) -> None:
-        """Set fields of the frozen dataclass, such as values converted in `__post_init__`."""
-        self.__dict__.update(fields)
+        """Set fields to values converted in `__post_init__`, the only place that may call this."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
 
 
 class Table:

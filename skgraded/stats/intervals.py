@@ -7,7 +7,7 @@ import numpy as np
 from skgraded._input.columns import choice_validator, number_validator, whole_number
 
 METHODS = ("bootstrap", "t")
-ROUNDING = 1e-12  # maximum relative range of values that are treated as identical
+ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
 FEWEST_RESAMPLES = 100  # minimum number of resamples; with fewer, interval limits are imprecise
 BLOCK = 2**18  # number of float64 values per batch of resamples; a batch fits in the CPU cache
 CHECK_LEVEL = number_validator("level", 0, 1, above=True, below=True)

@@ -149,7 +149,6 @@ def _plain_form(expected: str, *types: type) -> Form:
     return Form(lambda value: value, read_plain)
 
 
-NULL = _plain_form("null", type(None))
 TEXT = _plain_form("a string", str)
 INTEGER = _plain_form("an integer", int)
 TRUE_OR_FALSE = _plain_form("true or false", bool)
@@ -248,6 +247,7 @@ def _id_of_json(written: Any, name: str) -> Any:
 
 
 IDS, ONE_ID = Form(ids_to_json, ids_of_json), Form(_id_to_json, _id_of_json)
+SEGMENT = Form(lambda segment: _id_to_json(segment, "segment"), _id_of_json)
 SEGMENT_NAMES = Form(
     lambda segments: ids_to_json(object_array(segments), "segment"),
     lambda written, name: IDS.read(written, name).tolist(),

@@ -1,6 +1,8 @@
 """Small reports for tests, and what tests ask of any report."""
 
+import warnings
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -57,15 +59,17 @@ def assert_same_report(report, expected):
 
 def _assert_same(a, b):
     assert type(a) is type(b)
+    if hasattr(a, "_asdict"):
+        a, b = a._asdict(), b._asdict()
     if isinstance(a, dict):
         assert list(a) == list(b)
         for name in a:
             _assert_same(a[name], b[name])
     elif is_dataclass(a):
         assert_same_report(a, b)
-    elif isinstance(a, list) and a and is_dataclass(a[0]):
-        _assert_same(*({field.name: [getattr(row, field.name) for row in rows]
-                        for field in fields(a[0])} for rows in (a, b)))
+    elif isinstance(a, (list, tuple)):
+        for pair in zip(a, b, strict=True):
+            _assert_same(*pair)
     else:
         np.testing.assert_array_equal(a, b, strict=True)
         a, b = (np.asarray(values).ravel().tolist() for values in (a, b))
@@ -126,3 +130,107 @@ def cross_evaluation(errors=(None, None, None)):
         fit_time=np.linspace(1.5, 2.5, n), score_time=np.linspace(0.125, 0.25, n),
         errors=list(errors),
     )
+
+
+def crossed():
+    """A CrossEvaluation in which each query is tested twice."""
+    from sklearn.linear_model import Ridge
+    from sklearn.model_selection import GroupKFold
+
+    X, y, qid = sg.datasets.make_ranking(n_queries=6, random_state=0)
+    cv = [
+        split for seed in (0, 1)
+        for split in GroupKFold(2, shuffle=True, random_state=seed).split(X, y, qid)
+    ]
+    settings = {"qid": qid, "measures": ["ap", "rr"], "return_train_score": True}
+    return sg.cross_evaluate(Ridge(), X, y, cv=cv, **settings)
+
+
+def weighted():
+    """An Evaluation with weights, an undefined query and a missing value."""
+    values = {"AP": [0.5, 1, np.nan, 0.25], "RR": [0.5, 1, 0, 0]}
+    undefined = {"RR": [False, False, False, True]}
+    return evaluation(values, undefined=undefined, weights=np.array([0.5, 1, 2, 0]))
+
+
+def partly_judged():
+    """An Evaluation of partly judged documents."""
+    shares = np.array([0.5, 1, np.nan, 0])
+    return replace(weighted(), judged={"Judged@10": shares, "Judged@5": shares})
+
+
+def labelled_summary(seed, label):
+    """A Summary with a label and two segments."""
+    whole = systems(["a"], 8, seed=seed)["a"]
+    parts = {name: sg.Summary.of(taken(whole, np.arange(i, 8, 2))) for i, name in enumerate("xy")}
+    summary = sg.Summary.merge(parts.values())
+    return replace(summary, by="part", segments=parts, labels=[label])
+
+
+def compared_judges(**settings):
+    """A JudgeComparison of two judges on two systems, with a grade outside the truth's scale."""
+    rng = np.random.default_rng(0)
+    human, strict, lenient = rng.integers(0, 3, (3, 36)).astype(float)
+    lenient[:4] = 7, np.nan, 1, 1
+    scores = {"a": rng.random(36), "b": rng.random(36)}
+    judges = {"human": human, "strict": strict, "lenient": lenient}
+    with warnings.catch_warnings(action="ignore"):
+        return sg.compare_judges(
+            judges, scores, group=[6] * 6, n_resamples=100, rng=0, **settings
+        )
+
+
+def two_judges():
+    """Evaluations of two systems for 20 human-judged and 30 machine-judged queries."""
+    return [systems(["a", "b"], n, measures=("AP", "RR")) for n in (20, 30)]
+
+
+def in_segments(**settings):
+    """A Comparison within segments, with query ids of several types."""
+    ids = [("de", 1), "q", 2, 2.5, float("inf"), True]
+    both = systems(["a", "b"], 6, query_ids=ids)
+    return sg.compare(both, by=["x", ("de", 2), ("de", 2)] * 2, rng=0, n_resamples=100, **settings)
+
+
+def periods(**settings):
+    """A PeriodComparison of two days."""
+    return sg.compare_periods(*(labelled_summary(i, f"day {i}") for i in (0, 1)), **settings)
+
+
+REPORTS = {  # small reports of every class, by description
+    "Evaluation": weighted,
+    "Evaluation with unjudged documents": partly_judged,
+    "CrossEvaluation": crossed,
+    "Comparison": lambda: sg.compare(
+        systems("abc", 6), baseline="b", rng=0, n_resamples=100, correction="fdr_bh"
+    ),
+    "Comparison of weights": lambda: sg.compare(
+        {"a": weighted(), "b": weighted()}, test=None, level=0.9
+    ),
+    "Comparison with unjudged documents": lambda: sg.compare(
+        {"a": partly_judged(), "b": partly_judged()}, test=None
+    ),
+    "Comparison with a judge": lambda: sg.compare(two_judges()[0], judge=two_judges()[1]),
+    "SegmentComparison": in_segments,
+    "SummaryComparison": lambda: sg.compare(sg.Summaries.of(systems("abc", 6)), test="t"),
+    "Summary": lambda: sg.Summary.of(weighted()),
+    "Summary of segments": lambda: labelled_summary(0, "day 0"),
+    "Summaries": lambda: sg.Summaries.of(systems("abc", 6)),
+    "JudgeComparison": compared_judges,
+    "JudgeComparison of grades": lambda: sg.compare_judges(
+        {"human": [2, 0, 1, 0.5], "model": [2, 0, 2, 1]}, qid=[1, 1, 2, 2]
+    ),
+    "JudgeComparison of segments": lambda: compared_judges(by=["x", "y"] * 3),
+    "PredictionPowered": lambda: sg.prediction_powered(
+        *(by_system["a"] for by_system in two_judges()), level=0.9
+    ),
+    "PeriodComparison": lambda: periods(smallest=0.01),
+    "PeriodComparison of segments": lambda: periods(by="part"),
+    "Trend": lambda: sg.trend([labelled_summary(i, f"day {i}") for i in range(4)], season=2),
+}
+
+
+@cache
+def small_report(name):
+    """Return one of the `REPORTS`."""
+    return REPORTS[name]()

@@ -2,8 +2,6 @@
 
 import io
 import itertools
-import json
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +9,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import assert_same_report, columns, compared, ids_of, taken
+from small_reports import columns, compared, ids_of, taken
 from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
@@ -659,34 +657,6 @@ def test_a_correction_can_put_significance_out_of_reach():
 
 
 # Keeping -----------------------------------------------------------------------------------------
-
-def test_json_and_pickles_give_the_same_back(table, tmp_path):
-    ids = ids_of([("q", 1), "q2", 0.1])
-    weighted = {
-        name: evaluation(values, ids, [0.1, 2, 3])
-        for name, values in (("a", [0.1, 0.2, 0.3]), ("b", [1 / 3, 0.5, np.nan]))
-    }
-    path = tmp_path / "comparison.json"
-    seeded = sg.compare(table, rng=7, correction="fdr_bh")
-    assert seeded.seed == 7 == json.loads(seeded.to_json())["seed"]
-    with pytest.raises(AttributeError):
-        seeded.test = "t"
-    for found in (
-        seeded, sg.compare(table, rng=np.random.default_rng(7), n_resamples=100),
-        sg.compare(table, baseline="fair", test=None),
-        sg.compare(weighted, test=None, level=0.9, n_resamples=100),
-        compared([0.1], [0.7]),
-        compared([0.25, 0.5], [0.5, 0.75]),
-    ):
-        assert found.to_json(path) is None
-        for again in (
-            sg.Comparison.from_json(found.to_json()), sg.Comparison.from_json(path),
-            pickle.loads(pickle.dumps(found)),
-        ):
-            assert_same_report(again, found)
-            assert again.sentences() == found.sentences()
-            assert again.to_frame().equals(found.to_frame())
-
 
 def test_csv_holds_the_frame_and_markdown_and_latex_a_row_a_test(table, tmp_path):
     found = sg.compare(table, baseline="rough", rng=0)

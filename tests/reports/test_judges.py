@@ -1,7 +1,5 @@
 """compare_judges: agreement of judges on documents, and of leaderboards under their grades."""
 
-import json
-import pickle
 import re
 import warnings
 from dataclasses import replace
@@ -262,7 +260,6 @@ def test_measures_without_a_defined_value():
     for name in ("tau_b", "tau_low", "tau_high", "tau_ap", "rbo", "largest_drop"):
         assert np.isnan(getattr(row, name))
     assert row.agree == row.reversed == row.only_judge == 0
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     assert "unknown" in report.to_html()
 
 
@@ -296,7 +293,6 @@ def test_a_segment_is_compared_as_its_queries_alone():
             frame = getattr(report, name)()
             frame = frame[frame["segment"] == segment].drop(columns="segment")
             pd.testing.assert_frame_equal(frame.reset_index(drop=True), getattr(alone, name)())
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     assert any(" in tail " in sentence for sentence in report.sentences())
 
 
@@ -312,7 +308,6 @@ def test_a_segment_that_a_judge_did_not_judge():
     assert board["n_queries"].tolist() == [0, 0] and board["tau_b"].isna().all()
     assert (board[["agree", "reversed", "only_truth", "only_judge"]] == 0).all(axis=None)
     assert any(text.startswith("j0 in y agrees with human: α = nan") for text in report.sentences())
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     assert "j0" in report.to_html()
 
 
@@ -495,7 +490,6 @@ def test_real_grades_have_interval_alpha_and_no_kappa():
     with pytest.raises(ValueError, match="^There is no confusion table for 'human' and 'real': "):
         report.confusion("real")
     assert report.confusions["real"] is None
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     assert "κ" not in report.sentences()[0] and "κ" in report.sentences()[1]
 
 
@@ -561,7 +555,6 @@ def test_one_query_has_no_intervals():
     assert (boards[["agree", "reversed", "only_truth", "only_judge"]] == 0).all(axis=None)
     assert report.means()["truth_low"].isna().all()
     assert "nan" not in report.sentences()[0]
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     assert "unknown" in report.to_html()
 
 
@@ -576,7 +569,6 @@ def test_twenty_judges():
     report = compared(n_judges=20, n_systems=3)
     assert len(report.labels()) == 20 and len(report.leaderboards()) == 40
     assert len(report.means()) == 20 * 2 * 3
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     page = Page(report.to_html())
     assert len(page.tables[0]) == 1 + 20
 
@@ -587,7 +579,6 @@ def test_without_scores_there_are_only_labels():
     assert report.systems == report.measures == report.leaderboard_rows == []
     assert report.leaderboards().empty and report.means().empty
     assert report.leaderboards().columns.tolist() == LEADERBOARDS
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
     assert "Leaderboards" not in Page(report.to_html()).headings
     assert len(report.sentences()) == 2
 
@@ -605,16 +596,7 @@ def test_one_warning_for_systems_with_few_judged_documents():
     assert caught[0].filename == __file__
 
 
-# Copies ------------------------------------------------------------------------------------------
-
-def test_json_and_pickle_give_the_same_report(report, tmp_path):
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
-    assert_same_report(pickle.loads(pickle.dumps(report)), report)
-    report.to_json(tmp_path / "judges.json")
-    found = sg.JudgeComparison.from_json(tmp_path / "judges.json")
-    assert found.to_json() == report.to_json() and repr(found) == repr(report)
-    assert found.sentences() == report.sentences()
-
+# Built by hand -----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("changes", [
     {"truth": "j0"}, {"judges": ["j0"]}, {"judges": ["j0", "j0"]}, {"level": 2}, {"weights": "x"},
@@ -625,23 +607,6 @@ def test_json_and_pickle_give_the_same_report(report, tmp_path):
 def test_a_report_that_contradicts_itself_is_refused(report, changes):
     with pytest.raises((ValueError, TypeError)):
         replace(report, **changes)
-
-
-def test_changed_json_is_refused(report):
-    text = json.loads(report.to_json())
-    for path, value in (
-        (("label_rows", "judge", 0), "j1"), (("label_rows", "alpha", 0), "high"),
-        (("confusions", "j0", "counts", 0), [1]), (("confusions", "j0", "counts", 0, 0), -1),
-        (("leaderboard_rows", "agree", 0), 0.5),
-    ):
-        changed = json.loads(json.dumps(text))
-        place = changed
-        for key in path[:-1]:
-            place = place[key]
-        assert place[path[-1]] != value
-        place[path[-1]] = value
-        with pytest.raises(ValueError):
-            sg.JudgeComparison.from_json(json.dumps(changed))
 
 
 # Pages -------------------------------------------------------------------------------------------
@@ -730,7 +695,6 @@ def test_hostile_names_are_text():
         assert "img" not in [tag for tag, _ in page.elements]
         assert not re.search(r"<script>window", html)
         assert "{{ 7 * 7 }}" in html and "49" not in page.tables[0][1][0]
-    assert_same_report(sg.JudgeComparison.from_json(report.to_json()), report)
 
 
 def test_texts_of_a_small_comparison():

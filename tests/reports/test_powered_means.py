@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import assert_same_report, evaluation
+from small_reports import evaluation
 
 import skgraded as sg
 from skgraded.reports.comparison_view import ComparisonView
@@ -467,15 +467,6 @@ def test_what_requires_per_query_values_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_json_and_pickles_return_the_same_comparison():
-    comparison = sg.compare(HUMAN, judge=JUDGE, baseline="a")
-    for copy in (
-        sg.Comparison.from_json(comparison.to_json()), pickle.loads(pickle.dumps(comparison))
-    ):
-        assert_same_report(copy, comparison)
-        assert copy.to_html() == comparison.to_html()
 
 
 @pytest.mark.parametrize("changes, message", [

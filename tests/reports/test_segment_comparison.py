@@ -1,6 +1,5 @@
 """compare(by=…): systems within segments, and their differences between segments."""
 
-import pickle
 import re
 
 import numpy as np
@@ -123,26 +122,6 @@ def test_segments_are_given_as_for_summary(three, by):
     means = three["a"].summary(by=by).set_index(["segment", "measure"])["mean"]
     for row in found.to_frame().query("baseline == 'a'").to_dict("records"):
         assert row["baseline_mean"] == pytest.approx(means[row["segment"], row["measure"]])
-
-
-@pytest.mark.parametrize("by, settings", [
-    (BY, {}),
-    (["only"] * 60, {"test": "wilcoxon"}),
-    ([("de", i % 2) for i in range(60)], {"test": None}),
-    ([1] * 10 + ["1"] * 10 + [2.5] * 39 + [True + 1], {"correction": "hsd"}),
-    ([i // 4 for i in range(60)], {"baseline": "b"}),
-], ids=["text", "one", "tuples", "mixed", "fifteen"])
-def test_it_comes_back_from_json_and_pickles(three, by, settings):
-    found = sg.compare(three, by=by, rng=0, **settings)
-    for again in (
-        sg.Comparison.from_json(found.to_json()), pickle.loads(pickle.dumps(found)),
-    ):
-        pd.testing.assert_frame_equal(again.to_frame(), found.to_frame())
-        pd.testing.assert_frame_equal(again.between_segments(), found.between_segments())
-        assert again.sentences() == found.sentences()
-        assert again.segments == found.segments and again.seed == 0
-        assert again.query_values.segment.tolist() == found.query_values.segment.tolist()
-        assert again.to_json() == found.to_json()
 
 
 def test_tables_and_pages_name_the_segments(three):

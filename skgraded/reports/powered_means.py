@@ -1,0 +1,422 @@
+"""Prediction-powered means: a few human judgments combined with many judgments of a judge."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skgraded._input.columns import number_validator
+from skgraded._input.words import counted, plain_list
+from skgraded.reports.comparison_rows import Case, Settings
+from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.pairing import QueryValues, pair_evaluations
+from skgraded.reports.report import ConfidenceIntervals, Report
+from skgraded.stats.intervals import CHECK_LEVEL, t_interval
+from skgraded.stats.paired_samples import PairedSample, count_outcomes
+from skgraded.stats.paired_tests import TIE_DECIMALS
+from skgraded.stats.prediction_powered import (
+    FEWEST_QUERIES,
+    PoweredMean,
+    powered_mean,
+    queries_needed,
+    weighted_mean,
+)
+from skgraded.writing import sentences, tables
+from skgraded.writing.json_text import INTEGER, PLAIN_NUMBER, by_name, record
+from skgraded.writing.text import percent_text
+
+if TYPE_CHECKING:
+    import pandas
+
+FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
+
+POWERED_MEAN = record(
+    PoweredMean, n=INTEGER, n_judge=INTEGER, mean=PLAIN_NUMBER, standard_error=PLAIN_NUMBER,
+    weight=PLAIN_NUMBER, human_mean=PLAIN_NUMBER, human_error=PLAIN_NUMBER,
+    judge_mean=PLAIN_NUMBER,
+)
+
+
+@dataclass(frozen=True, repr=False)
+class PredictionPowered(Report):
+    """Means that combine human and machine judgments, returned by `prediction_powered`.
+
+    Attributes
+    ----------
+    estimates : dict of str to PoweredMean
+        Keyed by measure name.
+    level : float
+        Confidence level of `summary`.
+    """
+
+    estimates: dict[str, PoweredMean]
+    level: float
+
+    _json = {"estimates": by_name(POWERED_MEAN), "level": PLAIN_NUMBER}
+
+    def __post_init__(self) -> None:
+        CHECK_LEVEL(self.level)
+        if len({(estimate.n, estimate.n_judge) for estimate in self.estimates.values()}) != 1:
+            raise ValueError("estimates must contain measures of the same queries.")
+        for name, estimate in self.estimates.items():
+            self._check(name, estimate)
+
+    def _check(self, name: str, estimate: PoweredMean) -> None:
+        if estimate.n < FEWEST_QUERIES or estimate.n_judge < 2:
+            raise ValueError(
+                f"estimates[{name!r}] must cover at least {FEWEST_QUERIES} human-judged queries "
+                f"and 2 others; got {estimate.n} and {estimate.n_judge}."
+            )
+        errors = estimate.standard_error, estimate.human_error
+        if not np.isfinite(estimate).all() or min(errors) < 0 or not 0 <= estimate.weight <= 1:
+            raise ValueError(
+                f"estimates[{name!r}] must contain finite numbers, errors ≥ 0 and a weight from "
+                f"0 to 1; got {estimate}."
+            )
+
+    def mean(self) -> dict[str, float]:
+        """Return the combined mean of each measure."""
+        return {name: estimate.mean for name, estimate in self.estimates.items()}
+
+    def confidence_interval(self, level: float | None = None) -> ConfidenceIntervals:
+        """Return Student's t interval for each mean, with n - 2 degrees of freedom.
+
+        Parameters
+        ----------
+        level : float, optional
+            Confidence level, between 0 and 1. By default, the level passed to
+            `prediction_powered`.
+        """
+        level = self.level if level is None else CHECK_LEVEL(level)
+        return ConfidenceIntervals(
+            {name: t_interval(estimate, level) for name, estimate in self.estimates.items()},
+            level, "t",
+        )
+
+    def summary(self) -> pandas.DataFrame:
+        """Tabulate the means, one row per measure.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns are
+
+            - ``measure``, ``mean``, ``ci_low``, ``ci_high``,
+            - ``n_human``: number of queries with human judgments,
+            - ``n_judge``: number of further queries, which only the judge judged,
+            - ``weight``: λ, the weight of the judge, from 0 to 1,
+            - ``human_mean``: mean over the human judgments alone,
+            - ``judge_mean``: mean over the judge's values of all queries,
+            - ``worth``: number of human-judged queries that alone would give an equally small
+              error.
+        """
+        return tables.frame(self._rows())
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the table of `summary`."""
+        return self.summary()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        intervals = self.confidence_interval()
+        return [
+            {
+                "measure": name, "mean": e.mean, "ci_low": intervals[name].low,
+                "ci_high": intervals[name].high, "n_human": e.n, "n_judge": e.n_judge,
+                "weight": e.weight, "human_mean": e.human_mean, "judge_mean": e.judge_mean,
+                "worth": e.worth,
+            }
+            for name, e in self.estimates.items()
+        ]
+
+    def sentences(self) -> list[str]:
+        """Describe each mean, and how many human-judged queries would be equally precise."""
+        return [sentences.powered_sentence(row, self.level) for row in self._rows()]
+
+    def _page(self, title: str | None = None) -> Any:
+        from skgraded.writing.table_page import TablePage
+
+        estimate = next(iter(self.estimates.values()))
+        counts = sentences.query_counts(estimate.n, estimate.n_judge)
+        return TablePage(
+            "Prediction-powered means" if title is None else title,
+            f"{counts}; {percent_text(self.level)} intervals.", self.summary(), self.sentences(),
+        )
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={mean:.4f}" for name, mean in self.mean().items())
+        estimate = next(iter(self.estimates.values()))
+        return f"PredictionPowered({estimate.n} + {estimate.n_judge} queries: {means})"
+
+
+def prediction_powered(
+    human: Evaluation, judge: Evaluation, level: float = 0.95
+) -> PredictionPowered:
+    r"""Estimate the mean under human judgments from a few human and many machine judgments.
+
+    The judge may be biased: the human judgments correct this bias, and the judge's values reduce
+    the variance (prediction-powered inference [1]_, [2]_).
+
+    **The human-judged queries must be drawn at random from all queries**, for example with
+    `sample_queries`. If people judge only easy queries, the bias correction is wrong for the
+    other queries, and the interval contains the true mean too rarely.
+
+    Parameters
+    ----------
+    human : Evaluation
+        Evaluation of n queries under human judgments; at least 10, better 20 or more.
+    judge : Evaluation
+        Evaluation of the same queries and of N further queries under the judge's grades, with the
+        same measures.
+    level : float, default=0.95
+        Confidence level of the intervals, between 0 and 1.
+
+    Returns
+    -------
+    PredictionPowered
+        Its methods are `mean`, `confidence_interval`, `summary` and `sentences`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are fewer than 10 human-judged queries, the judge lacks one of them, the judge has
+        no further queries, the measures differ, a value is nan, or the weights are unequal.
+
+    Warns
+    -----
+    UserWarning
+        If there are fewer than 20 human-judged queries.
+
+    Notes
+    -----
+    With the per-query values h (human) and j (judge), the variance var (divisor n - 1) and λ
+    limited to the range from 0 to 1,
+
+    - λ = cov_n(h, j) / ((1 + n/N) var_{n+N}(j)),
+    - mean = λ mean_N(j) + mean_n(h - λ j),
+    - error² = λ² var_N(j) / N + var_n(h - λ j) / n.
+
+    The interval is Student's t with n - 2 degrees of freedom. With a useless judge, λ is near 0,
+    and the interval is rarely more than 2 % wider than the interval of the human values alone.
+
+    In simulations with a biased judge (``benchmarks/README.md``), 95 % intervals for NDCNG@10, μAP
+    and their differences between systems covered the true value in 93 to 96 % of cases for n = 20,
+    50 and 200, and in 92 to 94 % for n = 10. Intervals for RR covered it in only 87 % of cases for
+    n = 10 and 90 % for n = 20, because RR takes few distinct values.
+
+    References
+    ----------
+    .. [1] Angelopoulos, Bates, Fannjiang, Jordan, Zrnic: Prediction-powered inference. Science
+       382, 2023.
+    .. [2] Angelopoulos, Duchi, Zrnic: PPI++: Efficient prediction-powered inference. 2023.
+    .. [3] Oosterhuis, Jagerman, Qin, Wang, Bendersky: Reliable confidence intervals for
+       information retrieval evaluation using generative A.I. KDD 2024.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=500, random_state=0)
+    >>> grades = np.clip(y + np.random.default_rng(0).integers(-1, 2, len(y)), 0, 4)
+    >>> judge = sg.evaluate(grades, X[:, 0], qid=qid, measures="ndcng@10")
+    >>> random = np.isin(qid, sg.sample_queries(judge.query_ids, 50, rng=0))
+    >>> human = sg.evaluate(y[random], X[random, 0], qid=qid[random], measures="ndcng@10")
+    >>> sg.prediction_powered(human, judge)
+    PredictionPowered(50 + 450 queries: NDCNG@10=0.4872)
+    """
+    level = CHECK_LEVEL(level)
+    _check_types(human=human, judge=judge)
+    pool = pool_of({"human": human}, {"judge": judge}, ("human", "judge"))
+    return PredictionPowered(
+        {name: powered_mean(*(side[0] for side in values)) for name, values in pool.items()}, level
+    )
+
+
+def _check_types(**evaluations: Any) -> None:
+    for name, evaluation in evaluations.items():
+        if not isinstance(evaluation, Evaluation):
+            raise TypeError(f"{name} must be an Evaluation; got {type(evaluation).__name__}.")
+
+
+def plan_judgments(
+    pilot_human: Evaluation, pilot_judge: Evaluation, half_width: float, level: float = 0.95
+) -> pandas.DataFrame:
+    """Estimate how many queries people must judge for an interval of a given width.
+
+    Parameters
+    ----------
+    pilot_human, pilot_judge : Evaluation
+        A first sample, as for `prediction_powered`. The judge's queries are all that it will judge.
+    half_width : float
+        Half of the desired width of the interval, above 0.
+    level : float, default=0.95
+        Confidence level of the interval, between 0 and 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per measure. The columns are
+
+        - ``measure``, ``half_width``,
+        - ``n_human_alone``: number of human-judged queries required without the judge,
+        - ``n_human_with_judge``: number of human-judged queries required with the judge; equal
+          to ``n_human_alone`` if the judge does not reduce it,
+        - ``n_queries``: number of queries in `pilot_judge`.
+
+        Variances are estimated from the pilot; with a small pilot, the results are uncertain.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `prediction_powered`, or if `half_width` is not above 0 or requires more than ten
+        million queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skgraded as sg
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=500, random_state=0)
+    >>> grades = np.clip(y + np.random.default_rng(0).integers(-1, 2, len(y)), 0, 4)
+    >>> judge = sg.evaluate(grades, X[:, 0], qid=qid, measures="ndcng@10")
+    >>> random = np.isin(qid, sg.sample_queries(judge.query_ids, 30, rng=0))
+    >>> pilot = sg.evaluate(y[random], X[random, 0], qid=qid[random], measures="ndcng@10")
+    >>> plan = sg.plan_judgments(pilot, judge, half_width=0.03)
+    >>> plan[["n_human_alone", "n_human_with_judge"]].values.tolist()
+    [[136, 78]]
+    """
+    level = CHECK_LEVEL(level)
+    half_width = number_validator("half_width", 0, above=True)(half_width)
+    _check_types(pilot_human=pilot_human, pilot_judge=pilot_judge)
+    names = "pilot_human", "pilot_judge"
+    pool = pool_of({names[0]: pilot_human}, {names[1]: pilot_judge}, names)
+    rows = []
+    for name, values in pool.items():
+        human, judge, others = (side[0] for side in values)
+        alone, with_judge = queries_needed(human, judge, others, half_width, level)
+        rows.append({
+            "measure": name, "half_width": half_width, "n_human_alone": alone,
+            "n_human_with_judge": with_judge, "n_queries": len(pilot_judge.query_ids),
+        })
+    return tables.frame(rows)
+
+
+# Judgments of people and of a judge --------------------------------------------------------------
+
+def pool_of(
+    human: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], names: tuple[str, str],
+    stacklevel: int = 4,
+) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the human values, and the judge's values for the same queries and for others.
+
+    Each measure has these three arrays, of shape (n_systems, n_queries). The first two have the
+    same query order. Error messages use `names` as the names of the first two arguments.
+    """
+    of_human, of_judge = (
+        _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
+    )
+    for known, measures, lacking, name in (
+        (of_judge, of_human, names[1], names[0]), (of_human, of_judge, *names)
+    ):
+        missing = [measure for measure in measures.per_query if measure not in known.per_query]
+        if missing:
+            raise ValueError(
+                f"{lacking} lacks the measure {missing[0]} of {name}: evaluate both with the same "
+                "measures."
+            )
+    human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
+    _check_number(len(human_ids), names[0], stacklevel)
+    positions = {query: i for i, query in enumerate(judge_ids)}
+    missing = [query for query in human_ids if query not in positions]
+    if missing:
+        raise ValueError(
+            f"{names[1]} lacks {counted(len(missing), 'query', 'queries')} of {names[0]}, such as "
+            f"{missing[0]!r}; it contains queries such as {judge_ids[0]!r}. The judge must cover "
+            "all queries in the human judgments, with ids of the same type."
+        )
+    rows = [positions[query] for query in human_ids]
+    others = np.setdiff1d(np.arange(len(judge_ids)), rows)
+    if len(others) < 2:
+        raise ValueError(
+            f"{names[1]} must contain at least two queries besides the {len(rows)} queries of "
+            f"{names[0]}; got {len(others)}."
+        )
+    return {
+        measure: (
+            values, of_judge.per_query[measure][:, rows], of_judge.per_query[measure][:, others]
+        )
+        for measure, values in of_human.per_query.items()
+    }
+
+
+def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> QueryValues:
+    """Return the paired values; raise an error if there are nan values or unequal weights."""
+    try:
+        values = pair_evaluations(evaluations).values
+    except ValueError as error:
+        raise ValueError(f"{argument}: {error}") from None
+    for measure, by_system in values.per_query.items():
+        for system, row in zip(values.systems, by_system, strict=True):
+            if np.isnan(row).any():
+                name = argument if system == argument else f"{argument}[{system!r}]"
+                query = plain_list(values.query_ids)[int(np.argmax(np.isnan(row)))]
+                raise ValueError(
+                    f"{name} has the value nan for {measure} in query {query!r}. Use the measure "
+                    "with undefined=0.0, or leave the query out."
+                )
+    if values.weights is not None and np.ptp(values.weights) > 0:
+        raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
+    return values
+
+
+def _check_number(n: int, name: str, stacklevel: int) -> None:
+    """Raise an error if there are too few human-judged queries; warn if there are few."""
+    if n < FEWEST_QUERIES:
+        raise ValueError(
+            f"{name} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
+            f"human-judged queries are required; {FEW_QUERIES} or more are better."
+        )
+    if n < FEW_QUERIES:
+        warnings.warn(
+            f"{name} has only {n} queries. With fewer than {FEW_QUERIES} human-judged queries, the "
+            "intervals are less reliable.",
+            stacklevel=stacklevel,
+        )
+
+
+class JudgedSamples:
+    """Paired samples computed from human values and from a judge's values."""
+
+    def __init__(self, pool: Mapping[str, Any], cases: Sequence[Case]) -> None:
+        self.cases = cases
+        self._pool = pool
+        self._differences = [
+            powered_mean(*(
+                np.round(side[case.system] - side[case.baseline], TIE_DECIMALS)
+                for side in pool[case.measure]
+            ))
+            for case in cases
+        ]
+
+    def samples(self) -> list[PairedSample]:
+        """Return the summary statistics of the differences in each case."""
+        return list(map(self._sample, self.cases, self._differences))
+
+    def _sample(self, case: Case, estimate: Any) -> PairedSample:
+        human, judge, others = self._pool[case.measure]
+        mean, baseline_mean = (
+            weighted_mean(human[i], judge[i], others[i], estimate.weight)
+            for i in (case.system, case.baseline)
+        )
+        outcomes = count_outcomes(human[case.system] - human[case.baseline])
+        return PairedSample(
+            mean, baseline_mean, **outcomes, n_undefined=np.nan, mean_difference=estimate.mean,
+            deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,
+            weight=estimate.weight, worth=estimate.worth,
+        )
+
+    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
+        """Test each case with Student's t."""
+        return np.array([estimate.p_value for estimate in self._differences])

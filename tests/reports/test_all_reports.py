@@ -1,0 +1,69 @@
+"""Every report has tables, JSON, a page and a notebook view, and can be copied."""
+
+import csv
+import pickle
+from dataclasses import FrozenInstanceError, fields
+
+import numpy as np
+import pytest
+from small_reports import REPORTS, assert_same_report, small_report, systems
+
+import skgraded as sg
+
+CLASSES = [
+    sg.Evaluation, sg.CrossEvaluation, sg.Summary, sg.Summaries, sg.Comparison, sg.JudgeComparison,
+    sg.PredictionPowered, sg.PeriodComparison, sg.Trend,
+]
+
+
+def test_the_examples_cover_every_class():
+    assert {type(small_report(name)) for name in REPORTS} == set(CLASSES)
+
+
+def test_a_comparison_stores_the_seed_but_no_generator():
+    both = systems("ab", 6)
+    assert sg.compare(both, rng=7).seed == 7
+    assert sg.compare(both, rng=np.random.default_rng(7)).seed is None
+
+
+@pytest.mark.parametrize("name", REPORTS)
+class TestEveryReport:
+    @pytest.fixture
+    def report(self, name):
+        return small_report(name)
+
+    def test_tables_have_the_columns_of_the_frame(self, report, tmp_path):
+        frame = report.to_frame()
+        assert report.to_csv(tmp_path / "report.csv") is None
+        text = (tmp_path / "report.csv").read_text(encoding="utf-8")
+        assert text == report.to_csv()
+        assert next(csv.reader([text.splitlines()[0]])) == list(frame.columns)
+        assert len(text.splitlines()) == len(frame) + 1
+        assert report.to_markdown().startswith("| ")
+        assert r"\toprule" in report.to_latex()
+
+    def test_json_and_pickles_restore_an_equal_report(self, report, tmp_path):
+        kind, path = type(report), tmp_path / "report.json"
+        assert report.to_json(path) is None
+        for copy in (
+            kind.from_json(report.to_json()), kind.from_json(path),
+            pickle.loads(pickle.dumps(report)),
+        ):
+            if isinstance(report, (sg.Summary, sg.Summaries)):
+                assert copy == report
+            else:
+                assert_same_report(copy, report)
+            assert copy.to_json() == report.to_json() and repr(copy) == repr(report)
+
+    def test_its_fields_cannot_be_set(self, report):
+        name = fields(report)[0].name
+        with pytest.raises(FrozenInstanceError):
+            setattr(report, name, getattr(report, name))
+
+    def test_pages_have_a_title_and_notebooks_show_a_part(self, report, tmp_path):
+        assert report.to_html(tmp_path / "report.html", title="My <title>") is None
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "<h1>My &lt;title&gt;</h1>" in page
+        assert page == report.to_html(title="My <title>") != report.to_html()
+        fragment = report._repr_html_()
+        assert fragment.startswith('<div class="skgraded-report">') and "<table" in fragment
