@@ -22,7 +22,7 @@ DOORS = [
 ]
 MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 14, 600
 # Views, margin tests and powered means are files of their own, each with one subject.
-MOST_IN_REPORTS = {"files": 14, "imports": 45}
+MOST_IN_REPORTS = {"files": 14, "imports": 48}
 LONGEST_DOOR = 12
 PRIVATE_ROOMS = ("_kernels", "_input")  # of the package; their files are for all rooms
 # What we use of other libraries beyond their promises: docs/relied_on.md lists it.

@@ -5,7 +5,7 @@ from skgraded.reports.comparing_judges import compare_judges
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_tables import MarginTests
 from skgraded.reports.cross_evaluation import CrossEvaluation
-from skgraded.reports.evaluating import evaluate, evaluate_preferences, standardize
+from skgraded.reports.evaluating import evaluate, evaluate_preferences
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.judges import JudgeComparison
 from skgraded.reports.powered_means import (
@@ -18,5 +18,5 @@ from skgraded.reports.summary import Summary
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "JudgeComparison", "MarginTests",
     "PredictionPowered", "Summary", "compare", "compare_judges", "evaluate",
-    "evaluate_preferences", "plan_judgments", "prediction_powered", "standardize",
+    "evaluate_preferences", "plan_judgments", "prediction_powered",
 ]

@@ -1,4 +1,4 @@
-"""Functions that return evaluations: `evaluate`, `standardize` and `evaluate_preferences`."""
+"""Functions that return evaluations: `evaluate` and `evaluate_preferences`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ from skgraded.measures import Judged, Measure, as_measures, score_queries
 from skgraded.measures.base import Function, accepts_unjudged, undefined_of
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation, evaluation_of
-from skgraded.reports.pairing import check_evaluations, common_measures, positions_of
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
-METHODS = ("empirical", "normal")
-ROUNDING = 1e-12  # absolute tolerance; smaller differences are treated as rounding errors
 
 
 @overload
@@ -297,118 +294,6 @@ def _by_truth(
         truth, rows = without_unjudged(judgments, unjudged_documents)
         scores = score_column(y_score, judgments.n_rows)
         yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
-
-
-# Standardized values -----------------------------------------------------------------------------
-
-def standardize(
-    evaluations: Mapping[str, Evaluation],
-    reference: Mapping[str, Evaluation] | None = None,
-    *,
-    method: str = "empirical",
-) -> dict[str, Evaluation]:
-    r"""Standardize per-query values relative to the values of reference systems.
-
-    Hard and easy queries then have the same influence on the mean: the mean of the reference
-    systems is about 1/2 for each query.
-
-    Parameters
-    ----------
-    evaluations : mapping of str to Evaluation
-        The systems to standardize.
-    reference : mapping of str to Evaluation, optional
-        At least two systems evaluated on the same queries with the same measures, such as all runs
-        on a collection; ideally many diverse systems. By default, `evaluations`.
-    method : {"empirical", "normal"}, default="empirical"
-        Given the values x₁ … xₘ of m reference systems for a query, a value x is replaced with
-
-        - "empirical": #{i: xᵢ ≤ x} / m, the empirical distribution function (Urbano et al. [1]_),
-        - "normal": Φ((x - x̄) / s), where s is the standard deviation with divisor m - 1 (Webber et
-          al. [2]_). If s is 0, the value is 1/2 for x = x̄, 0 for x < x̄, and 1 for x > x̄.
-
-    Returns
-    -------
-    dict of str to Evaluation
-        Evaluations with the same names, which can be passed to `compare`. Measures are named
-        ``std-NAME``. Undefined queries have the value nan and are excluded from means.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the input is invalid, such as fewer than two reference systems, or systems with
-        different queries or measures.
-
-    References
-    ----------
-    .. [1] Urbano, Lima, Hanjalic: A new perspective on score standardization. SIGIR 2019.
-    .. [2] Webber, Moffat, Zobel: Score standardization for inter-collection comparison of
-       retrieval systems. SIGIR 2008.
-
-    Examples
-    --------
-    >>> import skgraded as sg
-    >>> y, group = [1, 0, 0, 1, 0, 0], [3, 3]
-    >>> runs = {
-    ...     name: sg.evaluate(y, scores, group=group, measures="rr")
-    ...     for name, scores in [("a", [3, 2, 1, 3, 2, 1]), ("b", [2, 3, 1, 3, 2, 1])]}
-    >>> sg.standardize(runs)
-    {'a': Evaluation(2 queries: std-RR=1.0000), 'b': Evaluation(2 queries: std-RR=0.7500)}
-    """
-    method = choice_validator("method", METHODS)(method)
-    check_evaluations(evaluations, fewest=2 if reference is None else 1)
-    reference = evaluations if reference is None else reference
-    check_evaluations(reference, "reference")
-    suffix = " of reference"
-    while any(f"{name}{suffix}" in evaluations for name in reference):
-        suffix += " systems"
-    systems = {f"{name}{suffix}": ev for name, ev in reference.items()} | dict(evaluations)
-    measures, positions = common_measures(systems), positions_of(systems)
-    systems = {name: ev.take(positions[name]) for name, ev in systems.items()}
-    transform = _empirical_scores if method == "empirical" else _normal_scores
-    reference_values = {
-        measure: np.array([systems[f"{name}{suffix}"].per_query[measure] for name in reference])
-        for measure in measures
-    }
-    return {
-        name: _standardized(systems[name], reference_values, transform) for name in evaluations
-    }
-
-
-def _standardized(
-    evaluation: Evaluation, reference_values: Mapping[str, np.ndarray],
-    transform: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> Evaluation:
-    standardized, undefined = {}, {}
-    for measure, reference in reference_values.items():
-        values, flags = evaluation.per_query[measure], evaluation.undefined[measure]
-        standardized[f"std-{measure}"] = np.where(
-            flags | np.isnan(values), np.nan, transform(values, reference)
-        )
-        undefined[f"std-{measure}"] = flags
-    return Evaluation(
-        evaluation.query_ids, standardized, undefined, weights=evaluation.weights,
-        judged=evaluation.judged,
-    )
-
-
-def _empirical_scores(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    known = np.count_nonzero(~np.isnan(reference), axis=0)
-    n_reached = np.count_nonzero(reference <= values + ROUNDING, axis=0)
-    return n_reached / np.where(known, known, np.nan)
-
-
-def _normal_scores(values: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    from scipy.special import ndtr
-
-    known = ~np.isnan(reference)
-    n = np.where(known.sum(axis=0) > 1, known.sum(axis=0), np.nan)
-    mean = np.where(known, reference, 0.0).sum(axis=0) / n
-    squares = np.where(known, reference - mean, 0.0) ** 2
-    deviation = np.sqrt(squares.sum(axis=0) / (n - 1))
-    gap = values - mean
-    gap = np.where(np.abs(gap) <= ROUNDING, 0.0, gap)
-    flat = np.where(gap == 0, 0.0, np.copysign(np.inf, gap))
-    return ndtr(np.divide(gap, deviation, out=flat, where=~(deviation <= ROUNDING)))
 
 
 # Preferences -------------------------------------------------------------------------------------

@@ -31,18 +31,16 @@ from skgraded.writing.json_text import (
 )
 
 
-def check_evaluations(
-    evaluations: Any, argument: str = "evaluations", fewest: int = 2
-) -> None:
-    """Raise an error unless `evaluations` maps at least `fewest` names to Evaluations."""
+def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
+    """Raise an error unless `evaluations` maps at least two names to Evaluations."""
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             f"Argument {argument} must be a mapping of names to Evaluations, such as "
             f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
         )
-    if len(evaluations) < fewest:
+    if len(evaluations) < 2:
         raise ValueError(
-            f"The number of systems in {argument} must be ≥ {fewest}; got {len(evaluations)}."
+            f"The number of systems in {argument} must be ≥ 2; got {len(evaluations)}."
         )
     for name, evaluation in evaluations.items():
         if not isinstance(name, str):

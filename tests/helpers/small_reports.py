@@ -58,6 +58,7 @@ def assert_same_report(report, expected):
 
 
 def _assert_same(a, b):
+    a, b = (value.item() if isinstance(value, np.generic) else value for value in (a, b))
     assert type(a) is type(b)
     if hasattr(a, "_asdict"):
         a, b = a._asdict(), b._asdict()

@@ -188,10 +188,6 @@ class TestJudgedShares:
         np.testing.assert_array_equal(
             whole.take(some).judged["Judged@5"], whole.judged["Judged@5"][some]
         )
-        (standardized, _) = sg.standardize({"a": whole, "b": whole}).values()
-        np.testing.assert_array_equal(standardized.judged["Judged@5"], whole.judged["Judged@5"])
-        assert_same_report(pickle.loads(pickle.dumps(whole)), whole)
-        assert_same_report(sg.Evaluation.from_json(whole.to_json()), whole)
 
     def test_concat_is_the_evaluation_of_all_rows(self, queries):
         halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
