@@ -63,6 +63,7 @@ class Figure:
 
     title: str
     judgments: sg.Judgments
+    top_grades: np.ndarray  # the highest grade of each query, ascending
     scores: dict  # strategy -> score of each document
     means: dict  # strategy -> measure name -> mean over all queries
     thresholds: np.ndarray  # the grades above 0, if they are few
@@ -73,6 +74,7 @@ class Figure:
 def measured(title, grades, scores, qid):
     """Evaluate all strategies with the grades of one judge."""
     judgments = sg.Judgments(grades, qid=qid)
+    top_grades = np.sort([grades[qid == query].max() for query in np.unique(qid)])
     used = np.unique(grades[grades > 0])
     thresholds = used if len(used) < FEW else []
     # AP^t is undefined for a query without a grade >= t. MAP^t leaves such queries out, because a
@@ -85,7 +87,7 @@ def measured(title, grades, scores, qid):
         means[strategy] = {name: mean[m.name] for name, m in MEASURES.items()}
         values[strategy] = [mean[m.name] for m in by_threshold]
     n_queries = judgments.n_queries - np.array([m.n_undefined(judgments) for m in by_threshold])
-    return Figure(title, judgments, scores, means, thresholds, values, n_queries)
+    return Figure(title, judgments, top_grades, scores, means, thresholds, values, n_queries)
 
 
 def print_figure(figure):
@@ -173,7 +175,7 @@ def draw_thresholds(ax, figure):
     The area under this curve is not μMAP. With relative=True, where t is divided by the highest
     grade of the query, it would be.
     """
-    tops = np.sort(figure.judgments.top_grades)
+    tops = figure.top_grades
     for strategy, scores in figure.scores.items():
         color, marker, style = LOOKS[strategy]
         display = sg.ThresholdCurveDisplay.from_predictions(

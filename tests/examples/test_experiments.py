@@ -1,6 +1,6 @@
-"""The scripts that repeat the experiments of Scheel, Lommatzsch, Albayrak 2011, run with few runs.
+"""The scripts that repeat the experiments of Scheel, Lommatzsch, Albayrak 2011, with few runs.
 
-What they print is compared with the paper, and for OHSUMED with the reference implementations.
+Their output is compared with the paper, and for OHSUMED with the reference implementations.
 """
 
 import re
@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 
 
 def row(text, name):
-    """Numbers of the first line that starts with a name."""
+    """Return the numbers in the first line that starts with a name."""
     line = re.search(rf"^ *{re.escape(name)} .*$", text, re.MULTILINE)
     assert line, f"no line {name!r} in:\n{text}"
     rest = line[0].split(name, 1)[1]
@@ -24,7 +24,7 @@ def row(text, name):
 
 
 def section(output, title):
-    """The text from a title to the next blank line after its table."""
+    """Return the text from a title to the next blank line after its table."""
     assert title in output, output
     return output.split(title, 1)[1].split("\n\n", 2)[1]
 
@@ -35,11 +35,11 @@ def section(output, title):
 @pytest.fixture(scope="module")
 def swapped(tmp_path_factory):
     picture = tmp_path_factory.mktemp("swapped") / "picture.png"
-    output = run("swapped_rankings.py", "--runs", 6, "--output", picture)
+    output = run("swapped_rankings.py", "--runs", 6, "--output", picture, N_SWAPS=range(0, 100, 33))
     return output, picture
 
 
-def test_tables_1_and_2_are_the_papers(swapped):
+def test_tables_1_and_2_are_those_of_the_paper(swapped):
     table = section(swapped[0], "Table 1")
     for line, value in {
         "t = 5": 0, "t = 4": 0.125, "t = 3": 0.403, "t = 2": 0.483, "t = 1": 0.780, "t = 0": 1,
@@ -62,13 +62,13 @@ def test_figure_4_only_mu_map_and_ndcng_do_not_depend_on_the_number_of_levels(sw
     assert MAP > 0.25 and ndcg > 0.25
 
 
-def test_with_two_levels_the_graded_measures_are_the_others(swapped):
+def test_with_two_levels_graded_measures_equal_binary_measures(swapped):
     for figure in ("Figure 4", "Figure 5"):
         MAP, mu_map, ndcg, ndcng = row(section(swapped[0], figure), "2 levels")
         assert MAP == mu_map and ndcg == ndcng
 
 
-def test_figure_5_is_said_to_hold_on_average_only(swapped):
+def test_the_output_states_that_figure_5_holds_only_on_average(swapped):
     assert row(section(swapped[0], "Figure 5"), "spread")[2] > 0.25
     alone = row(section(swapped[0], "single distributions"), "spread, median")
     assert alone[1] > 0.1
@@ -91,7 +91,7 @@ def ohsumed(data_dir, tmp_path_factory):
 
 
 def expected(grades, scores):
-    """MAP, μMAP, mean NDCG and mean NDCNG of one query, 0 where there is nothing relevant."""
+    """Return MAP, μMAP, mean NDCG and mean NDCNG of a query; 0 without relevant documents."""
     settings = {"AP": {}, "MuAP": {}, "NDCG": {"k": "mean"}, "NDCNG": {"k": "mean"}}
     values = [
         REGISTRY[name].on_average(grades, scores, **setting) for name, setting in settings.items()
@@ -101,7 +101,7 @@ def expected(grades, scores):
 
 @pytest.mark.parametrize(("figure", "judge"), [(6, None), (7, 1), (8, 9)])
 @pytest.mark.parametrize("strategy", [1, 5, 11])
-def test_figures_6_to_8_are_the_definitions(ohsumed, figure, judge, strategy):
+def test_figures_6_to_8_equal_the_reference_implementations(ohsumed, figure, judge, strategy):
     output, _, data = ohsumed
     features = data.X.toarray()
     grades = data.y if judge is None else features[:, judge - 1]
@@ -114,12 +114,12 @@ def test_figures_6_to_8_are_the_definitions(ohsumed, figure, judge, strategy):
 
 
 @pytest.mark.parametrize(("figure", "judge"), [(7, 1), (8, 9)])
-def test_a_judge_scores_one_by_itself(ohsumed, figure, judge):
+def test_a_strategy_has_the_value_1_with_its_own_grades(ohsumed, figure, judge):
     values = row(section(ohsumed[0], f"Figure {figure}"), str(judge))
     assert values == [1] * len(values)
 
 
-def test_the_judges_levels_and_correlation_come_out(ohsumed):
+def test_the_levels_and_the_correlation_of_the_judges_are_printed(ohsumed):
     assert "strategy 1 has 9 levels of relevance, strategy 9 has 1126" in ohsumed[0]
     assert "their Pearson correlation is 0.96" in ohsumed[0]
 
@@ -131,7 +131,7 @@ def test_only_ndcg_falls_from_figure_7_to_8(ohsumed):
     assert abs(changes["μMAP"]) < 2 and abs(changes["mean NDCNG"]) < 2
 
 
-def test_constant_strategies_are_worth_what_the_tie_rule_says(ohsumed):
+def test_the_values_of_constant_strategies_depend_on_the_tie_rule(ohsumed):
     table = ohsumed[0].split("Strategies 5 and 15 assign the same score to all documents")[1]
     for i in range(4):
         best, worst, average, file_order = (
@@ -140,7 +140,7 @@ def test_constant_strategies_are_worth_what_the_tie_rule_says(ohsumed):
                          "order of rows in the file")
         )
         assert worst < average < file_order < best
-    # with an ideal order all is 1, but for the one query without a relevant document
+    # One query has no relevant document; the others have the value 1 in the ideal order.
     assert row(table, "the best order") == [round(105 / 106, 4)] * 4
 
 

@@ -1,4 +1,4 @@
-"""The scripts of the examples, run in this process as a reader would run them."""
+"""The scripts of the examples, run in this process."""
 
 import io
 import runpy
@@ -20,16 +20,21 @@ def needs_optuna():
     return pytest.importorskip("optuna", reason=reason)
 
 
-def run(script, *args):
-    """What a script prints; nothing but why it ends early may go to the standard error."""
+def run(script, *args, **replaced):
+    """Run a script and return what it prints; it may print only error messages to stderr.
+
+    `replaced` contains smaller data or settings for names that the script defines.
+    """
     output, errors = io.StringIO(), io.StringIO()
     with (
         mock.patch.object(sys, "argv", [script, *map(str, args)]),
         mock.patch.object(sys, "path", [str(EXAMPLES), *sys.path]),
         redirect_stdout(output), redirect_stderr(errors), sklearn.config_context(),
     ):
+        main = runpy.run_path(str(EXAMPLES / script))["main"]
+        main.__globals__.update(replaced)
         try:
-            runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+            main()
         except SystemExit:
             raise SystemExit(errors.getvalue()) from None
     assert not errors.getvalue(), errors.getvalue()
