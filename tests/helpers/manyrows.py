@@ -1,4 +1,4 @@
-"""Rows enough for several threads, and digests of their values; imported by fresh interpreters."""
+"""Rows for several threads and digests of their values; workers and forks import this file."""
 
 import numpy as np
 
@@ -20,40 +20,11 @@ def make_rows(seed=0, n=200_000):
 
 
 def digests(seed=0):
-    """Return a text a measure; two are equal only when every bit of the values is."""
+    """Return one text per measure; texts are equal only if all bits of the values are equal."""
     y_true, y_score, qid = make_rows(seed)
     judgments = sg.Judgments(y_true, qid=qid)
     values = [sg.measure(m).per_query(judgments, y_score) for m in MEASURES]
     return [value.tobytes().hex()[:2000] + float(value.sum()).hex() for value in values]
-
-
-def digests_by_threads(settings):
-    """Digests by each setting of OMP_NUM_THREADS, None: not set."""
-    import os
-
-    found = []
-    for setting in settings:
-        os.environ.pop("OMP_NUM_THREADS", None)
-        if setting is not None:
-            os.environ["OMP_NUM_THREADS"] = setting
-        found.append(digests())
-    return found
-
-
-def means_by_threads(settings):
-    """The mean of many values, every bit of it, by each setting of the libraries' threads."""
-    import threadpoolctl
-
-    from skgraded.measures import mean_over_queries
-
-    values = np.random.default_rng(0).random(100_000) * 0.1
-    found = []
-    for setting in settings:
-        with threadpoolctl.threadpool_limits(None if setting is None else int(setting)):
-            found.append(mean_over_queries(values).hex())
-            weighted = mean_over_queries(values, np.full(len(values), 0.3)).hex()
-            assert weighted == found[-1]
-    return found
 
 
 def threads_where(setting):

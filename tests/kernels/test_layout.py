@@ -108,8 +108,9 @@ def test_pieces_are_of_about_one_size():
         assert abs(sizes / (100_000 / 64) - 1).max() < 0.15
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a limit of memory is set as on Linux")
-def test_no_memory_for_a_table_of_ids_is_a_memory_error():
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory limit is set as on Linux")
+def test_a_table_of_ids_that_does_not_fit_in_memory_raises_a_memory_error():
     found = subprocess.run([sys.executable, "-c", IDS_WITHOUT_ROOM], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
 

@@ -16,10 +16,12 @@ import joblib
 import manyrows
 import numpy as np
 import pytest
+import threadpoolctl
 
 import skgraded as sg
 from skgraded._kernels.threads import ROWS_PER_THREAD, n_threads, run_chunks
 from skgraded.judgments import MOST_REMEMBERED
+from skgraded.measures import mean_over_queries
 
 
 @cache
@@ -27,32 +29,44 @@ def expected(seed=0):
     return manyrows.digests(seed)
 
 
-def run(call, threads=None):
-    """Evaluate calls of `manyrows` in a fresh interpreter; a hang is a failure."""
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
-    environment["PYTHONPATH"] = str(Path(__file__).parent.parent / "helpers")
-    if threads is not None:
-        environment["OMP_NUM_THREADS"] = threads
-    code = f"import json; from manyrows import *; print(json.dumps({call}))"
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+@pytest.fixture
+def use(monkeypatch):
+    """Return a function that sets or removes OMP_NUM_THREADS."""
+    def set_threads(setting):
+        if setting is None:
+            monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        else:
+            monkeypatch.setenv("OMP_NUM_THREADS", setting)
+
+    return set_threads
 
 
-def test_the_number_of_threads_changes_no_bit():
-    # Of queries, and of the mean of many queries; a BLAS that splits a sum gives other bits.
-    by_rows = ["1", "2", "7", None, "2,1", "many", "", "0", "-1"]
-    by_mean = [*"1234", None]
-    found, means = run(f"[digests_by_threads({by_rows}), means_by_threads({by_mean})]")
-    assert found == [expected()] * len(by_rows)
+@pytest.mark.parametrize("setting", ["1", "2", "7", None])
+def test_the_number_of_threads_changes_no_bit(setting, use):
+    use(setting)
+    assert manyrows.digests() == expected()
+
+
+@pytest.mark.parametrize("setting", [1, 2, 4, None])
+def test_the_mean_does_not_depend_on_the_threads_of_blas(setting):
+    # A BLAS that splits a sum among threads rounds differently.
     values = np.random.default_rng(0).random(100_000) * 0.1
-    assert means == [float(math.fsum(values) / len(values)).hex()] * len(by_mean)
+    with threadpoolctl.threadpool_limits(setting):
+        mean, weighted = mean_over_queries(values), mean_over_queries(values, values * 0 + 0.3)
+    assert mean == weighted == math.fsum(values) / len(values)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_works_after_a_fork():
-    assert run("digests_after_fork()", "2") == [expected(), expected(), expected(1), expected()]
+    # A fresh interpreter has no threads of other libraries; the time limit detects a hang.
+    environment = os.environ | {
+        "PYTHONPATH": str(Path(__file__).parent.parent / "helpers"), "OMP_NUM_THREADS": "2",
+    }
+    code = "import json; from manyrows import *; print(json.dumps(digests_after_fork()))"
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [expected(), expected(), expected(1), expected()]
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
@@ -86,22 +100,19 @@ def test_one_judgments_serves_several_threads_at_once():
                 np.testing.assert_array_equal(values, alone[measure])
 
 
-def test_threads_that_make_each_other_forget_get_the_same_values():
-    # More measures than a Judgments remembers, in another order in each thread.
+def test_threads_that_evict_each_others_plans_get_the_same_values():
+    # There are more measures than cached plans, and each thread uses them in a different order.
     y_true, y_score, qid = manyrows.make_rows(n=2 * ROWS_PER_THREAD)
     measures = [sg.NDCG(k=k) for k in range(1, MOST_REMEMBERED // 2 + 5)]
     alone = {m: m.per_query(y_true, y_score, qid=qid) for m in measures}
     judgments = sg.Judgments(y_true, qid=qid)
-    start = threading.Barrier(4)
-
-    def score(seed):
-        start.wait(timeout=30)
-        order = np.random.default_rng(seed).permutation(len(measures))
-        return {measures[i]: measures[i].per_query(judgments, y_score) for i in order}
-
+    orders = np.random.default_rng(0).permuted(np.tile(range(len(measures)), (4, 1)), axis=1)
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(score, range(4)):
-            for measure, values in found.items():
+        for values_of in pool.map(
+            lambda order: {measures[i]: measures[i].per_query(judgments, y_score) for i in order},
+            orders,
+        ):
+            for measure, values in values_of.items():
                 np.testing.assert_array_equal(values, alone[measure])
 
 
@@ -126,18 +137,16 @@ STARTS = np.arange(0, 10 * ROWS_PER_THREAD + 1, 1000)  # rows for up to ten thre
     ("setting", "expected"),
     [("3", 3), ("3,1", 3), ("0", 1), ("-1", 1), ("many", None), ("", None), (None, None)],
 )
-def test_there_are_as_many_threads_as_omp_num_threads_says(setting, expected, monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    if setting is not None:
-        monkeypatch.setenv("OMP_NUM_THREADS", setting)
+def test_omp_num_threads_sets_the_number_of_threads(setting, expected, use):
+    use(setting)
     has_affinity = hasattr(os, "sched_getaffinity")
     allowed = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
     assert n_threads() == (allowed if expected is None else expected)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity")
-def test_a_process_on_one_processor_has_one_thread(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS")
+def test_a_process_on_one_processor_has_one_thread(use):
+    use(None)
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})
     try:
@@ -146,8 +155,8 @@ def test_a_process_on_one_processor_has_one_thread(monkeypatch):
         os.sched_setaffinity(0, allowed)
 
 
-def test_a_worker_of_a_thread_pool_has_one_thread(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+def test_a_worker_of_a_thread_pool_has_one_thread(use):
+    use("3")
     with ThreadPool(1) as pool:
         assert pool.apply(n_threads) == 1
     assert n_threads() == 3
@@ -159,8 +168,8 @@ def test_a_worker_process_has_one_thread_whatever_omp_num_threads_says():
     assert manyrows.threads_where("3") == 3
 
 
-def test_all_threads_work_at_once_and_every_query_is_worked_on_once(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+def test_all_threads_work_at_once_and_every_query_is_processed_once(use):
+    use("3")
     together = threading.Barrier(3, timeout=30)
     waited = threading.local()
 
@@ -174,8 +183,8 @@ def test_all_threads_work_at_once_and_every_query_is_worked_on_once(monkeypatch)
 
 
 @pytest.mark.parametrize("where", ["the calling thread", "another"])
-def test_an_error_in_a_thread_is_raised_by_the_call(where, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+def test_an_error_in_a_thread_is_raised_by_the_call(where, use):
+    use("2")
     caller, failed = threading.get_ident(), threading.Event()
 
     def work(first, last):
