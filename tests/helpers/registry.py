@@ -84,6 +84,10 @@ class Entry:
 REGISTRY: dict[str, Entry] = {}
 
 
+def always(*args, **setting):
+    return True
+
+
 def has_relevant(grades, threshold=None, **others):
     return is_relevant(grades, threshold).any()
 
@@ -285,52 +289,117 @@ register(
 )
 
 
-# Precision ---------------------------------------------------------------------------------------
+# Measures that are weighted sums of gains ---------------------------------------------------------
 
-def mean_of_places(gains, k):
-    """The sum of the first k gains over k, or of all over the number of the retrieved."""
+def linear(gain, total):
+    """References of a measure that sums the gains of the ranks: one for orders, one expectation."""
+    def of_orders(ranked, grades, **setting):
+        return total(gain(ranked, grades, **setting), grades, **setting)
+
+    def on_average(grades, scores, **setting):
+        gains = expected_gains(lambda ranked: gain(ranked, grades, **setting), grades, scores)
+        return total(gains, grades, **setting)
+
+    return {"of_orders": of_orders, "on_average": on_average}
+
+
+def relevance(ranked, grades, threshold=None, **others):
+    return is_relevant(ranked, threshold)
+
+
+def share_of_top(ranked, grades, max_grade=None, **others):
+    return ranked / (max(grades) if max_grade is None else max_grade)
+
+
+def mean_of_ranks(gains, grades, k=None, **others):
+    """The sum of the first k gains over k, or of all gains over the number of retrieved."""
     divisor = gains.shape[-1] if k is None else k
     return gains[..., :k].sum(axis=-1) / max(divisor, 1)
 
 
-def precision(ranked, grades, k=None, threshold=None):
-    return mean_of_places(is_relevant(ranked, threshold), k)
-
-
-def average_precision_at(grades, scores, k=None, threshold=None):
-    return mean_of_places(
-        expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores), k
-    )
-
-
 register(
-    sg.Precision, of_orders=precision, on_average=average_precision_at,
-    is_defined=lambda *args, **setting: True, always_defined=True,
+    sg.Precision, **linear(relevance, mean_of_ranks), is_defined=always, always_defined=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
     scale_invariant=[sg.Precision(k=3)],  # an ideal list may have too few relevant documents
 )
+register(
+    sg.GeneralizedPrecision, **linear(share_of_top, mean_of_ranks),
+    settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
+    few=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE)],
+    scale_invariant=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3)],
+)
 
 
-# Recall ------------------------------------------------------------------------------------------
-
-def recall(ranked, grades, k=None, threshold=None):
-    n_relevant = is_relevant(grades, threshold).sum()
-    return is_relevant(ranked, threshold)[:, :k].sum(axis=1) / n_relevant
-
-
-def average_recall(grades, scores, k=None, threshold=None):
-    n_relevant = is_relevant(grades, threshold).sum()
-    expected = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
-    return expected[:k].sum() / n_relevant
+def recall(gains, grades, k=None, threshold=None):
+    return gains[..., :k].sum(axis=-1) / is_relevant(grades, threshold).sum()
 
 
 register(
-    sg.Recall, of_orders=recall, on_average=average_recall,
+    sg.Recall, **linear(relevance, recall),
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2)],
     scale_invariant=[sg.Recall(k=3)],
-    ideal_is_one=[sg.Recall()],  # under a cut-off an ideal list may have too few places
+    ideal_is_one=[sg.Recall()],  # an ideal list may be longer than the cut-off
+)
+
+
+def generalized_recall(gains, grades, k=None):
+    return gains[..., :k].sum(axis=-1) / sum(grade / max(grades) for grade in grades)
+
+
+register(
+    sg.GeneralizedRecall, **linear(share_of_top, generalized_recall),
+    settings=grid(k=CUTOFFS),
+    few=[sg.GeneralizedRecall(k=3)],
+    scale_invariant=[sg.GeneralizedRecall(k=3)],
+    ideal_is_one=[sg.GeneralizedRecall()],
+)
+
+
+def r_precision(gains, grades, threshold=None):
+    n_relevant = is_relevant(grades, threshold).sum()
+    return gains[..., :n_relevant].sum(axis=-1) / n_relevant
+
+
+register(
+    sg.RPrecision, **linear(relevance, r_precision),
+    settings=grid(threshold=THRESHOLDS),
+    few=[sg.RPrecision(), sg.RPrecision(threshold=2)],
+    scale_invariant=[sg.RPrecision()],
+    ideal_is_one=[sg.RPrecision(), sg.RPrecision(threshold=2)],
+)
+
+
+def rbp(gains, grades, k=None, persistence=0.8, **others):
+    seen = (1 - persistence) * float(persistence) ** np.arange(gains.shape[-1])
+    return (gains * seen)[..., :k].sum(axis=-1)
+
+
+register(
+    sg.RBP, **linear(share_of_top, rbp),
+    settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
+    few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
+    scale_invariant=[sg.RBP()],
+)
+
+
+def absolute_gain(ranked, grades, gain="exp2", **others):
+    return 2.0**ranked - 1 if gain == "exp2" else GAINS.get(gain, gain)(ranked)
+
+
+def absolute_dcg(gains, grades, k=None, discount="log2", **others):
+    discounts = DISCOUNTS.get(discount, discount)(np.arange(1, gains.shape[-1] + 1))
+    return (gains * discounts)[..., :k].sum(axis=-1)
+
+
+register(
+    sg.DCG, **linear(absolute_gain, absolute_dcg), is_defined=always, always_defined=True,
+    highest=inf,
+    settings=grid(
+        k=CUTOFFS, gain=("linear", "exp2", square_root), discount=("log2", "letor", reciprocal)
+    ),
+    few=[sg.DCG(gain="linear"), sg.DCG(k=3), sg.DCG(gain=square_root)],
 )
 
 
@@ -360,47 +429,6 @@ register(
     few=[sg.RR(), sg.RR(k=3, threshold=2)],
     scale_invariant=[sg.RR()],
     ideal_is_one=[sg.RR(), sg.RR(k=1)],
-)
-
-
-# GeneralizedPrecision ----------------------------------------------------------------------------
-
-def generalized_precision(ranked, grades, k=None, max_grade=None):
-    return mean_of_places(ranked / (max(grades) if max_grade is None else max_grade), k)
-
-
-def average_generalized_precision(grades, scores, k=None, max_grade=None):
-    top = max(grades) if max_grade is None else max_grade
-    return mean_of_places(expected_gains(lambda ranked: ranked / top, grades, scores), k)
-
-
-register(
-    sg.GeneralizedPrecision,
-    of_orders=generalized_precision, on_average=average_generalized_precision,
-    settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
-    few=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE)],
-    scale_invariant=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3)],
-)
-
-
-# GeneralizedRecall -------------------------------------------------------------------------------
-
-def generalized_recall(ranked, grades, k=None):
-    gains, total = ranked / max(grades), sum(grade / max(grades) for grade in grades)
-    return gains[:, :k].sum(axis=1) / total
-
-
-def average_generalized_recall(grades, scores, k=None):
-    expected = expected_gains(lambda ranked: ranked / max(grades), grades, scores)
-    return expected[:k].sum() / sum(grade / max(grades) for grade in grades)
-
-
-register(
-    sg.GeneralizedRecall, of_orders=generalized_recall, on_average=average_generalized_recall,
-    settings=grid(k=CUTOFFS),
-    few=[sg.GeneralizedRecall(k=3)],
-    scale_invariant=[sg.GeneralizedRecall(k=3)],
-    ideal_is_one=[sg.GeneralizedRecall()],
 )
 
 
@@ -513,35 +541,7 @@ register(
 )
 
 
-# RBP ---------------------------------------------------------------------------------------------
-
-def rbp(ranked, grades, k=None, persistence=0.8, max_grade=None):
-    gains = ranked / (max(grades) if max_grade is None else max_grade)
-    ranks = np.arange(1, ranked.shape[1] + 1)
-    seen = (1 - persistence) * float(persistence) ** (ranks - 1)
-    return (gains * seen)[:, :k].sum(axis=1)
-
-
-def average_rbp(grades, scores, k=None, persistence=0.8, max_grade=None):
-    top = max(grades) if max_grade is None else max_grade
-    expected = expected_gains(lambda ranked: ranked / top, grades, scores)
-    seen = (1 - persistence) * float(persistence) ** np.arange(len(expected))
-    return (expected * seen)[:k].sum()
-
-
-register(
-    sg.RBP, of_orders=rbp, on_average=average_rbp,
-    settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
-    few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
-    scale_invariant=[sg.RBP()],
-)
-
-
 # Success -----------------------------------------------------------------------------------------
-
-def always(*args, **setting):
-    return True
-
 
 def success(ranked, grades, k=None, threshold=None):
     return is_relevant(ranked, threshold)[:, :k].any(axis=1).astype(float)
@@ -563,28 +563,6 @@ register(
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Success(k=3), sg.Success(k=2, threshold=2)],
     scale_invariant=[sg.Success(k=3)],  # a query may have no relevant document
-)
-
-
-# RPrecision --------------------------------------------------------------------------------------
-
-def r_precision(ranked, grades, threshold=None):
-    n_relevant = is_relevant(grades, threshold).sum()
-    return is_relevant(ranked, threshold)[:, :n_relevant].sum(axis=1) / n_relevant
-
-
-def average_r_precision(grades, scores, threshold=None):
-    n_relevant = is_relevant(grades, threshold).sum()
-    gains = expected_gains(lambda ranked: is_relevant(ranked, threshold), grades, scores)
-    return gains[:n_relevant].sum() / n_relevant
-
-
-register(
-    sg.RPrecision, of_orders=r_precision, on_average=average_r_precision,
-    settings=grid(threshold=THRESHOLDS),
-    few=[sg.RPrecision(), sg.RPrecision(threshold=2)],
-    scale_invariant=[sg.RPrecision()],
-    ideal_is_one=[sg.RPrecision(), sg.RPrecision(threshold=2)],
 )
 
 
@@ -683,30 +661,6 @@ register(
     settings=grid(threshold=THRESHOLDS),
     few=[sg.Bpref(), sg.Bpref(threshold=2)],
     scale_invariant=[sg.Bpref()], ideal_is_one=[sg.Bpref(), sg.Bpref(threshold=2)],
-)
-
-
-# DCG ---------------------------------------------------------------------------------------------
-
-def absolute_dcg(ranked, grades, k=None, gain="exp2", discount="log2"):
-    gain = (lambda grades: 2.0**grades - 1) if gain == "exp2" else gain
-    return dcg(ranked, k, gain, discount)
-
-
-def average_dcg(grades, scores, k=None, gain="exp2", discount="log2"):
-    gain = (lambda grades: 2.0**grades - 1) if gain == "exp2" else GAINS.get(gain, gain)
-    gains = expected_gains(gain, grades, scores)
-    discounts = DISCOUNTS.get(discount, discount)(np.arange(1, len(gains) + 1))
-    return (gains * discounts)[:k].sum()
-
-
-register(
-    sg.DCG, of_orders=absolute_dcg, on_average=average_dcg, is_defined=always,
-    always_defined=True, highest=inf,
-    settings=grid(
-        k=CUTOFFS, gain=("linear", "exp2", square_root), discount=("log2", "letor", reciprocal)
-    ),
-    few=[sg.DCG(gain="linear"), sg.DCG(k=3), sg.DCG(gain=square_root)],
 )
 
 
@@ -939,7 +893,7 @@ def edrc(grades, scores, discount="linear", prior=0.5):
 
 
 register(
-    sg.EDRC, on_average=edrc, is_defined=lambda *args, **setting: True,
+    sg.EDRC, on_average=edrc, is_defined=always,
     settings=grid(
         discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)
     ),
