@@ -1,8 +1,8 @@
-"""Whatever is handed in: an answer that the oracle confirms, or an error of our own.
+"""Random input of any kind: values equal the oracle's, or the package raises an error itself.
 
-A good input must have its answer, and a bad one its error; none of the errors may come from
-inside, and the whole suite runs with warnings as errors. SKGRADED_EXAMPLES=20000 tries as many
-inputs a test, new ones each time, in place of the same few.
+Good input must have a value, and bad input an error that is raised by the package, not by NumPy or
+another library. With SKGRADED_EXAMPLES=20000, each test tries as many new inputs instead of the
+same few.
 """
 
 import math
@@ -27,7 +27,7 @@ from skgraded.measures.preferences import edrc_score
 
 EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
 fuzz = settings(
-    max_examples=int(EXAMPLES or 100), derandomize=EXAMPLES is None, database=None, deadline=None,
+    max_examples=int(EXAMPLES or 50), derandomize=EXAMPLES is None, database=None, deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 PACKAGE = str(Path(sg.__file__).parent)
@@ -35,7 +35,7 @@ REFUSED = object()
 
 
 def answer(call, *args, **kwargs):
-    """What a call gives, or REFUSED if it raises an error of our own."""
+    """Return the result of a call, or REFUSED if the package raises an error."""
     try:
         return call(*args, **kwargs)
     except (ValueError, TypeError) as error:
@@ -45,11 +45,11 @@ def answer(call, *args, **kwargs):
         return REFUSED
 
 
-# What is handed in, and what it means ------------------------------------------------------------
+# Random arguments and their meaning ---------------------------------------------------------------
 
 @st.composite
 def rows(draw, extreme=False):
-    """Arguments of a call of a measure, and the queries that they mean; None if they are bad."""
+    """Draw the arguments of a measure, and the values that they mean (None: invalid)."""
     n = draw(st.integers(1, 8))
     y_true = draw(containers.numbers(n, PLAIN + HUGE_AND_TINY * extreme))
     y_score = draw(containers.numbers(n, SCORES))
@@ -70,7 +70,7 @@ def rows(draw, extreme=False):
 
 
 def truth_of(y_true, arguments, meant):
-    """(rows, weights) of the queries by id, in order of appearance; None if the truth is bad."""
+    """Return the rows and the weight of each query, or None if an argument is invalid."""
     grades = y_true.meant
     if grades is None or not all(math.isnan(g) or 0 <= g < math.inf for g in grades):
         return None
@@ -102,7 +102,7 @@ def is_bad(scores, n):
 
 
 def one_value(name, setting, ties, grades, scores):
-    """The oracle's value of a query; None: undefined."""
+    """Return the oracle's value of a query, or None if it is undefined."""
     entry = REGISTRY[name]
     if ties in (None, "average"):
         return entry.on_average(grades, scores, **setting)
@@ -184,7 +184,7 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
     setting = {key: setting[key] for key in setting if key not in ("ties", "undefined")}
     for own, value in zip(truth[0], found.tolist(), strict=True):
         grades, scores = [y_true.meant[r] for r in own], [y_score.meant[r] for r in own]
-        # The scale changes nothing, and the oracle is exact where the top grade is near 1.
+        # The value does not depend on the scale; the oracle is exact if the top grade is near 1.
         exponent = int(np.frexp(np.nanmax([0.0, *grades]))[1])
         scaled = [math.ldexp(grade, -exponent) for grade in grades]
         if [math.ldexp(grade, exponent) for grade in scaled] != grades:
@@ -265,7 +265,7 @@ def test_curves(case, ties):
 
 @st.composite
 def preferences(draw):
-    """Pairs of any things, or scores of them, in any container."""
+    """Draw pairs of items, or scores of items, in any container."""
     items = draw(st.sampled_from(containers.IDS)) + ("A", "B", "C", "D")
     place = st.integers(0, len(items) - 1)
     pairs = draw(st.lists(st.tuples(place, place), max_size=6))
@@ -301,7 +301,7 @@ def tables(draw, name, pool):
 
 @given(tables("grade", PLAIN), tables("score", SCORES), st.sampled_from([None, "trec"]))
 @fuzz
-def test_a_run_joined_with_its_judgments(qrels, run, ties):
+def test_joined_runs_and_judgments(qrels, run, ties):
     given_qrels, given_run = (
         {name: column.given for name, column in table.items()} for table in (qrels, run)
     )

@@ -65,9 +65,9 @@ def test_rows_and_distinct_ids_have_the_same_keys_in_every_layout(layout):
     assert keys(column).tolist() == expected.tolist()
 
 
-def test_a_million_distinct_texts_have_distinct_keys():
-    texts = pa.array(np.arange(1_000_000).astype(str).astype(object))
-    assert len(np.unique(keys(texts))) == 1_000_000
+def test_many_distinct_texts_have_distinct_keys():
+    texts = pa.array(np.arange(200_000).astype(str).astype(object))
+    assert len(np.unique(keys(texts))) == 200_000
 
 
 def test_texts_that_differ_in_a_single_bit_have_distinct_keys():

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, whatever happens."""
+"""Files are written completely or not at all."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ import skgraded as sg
 from skgraded._input.atomic_files import write_text, written_whole
 
 
-def test_a_text_takes_the_place_of_what_was_there(tmp_path):
+def test_a_text_replaces_the_file(tmp_path):
     path = tmp_path / "page.html"
     for text in ("first", "second\n", "größer"):
         write_text(text, path)
@@ -22,7 +22,7 @@ def test_a_text_takes_the_place_of_what_was_there(tmp_path):
         assert os.listdir(tmp_path) == ["page.html"]
 
 
-def test_an_error_leaves_what_was_there(tmp_path):
+def test_an_error_leaves_the_file_unchanged(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")
     with pytest.raises(UnicodeEncodeError):
@@ -33,7 +33,7 @@ def test_an_error_leaves_what_was_there(tmp_path):
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path):
+def test_a_full_disk_leaves_the_file_unchanged(tmp_path):
     resource = pytest.importorskip("resource")
     path = tmp_path / "page.html"
     path.write_text("old")
@@ -50,7 +50,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
 
 
-def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_process(tmp_path):
+def test_files_keep_their_mode_and_new_files_respect_the_umask(tmp_path):
     path = tmp_path / "page.html"
     path.write_text("old")
     path.chmod(0o640)
@@ -61,7 +61,7 @@ def test_a_file_keeps_its_mode_and_a_new_one_has_that_of_the_process(tmp_path):
     assert (tmp_path / "made").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
-def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+def test_the_target_of_a_link_is_replaced(tmp_path):
     (tmp_path / "file").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     write_text("new", tmp_path / "link")
@@ -76,7 +76,7 @@ def test_a_pipe_is_written_to():
     os.close(write)
 
 
-def test_a_name_as_long_as_may_be_is_written_and_a_folder_that_is_not_there_named(tmp_path):
+def test_long_names_are_written_and_missing_folders_are_named(tmp_path):
     path = tmp_path / ("n" * 250 + ".html")
     write_text("x", path)
     assert path.read_text() == "x"
@@ -86,7 +86,7 @@ def test_a_name_as_long_as_may_be_is_written_and_a_folder_that_is_not_there_name
     assert caught.value.filename == str(path)
 
 
-def test_reports_leave_what_was_there(tmp_path):
+def test_reports_replace_files(tmp_path):
     ev = sg.evaluate([1, 0], [2, 1], group=[2], measures="rr")
     for method in (ev.to_json, ev.to_csv, ev.to_html):
         path, also = tmp_path / method.__name__, tmp_path / f"{method.__name__} also"
@@ -94,14 +94,14 @@ def test_reports_leave_what_was_there(tmp_path):
         os.link(path, also)
         method(path)
         assert path.read_text() == method()
-        assert also.read_text() == "old"  # not written into, but replaced
+        assert also.read_text() == "old"  # the file was replaced, not changed
     ev.to_csv(tmp_path / "values.csv.gz")
     assert gzip.decompress((tmp_path / "values.csv.gz").read_bytes()).decode() == ev.to_csv()
 
 
-@pytest.mark.nightly  # the tests above see that a file is replaced and never written into
+@pytest.mark.nightly  # the tests above check that files are replaced
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
-def test_a_kill_within_a_write_leaves_the_file_before_or_the_next():
+def test_a_killed_process_leaves_the_old_or_the_new_file():
     script = Path(__file__).parents[2] / "benchmarks" / "killed_writers.py"
     if not script.exists():
         pytest.skip("benchmarks/killed_writers.py is not beside the tests")

@@ -1,4 +1,4 @@
-"""Columns of numbers: none is rounded in silence."""
+"""Columns of numbers are never rounded silently."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +14,7 @@ BIG = 2**53
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_a_grade_of_few_bits_reaches_the_threshold_it_was_written_as(kind):
+def test_float32_and_float16_grades_equal_the_decimal_threshold(kind):
     for threshold in (0.1, 0.7, 5 / 6, 1 / 3, 12.34, 1000.25):
         grades = np.array([threshold, 0, threshold / 2], dtype=kind)
         for written in (threshold, kind(threshold)):
@@ -24,13 +24,13 @@ def test_a_grade_of_few_bits_reaches_the_threshold_it_was_written_as(kind):
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_columns_of_32_bits_in_frames_are_read_so_too(frame):
+def test_float32_columns_of_frames_equal_the_decimal_threshold(frame):
     series = pytest.importorskip(frame).Series(np.array([0.7, 0.0], dtype=np.float32))
     assert str(series.dtype).lower() == "float32"
     assert sg.AP(threshold=0.7)(series, [1, 2]) == 1 / 2
 
 
-def test_grades_of_32_bits_are_measured_as_they_were_written():
+def test_float32_grades_give_the_values_of_their_decimals():
     grades = np.array([0.1, 0.7, 0.3, 0.0])
     for measure in (sg.MuAP(), sg.NDCG(gain="linear"), sg.NDCNG(), sg.ERR(max_grade=0.7)):
         expected = measure(grades, [1, 2, 3, 4])
@@ -38,7 +38,7 @@ def test_grades_of_32_bits_are_measured_as_they_were_written():
 
 
 @pytest.mark.parametrize("read", ["cross_evaluate", "score", "from_estimator", "early stopping"])
-def test_the_rule_holds_wherever_grades_are_handed_in(read):
+def test_every_function_reads_float32_grades_as_decimals(read):
     X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
     measure = sg.AP(threshold=5 / 6)
 
@@ -81,13 +81,13 @@ def test_the_rule_holds_wherever_grades_are_handed_in(read):
     ],
     ids=str,
 )
-def test_scores_that_a_float_would_round_rank_as_they_are(scores):
+def test_scores_that_float64_would_round_are_ranked_exactly(scores):
     assert sg.RR()([0, 1, 0], scores) == 1 / 2
     assert sg.RR()([0, 0, 1], scores) == 1
     assert sg.RR()([1, 0, 0], scores) == 1 / 3
 
 
-def test_timestamps_in_nanoseconds_rank_as_they_are():
+def test_timestamps_in_nanoseconds_are_ranked_exactly():
     pandas = pytest.importorskip("pandas")
     stamps = pandas.Series(np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_002]))
     for scores in (stamps, stamps.astype("Int64")):
@@ -95,7 +95,7 @@ def test_timestamps_in_nanoseconds_rank_as_they_are():
         assert sg.RR()([1, 0], scores) == 1 / 2
 
 
-def test_what_was_not_retrieved_stays_so_beside_scores_that_a_float_would_round():
+def test_minus_infinity_means_not_retrieved_among_exact_scores():
     scores = [BIG + 1, -np.inf, BIG, np.inf]
     assert sg.RR(ties="worst")([0, 0, 1, 0], scores) == 1 / 3
     assert sg.RR()([0, 1, 0, 0], scores) == 0

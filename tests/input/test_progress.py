@@ -1,4 +1,4 @@
-"""Bars of long work: where somebody sees them."""
+"""Progress bars are shown only on terminals and in notebooks."""
 
 import sys
 
@@ -10,7 +10,7 @@ pytest.importorskip("tqdm")
 
 
 @pytest.mark.parametrize("is_notebook", [False, True])
-def test_a_bar_shows_in_a_notebook_and_not_where_the_output_is_no_terminal(
+def test_a_bar_is_shown_in_notebooks_but_not_in_files(
     monkeypatch, capsys, is_notebook
 ):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
@@ -21,7 +21,7 @@ def test_a_bar_shows_in_a_notebook_and_not_where_the_output_is_no_terminal(
 
 
 @pytest.mark.parametrize("is_shown", [False, True])
-def test_a_counting_bar_is_told_how_many_are_done(monkeypatch, is_shown):
+def test_a_counting_bar_counts_the_reported_steps(monkeypatch, is_shown):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     with counting_bar(is_shown, 5, desc="things") as done:
         done(2)

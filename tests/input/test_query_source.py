@@ -1,4 +1,4 @@
-"""The query column, found in one table and looked up in others."""
+"""The query column of a table, and lookups of this column in other tables."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
 
 
 @pytest.mark.parametrize("source", ["q", 1, -2])
-def test_a_column_with_a_name_is_found_by_it_wherever_it_stands(source):
+def test_a_named_column_is_found_at_any_position(source):
     column = QueryColumn.of(FRAME, source)
     assert (column.position, column.name, column.n_columns) == (1, "q", 3)
     assert column.position_in(FRAME) == 1
@@ -25,7 +25,7 @@ def test_a_column_with_a_name_is_found_by_it_wherever_it_stands(source):
     assert column.position_in(FRAME.to_numpy()[:, :2]) is None
 
 
-def test_a_column_without_a_name_of_its_own_is_found_by_its_position():
+def test_a_column_without_a_unique_name_is_found_by_position():
     twice = FRAME.set_axis(["a", "q", "q"], axis=1)
     for table in (FRAME.to_numpy(), FRAME.set_axis([0, 1, 2], axis=1), twice):
         column = QueryColumn.of(table, 2)
@@ -33,12 +33,11 @@ def test_a_column_without_a_name_of_its_own_is_found_by_its_position():
         for other in (FRAME, table, FRAME.to_numpy()):
             assert column.position_in(other) == 2
         assert column.position_in(FRAME[["a", "q"]]) is None
-    # Without a column there is none.
     assert QueryColumn.of(FRAME, None) is None
     assert QueryColumn.of(FRAME, pd.Series([7, 8])) is None
 
 
-def test_the_column_is_taken_out_where_it_is():
+def test_the_column_is_removed_from_tables_that_contain_it():
     column = QueryColumn.of(FRAME, "q")
     assert column.take_out(FRAME).columns.tolist() == ["a", "b"]
     without = FRAME[["a", "b"]]
@@ -50,7 +49,7 @@ def test_the_column_is_taken_out_where_it_is():
 
 
 def reduced(**settings):
-    """A ColumnTransformer of two of the features."""
+    """Return a ColumnTransformer that selects two of the features."""
     output = settings.pop("output", "default")
     columns = ColumnTransformer([("scaled", StandardScaler(), ["age", "links"])], **settings)
     return columns.set_output(transform=output)
@@ -64,7 +63,7 @@ def reduced(**settings):
     ("query_id", {"output": "pandas", "remainder": "passthrough"},
      "A preceding step renamed the column to 'remainder__query_id': qid is the column 'query_id'"),
 ])
-def test_a_column_transformer_that_drops_the_queries_is_the_first_cause(qid, settings, cause):
+def test_errors_name_the_transformer_that_drops_the_queries_as_the_cause(qid, settings, cause):
     X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
     frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
     with pytest.raises(ValueError, match=f"^{cause}"):
@@ -74,7 +73,7 @@ def test_a_column_transformer_that_drops_the_queries_is_the_first_cause(qid, set
         sg.make_ranking_scorer("ndcng", qid=qid)(model[-1], model[0].transform(frame), y)
 
 
-def test_the_settings_that_the_error_names_keep_the_queries():
+def test_the_settings_that_the_error_recommends_keep_the_queries():
     X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
     frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)
     keeping = reduced(output="pandas", remainder="passthrough", verbose_feature_names_out=False)

@@ -1,4 +1,4 @@
-"""Hashes of rows: the same for the same values, others for values in other columns."""
+"""Hashes and concatenation of the rows of tables."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ every_table = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 
 
 @every_table
-def test_rows_are_told_apart_by_the_columns_of_their_values(table):
+def test_hashes_depend_on_values_and_their_columns(table):
     rows = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 1.0, 2.0], [1.0, 2.0, 0.0]])
     hashes = hash_rows(table(rows)).tolist()
     assert hashes[0] == hashes[3] and len(set(hashes)) == 3
@@ -30,7 +30,7 @@ def test_rows_are_told_apart_by_the_columns_of_their_values(table):
     assert len(set(hashes.tolist())) == 3
 
 
-def test_a_zero_that_a_sparse_matrix_holds_is_one_that_it_leaves_out():
+def test_stored_zeros_of_a_sparse_matrix_do_not_change_hashes():
     values, columns = np.array([0.0, 1.0, -0.0, 1.0, 1.0]), [0, 1, 0, 1, 1]
     plus, minus, left_out = hash_rows(sparse.csr_matrix((values, columns, [0, 2, 4, 5]))).tolist()
     assert plus == minus == left_out
@@ -38,7 +38,7 @@ def test_a_zero_that_a_sparse_matrix_holds_is_one_that_it_leaves_out():
 
 @pytest.mark.parametrize("table", [np.asarray, sparse.csr_matrix, pd.DataFrame, pl.DataFrame])
 @pytest.mark.parametrize("n_columns", [1, 2, HASHED_COLUMNS, HASHED_COLUMNS + 1, 40])
-def test_of_many_columns_as_many_as_said_count_the_first_and_the_last_among_them(table, n_columns):
+def test_hashes_use_16_columns_including_the_first_and_the_last(table, n_columns):
     base = np.zeros((1, n_columns))
     hashes = hash_rows(table(np.concatenate([base, np.eye(n_columns)])))
     counts = hashes[1:] != hashes[0]
@@ -50,7 +50,7 @@ def test_of_many_columns_as_many_as_said_count_the_first_and_the_last_among_them
 
 
 @every_table
-def test_stacked_rows_are_numbered_anew(table):
+def test_stacked_rows_have_a_new_index(table):
     rows = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 5.0], [3.0, 0.0, 0.0]])
     stacked, whole = stack_rows(table(rows[:2]), table(rows[2:])), table(rows)
     assert type(stacked) is type(whole)

@@ -1,4 +1,4 @@
-"""What a report of a bug is asked for."""
+"""`show_versions`, whose output bug reports contain."""
 
 import platform
 import sys
@@ -11,14 +11,14 @@ import skgraded as sg
 
 @pytest.fixture
 def shown(capsys, monkeypatch):
-    """The sections that are printed, with one optional library that is there and one that lacks."""
+    """Return the printed sections; one optional library is installed, the other is not."""
     monkeypatch.setattr("skgraded._input.versions.OPTIONAL", ("lightgbm", "no-such-library"))
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     sg.show_versions()
     return capsys.readouterr().out.split("\n\n")
 
 
-def test_the_python_that_runs_and_what_speed_depends_on_are_shown(shown):
+def test_python_and_compiled_code_are_described(shown):
     titles = [section.partition("\n")[0] for section in shown]
     assert titles == ["System:", "Python dependencies:", "Compiled code:"]
     assert platform.python_version() in shown[0] and sys.executable in shown[0]
@@ -26,7 +26,7 @@ def test_the_python_that_runs_and_what_speed_depends_on_are_shown(shown):
     assert shown[2].splitlines()[2].strip() == "threads: 3"
 
 
-def test_libraries_have_their_installed_versions_and_those_that_lack_no_line(shown):
+def test_only_installed_libraries_are_listed(shown):
     lines = [line.split(": ") for line in shown[1].splitlines()[1:]]
     found = {name.strip(): text for name, text in lines}
     assert list(found) == ["skgraded", "numpy", "scipy", "scikit-learn", "lightgbm"]

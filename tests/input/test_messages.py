@@ -1,0 +1,259 @@
+"""Error messages about bad input: they name the argument, the first bad row and its value."""
+
+import warnings
+from decimal import Decimal
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from registry import REGISTRY
+from sklearn.linear_model import Ridge
+
+import skgraded as sg
+
+GRADES, SCORES, QID = [0, 1, 2, 0, 1, 2], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [1, 1, 1, 2, 2, 2]
+GOOD = {"y_true": GRADES, "y_score": SCORES, "qid": QID}
+WITH_GROUP = {"y_true": GRADES, "y_score": SCORES, "group": [3, 3]}
+CALLERS = {
+    "call": lambda y_true, y_score, **more: sg.NDCG()(y_true, y_score, **more),
+    "per_query": lambda y_true, y_score, **more: sg.MuAP().per_query(y_true, y_score, **more),
+    "n_undefined": lambda y_true, y_score, **more: sg.AP().n_undefined(y_true, **more),
+    "Judgments": lambda y_true, y_score, **more: sg.Judgments(y_true, **more),
+    "call with Judgments":
+        lambda y_true, y_score, **more: sg.RR()(sg.Judgments(y_true, **more), y_score),
+}
+# The callers that do not have the argument.
+WITHOUT = {"y_score": {"n_undefined", "Judgments"}, "sample_weight": {"per_query", "n_undefined"}}
+NUMERIC = ("y_true", "y_score", "sample_weight")
+COLUMNS = (*NUMERIC, "qid", "group")
+
+
+def message_of(call, error=(ValueError, TypeError)):
+    """Return the message of the error that a call raises."""
+    with warnings.catch_warnings(), pytest.raises(error) as raised:
+        warnings.simplefilter("error")
+        call()
+    return str(raised.value)
+
+
+def check(argument, value, *words, callers=CALLERS):
+    """Check that all callers refuse a value, with a message that contains name and words."""
+    good = WITH_GROUP if argument == "group" else GOOD
+    for name in callers.keys() - WITHOUT.get(argument, set()):
+        message = message_of(partial(callers[name], **{**good, argument: value}))
+        for word in (argument, *words):
+            assert word in message, (name, word, message)
+        assert len(message) < 300 and "\n" not in message, (name, message)
+
+
+# Columns -----------------------------------------------------------------------------------------
+
+def with_bad(value, row):
+    """Return valid grades with a bad value in a row, and a later bad row."""
+    grades = [0.0, 1, 2, 0, 1, -7]
+    grades[row] = value
+    return grades
+
+
+NOT_NUMBERS = [
+    1, 1.5, np.float64(2), np.array(3), np.nan, object(), len, list("abcdef"), list("123456"),
+    np.array(list("abcdef"), dtype=object), np.array([b"1"] * 6), "123456", b"123456",
+    np.array([1, 2, 3, 4, 5, 6j]), [1, 2, 3, 4, 5, 6j],
+    np.array(["2026-01-01"] * 6, dtype="datetime64[D]"), np.array([1] * 6, dtype="timedelta64[D]"),
+    np.zeros(6, dtype=[("grade", float), ("other", float)]), [{"grade": 1}] * 6,
+    dict.fromkeys(range(6), 1), {1, 2, 3, 4, 5, 6},
+]
+NOT_1D = [
+    lambda values: np.array(values, dtype=float).reshape(-1, 1),
+    lambda values: np.array(values, dtype=float).reshape(1, -1),
+    lambda values: np.array([values, values], dtype=float).T,
+    lambda values: np.array(values, dtype=float).reshape(-1, 1, 1),
+    lambda values: [[value] for value in values],
+    lambda values: [[value] * (1 + i % 2) for i, value in enumerate(values)],
+    lambda values: pd.DataFrame({"grade": values}),
+    lambda values: pl.DataFrame({"grade": values}),
+]
+NUMBERS, TEXTS = [1, 1, None, 2, 2, None], ["a", "a", None, "b", "b", None]
+NAN_SCORES = [1, 2, None, 4, None, 6]
+MISSING_IDS = [
+    np.array([1, 1, np.nan, 2, 2, np.nan]), NUMBERS, ["a", "a", np.nan, "b", "b", None],
+    np.array(["a", "a", float("nan"), "b", "b", None], dtype=object),
+    np.array(["a", "a", np.float32("nan"), "b", "b", None], dtype=object),
+    np.array(["2026-01-01"] * 2 + ["NaT"] + ["2026-01-02"] * 3, dtype="M8[D]"),
+    np.array([1, 1, "NaT", 2, 2, 2], dtype="timedelta64[D]"),
+    [("a", np.nan if query is None else query) for query in NUMBERS],
+    [("a", query) for query in NUMBERS], [Decimal(query or "nan") for query in NUMBERS],
+    *(pd.Series(NUMBERS, dtype=dtype)
+      for dtype in ("Int64", "Float64", "category", "object", "float")),
+    pd.Series(TEXTS, dtype="string"), pl.Series("x", NUMBERS), pl.Series("x", TEXTS),
+]
+BAD_COLUMNS = [  # argument, value, words in the message
+    *((argument, [1.0] * n, str(n), "6")
+      for argument in ("y_score", "qid", "sample_weight") for n in (1, 5, 7)),
+    *((argument, empty) for argument in COLUMNS for empty in ([], np.empty((0, 3)))),
+    ("y_true", None), ("y_score", None),
+    *((argument, make([3, 3] if argument == "group" else GOOD.get(argument, [1.0] * 6)))
+      for argument in COLUMNS for make in NOT_1D),
+    ("y_score", np.zeros((6, 1)), "an array of shape (6, 1). Pass one column, or use .ravel()."),
+    # Numbers
+    *((argument, value) for argument in (*NUMERIC, "group") for value in NOT_NUMBERS),
+    ("y_true", np.array(["a"] * 6), "contain numbers; its dtype is <U1, and row 0 contains 'a'"),
+    *((argument, np.array([1, 2, 3, "x", 5, "y"], dtype=object), "row 3", "'x'")
+      for argument in NUMERIC),
+    *((argument, [1, 2, huge, 4, 5, 6], "is too large for a float in row 2")
+      for argument in NUMERIC for huge in (10**400, -(10**400))),
+    *((argument, np.ma.masked_array([1] * 6, mask=[0, 0, 1, 0, 0, 1]))
+      for argument in ("y_score", "sample_weight", "qid", "group")),
+    # Grades, scores and weights
+    ("y_true", [0, 1, 2, np.inf, 1, np.inf], "must be finite; got inf for row 3"),
+    *(("y_true", with_bad(bad, row), f"row {row}", f"{bad:g}", "irrelevant documents")
+      for row in (0, 4) for bad in (-1, -0.5, -1e-300)),
+    ("y_true", with_bad(-np.inf, 4), "got -inf for row 4"),
+    *(("y_score", values, "row 2", "nan", "-inf") for values in (
+        NAN_SCORES, [1, 2, np.nan, 4, np.nan, 6], pd.Series(NAN_SCORES, dtype="Int64"),
+        pd.Series(NAN_SCORES, dtype="Float64"), pl.Series("x", NAN_SCORES),
+    )),
+    *(("sample_weight", [1.0, 1, 1, 1, bad, bad], "row 4", f"{bad:g}")
+      for bad in (-1, -1e-300, np.nan, np.inf, -np.inf)),
+    ("sample_weight", [0] * 6, "0"),
+    # Queries
+    *(("qid", ids, "row 2") for ids in MISSING_IDS),
+    *(("qid", ids, "hashable") for ids in (
+        [[1], [1], [1], [2], [2], [2]], [1, 1, {}, 2, 2, {}], [{1}] * 6,
+    )),
+    *(("qid", ids) for ids in (
+        "111222", b"111222", 7, np.array(7), np.int64(7), np.nan, object(), len,
+    )),
+    *(("group", group, str(sum(group)), "6")
+      for group in ([3, 2], [3, 4], [6, 6], [1], [2**62, 2**62])),
+    *(("group", group, position, value) for group, position, value in (
+        ([3, 0, 3], "1", "0"), ([4, -1, 3], "1", "-1"), ([7, -1], "1", "-1"),
+        ([2.5, 3.5], "0", "2.5"), ([3, np.nan, 3], "1", "nan"), ([3, np.inf], "1", "inf"),
+        ([3, None, 3], "1", "nan"),
+    )),
+]
+
+
+@pytest.mark.parametrize("row", BAD_COLUMNS, ids=[
+    f"{row[0]}-{type(row[1]).__name__}-{i}" for i, row in enumerate(BAD_COLUMNS)
+])
+def test_bad_columns_are_refused_by_every_function(row):
+    check(*row)
+
+
+def test_measures_refuse_unknown_grades_that_judgments_keep():
+    others = {name: CALLERS[name] for name in CALLERS if name != "Judgments"}
+    for grades in ([0, 1, 2, np.nan, 1, np.nan],
+                   np.ma.masked_array(GRADES, mask=[0, 0, 0, 1, 0, 1])):
+        check("y_true", grades, "row 3", "nan", callers=others)
+        assert sg.Judgments(grades, qid=QID).sizes.tolist() == [3, 3]
+
+
+def test_the_first_bad_argument_and_the_first_bad_row_are_named():
+    assert "y_true" in message_of(lambda: sg.NDCG()([-1, 1], [np.nan, 1], qid=[1, 1]))
+    assert "y_true" in message_of(lambda: sg.NDCG()([], [], qid=[]))
+    scores = np.zeros(1_000_000)
+    scores[-1] = np.nan
+    message = message_of(lambda: sg.NDCG()(np.zeros(1_000_000), scores))
+    assert "y_score" in message and "row 999999" in message
+
+
+@pytest.mark.parametrize("sizes", [[2, 3], np.array([2.0, 3.0]), (1, 1, 3), [5]])
+def test_sizes_passed_as_ids_belong_to_group(sizes):
+    X, y = np.zeros((5, 1)), [0, 1, 0, 1, 2]
+    advice = r"y_true has 5. The values of qid add up to 5: .* pass them as group=, or .*np\.repeat"
+    for call in (sg.NDCG(), partial(sg.evaluate, measures="ap")):
+        with pytest.raises(ValueError, match=advice):
+            call(y, y, qid=sizes)
+    with pytest.raises(ValueError, match="add up to 5: if they are query sizes, pass"):
+        sg.QueryRanker(Ridge()).fit(X, y, qid=sizes)
+
+
+@pytest.mark.parametrize("ids", [
+    [2, 2], [5, 0], [2.5, 2.5], ["2", "3"], [("a", 1), 2], [np.inf], pd.Categorical(["2", "3"]),
+])
+def test_other_ids_are_not_mistaken_for_sizes(ids):
+    with pytest.raises(ValueError, match=f"qid has {len(ids)} rows, but y_true has 5.$"):
+        sg.NDCG()([0, 1, 0, 1, 2], [0, 1, 0, 1, 2], qid=ids)
+
+
+# Parameters --------------------------------------------------------------------------------------
+
+ALL = [entry.cls for entry in REGISTRY.values()]
+WITH_AVERAGE = [cls for cls in ALL if cls is not sg.InterpolatedPrecision]
+BAD_PARAMETERS = [  # parameter, value, words in the message, classes
+    *(("k", value, [repr(value)], ALL)
+      for value in (0, -1, 2.5, np.nan, np.inf, "10", "all", [10], True, False, 1j)),
+    ("k", "mean", ["mean"], [cls for cls in ALL if cls not in (sg.NDCG, sg.NDCNG)]),
+    *(("ties", value, [repr(value), "average", "ordinal", "best", "worst"], WITH_AVERAGE)
+      for value in ("random", "Average", "", None, 1, ["average"], len)),
+    ("ties", "average", ["'average'", "ordinal", "best", "worst"], [sg.InterpolatedPrecision]),
+    *(("undefined", value, [repr(value), "nan"], ALL)
+      for value in (0.5, -1, 2, np.inf, None, "nan", "skip", True)),
+    *((parameter, value, [repr(value), *known], [sg.NDCG, sg.NDCNG])
+      for parameter, known in (("gain", ["exp2", "linear"]), ("discount", ["log2", "letor"]))
+      for value in ("exp", "log", "", None, 2, ["exp2"])),
+    *(("discount", value, [repr(value), "linear", "log2", "exp2", "callable"], [sg.EDRC])
+      for value in ("letor", "LINEAR", "", None, 2, ["log2"])),
+    *(("discount", value, ["letor"], [sg.NDCG]) for value in ("linear", "exp2")),  # of EDRC
+    *((parameter, value, [f"{parameter} must be a finite number {limits}; got {value!r}."], ALL)
+      for parameter, limits, values in (
+          ("threshold", "≥ 0", [np.nan, np.inf, -np.inf, -1, "2", [1], 1j, True]),
+          ("max_grade", "> 0", [0, -1, np.nan, np.inf, -np.inf, "4", [4], True]),
+          ("prior", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
+          ("persistence", "≥ 0 and < 1", [-0.1, 1, 1.5, np.nan, "0.5", True, None]),
+      ) for value in values),
+]
+
+
+@pytest.mark.parametrize("parameter, value, words, classes", BAD_PARAMETERS)
+def test_bad_parameters_are_refused_by_every_measure(parameter, value, words, classes):
+    having = [cls for cls in classes if hasattr(cls(), parameter)]
+    for cls in having:
+        message = message_of(partial(cls, **{parameter: value}))
+        for word in (parameter, *words):
+            assert word in message, (cls, word, message)
+    assert having
+
+
+def test_wrong_names_and_numbers_of_parameters_are_refused():
+    assert sg.AP(3) == sg.AP(k=3) and sg.NDCG(k="mean").k == "mean"
+    assert sg.EDRC("log2", 0.25) == sg.EDRC(discount="log2", prior=0.25)
+    many = {sg.AP: (3, "worst"), sg.EDRC: ("log2", 0.25, 0.0), sg.TauAP: ("worst",)}
+    for cls, values in many.items():
+        assert "positional" in message_of(lambda cls=cls, values=values: cls(*values), TypeError)
+    for cls, unknown in ((sg.NDCG, {"threshold": 2}), (sg.MuAP, {"gain": "linear"})):
+        assert next(iter(unknown)) in message_of(partial(cls, **unknown), TypeError)
+
+
+@pytest.mark.parametrize("cls", [sg.NDCNG, sg.GeneralizedPrecision])
+def test_max_grade_below_a_grade_names_the_row(cls):
+    measure, qid = cls(max_grade=3), [1, 1, 1, 2, 2]
+    grades, scores = [0, 1, 4, 3, 5], [5, 4, 3, 2, 1]
+    judgments = sg.Judgments(grades, qid=qid)
+    for call in (
+        lambda: measure(grades, scores, qid=qid),
+        lambda: measure.per_query(grades, scores, qid=[2, 1, 2, 1, 1]),  # queries in any order
+        lambda: measure(judgments, scores),
+        lambda: measure.n_undefined(judgments),
+    ):
+        with pytest.raises(ValueError, match=r"max_grade.*3.*4.*row 2\b"):
+            call()
+    assert cls(max_grade=5)(grades, scores, qid=qid) > 0
+
+
+def test_functions_must_return_gains_and_discounts():
+    wrong = [
+        lambda values: values[:-1], lambda values: 3.0, lambda values: values * np.nan,
+        lambda values: ["a"] * len(values), lambda values: None,
+    ]
+    for parameter, negative in (("gain", lambda grades: grades - 1), ("discount", np.negative)):
+        for function in (*wrong, negative):
+            measure = sg.NDCG(**{parameter: function})
+            assert parameter in message_of(partial(measure, [0, 1, 2], [1, 2, 3]))
+    for function in (*wrong, np.negative, lambda ranks: ranks - 2):
+        measure = sg.EDRC(discount=function)
+        message = message_of(partial(measure, [2, 1, 0], [1, 2, 3]), ValueError)
+        assert "discount must return a finite number > 0" in message
