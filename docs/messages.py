@@ -1,7 +1,7 @@
-"""Every message of an error or a warning of the package, read from the code.
+"""Read all messages of errors and warnings from the code of the package.
 
-python docs/messages.py prints them. The pages on troubleshooting end with them, and a test checks
-that the messages quoted there still exist.
+python docs/messages.py prints the messages. The pages on troubleshooting list them, and a test
+checks that quoted messages exist.
 """
 
 import ast
@@ -12,7 +12,7 @@ from pathlib import Path
 import skgraded
 
 PACKAGE = Path(skgraded.__file__).parent
-ANY = "…"  # what stands in a message for a value
+ANY = "…"  # replaces the values in a message
 ROOMS = {
     "_input": "Columns, queries and tables",
     "judgments": "Columns, queries and tables",
@@ -29,13 +29,20 @@ ROOMS = {
 }
 
 
+def _text_of_part(part):
+    """Return the text of a part of an f-string; functions called row_name return "row 3"."""
+    if isinstance(part, ast.Constant):
+        return part.value
+    is_row = isinstance(part.value, ast.Call) and ast.unparse(part.value.func) == "row_name"
+    return f"row {ANY}" if is_row else ANY
+
+
 def _texts(node, assigned):
-    """The texts that an expression may make, with ANY for every value."""
+    """Return the possible texts of an expression, with ANY instead of values."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [node.value]
     if isinstance(node, ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else ANY for part in node.values]
-        return ["".join(parts)]
+        return ["".join(map(_text_of_part, node.values))]
     if isinstance(node, ast.IfExp):
         return _texts(node.body, assigned) + _texts(node.orelse, assigned)
     if isinstance(node, ast.Name):
@@ -48,7 +55,7 @@ def _texts(node, assigned):
 
 
 def _assigned(tree):
-    """What a module assigns to plain names, by name."""
+    """Return the expressions that a module assigns to each name."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -57,7 +64,7 @@ def _assigned(tree):
 
 
 def _raised(tree):
-    """Names of the errors and warnings that a module makes, with what they are given."""
+    """Yield the name and the arguments of each error and warning that a module creates."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).rpartition(".")[2]
@@ -70,7 +77,7 @@ def _raised(tree):
 
 @functools.cache
 def messages():
-    """(topic, name of the error, message), by topic and in the order of the code."""
+    """Return tuples (topic, name of the error, message), sorted by topic."""
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         room = ROOMS.get(path.relative_to(PACKAGE).parts[0].removesuffix(".py"))
@@ -80,18 +87,18 @@ def messages():
         assigned = _assigned(tree)
         for name, arguments in _raised(tree):
             texts = [text for argument in arguments for text in _texts(argument, assigned)]
-            # Short ones without a value are words of one reader to the next, which no user sees.
+            # Short messages without values are internal; no user sees them.
             found += [(room, name, text) for text in texts if ANY in text or len(text) > 35]
     return sorted(dict.fromkeys(found), key=lambda message: topics().index(message[0]))
 
 
 def topics():
-    """The topics of the messages, in the order in which they are printed."""
+    """Return the topics in the order in which they are printed."""
     return list(dict.fromkeys(ROOMS.values()))
 
 
 def listed(topic):
-    """A Markdown list of all messages on a topic."""
+    """Return a Markdown list of all messages on a topic."""
     return "\n".join(f"- {name}: ``{text}``" for at, name, text in messages() if at == topic)
 
 

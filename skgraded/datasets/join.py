@@ -258,14 +258,17 @@ def _refuse_disjoint(rows: Entries, first: Entries) -> None:
     ):
         are_disjoint = (finder(numbered(known)[1])(ids) < 0).all()
         if are_disjoint and (noun == "query" or _type_advice(known, ids)):
-            raise _no_common(f"{noun} in common", first, known, rows, ids)
+            raise _no_common(noun, first, known, rows, ids)
 
 
-def _no_common(what: str, first: Entries, known: Any, rows: Entries, ids: Any) -> ValueError:
+def _no_common(
+    noun: str, first: Entries, known: Any, rows: Entries, ids: Any, where: str = ""
+) -> ValueError:
     """Return an error for ids that two sources do not share."""
     return ValueError(
-        f"{first.source} and {rows.source} have no {what}: for example, {first.source} contains "
-        f"{plain(known[0])!r}, and {rows.source} contains {plain(ids[0])!r}."
+        f"{first.source} and {rows.source} have no {noun} in common{where}: for example, "
+        f"{first.source} contains {plain(known[0])!r}, and {rows.source} contains "
+        f"{plain(ids[0])!r}."
         f"{_type_advice(known, ids)}"
     )
 
@@ -313,8 +316,9 @@ class JudgmentIndex:
         judgment = self._find(query, run.document)
         known = self.judgments.document
         if judgment.max(initial=-1) < 0 and _type_advice(known, run.document):
-            what = "document in common in any query"
-            raise _no_common(what, self.judgments, known, run, run.document)
+            raise _no_common(
+                "document", self.judgments, known, run, run.document, where=" in any query"
+            )
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self.judgments.query_ids), dtype=bool)
