@@ -46,7 +46,7 @@ def _takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
 
 
 class WholeEstimator:
-    """What any adapter needs to know of an estimator or pipeline, whatever its (last) step is.
+    """Methods of adapters that concern the whole estimator, which may be a pipeline.
 
     The estimator itself is never modified; only copies of it are fitted.
     """
@@ -191,7 +191,7 @@ class BoosterAdapter(Adapter):
     """
 
     package: str  # import name of the library
-    model: str  # name of the class whose instances, also of subclasses, the adapter fits
+    model: str  # name of the class that the adapter supports, including its subclasses
     polars_since: tuple[int, ...] = ()  # first version of the library that accepts polars frames
     by_position: tuple[str, ...] = ()
     # Parameters that select the booster type, and booster types that modify existing trees.

@@ -94,9 +94,14 @@ class _XGBAdapter(BoosterAdapter):
             nthread=model.n_jobs, feature_types=model.feature_types,
             enable_categorical=model.enable_categorical,
         )
+
+        def stop(booster: Any) -> bool:
+            progress.see(booster.predict(data))  # XGBoost caches the scores of earlier rounds
+            return progress.is_over
+
         callbacks, patience = model.callbacks, model.early_stopping_rounds
         model.set_params(
-            callbacks=[_Stop(progress, data), *(callbacks or ())], early_stopping_rounds=None
+            callbacks=[_AfterRound(stop), *(callbacks or ())], early_stopping_rounds=None
         )
         super().train(model, labels, training, fit_params)  # `progress` reports the rounds
         # Set attributes, because set_params would also change the trained booster.
@@ -113,32 +118,22 @@ class _XGBAdapter(BoosterAdapter):
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
         callbacks = model.callbacks
-        if self.report is not None:
-            model.set_params(callbacks=[*(callbacks or ()), _RoundReporter(self.report)])
+        report = self.report
+        if report is not None:
+            reporter = _AfterRound(lambda booster: report())
+            model.set_params(callbacks=[*(callbacks or ()), reporter])
         super().train(model, labels, rows, fit_params)
         model.callbacks = callbacks
         return model
 
 
-class _RoundReporter(xgb.callback.TrainingCallback):
-    def __init__(self, report: Callable[[], object]) -> None:
-        self._report = report
+class _AfterRound(xgb.callback.TrainingCallback):
+    def __init__(self, function: Callable[[Any], object]) -> None:
+        self._function = function
 
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Report the round, and let the training continue."""
-        self._report()
-        return False
-
-
-class _Stop(xgb.callback.TrainingCallback):
-    def __init__(self, progress: Any, data: Any):
-        self._progress = progress
-        self._data = data
-
-    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-        """Evaluate the scores after a round; XGBoost caches scores and evaluates only new trees."""
-        self._progress.see(model.predict(self._data))
-        return self._progress.is_over
+        """Pass the Booster to the function, which returns whether to stop."""
+        return bool(self._function(model))
 
 
 ADAPTERS: list[type[BoosterAdapter]] = [_XGBAdapter]

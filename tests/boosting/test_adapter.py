@@ -8,6 +8,7 @@ import pytest
 from catboost import CatBoost, CatBoostRegressor
 from lightgbm import LGBMRanker
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from xgboost import XGBRanker, XGBRegressor
 
@@ -33,7 +34,8 @@ class UserRegressor(RegressorMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("estimator", "package"),
     [(LGBMRanker(), "lightgbm"), (XGBRegressor(), "xgboost"), (UserRanker(), "xgboost"),
-     (CatBoost(), "catboost"), (CatBoostRegressor(), "catboost")],
+     (CatBoost(), "catboost"), (CatBoostRegressor(), "catboost"),
+     (HistGradientBoostingRegressor(), "sklearn")],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_the_adapter_of_a_booster_is_in_the_module_of_its_library(estimator, package):
@@ -49,8 +51,10 @@ def test_other_estimators_have_the_generic_adapter(base, module):
     assert type(adapter_of(estimator)) is Adapter
 
 
-@pytest.mark.parametrize("value", [None, "LGBMRanker", LGBMRanker, 7])
-def test_values_that_are_no_estimators_have_the_generic_adapter(value):
+@pytest.mark.parametrize(
+    "value", [HistGradientBoostingClassifier(), None, "LGBMRanker", LGBMRanker, 7]
+)
+def test_values_that_cannot_be_boosted_have_the_generic_adapter(value):
     assert type(adapter_of(value)) is Adapter
 
 
@@ -73,5 +77,6 @@ def test_no_other_module_compares_with_the_name_of_a_library():
             continue
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, (ast.Compare, ast.Dict, ast.Set, ast.MatchValue)):
-                texts = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+                leaves = [leaf for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)]
+                texts = {str(leaf.value).lower() for leaf in leaves}
                 assert not texts & set(libraries()), f"{path}:{node.lineno} names a library"

@@ -181,8 +181,7 @@ def test_the_gradients_of_a_query_are_multiplied_by_its_weight(real):
         np.testing.assert_allclose(multiplied, weights * derivatives, rtol=1e-6)
 
 
-@pytest.mark.parametrize("form", ["train", "ranker"])
-def test_judgments_are_created_once_and_released_after_training(real, form):
+def test_judgments_are_created_once_and_released_after_training(real):
     X, y, sizes, _ = real
     seen, own = [], objective("mu_map")
 
@@ -191,18 +190,11 @@ def test_judgments_are_created_once_and_released_after_training(real, form):
         seen.append(weakref.ref(judgments_of(y_true, y_true, group, weight)))
         return derivatives
 
-    if form == "train":
-        model = lgb.Dataset(X, y, group=sizes, params=QUIET).construct()
-        for _ in range(2):
-            own(np.zeros(len(y)), model)
-            columns = model.get_label(), model.get_group(), model.get_weight()
-            seen.append(weakref.ref(judgments_of(model, *columns)))
-    else:
-        model = lgb.LGBMRanker(
-            objective=watched, metric="None", n_estimators=2, n_jobs=1, verbose=-1
-        ).fit(X, y, group=sizes)
+    ranker = lgb.LGBMRanker(
+        objective=watched, metric="None", n_estimators=2, n_jobs=1, verbose=-1
+    ).fit(X, y, group=sizes)
     assert seen[0]() is seen[1]() and len(seen) == 2
-    del model
+    del ranker
     gc.collect()
     assert seen[0]() is None
 

@@ -1,20 +1,12 @@
 """Early stopping of scikit-learn's HistGradientBoostingRegressor in QueryRanker."""
 
-import pickle
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import (
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestRegressor,
-)
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 import skgraded as sg
-from skgraded.boosting.adapter import adapter_of
 from skgraded.datasets import make_ranking
 
 ROUNDS = 40
@@ -171,21 +163,3 @@ def test_categorical_columns_of_a_frame_stay_categorical(categorical_features):
     assert plain.is_categorical_.tolist() == [False, False, True]
     np.testing.assert_array_equal(ranker.predict(frame(EVAL_X)), plain.predict(frame(EVAL_X)))
     assert ranker.feature_names_in_.tolist() == ["a", "b", "kind"]
-
-
-def test_a_stopped_model_can_be_pickled_and_issues_no_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ranker = stopped()
-        same = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
-
-
-def test_only_the_regressor_and_its_subclasses_have_an_adapter():
-    class Subclass(HistGradientBoostingRegressor):
-        pass
-
-    for estimator in (BOOSTER, Subclass()):
-        assert type(adapter_of(estimator)).__module__ == "skgraded.boosting.sklearn"
-    for estimator in (HistGradientBoostingClassifier(), RandomForestRegressor()):
-        assert type(adapter_of(estimator)).__module__ == "skgraded.boosting.adapter"
