@@ -1,21 +1,18 @@
 """Distributed training in two processes: no metric is computed from the queries of one worker."""
 
-import json
+import multiprocessing
 import socket
-import subprocess
-import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 import lightgbm as lgb
 import numpy as np
 import pytest
+from distributed_worker import outputs_of
 from xgboost.tracker import RabitTracker
 
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric
 
-WORKER = Path(__file__).parents[1] / "helpers" / "distributed_worker.py"
 PART = (
     "ValueError: In distributed training, {what} would report the mean over the "
     "queries of a single worker. Omit it"
@@ -36,38 +33,33 @@ def free_ports(n):
         return [server.getsockname()[1] for server in servers]
 
 
-def outcomes(arguments):
-    """The output of the two processes by rank, and the errors of those that failed."""
+def run_both(pool):
+    """The outputs of two workers."""
+    tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1")
+    tracker.start()
     ports = np.reshape(free_ports(2 * len(REFUSED)), (-1, 2)).tolist()
-    task = {"forms": dict(zip(REFUSED, ports, strict=True)), "arguments": arguments}
-    workers = [
-        subprocess.Popen(
-            [sys.executable, WORKER, json.dumps(task | {"rank": rank})], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )
-        for rank in (0, 1)
-    ]
-    try:
-        printed = [worker.communicate(timeout=SECONDS) for worker in workers]
-    finally:
-        for worker in workers:
-            worker.kill()
-    errors = [err for worker, (_, err) in zip(workers, printed, strict=True) if worker.returncode]
-    return [out and json.loads(out.splitlines()[-1]) for out, _ in printed if not errors], errors
+    forms = dict(zip(REFUSED, ports, strict=True))
+    results = pool.imap_unordered(
+        outputs_of, [(rank, forms, tracker.worker_args()) for rank in (0, 1)]
+    )
+    outputs = [results.next(timeout=SECONDS) for _ in range(2)]
+    tracker.wait_for(timeout=SECONDS)
+    return outputs
 
 
 @pytest.fixture(scope="module")
 def by_worker():
-    """The output of two workers; the first has five times as many queries as the second."""
-    for _ in range(3):
-        tracker = RabitTracker(n_workers=2, host_ip="127.0.0.1")
-        tracker.start()
-        found, errors = outcomes(tracker.worker_args())
-        if not any("Binding port" in error for error in errors):
-            break
-    assert not errors, errors[0]
-    tracker.wait_for(timeout=SECONDS)
-    return found
+    """The outputs of two workers; the first has five times as many queries as the second."""
+    has_server = "forkserver" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if has_server else "spawn")
+    context.set_forkserver_preload(["lightgbm", "xgboost"])  # imported once for both workers
+    for attempt in range(3):
+        with context.Pool(2) as pool:
+            try:
+                return run_both(pool)
+            except lgb.basic.LightGBMError as error:
+                if "Binding port" not in str(error) or attempt == 2:
+                    raise
 
 
 def test_the_metric_of_lightgbm_refuses_training_on_two_machines(by_worker):

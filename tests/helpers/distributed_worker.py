@@ -1,11 +1,6 @@
-"""One worker of a distributed training, run in its own process by `test_distributed`.
-
-The argument is a task in JSON; the output is printed as JSON.
-"""
+"""One worker of a distributed training, run in its own process by `test_distributed`."""
 
 import gc
-import json
-import sys
 
 import numpy as np
 
@@ -123,9 +118,7 @@ def of_xgboost(rank, arguments):
     return output
 
 
-if __name__ == "__main__":
-    task = json.loads(sys.argv[1])
-    print(json.dumps({
-        "lightgbm": of_lightgbm(task["rank"], task["forms"]),
-        "xgboost": of_xgboost(task["rank"], task["arguments"]),
-    }))
+def outputs_of(task):
+    """Outputs of LightGBM and XGBoost; the task has the rank and the arguments of both."""
+    rank, forms, arguments = task
+    return {"lightgbm": of_lightgbm(rank, forms), "xgboost": of_xgboost(rank, arguments)}
