@@ -156,8 +156,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator_: Any
-    fitted_queries_: FittedQueries | None  # None if fit received group sizes
-    query_column_: QueryColumn | None  # None if X has no query column
+    _fitted_queries: FittedQueries | None  # None if fit received group sizes
+    _query_column: QueryColumn | None  # None if X has no query column
     n_iter_: int
     best_iteration_: int
     best_score_: float
@@ -247,7 +247,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
-        adapter.query_argument  # noqa: B018  # the property checks the estimator
+        by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
         early_stopping.check_settings(
             self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
@@ -255,28 +255,37 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         )
 
         table = as_table(X)
-        self.query_column_ = QueryColumn.of(table, self.qid)
+        self._query_column = QueryColumn.of(table, self.qid)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
         self._remember_features(rows.X)
-        validation = eval_ids = None
+        validation: Rows | None = None
+        eval_ids = None
         if eval_X is not None:
-            stop_rows, stop_queries = self._read(
+            eval_rows, eval_queries = self._read(
                 adapter, as_table(eval_X), eval_y, eval_qid, None, eval_sample_weight, {}, "eval_"
             )
-            self._check_features(stop_rows.X, "eval_X")
-            eval_ids = stop_queries.ids
+            self._check_features(eval_rows.X, "eval_X")
+            eval_ids = eval_queries.ids
             early_stopping.refuse_shared_queries(queries.ids, eval_ids)
-            validation = stop_rows.take(stop_queries.order, stop_queries.sizes)
+            validation = eval_rows.sorted_by(eval_queries)
         # Ids generated from group sizes do not identify queries.
-        self.fitted_queries_ = (
+        self._fitted_queries = (
             FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
         )
-        training, stopped_on = self._part(adapter, table, rows, queries, validation, fit_params)
+        holds_out = self.early_stopping and validation is None
+        if holds_out or (by_query and queries.order is not None):
+            adapter.refuse_positions(fit_params)
+
+        stopped_on = validation
+        if holds_out:
+            training, stopped_on = early_stopping.hold_out(self, table, rows, queries, by_query)
+        else:
+            training = rows.sorted_by(queries) if by_query else rows
 
         def train() -> None:
-            self._fit_parted(adapter, training, stopped_on, measures, fit_params)
+            self._fit_parts(adapter, training, stopped_on, measures, fit_params)
             if self.early_stopping and self.refit:
-                everything = _in_order(adapter, rows, queries)
+                everything = rows.sorted_by(queries) if by_query else rows
                 everything.X = adapter.readable(everything.X)
                 if validation is not None:
                     everything = everything.joined(validation)
@@ -360,23 +369,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 
-    def _part(
-        self, adapter: Any, table: Any, rows: Rows, queries: Queries, validation: Rows | None,
-        fit_params: dict[str, Any]
-    ) -> tuple[Rows, Rows | None]:
-        """Return training rows and any validation rows, in the order required by the estimator."""
-        holds_out = self.early_stopping and validation is None
-        by_query = adapter.query_argument is not None
-        if holds_out or (by_query and queries.order is not None):
-            adapter.refuse_positions(fit_params)
-        if holds_out:
-            return early_stopping.hold_out(self, table, rows, queries, by_query)
-        return _in_order(adapter, rows, queries), validation
-
-    def _fit_parted(
+    def _fit_parts(
         self, adapter: Any, training: Rows, validation: Rows | None, measures: list[Measure],
         fit_params: dict[str, Any]
     ) -> None:
+        """Fit `estimator_` on the training rows, stopped early if there are validation rows."""
         for name in STOPPED:
             self.__dict__.pop(name, None)
         training.X = adapter.readable(training.X)
@@ -418,7 +415,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 f"Queries must be passed only once; got qid={_brief(self.qid)} in the constructor, "
                 f"and qid={_brief(qid)} and group={_brief(group)} in {method}."
             )
-        column = self.query_column_
+        column = self._query_column
         if column is None:
             return qid if self.qid is None else look_up(X, self.qid)
         position = column.position_in(X)
@@ -441,7 +438,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_features(self, X: Any, name: str = "X") -> None:
         if X.shape[1] != self.n_features_in_:
-            also = "" if self.query_column_ is None else " (besides the query column)"
+            also = "" if self._query_column is None else " (besides the query column)"
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
@@ -487,12 +484,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.positive_only = True  # grades
         tags.input_tags = adapter_of(self.estimator).input_tags()
         return tags
-
-
-def _in_order(adapter: Any, rows: Rows, queries: Queries) -> Rows:
-    """Return all rows; for a ranker, the rows are sorted by query."""
-    by_query = adapter.query_argument is not None
-    return rows.take(queries.order, queries.sizes) if by_query else rows
 
 
 def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:

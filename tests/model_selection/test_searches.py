@@ -8,7 +8,6 @@ import sklearn
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
-from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
@@ -45,77 +44,7 @@ def toy_scores(measure=NDCNG):
     return np.array(scores)
 
 
-# A search compared with a loop over LightGBM models ----------------------------------------------
-
-GRID = {"num_leaves": [4, 8], "learning_rate": [0.05, 0.2]}
-
-
-def lambdarank(**parameters):
-    return LGBMRanker(
-        n_estimators=10, min_child_samples=10, verbose=-1, n_jobs=1, random_state=0,
-        deterministic=True, force_row_wise=True, **parameters,
-    )
-
-
-@pytest.fixture(scope="module")
-def shuffled(data_dir):
-    """The ranking example of LightGBM in shuffled rows."""
-    folder = data_dir / "lightgbm-lambdarank"
-    X, y = load_svmlight_file(str(folder / "rank.train"))
-    sizes = np.loadtxt(folder / "rank.train.query", dtype=int)
-    qid = np.repeat(np.arange(len(sizes)), sizes) + 1
-    order = np.random.default_rng(0).permutation(len(y))
-    return X.toarray()[order], y[order], qid[order]
-
-
-@pytest.fixture(scope="module")
-def expected_scores(shuffled):
-    """Scores per measure, candidate and fold of LightGBM models fitted with group sizes."""
-    X, y, qid = shuffled
-    scores = {name: [] for name in NAMES}
-    for learning_rate in GRID["learning_rate"]:
-        for num_leaves in GRID["num_leaves"]:
-            for train, test in GroupKFold(3).split(X, groups=qid):
-                queries = list(dict.fromkeys(qid[train].tolist()))
-                rows = [train[qid[train] == query] for query in queries]
-                order, sizes = np.concatenate(rows), [len(part) for part in rows]
-                model = lambdarank(num_leaves=num_leaves, learning_rate=learning_rate)
-                model.fit(X[order], y[order], group=sizes)
-                test = test[np.argsort(qid[test], kind="stable")]
-                sizes = np.unique(qid[test], return_counts=True)[1]
-                for name in NAMES:
-                    scores[name].append(
-                        sg.measure(name)(y[test], model.predict(X[test]), group=sizes)
-                    )
-    return {name: np.reshape(values, (4, 3)) for name, values in scores.items()}
-
-
-@pytest.mark.parametrize("source", ["routing", "pandas"])
-def test_a_search_gives_the_scores_of_the_loop(shuffled, expected_scores, source):
-    X, y, qid = shuffled
-    where, has_routing = None, source == "routing"
-    if not has_routing:
-        columns = {f"feature {i}": values for i, values in enumerate(X.T)}
-        X, where = pytest.importorskip("pandas").DataFrame(columns | {"q": qid}), "q"
-    scorer = sg.make_ranking_scorer(MEASURES, qid=where)
-    with sklearn.config_context(enable_metadata_routing=has_routing):
-        search = GridSearchCV(
-            sg.QueryRanker(lambdarank(), qid=where),
-            {f"estimator__{name}": values for name, values in GRID.items()},
-            scoring=scorer, refit="NDCNG@10", error_score="raise",
-            cv=by_query() if has_routing else GroupKFold(3),
-        ).fit(X, y, **{"qid" if has_routing else "groups": qid})
-    for name in NAMES:
-        for fold in range(3):
-            np.testing.assert_allclose(
-                search.cv_results_[f"split{fold}_test_{name}"], expected_scores[name][:, fold],
-                rtol=0, atol=1e-9,
-            )
-    best = np.argmax(expected_scores["NDCNG@10"].mean(axis=1))
-    assert search.best_index_ == best
-    expected = expected_scores["NDCNG@10"][best].mean()
-    assert search.best_score_ == pytest.approx(expected, abs=1e-9)
-
+# Names of scores ---------------------------------------------------------------------------------
 
 def test_refit_is_a_name_of_the_scorer():
     X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)

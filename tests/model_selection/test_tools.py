@@ -1,7 +1,6 @@
-"""Every tool of scikit-learn's model selection with every kind of ranker.
+"""The tools of scikit-learn's model selection give the results of a loop, with every library.
 
-Each tool is compared with a loop written by hand, in which each library gets its queries in its own
-form, rows query by query: group sizes, sorted qid, group_id.
+The loop fits each library's ranker to rows sorted by query, with group sizes, qid or group_id.
 """
 
 from contextlib import nullcontext
@@ -51,7 +50,7 @@ RANKERS = {
         max_iter=6, max_leaf_nodes=7, min_samples_leaf=3, random_state=0
     ),
 }
-# LightGBM computes in 64 bits; CatBoost and XGBoost in 32, so that sums may depend on the order.
+# XGBoost and CatBoost compute in single precision, so sums depend more on the order of rows.
 TOLERANCE = {"lightgbm": 1e-9, "xgboost": 1e-6, "catboost": 1e-6, "regressor": 1e-9}
 ROUNDS = {"regressor": "max_iter"}
 RATES = [0.03, 0.3]
@@ -61,7 +60,7 @@ MEASURE = sg.NDCNG(k=5)
 
 @cache
 def data():
-    """A frame of 30 queries with their column and another index, grades, queries; rows shuffled."""
+    """A frame of 30 queries in shuffled rows with its own index, the grades and the queries."""
     X, y, qid = sg.datasets.make_ranking(
         n_queries=30, n_documents=8, n_features=len(FEATURES), random_state=0
     )
@@ -71,8 +70,8 @@ def data():
 
 
 def fit_by_hand(name, model, X, y, qid):
-    """Fit a library's own ranker in its own form of groups, rows query by query."""
-    # in the order in which the queries first appear: CatBoost's result depends on it
+    """Fit a library's ranker to rows sorted by query, with its form of queries."""
+    # Queries are in order of first appearance, on which CatBoost depends.
     _, first_rows, numbers, sizes = np.unique(
         qid, return_index=True, return_inverse=True, return_counts=True
     )
@@ -90,7 +89,7 @@ def fit_by_hand(name, model, X, y, qid):
 
 @cache
 def by_hand(name, rate=None, n_rounds=None, scaled=False):
-    """Scores of three folds of whole queries, and the predictions of all rows."""
+    """Compute the scores of three folds and the out-of-fold predictions of all rows in a loop."""
     X, y, qid = data()
     model = clone(RANKERS[name])
     if rate is not None:
@@ -109,7 +108,7 @@ def by_hand(name, rate=None, n_rounds=None, scaled=False):
 
 
 class Setting:
-    """A way to give the queries: what the tools are called with."""
+    """The arguments of the tools for one library and one source of the query ids."""
 
     def __init__(self, name, source):
         X, y, qid = data()
@@ -127,10 +126,9 @@ class Setting:
             self.cv = GroupKFold(3).set_split_request(groups="qid")
             self.fit_params = {"qid": qid}
         else:
-            # the splitter is asked with no groups: the folds are handed over
+            # Without routing, the splitter receives no groups, so the folds are a list.
             self.cv = list(GroupKFold(3).split(X, groups=qid))
             self.fit_params = {}
-
         self.params = {"params": self.fit_params} if self.fit_params else {}
         self.searched = {"scoring": self.scorer, "cv": self.cv, "error_score": "raise"}
         self.given = self.searched | self.params
@@ -165,10 +163,10 @@ def check_halving(setting, kind, **more):
         setting.check(found, expected)
 
 
-# The tools: each runs on a setting and checks what comes out -------------------------------------
+# The tools: each runs with a setting and checks the result ---------------------------------------
 
-def use_grid_search_of_two_workers(setting):
-    check_search(setting, GridSearchCV, n_jobs=2)
+def use_grid_search(setting):
+    check_search(setting, GridSearchCV)
 
 
 def use_randomized_search(setting):
@@ -211,7 +209,7 @@ def use_validation_curve(setting):
 
 
 def use_permutation_test_score(setting):
-    # groups= would permute within queries; it goes unused under routing
+    # The parameter groups would permute within queries.
     score, permuted, p = permutation_test_score(
         setting.ranker, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
         n_permutations=3, random_state=0, **setting.params,
@@ -222,7 +220,7 @@ def use_permutation_test_score(setting):
 
 def use_pipeline(setting):
     if setting.source == "column":
-        # a scaler would scale the queries: they stay in the frame beside what it makes
+        # The scaler must not scale the query ids.
         scaler = make_column_transformer(
             (StandardScaler(), FEATURES), remainder="passthrough",
             verbose_feature_names_out=False,
@@ -237,7 +235,7 @@ def use_pipeline(setting):
 def use_nested_search(setting):
     if setting.source == "routing":
         inner, expectation = GroupKFold(2).set_split_request(groups="qid"), nullcontext()
-    else:  # the inner splitter gets no queries: it splits rows, which warns
+    else:  # the inner splitter receives no queries, so it splits rows, which warns
         inner = [(np.arange(0, 40), np.arange(40, 80))]
         expectation = pytest.warns(sg.TornQueryWarning)
     search = GridSearchCV(setting.ranker, {setting.rate: [0.3]}, **setting.searched | {"cv": inner})
@@ -251,8 +249,7 @@ TOOLS = {
     for name, function in list(globals().items()) if name.startswith("use_")
 }
 SOURCES = ["routing", "column", "index"]
-# Each tool with each source and with three of the four rankers, each ranker with each source.
-# A tool and a source meet the library only through QueryRanker, so that triples add nothing.
+# Each tool with each source and three of the four rankers, and each ranker with each source.
 COVERING = [
     (tool, list(RANKERS)[(i + j) % len(RANKERS)], source)
     for i, tool in enumerate(TOOLS)
@@ -261,12 +258,12 @@ COVERING = [
 
 
 @pytest.mark.parametrize(("tool", "name", "source"), COVERING)
-def test_every_tool_with_every_source_and_every_ranker(tool, name, source):
+def test_a_tool_gives_the_results_of_the_loop(tool, name, source):
     with sklearn.config_context(enable_metadata_routing=source == "routing"):
         TOOLS[tool](Setting(name, source))
 
 
-# Feature selection, which hands plain arrays on --------------------------------------------------
+# Feature selection, which passes plain arrays ----------------------------------------------------
 
 def scores_of_features(name, columns):
     X, y, qid = data()
@@ -286,7 +283,7 @@ def changes_of_predictions(ranker):
 def selectors(setting):
     shared = {"scoring": setting.scorer, "cv": setting.cv}
     importances = "estimator_.feature_importances_"
-    if setting.name == "catboost":  # whose own need the data again, and are NaN without
+    if setting.name == "catboost":  # its default importances require the data
         importances = changes_of_predictions
     return {
         "sequential": SequentialFeatureSelector(
@@ -298,10 +295,10 @@ def selectors(setting):
 
 @pytest.mark.parametrize(("kind", "name"), [
     ("sequential", "regressor"), ("sequential", "xgboost"),
-    # each library knows importances in its own way
+    # Each library computes importances differently.
     ("recursive", "lightgbm"), ("recursive", "xgboost"), ("recursive", "catboost"),
 ])
-def test_feature_selection(kind, name):
+def test_feature_selection_gives_the_results_of_the_loop(kind, name):
     with sklearn.config_context(enable_metadata_routing=True):
         setting = Setting(name, "routing")
         selector = selectors(setting)[kind].fit(setting.X, setting.y, **setting.fit_params)
@@ -315,8 +312,8 @@ def test_feature_selection(kind, name):
 
 @pytest.mark.parametrize("source", ["column", "index", "first", "last"])
 @pytest.mark.parametrize("selector", ["sequential", "recursive"])
-def test_feature_selection_without_routing_is_refused_and_says_why(selector, source):
-    if source in ("first", "last"):  # by position
+def test_the_error_of_feature_selection_without_routing_recommends_routing(selector, source):
+    if source in ("first", "last"):  # position of the query column
         X, _, qid = data()
         setting = Setting("lightgbm", "column")
         at = {"first": 0, "last": -1}[source]
