@@ -129,19 +129,21 @@ def test_batches_give_the_summaries_of_all_rows():
     assert sg.Summaries.merge([expected, expected]) != expected
 
 
-def test_json_tables_and_pages():
-    found = by_batches([two_systems()])
-    assert sg.Summaries.from_json(found.to_json()) == found
-    assert found.to_frame()["system"].tolist() == ["score"] * 2 + ["other_score"] * 2
-    assert "other_score" in found.to_markdown() and r"\toprule" in found.to_latex()
-    comparison = sg.compare(found, baseline="score", test="t")
-    same = sg.Comparison.from_json(comparison.to_json())
-    assert same.to_frame().equals(comparison.to_frame()) and repr(same) == repr(comparison)
-    assert "200 queries; paired t-test" in comparison.to_html()
-    assert "other_score" in comparison._repr_html_() and "other_score" in found._repr_html_()
-    assert "other_score" in comparison.to_markdown()
-    assert "other_score" in found.to_html()
+def test_the_summary_has_one_row_per_system_segment_and_measure():
+    frame = two_systems().assign(part=lambda frame: frame["query"] % 2)
+    found = by_batches([frame], by="part")
+    summary = found.summary(0.9)
+    keys = ["system", "segment", "measure"]
+    assert list(map(tuple, summary[keys].to_numpy())) == [
+        (system, part, measure) for system in ("score", "other_score") for part in (0, 1)
+        for measure in ("MuAP", "RR")
+    ]
+    expected = found.systems["other_score"].summary(0.9)
+    assert summary[4:].drop(columns="system").reset_index(drop=True).equals(expected)
+    assert found.to_frame().equals(found.summary(0.95)) and not found.to_frame().equals(summary)
     assert repr(found).startswith("Summaries(200 queries: score: MuAP=")
+    assert "200 queries; paired t-test" in sg.compare(found, baseline="score").to_html()
+    assert "other_score" in found._repr_html_()
 
 
 BAD = {

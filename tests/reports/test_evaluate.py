@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from joblib import parallel_config
 from sklearn.linear_model import Ridge
 from small_reports import assert_same_report
 
@@ -171,7 +172,7 @@ def test_stars_are_warned_of_once(kind):
 
 def test_cross_evaluate_warns_of_stars_once():
     X, y, qid = make_ranking(n_queries=12, random_state=0)
-    with pytest.warns(UserWarning, match=MESSAGE) as record:
+    with pytest.warns(UserWarning, match=MESSAGE) as record, parallel_config("threading"):
         sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y + 1, qid=qid, cv=3, n_jobs=2)
     (warning,) = [item for item in record if "All grades" in str(item.message)]
     assert warning.filename == __file__

@@ -1,7 +1,6 @@
 """Summaries: parts in any order give the whole, and its numbers are those of the Evaluation."""
 
 import dataclasses
-import json
 import pickle
 from datetime import timedelta
 from decimal import Decimal
@@ -33,7 +32,7 @@ def parts_of(ev, n_parts):
 
 
 @pytest.mark.parametrize("n_parts, weighted, text", [
-    (1, True, True), (2, False, True), (7, True, False), (400, False, False),
+    (1, True, True), (2, False, True), (7, True, False), (60, False, False),
 ])
 def test_parts_in_any_order_make_the_whole(n_parts, weighted, text):
     ev = make(weighted=weighted, text=text)
@@ -187,16 +186,6 @@ def test_equal_values_are_kept_in_the_order_of_the_ids(ids):
     assert kept == (sorted(numbers) + sorted(others))[:100]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_json_and_pickles_hold_all_of_it(weighted, tmp_path):
-    found = sg.Summary.of(make(weighted=weighted))
-    assert sg.Summary.from_json(found.to_json()) == found
-    found.to_json(tmp_path / "summary.json")
-    assert sg.Summary.from_json(tmp_path / "summary.json") == found
-    assert pickle.loads(pickle.dumps(found)) == found
-    assert json.loads(found.to_json())["kind"] == "Summary"
-
-
 def test_json_holds_ids_that_are_dates_and_hostile_ones():
     days = np.datetime64("2020-01-01", "us") + np.arange(3) * np.timedelta64(1, "D")
     found = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
@@ -238,12 +227,6 @@ def test_a_summary_without_queries():
 
 
 BAD = {
-    "n_queries must be at least": lambda s: sg.Summary(1, s.tallies),
-    "tallies must contain at least one measure": lambda s: sg.Summary(20, {}),
-    "must match the keys of tallies": lambda s: sg.Summary(20, dict(list(s.tallies.items())[1:])),
-    "counts must add up to 20 values; got 0": lambda s: dataclasses.replace(
-        s.tallies["NDCNG@10"], counts=np.zeros(2001, dtype=int)
-    ),
     "merge received no parts": lambda s: sg.Summary.merge([]),
     "Part 1 passed to merge must be a Summary object; got int": lambda s: sg.Summary.merge([s, 1]),
     "part 0 has NDCNG@10, .*, and part 1 has AP": lambda s: sg.Summary.merge(

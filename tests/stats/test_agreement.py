@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-import skgraded as sg
 from skgraded.stats.agreement import (
     UNKNOWN,
     GradePairs,
@@ -112,19 +111,6 @@ def test_alpha_is_that_of_krippendorff(krippendorff, n_levels, seed):
     judge = judge / 3
     expected = krippendorff.alpha(np.array([truth, judge]), level_of_measurement="interval")
     assert result_of(truth, judge, query).alpha == pytest.approx(expected, abs=1e-13)
-
-
-def test_alpha_of_real_judges_is_that_of_krippendorff(krippendorff, data_dir):
-    folder = data_dir / "llm-judges"
-    rows = sg.datasets.join_judgments({
-        name: sg.datasets.read_qrels(folder / f"{name}.txt.gz")
-        for name in ("human", "Olz-exp", "h2oloo-zeroshot2")
-    })
-    human, *judges = rows.y_judges.values()
-    for judge in judges:
-        expected = krippendorff.alpha(np.array([human, judge]), level_of_measurement="ordinal")
-        found = result_of(human, judge, np.unique(rows.qid.astype(str), return_inverse=True)[1])
-        assert found.alpha == pytest.approx(expected, abs=1e-13)
 
 
 def test_ordinal_alpha_depends_only_on_the_order_of_grades():
@@ -235,7 +221,7 @@ def test_tau_b_of_all_ties_is_unknown():
     assert np.isnan(tau_b(np.array([1, np.nan, 2.0]), np.arange(3.0)))
 
 
-def spread_by_loops(truth, judge, n_resamples=3000):
+def spread_by_loops(truth, judge, n_resamples=1500):
     rng, taus = np.random.default_rng(1), []
     for _ in range(n_resamples):
         queries = rng.integers(truth.shape[1], size=truth.shape[1])
