@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column
 from skgraded.display._base import LINESTYLES, NamedDisplay, best_first, documented, legend_name
-from skgraded.display._systems import check_most, judged, systems_first
+from skgraded.display._systems import check_most, check_predictions, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 
@@ -142,7 +142,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         cls._need_matplotlib("from_predictions")
         check_most(max_systems, "max_systems")
         measure = MuAP(ties=ties, undefined=undefined)
-        judgments, names, scores = judged(
+        judgments, names, scores = check_predictions(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
         settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
@@ -276,7 +276,7 @@ class CutoffCurveDisplay(CurveDisplay):
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
         uncut = curves.without_cutoff(measures, ties)
-        judgments, names, scores = judged(
+        judgments, names, scores = check_predictions(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
         )
         points = [

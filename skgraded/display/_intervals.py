@@ -15,7 +15,7 @@ from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation
-from skgraded.writing.charts import MAX_INTERVALS, pair_name, turned
+from skgraded.writing.charts import charted, pair_name, turned
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
@@ -270,22 +270,16 @@ def _drawn_rows(
     """
     rows = ComparisonView(comparison).rows
     pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
+    drawn, is_cut = charted([row for row in rows if row.measure == measures[0]])
     baseline, note = comparison.baseline, ""
-    drawn = [row for row in rows if row.measure == measures[0]]
-    if baseline is None and len(drawn) > MAX_INTERVALS:
-        means = {row.baseline: row.baseline_mean for row in drawn}
-        means |= {row.system: row.mean for row in drawn}
-        baseline = max(means, key=lambda name: np.nan_to_num(means[name], nan=-np.inf))
-        note = ", the best"
-        drawn = [
-            row if row.baseline == baseline else turned(row)
-            for row in drawn if baseline in (row.system, row.baseline)
-        ]
+    if baseline is None and is_cut:  # all rows contain the best system, as the first of the pair
+        baseline, note = drawn[0].system, ", the best"
+        drawn = [turned(row) for row in drawn]
     elif baseline is None:  # the better system first
         drawn = [turned(row) if row.difference < 0 else row for row in drawn]
-    n = len(drawn)
-    drawn = sorted(drawn, key=lambda row: -np.nan_to_num(row.difference))[:MAX_INTERVALS]
-    if len(drawn) < n:
-        note += f", best {len(drawn)} of {n} systems"
+    n_others = len(comparison.systems) - 1
+    if len(drawn) < n_others:
+        note += f", best {len(drawn)} of {n_others} systems"
+    drawn = sorted(drawn, key=lambda row: -np.nan_to_num(row.difference))
     of_pairs = [[pairs[row.system, row.baseline, name] for name in measures] for row in drawn]
     return of_pairs, baseline, note

@@ -78,8 +78,7 @@ class JudgeConfusionDisplay(Display):
             One of the judges; by default, the first.
         """
         cls._need_matplotlib("from_report")
-        check_made_by("compare_judges", report, JudgeComparison, "report")
-        judge = report.judges[0] if judge is None else check_judge("judge", judge, report.judges)
+        judge = _checked_judge(report, judge)
         frame = report.confusion(judge)
         return cls(frame.to_numpy(), frame.index, truth=report.truth, judge=judge).plot(
             ax=ax, **kwargs
@@ -183,12 +182,11 @@ class JudgeMeansDisplay(Display):
             One of the judges; by default, the first.
         """
         cls._need_matplotlib("from_report")
-        check_made_by("compare_judges", report, JudgeComparison, "report")
+        judge = _checked_judge(report, judge)
         if not report.systems:
             raise ValueError("report contains no systems: pass y_scores to compare_judges.")
         if report.segments is not None:
             raise ValueError("report must not have segments: call compare_judges without by=.")
-        judge = report.judges[0] if judge is None else check_judge("judge", judge, report.judges)
         shown = measure_names(report.measures[0] if measure is None else measure, report.measures)
         rows = [row for row in report.mean_rows if row.judge == judge and row.measure == shown[0]]
         (tau,) = (
@@ -208,9 +206,9 @@ class JudgeMeansDisplay(Display):
         ends = np.nanmin(both), np.nanmax(both)
         (self.line_,) = self.ax_.plot(ends, ends, color=self._ink, linestyle=":", linewidth=1)
         self.points_: list[Any] = []
-        has_names = len(self.name or []) <= MOST_NAMED
+        has_names = len(self.name) <= MOST_NAMED
         for i, (x, y) in enumerate(zip(self.truth_means, self.judge_means, strict=True)):
-            label = {"label": legend_name((self.name or [])[i])} if has_names else {}
+            label = {"label": legend_name(self.name[i])} if has_names else {}
             style = {
                 "fmt": MARKERS[i % len(MARKERS)] if has_names else "o", "markersize": 5,
                 "color": self._color(i if has_names else 0), "elinewidth": 0.8, **settings,
@@ -222,6 +220,12 @@ class JudgeMeansDisplay(Display):
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
         self.ax_.set_title(escaped(f"{self.measure} of {len(self.truth_means)} systems{tau}"))
         self._write_around([f"mean under {self.truth}", intervals], f"mean under {self.judge}")
+
+
+def _checked_judge(report: JudgeComparison, judge: str | None) -> str:
+    """Check the report, and return the judge, by default the first one."""
+    check_made_by("compare_judges", report, JudgeComparison, "report")
+    return report.judges[0] if judge is None else check_judge("judge", judge, report.judges)
 
 
 def _reach(mean: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ def systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
     return [str(key) for key in systems], list(systems.values())
 
 
-def judged(
+def check_predictions(
     y_true: Any, y_score: Any, name: Any, **truth: Any
 ) -> tuple[Judgments, Any, list[np.ndarray]]:
     """Return the judgments, the names of the systems (or None), and their checked scores."""
@@ -45,7 +45,7 @@ def evaluate_systems(
     y_true: Any, y_score: Any, name: Any, measures: list[Measure], **truth: Any
 ) -> Any:
     """Return the Evaluation of a system or, for a mapping of systems, a dict of Evaluations."""
-    judgments, names, scores = judged(y_true, y_score, name, **truth)
+    judgments, names, scores = check_predictions(y_true, y_score, name, **truth)
     evaluations = [evaluate_judgments(measures, judgments, values) for values in scores]
     is_mapping = isinstance(y_score, Mapping)
     return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
