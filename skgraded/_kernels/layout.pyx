@@ -11,12 +11,13 @@ Each document of a query has a *code*: 0 for grade 0, and 1, 2, … in ascending
 cimport numpy as cnp
 from libc.math cimport INFINITY, exp2, expm1, isnan, log
 from libc.stdint cimport int32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 import numpy as np
 
+from skgraded._kernels.arrays cimport array_of
 from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, sort_in_place
 
 
@@ -128,8 +129,8 @@ def number_by_appearance(const Py_ssize_t[::1] values):
             in_order &= number >= last
             last = number
     return (
-        codes_array, array_of(rows.data(), rows.size(), np.intp),
-        array_of(counts.data(), counts.size(), np.intp), in_order,
+        codes_array, array_of(rows.data(), rows.size(), cnp.NPY_INTP),
+        array_of(counts.data(), counts.size(), cnp.NPY_INTP), in_order,
     )
 
 
@@ -191,15 +192,7 @@ def heads_of_runs(values):
                 if 2 * <Py_ssize_t>heads.size() > row + MANY:
                     has_runs = False
                     break
-    return array_of(heads.data(), heads.size(), np.intp) if has_runs else None
-
-
-cdef array_of(const void* numbers, size_t n, dtype):
-    """Copy n numbers of the type into an array."""
-    cdef cnp.ndarray array = np.empty(n, dtype=dtype)
-    if n:
-        memcpy(cnp.PyArray_DATA(array), numbers, array.nbytes)
-    return array
+    return array_of(heads.data(), heads.size(), cnp.NPY_INTP) if has_runs else None
 
 
 # Coding the grades -----------------------------------------------------------------------------
@@ -334,8 +327,8 @@ def lay_out(
             for i in range(top + 1):
                 n_unknown -= counts[base + i]
     return (
-        array_of(levels.data(), levels.size(), np.float64),
-        array_of(counts.data(), counts.size(), np.int32), n_levels_array, n_unknown, is_good,
+        array_of(levels.data(), levels.size(), cnp.NPY_DOUBLE),
+        array_of(counts.data(), counts.size(), cnp.NPY_INT32), n_levels_array, n_unknown, is_good,
     )
 
 

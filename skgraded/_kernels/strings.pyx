@@ -16,6 +16,8 @@ from libcpp.vector cimport vector
 
 import numpy as np
 
+from skgraded._kernels.arrays cimport array_of
+
 
 cnp.import_array()
 
@@ -132,17 +134,10 @@ def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] 
                 in_order &= number >= last
                 last = number
             start = end
-    return codes_array, array_of(rows), array_of(counts), in_order
-
-
-cdef array_of(const vector[Py_ssize_t]& numbers):
-    """Copy numbers into an array."""
-    cdef Py_ssize_t i
-    array = np.empty(numbers.size(), dtype=np.intp)
-    cdef Py_ssize_t[::1] view = array
-    for i in range(view.shape[0]):
-        view[i] = numbers[i]
-    return array
+    return (
+        codes_array, array_of(rows.data(), rows.size(), cnp.NPY_INTP),
+        array_of(counts.data(), counts.size(), cnp.NPY_INTP), in_order,
+    )
 
 
 def texts_at(

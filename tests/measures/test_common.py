@@ -62,7 +62,7 @@ def rows(queries):
 
 @pytest.fixture(scope="module")
 def alone(rows):
-    """Values of each measure with each tie rule, each by a call of its own."""
+    """Values of each measure with each tie rule, computed in separate calls."""
     return {measure: measure.per_query(**rows) for measure in EVERY}
 
 
@@ -91,7 +91,7 @@ def test_every_parameter_is_in_the_grid():
 
 
 @every_measure_and_tie_rule
-def test_the_mean_is_a_python_float_and_that_of_the_per_query_values(measures, queries, rows):
+def test_the_mean_of_the_per_query_values_is_a_python_float(measures, queries, rows):
     for measure in measures:
         values = measure.per_query(**rows)
         assert values.shape == (len(queries),) and values.dtype == np.float64
@@ -137,7 +137,7 @@ def test_an_ideal_list_scores_1(measures, queries):
 
 
 @every_measure_and_tie_rule
-def test_growing_transforms_of_the_scores_change_nothing(measures):
+def test_increasing_transforms_of_the_scores_change_nothing(measures):
     queries = random_queries(
         seed=3, n_queries=50, sizes=(1, 15), grades=(0, 1, 2, 4), scores=(-3.0, -1.0, 0.0, 0.5, 2.0)
     )
@@ -154,21 +154,10 @@ def test_the_order_of_the_rows_changes_nothing(measures, rows, alone):
     moved = reordered(rows, np.random.default_rng(0).permutation(len(rows["qid"])))
     places = [ids.index(one) for one in dict.fromkeys(moved["qid"].tolist())]
     for measure in measures:
-        if getattr(measure, "ties", None) != "ordinal":  # by which the row order decides
+        if getattr(measure, "ties", None) != "ordinal":  # its value depends on the row order
             np.testing.assert_allclose(
                 measure.per_query(**moved), alone[measure][places], **CLOSE, err_msg=str(measure)
             )
-
-
-@every_measure_and_tie_rule
-def test_the_order_of_the_queries_changes_nothing(measures, rows, alone):
-    # Rows keep their order within a query, so "ordinal" is in.
-    ids = dict.fromkeys(rows["qid"].tolist())
-    for measure in measures:
-        forward = measure.per_query(**reordered(rows, np.argsort(rows["qid"], kind="stable")))
-        backward = measure.per_query(**reordered(rows, np.argsort(-rows["qid"], kind="stable")))
-        np.testing.assert_array_equal(backward[::-1], forward, err_msg=str(measure))
-        np.testing.assert_array_equal(alone[measure], [forward[one] for one in ids])
 
 
 @every_measure_and_tie_rule
@@ -216,46 +205,36 @@ def weighted(queries):
     return of_query[queries.qid]
 
 
-@by_class(with_every_undefined(FEW))
-class TestWeights:
-    def test_none_is_ones(self, measures, rows):
-        ones = np.ones(len(rows["qid"]))
-        for measure in measures:
-            assert measure(**rows, sample_weight=ones) == pytest.approx(measure(**rows)), measure
-
-    def test_weight_2_is_the_query_twice(self, measures, rows, weighted):
-        copies = [np.flatnonzero(weighted > n) for n in range(4)]
-        repeated = reordered(rows, np.concatenate(copies))
-        repeated["qid"] = [
-            (number, int(one)) for number, c in enumerate(copies) for one in rows["qid"][c]
-        ]
-        for measure in measures:
-            value = measure(**rows, sample_weight=weighted)
-            assert value == pytest.approx(measure(**repeated), rel=1e-12), measure
-
-    def test_weight_0_is_its_removal(self, measures, rows, weighted):
-        weights, kept = np.where(weighted == 0, 0.0, 1.0), reordered(rows, weighted > 0)
-        for measure in measures:
-            value = measure(**rows, sample_weight=weights)
-            assert value == pytest.approx(measure(**kept), rel=1e-12), measure
-
-    def test_scaling_all_changes_nothing(self, measures, rows, weighted):
-        for place, measure in enumerate(measures):
-            value = measure(**rows, sample_weight=weighted)
-            for factor in ((0.1, 1e300), (10, 1e-300))[place % 2]:
-                scaled = measure(**rows, sample_weight=weighted * factor)
-                assert scaled == pytest.approx(value, rel=1e-12), (measure, factor)
+# Weights are used after the values are computed, so a few measures are enough.
+WEIGHTED = with_every_undefined([sg.NDCNG(k=3), sg.MuAP(), sg.EDRC(), sg.KendallTau()])
 
 
-@every_measure
-def test_a_querys_weight_is_the_mean_of_its_rows(measures, rows, alone):
+@pytest.mark.parametrize("measure", WEIGHTED, ids=str)
+def test_weights_of_queries(measure, rows, weighted):
+    value, kept = measure(**rows, sample_weight=weighted), reordered(rows, weighted > 0)
+    # A query with weight 2 counts twice, and a query with weight 0 does not count.
+    copies = [np.flatnonzero(weighted > n) for n in range(4)]
+    repeated = reordered(rows, np.concatenate(copies))
+    repeated["qid"] = [
+        (number, int(query)) for number, c in enumerate(copies) for query in rows["qid"][c]
+    ]
+    assert value == pytest.approx(measure(**repeated), rel=1e-12)
+    is_kept = np.where(weighted == 0, 0.0, 1.0)
+    assert measure(**rows, sample_weight=is_kept) == pytest.approx(measure(**kept), rel=1e-12)
+    ones = np.ones(len(weighted))
+    assert measure(**rows, sample_weight=ones) == pytest.approx(measure(**rows))
+    for factor in (0.1, 10, 1e300, 1e-300):
+        scaled = measure(**rows, sample_weight=weighted * factor)
+        assert scaled == pytest.approx(value, rel=1e-12), factor
+
+
+def test_the_weight_of_a_query_is_the_mean_weight_of_its_rows(rows, alone):
     weights = np.random.default_rng(4).uniform(0, 2, len(rows["qid"]))
     ids = dict.fromkeys(rows["qid"].tolist())
-    of_query = [weights[rows["qid"] == one].mean() for one in ids]
-    for measure in measures:
-        expected = np.average(alone[measure], weights=of_query)
-        value = measure(**rows, sample_weight=weights)
-        assert value == pytest.approx(expected, rel=1e-12), measure
+    of_query = [weights[rows["qid"] == query].mean() for query in ids]
+    for measure, values in alone.items():
+        expected = np.average(values, weights=of_query)
+        assert measure(**rows, sample_weight=weights) == pytest.approx(expected, rel=1e-12), measure
 
 
 # --- ways to call ------------------------------------------------------------------------------

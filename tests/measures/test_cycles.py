@@ -49,21 +49,6 @@ def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, p
     assert counts.n_unknown == len(expected[1]) + len(expected[2])
 
 
-def test_a_pair_stated_both_ways_is_as_if_never_judged():
-    true = [("A", "B"), ("B", "A"), ("A", "C"), ("B", "C")]
-    # W(C) = {A, B}, both agreed on; A and B have rank 1
-    assert quiet(sg.edrc_score, true, {"A": 3, "B": 2, "C": 1}, cycles="unknown") == 1
-    assert quiet(sg.edrc_score, true, {"A": 3, "B": 2, "C": 2}, cycles="unknown") == 2 * 1.5 / 2 - 1
-
-
-def test_pairs_between_components_stay_and_those_within_imply_nothing():
-    true = [*ROUND, ("C", "D"), ("D", "E")]
-    # D: C agrees, A and B are unknown, for only C ≻ D was judged; E: C and D agree
-    expected = 2 * ((1 + 2 * 0.5) / 2 + (2 + 2 * 0.5) / 3) / (3 / 2 + 4 / 3) - 1
-    scores = {"A": 0, "B": 0, "C": 3, "D": 2, "E": 1}
-    assert quiet(sg.edrc_score, true, scores, cycles="unknown") == pytest.approx(expected)
-
-
 def test_items_of_pairs_left_out_are_still_items():
     # W(Y) = {X, A, B}: of A and B nothing is known any more
     true = [("A", "B"), ("B", "A"), ("X", "Y")]
@@ -181,4 +166,4 @@ def test_30000_items_in_cycles(cycles):
     ))
     counts = preferences_left_out(true, cycles, qid=np.zeros(len(true)))[0]
     assert counts == (5 * n // 4, 0, n)
-    assert time.perf_counter() - start < 30  # each below a second; were it quadratic, minutes
+    assert time.perf_counter() - start < 30  # quadratic time would be minutes

@@ -194,16 +194,8 @@ def test_long_chains(discount):
     assert edrc_score(chain, backwards, discount=discount) == pytest.approx(-1, abs=1e-12)
 
 
-def test_a_long_cycle_is_named_in_short():
-    n = 3_000
-    cycle = [(i, (i + 1) % n) for i in range(n)]
-    with pytest.raises(ValueError, match=r"contain a cycle: \d+ ≻ .* more\) … ≻") as raised:
-        edrc_score(cycle, [(0, 1)])
-    assert len(str(raised.value)) < 300
-
-
-def test_of_a_cycle_up_to_12_items_are_named():
-    for n, cut in ((11, False), (12, True)):
+def test_the_middle_of_a_cycle_of_12_or_more_items_is_left_out():
+    for n, cut in ((11, False), (12, True), (3000, True)):
         with pytest.raises(ValueError, match="contain a cycle: ") as raised:
             edrc_score([(i, (i + 1) % n) for i in range(n)], [(0, 1)])
         chain = str(raised.value).split("cycle: ")[1].split(".")[0]
@@ -248,13 +240,6 @@ def test_a_few_preferences_among_30000_scored_items():
     C_opposite_is_0 = C - (1 / 2)  # 2 ≻ 1 is foretold the other way round
     expected = 2 * C_opposite_is_0 / (2 * (n - 1) / 2) - 1
     assert edrc_score(true, scores) == pytest.approx(expected, rel=1e-9)
-
-
-def test_20000_items_in_chains():
-    n = 20_000
-    true = np.arange(n).reshape(-1, 2)  # 10,000 pairs, each an island
-    expected = 2 * (1 + (n - 2) / 2) / (n - 1) - 1
-    assert edrc_score(true, true) == pytest.approx(expected, rel=1e-9)
 
 
 def test_30000_items_in_one_chain_take_no_quadratic_time():
