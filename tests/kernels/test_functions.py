@@ -12,7 +12,7 @@ SOURCES = [path for path in FOLDER.rglob("*") if path.suffix in (".py", ".pyx", 
 COMPILED = sorted(path for path in SOURCES if path.suffix in (".pyx", ".pxd", ".h"))
 # A name that follows a type or a keyword such as `cdef`: a definition or an external declaration
 DECLARATION = re.compile(
-    r"^ *(?!//|return|raise|if|elif|while|for|constexpr)(?:[\w:<>*&\[\]]+ )+\**(\w+)(?=\()",
+    r"^ *(?!//|return|raise|if|elif|while|for|constexpr)(?:[\w.:<>*&\[\]]+ )+\**(\w+)(?=\()",
     re.MULTILINE,
 )
 
