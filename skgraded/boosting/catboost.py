@@ -252,9 +252,8 @@ class _EvalMetric(_Metric, BoostingMetric):
         self._learn = _DataSet(group_id, "group_id")
         self._eval = _DataSet(eval_group_id, "eval_group_id")
 
-    def __reduce__(
-        self
-    ) -> tuple[Any, ...]:  # pickle cannot import classes that are created at run time
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Pickle cannot import classes that are created at run time.
         return eval_metric, (self.measures[0], *self._group_ids)
 
     def evaluate(

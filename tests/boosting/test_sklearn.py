@@ -14,7 +14,8 @@ PATIENCE = 6
 # Columns are drawn at random for each split, so the rounds equal those of a single training run
 # only if the random numbers continue from step to step.
 BOOSTER = HistGradientBoostingRegressor(
-    max_iter=ROUNDS, learning_rate=0.3, max_leaf_nodes=7, max_features=0.5, random_state=0
+    max_iter=ROUNDS, learning_rate=0.3, max_leaf_nodes=7, max_features=0.5, max_bins=32,
+    random_state=0,
 )
 N_QUERIES = 50
 WEIGHTS = np.random.default_rng(0).uniform(0.01, 5, N_QUERIES)  # of the queries
