@@ -4,6 +4,7 @@ import ast
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from catboost import CatBoost, CatBoostRegressor
 from lightgbm import LGBMRanker
@@ -14,6 +15,8 @@ from xgboost import XGBRanker, XGBRegressor
 
 import skgraded
 from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of, libraries
+from skgraded.boosting.rows import Rows
+from skgraded.datasets import make_ranking
 
 PACKAGE = Path(skgraded.__file__).parent
 
@@ -56,6 +59,20 @@ def test_other_estimators_have_the_generic_adapter(base, module):
 )
 def test_values_that_cannot_be_boosted_have_the_generic_adapter(value):
     assert type(adapter_of(value)) is Adapter
+
+
+class RankerWithoutCallbacks(LGBMRanker):
+    def fit(self, X, y, group=None):
+        return super().fit(X, y, group=group)
+
+
+@pytest.mark.parametrize("cls, n_reported", [(LGBMRanker, 3), (RankerWithoutCallbacks, 0)])
+def test_rounds_are_reported_if_fit_accepts_callbacks(cls, n_reported):
+    X, y, qid = make_ranking(n_queries=5, random_state=0)
+    adapter, rounds = adapter_of(cls(n_estimators=3, n_jobs=1, verbose=-1)), []
+    adapter.report_to(lambda: rounds.append(len(rounds)))
+    model = adapter.fit(Rows(X, y, {}, np.bincount(qid)), {})
+    assert (model.booster_.num_trees(), len(rounds)) == (3, n_reported)
 
 
 def test_every_module_of_a_library_lists_its_adapters():
