@@ -15,6 +15,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.writing import tables
+from skgraded.writing.columns import fitting
 from skgraded.writing.sentences import procedure, query_counts
 from skgraded.writing.text import percent_text
 
@@ -76,7 +77,8 @@ def of_comparison(
     board, rows = view.leaderboard, view.ranked_rows
     if form == "table":
         parts.append(str(board))
-        parts += [tables.aligned(_differences(comparison, rows))] if len(rows) <= MOST_ROWS else []
+        if len(rows) <= MOST_ROWS:
+            parts.append(tables.aligned(fitting(view.frame(), "terminal")))
     else:
         parts += [getattr(report, f"to_{form}")() for report in (board, comparison)]
     verdict = _prose(board.verdict, form, width)
@@ -203,19 +205,6 @@ def _ids(report: Any) -> Any:
     import pandas as pd
 
     return pd.Series(plain_list(report.query_ids), dtype=object)
-
-
-def _differences(comparison: Comparison, rows: list[Any]) -> list[dict[str, Any]]:
-    """Return the rows of a comparison, limited to the columns that fit into a terminal."""
-    columns = ["system", "measure", "mean", "difference", "ci_low", "ci_high"]
-    if comparison.baseline is None:
-        columns.insert(1, "baseline")
-    if comparison.test is not None:
-        columns += ["p_value", "p_adjusted"]
-    columns += ["wins", "ties", "losses"]
-    if comparison.n_judge is not None:
-        columns += ["weight", "worth"]
-    return [{name: getattr(row, name) for name in columns} for row in rows]
 
 
 def _undefined(evaluations: Mapping[str, Any]) -> str:

@@ -18,6 +18,7 @@ from skgraded.reports.report import Axis, Report
 from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.writing import sentences, tables
+from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import (
     FLOATS,
     INTEGER,
@@ -306,15 +307,15 @@ class Comparison(Report):
 
         See `Evaluation.to_latex` for the required packages.
         """
-        shown = self._shown()
-        shown.insert(
-            shown.columns.get_loc("ci_low"), "interval",
-            ["unknown" if low != low else f"[{low:.4f}, {high:.4f}]" for low, high in zip(
-                shown["ci_low"], shown["ci_high"], strict=True
-            )],
-        )
-        names = "segment system baseline measure mean difference interval p_adjusted".split()
-        return tables.latex(shown[[name for name in names if name in shown]])
+        table = fitting(self._shown(), "latex")
+        intervals = [
+            "unknown" if low != low else f"[{low:.4f}, {high:.4f}]"
+            for low, high in zip(table["ci_low"], table["ci_high"], strict=True)
+        ]
+        return tables.latex({
+            "interval" if name == "ci_low" else name: intervals if name == "ci_low" else cells
+            for name, cells in table.items() if name != "ci_high"
+        })
 
     def sentences(self) -> list[str]:
         """Return one sentence per row, followed by one per comparison between segments.

@@ -60,9 +60,9 @@ class Leaderboard(Table):
     verdict : str
         Sentences that name the leader by the first measure, the systems it significantly
         outperforms, the measures that disagree, and a large difference in judged documents.
-    judged : dict of str to list of float
-        Mean share of judged documents for each system, keyed by column heading, such as
-        "Judged@10". Empty if every document is judged.
+    more : dict of str to list of float
+        Further columns, keyed by heading: the mean share of judged documents, such as "Judged@10",
+        if there are unjudged documents.
     """
 
     systems: list[str]
@@ -72,7 +72,7 @@ class Leaderboard(Table):
     baseline: str | None
     note: str
     verdict: str
-    judged: dict[str, list[float]] = field(default_factory=dict)
+    more: dict[str, list[float]] = field(default_factory=dict)
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the means, with one row per system; the columns are ``system`` and the measures.
@@ -85,10 +85,10 @@ class Leaderboard(Table):
         return self._frame(self._names(), self.cells, dtype=object)
 
     def _frame(self, names: Sequence[str], cells: Any, **settings: Any) -> pandas.DataFrame:
-        rows = zip(names, cells, *self.judged.values(), strict=True)
+        rows = zip(names, cells, *self.more.values(), strict=True)
         return tables.frame(
             [[name, *row, *shares] for name, row, *shares in rows],
-            columns=["system", *self.measures, *self.judged], **settings,
+            columns=["system", *self.measures, *self.more], **settings,
         )
 
     def _names(self) -> list[str]:

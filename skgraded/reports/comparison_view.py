@@ -232,7 +232,9 @@ class ComparisonView:
         """Return the content of the HTML page."""
         from skgraded.writing.comparison_page import ComparisonPage, QueryTable
 
-        comparison, board, queries = self.comparison, self.leaderboard, None
+        comparison, board, queries, frame = self.comparison, self.leaderboard, None, self.frame()
+        if comparison.correction is None:
+            frame = frame.drop(columns="p_adjusted", errors="ignore")
         if comparison.query_values is not None and comparison.segments is None:
             order = [comparison.systems.index(name) for name in board.systems]
             second = board.systems[1] if comparison.baseline is None else comparison.baseline
@@ -245,7 +247,7 @@ class ComparisonView:
         return ComparisonPage(
             title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
             lead=self._lead(), board=board, level=comparison.level, rows=self.ranked_rows,
-            hidden=self.hidden_columns() + ["p_adjusted"] * (comparison.correction is None),
+            frame=frame,
             sentences=self.row_sentences, gap_sentences=self.gap_sentences,
             matrices=lambda: self.matrices, queries=queries,
         )

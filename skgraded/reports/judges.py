@@ -318,9 +318,9 @@ class JudgeComparison(Report):
 
         return JudgesPage(
             title=f"Judges compared with {self.truth}" if title is None else title,
-            truth=self.truth, level=self.level, has_segments=self.segments is not None,
+            truth=self.truth, level=self.level, n_systems=len(self.systems),
             procedure=sentences.procedure(self.test, self.correction, self._n_tests()),
-            labels=self.label_rows, leaderboards=self.leaderboard_rows, means=self.mean_rows,
+            labels=self.labels(), leaderboards=self.leaderboards(), means=self.means(),
             confusions=self.confusions, verdict=self.verdict(), sentences=self.sentences(),
         )
 

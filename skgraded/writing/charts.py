@@ -25,10 +25,10 @@ def level_chart(
     """Chart the per-query values of one measure, or their quantiles over `n_queries` queries."""
     values = -np.sort(-values[~np.isnan(values)])
     low, high = math.floor(values.min(initial=0.0)), 1.0
-    text = f"mean {fixed(mean, 3)}"
+    text = f"mean {fixed(mean)}"
     if len(values):
         lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
-        text += f", median {fixed(median, 3)}, quartiles {fixed(lower, 3)} and {fixed(upper, 3)}"
+        text += f", median {fixed(median)}, quartiles {fixed(lower)} and {fixed(upper)}"
     ticks = zip((high, (low + high) / 2, low), reversed(interval_axis(low, high)), strict=True)
     n = len(values) if n_queries is None else n_queries
     ends = _ends(n, "highest", "lowest")
@@ -252,7 +252,6 @@ def heat_map(
         note += f". The {len(names) - MAX_SHADED} lowest systems are omitted"
     differences = differences[:MAX_SHADED, :MAX_SHADED]
     peak = np.nanmax(np.abs(differences), initial=0.0) or 1.0
-    digits = 3 if peak >= 0.01 else 4
     rows = []
     for i, of_system in enumerate(differences.tolist()):
         cells = []
@@ -260,7 +259,7 @@ def heat_map(
             share = 0 if math.isnan(value) else abs(value) / peak
             shade = math.ceil(SHADES * share - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
-            text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
+            text = "" if i == j else signed(value).replace("0.", ".", 1)
             cells.append({"text": text, "shade": side, "significant": significant[i][j] == 1})
         rows.append((names[i], cells))
     return {"measure": measure, "rows": rows, "note": f"{note}."}

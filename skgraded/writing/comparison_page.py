@@ -8,7 +8,8 @@ import numpy as np
 
 from skgraded._input.words import counted
 from skgraded.writing import charts, text
-from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, PageTable, render
+from skgraded.writing.columns import PageTable
+from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_ROWS = 40  # maximum number of table rows in a notebook
@@ -18,25 +19,7 @@ SECTIONS = {
     "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
     "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
 }
-COMPARED: dict[str, tuple[str, ...]] = {  # heading of each column: (type, attributes of a row)
-    "System": ("name", "system"),
-    "Baseline": ("name", "baseline"),
-    "Measure": ("text", "heading"),
-    "Mean": ("value", "mean"),
-    "Baseline mean": ("value", "baseline_mean"),
-    "Difference": ("signed", "difference"),
-    "Interval": ("interval", "ci_low", "ci_high"),
-    "p": ("p", "p_value"),
-    "p corrected": ("p", "p_adjusted"),
-    "Wins": ("count", "wins"),
-    "Ties": ("count", "ties"),
-    "Losses": ("count", "losses"),
-    "Undefined": ("count", "n_undefined"),
-    "Effect size": ("signed", "effect_size"),
-    "Queries": ("count", "n_queries"),
-    "Weight of judge": ("value", "weight"),
-    "Worth": ("value", "worth"),
-}
+FIRST = "system", "baseline", "segment", "measure", "mean", "baseline_mean"  # columns
 
 
 @dataclass(frozen=True)
@@ -55,15 +38,15 @@ class QueryTable:
 class ComparisonPage:
     """Content of a comparison page.
 
-    Each row has one attribute per table column, plus `heading`, `is_significant` and `winner`. Rows
-    for the best system come first. `hidden` lists the columns that the table omits.
+    Rows have the attributes of a `ShownRow`, and rows for the best system come first. `frame`
+    contains the columns of the table, in the same order.
     """
 
     title: str
     lead: str
     board: Any  # the leaderboard
     rows: list[Any]
-    hidden: list[str]
+    frame: Any
     level: float  # of the intervals
     sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
     gap_sentences: Callable[[], list[str]]  # differences between segments
@@ -98,7 +81,7 @@ class ComparisonPage:
             "forests": [
                 charts.forest(heading, *shown, letters) for heading, shown in drawn.items()
             ],
-            "summary": _comparison_table(self.rows, self.hidden, self.level),
+            "summary": self._differences(self.frame),
             **self._of_queries(drawn),
         })
 
@@ -107,14 +90,15 @@ class ComparisonPage:
 
         If there are more than 40 rows, only the 40 rows with the smallest p-values are shown.
         """
-        rows, note = self.rows, ""
-        if len(rows) > MAX_ROWS:
+        frame, note = self.frame, ""
+        if len(frame) > MAX_ROWS:
             note = (
-                f"The {MAX_ROWS} of {len(rows):,} rows with the smallest p; to_html and to_frame "
+                f"The {MAX_ROWS} of {len(frame):,} rows with the smallest p; to_html and to_frame "
                 "contain all rows. "
             )
-            rows = sorted(rows, key=lambda row: (row.p_adjusted != row.p_adjusted, row.p_adjusted))
-        table = _comparison_table(rows[:MAX_ROWS], self.hidden, self.level)
+            smallest = sorted(range(len(frame)), key=lambda i: _sortable(self.rows[i].p_adjusted))
+            frame = frame.iloc[smallest[:MAX_ROWS]]
+        table = self._differences(frame)
         return render("fragment.html.j2", {
             "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
             "summary": self._leaderboard(),
@@ -123,6 +107,14 @@ class ComparisonPage:
 
     def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, self.board.systems)
+
+    def _differences(self, frame: Any) -> PageTable:
+        methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in self.rows}))
+        return PageTable.of(
+            frame, f"Mean differences with {text.percent_text(self.level)} intervals ({methods}); "
+            "effect size: mean difference divided by the standard deviation of the differences",
+            FIRST, hidden=("min_detectable",),
+        )
 
     def _leaderboard(self) -> PageTable:
         board = self.board
@@ -141,12 +133,12 @@ class ComparisonPage:
             rows.append([system, *(
                 {"mean": cell, "bar": bars[i] if bars else None, "width": widest}
                 for cell, (_, bars) in zip(row, columns, strict=True)
-            ), *(shares[i] for shares in board.judged.values())])
+            ), *(shares[i] for shares in board.more.values())])
         headings = [
             ({"text": heading, "axis": axis, "width": widest}, "mean")
             for heading, (axis, _) in zip(board.measures, columns, strict=True)
         ]
-        headings += [(name, "value") for name in board.judged]
+        headings += [(name, "value") for name in board.more]
         return PageTable(note, [("System", "system"), *headings], rows)
 
     def _findings(self) -> list[tuple[str, str, list[Any], list[Any]]]:
@@ -230,13 +222,8 @@ def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list
     return heading, outcome, shown, [group for group in folded if group[1]]
 
 
-def _comparison_table(rows: list[Any], hidden: list[str], level: float) -> PageTable:
-    columns = {heading: column for heading, column in COMPARED.items() if column[1] not in hidden}
-    methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in rows}))
-    return PageTable.of(
-        rows, columns, f"Mean differences with {text.percent_text(level)} intervals ({methods}); "
-        "effect size: mean difference divided by the standard deviation of the differences",
-    )
+def _sortable(p: float) -> float:
+    return p if p == p else 2.0
 
 
 def _shown_queries(values: np.ndarray, base: int, n_measures: int) -> np.ndarray:

@@ -5,10 +5,8 @@ are static HTML; the script draws the table of queries and sorts tables.
 """
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.charts import interval_axis, interval_mark, level_chart
+from skgraded.writing.columns import PageTable
 
 MOST_IN_VERDICT = 2  # measures in the verdict
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
@@ -24,31 +23,8 @@ SECTIONS = {
     "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
     "queries": "Queries",
 }
+FOLDS = "Means and times per fold"
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
-FOLDS = {  # maps each column to (heading, type)
-    "fold": ("Fold", "count"),
-    "n_queries": ("Queries", "count"),
-    "fit_time": ("Fit\u00a0(s)", "seconds"),
-    "score_time": ("Score\u00a0(s)", "seconds"),
-    "error": ("Error", "text"),
-}
-
-
-class PageTable(NamedTuple):
-    """A table on a page: a caption, columns as pairs (heading, type), and rows of cells."""
-
-    caption: str
-    columns: Sequence[tuple[Any, str]]
-    rows: Sequence[Sequence[Any]]
-
-    @classmethod
-    def of(cls, rows: Sequence[Any], columns: Mapping[str, tuple[str, ...]], caption: str) -> Self:
-        """Create a table of attributes; `columns` maps headings to (type, names of attributes)."""
-        headings = [(heading, kind) for heading, (kind, *_) in columns.items()]
-        getters = [attrgetter(*names) for _, *names in columns.values()]
-        cells = [[value_of(row) for value_of in getters] for row in rows]
-        return cls(caption, headings, cells)
-
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPage:
@@ -82,7 +58,7 @@ class EvaluationPage:
         if self.segments is not None:
             tables["segments"] = _means_table(self.segments, self.level, self.per_query)
         if self.folds is not None:
-            tables["folds"] = _folds_table(self.folds)
+            tables["folds"] = PageTable.of(self.folds, FOLDS)
         profiles, n_profiled = self.per_query, None
         if self.profiles is not None:
             profiles, n_profiled = self.profiles, self.n_queries
@@ -96,12 +72,11 @@ class EvaluationPage:
 
     def fragment(self) -> str:
         """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
-        rows = zip(text.labels(self.query_ids[self.lowest]), self.lowest, strict=True)
-        details = {} if self.folds is None else {"Folds": _folds_table(self.folds)}
-        details["Lowest queries"] = PageTable(
+        details = {} if self.folds is None else {"Folds": PageTable.of(self.folds, FOLDS)}
+        lowest = {name: values[self.lowest] for name, values in self.per_query.items()}
+        details["Lowest queries"] = PageTable.of(
+            {"query": text.labels(self.query_ids[self.lowest]), **lowest},
             f"Lowest {next(iter(self.per_query))}",
-            [("Query", "name"), *((name, "value") for name in self.per_query)],
-            [[query, *(values[i] for values in self.per_query.values())] for query, i in rows],
         )
         return render("fragment.html.j2", {
             "title": self.title, "lead": self._lead(), "verdict": [], "summary": self._summary(),
@@ -166,28 +141,17 @@ def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> P
     lowest = min((np.fmin.reduce(values, initial=0.0) for values in profiles.values()), default=0)
     low, high = math.floor(lowest), 1  # correlations can be as low as -1
     by_segment = "segment" in frame
-    rows = []
-    for record in frame.to_dict("records"):
-        mean, ends = record["mean"], [record["ci_low"], record["ci_high"]]
-        mark = interval_mark(mean, ends, low, high)
-        row = [record["measure"], mean, ends, record["n_queries"], record["n_undefined"], mark]
-        rows.append([text.label(record["segment"]), *row] if by_segment else row)
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
         f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Undefined: "
         "number of queries for which the measure is undefined"
     )
-    columns = [
-        *[("Segment", "name")] * by_segment, ("Measure", "text"), ("Mean", "value"),
-        ("Interval", "interval"), ("Queries", "count"), ("Undefined", "count"),
-        (interval_axis(low, high), "strip"),
+    marks = [
+        interval_mark(mean, ends, low, high)
+        for mean, *ends in zip(frame["mean"], frame["ci_low"], frame["ci_high"], strict=True)
     ]
-    return PageTable(caption, columns, rows)
-
-
-def _folds_table(frame: Any) -> PageTable:
-    columns = [FOLDS.get(name, (name, "value")) for name in frame.columns]
-    return PageTable("Means and times per fold", columns, frame.to_numpy(dtype=object).tolist())
+    table = PageTable.of(frame, caption, hidden=("method",))
+    return table.with_column(interval_axis(low, high), "strip", marks)
 
 
 # Templates ---------------------------------------------------------------------------------------

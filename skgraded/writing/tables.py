@@ -15,7 +15,7 @@ import numpy as np
 from skgraded._input.atomic_files import written_whole
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
-from skgraded.writing.text import Bound
+from skgraded.writing.text import DIGITS, Bound
 
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
@@ -239,7 +239,7 @@ def _as_text(grid: Grid, safe: Callable[[str], str], marked: Callable[[str, Mark
     return Grid([safe(cell_text(name)) for name in grid.names], rows)
 
 
-def cell_text(cell: Any, digits: int = 4) -> str:
+def cell_text(cell: Any, digits: int = DIGITS) -> str:
     """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell), digits)}"

@@ -10,6 +10,7 @@ import numpy as np
 from skgraded._input.words import counted, plain, printable
 
 NAME = 48  # characters; longer names are shortened
+DIGITS = 4  # decimals of all values in tables, sentences and pages
 
 
 class Bound(float):
@@ -66,12 +67,12 @@ def percent_text(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def fixed(value: float, digits: int = 4) -> str:
+def fixed(value: float, digits: int = DIGITS) -> str:
     """Format a number with fixed decimals and a Unicode minus sign; zero has no sign."""
     return f"{value:z.{digits}f}".replace("-", "−")
 
 
-def signed(value: float, digits: int = 4) -> str:
+def signed(value: float, digits: int = DIGITS) -> str:
     """Format a number with its sign, unless it is zero."""
     text = fixed(value, digits)
     return text if text[0] == "−" or text == "nan" or float(text) == 0 else f"+{text}"
@@ -121,7 +122,7 @@ def shown(value: Any, kind: str) -> str:
     show: dict[str, Callable[[Any], str]] = {
         "value": fixed, "signed": signed, "p": p_text,
         "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: fixed(s, 3),
-        "places": lambda n: f"{n:g}",
+        "places": lambda n: f"{n:g}", "flag": lambda is_true: "yes" if is_true else "no",
     }
     return show[kind](value)
 

@@ -179,7 +179,7 @@ class TestJudgedShares:
         evaluation = sg.evaluate(filled, queries.y_score, qid=queries.qid, **self.SETTINGS)
         assert evaluation.judged is None
         comparison = sg.compare({"a": evaluation, "b": evaluation}, rng=0)
-        assert comparison.judged is None and comparison.leaderboard().judged == {}
+        assert comparison.judged is None and comparison.leaderboard().more == {}
         assert "Judged" not in comparison.to_html() + evaluation.to_html()
 
     def test_shares_stay_with_their_queries(self, queries):
@@ -263,7 +263,7 @@ class TestCompare:
         share = systems["new"].judged["Judged@2"].mean()
         assert 0 < share < 0.9 and systems["pooled"].judged is None
         board = self.compare().leaderboard()
-        shares = dict(zip(board.systems, board.judged["Judged@2"], strict=True))
+        shares = dict(zip(board.systems, board.more["Judged@2"], strict=True))
         assert shares == {"new": share, "pooled": 1}
         frame = board.to_frame()
         assert frame.columns.tolist() == ["system", "NDCG@2", "Judged@2"]
@@ -302,7 +302,7 @@ class TestCompare:
 
     def test_a_measured_share_is_shown_once(self):
         board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
-        assert board.measures == ["NDCG@2", "Judged@2"] and board.judged == {}
+        assert board.measures == ["NDCG@2", "Judged@2"] and board.more == {}
         assert "judgments favour" in board.verdict
 
     def test_segments_keep_one_column_for_all_queries(self):
