@@ -320,7 +320,9 @@ class JudgeComparison(Report):
             title=f"Judges compared with {self.truth}" if title is None else title,
             truth=self.truth, level=self.level, n_systems=len(self.systems),
             procedure=sentences.procedure(self.test, self.correction, self._n_tests()),
-            labels=self.labels(), leaderboards=self.leaderboards(), means=self.means(),
+            labels=self._columns(LabelRow, self.label_rows),
+            leaderboards=self._columns(LeaderboardRow, self.leaderboard_rows),
+            means=self._columns(MeanRow, self.mean_rows),
             confusions=self.confusions, verdict=self.verdict(), sentences=self.sentences(),
         )
 

@@ -18,16 +18,16 @@ SECTIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgesPage:
-    """Content of the page for a JudgeComparison, whose tables are frames."""
+    """Content of the page for a JudgeComparison, whose tables are dicts of columns."""
 
     title: str
     truth: str
     level: float
     procedure: str  # test and correction used to compare systems
     n_systems: int
-    labels: Any
-    leaderboards: Any
-    means: Any
+    labels: Mapping[str, Sequence[Any]]
+    leaderboards: Mapping[str, Sequence[Any]]
+    means: Mapping[str, Sequence[Any]]
     confusions: Mapping[str, Any]
     verdict: str
     sentences: Sequence[str]
@@ -69,18 +69,18 @@ class JudgesPage:
         return f"{lead}; {self.n_systems} systems, {self.procedure}."
 
     def _labels(self, drawn: bool = False) -> PageTable:
-        frame = self.labels
+        columns = self.labels
         table = PageTable.of(
-            frame, "Agreement with the truth on documents that both judged, with "
+            columns, "Agreement with the truth on documents that both judged, with "
             f"{text.percent_text(self.level)} intervals over queries",
-            first=("segment", "judge", "alpha", "alpha_low"),
+            first=("segment", "judge", "alpha", "alpha_low", "kappa", "kappa_low"),
         )
         if not drawn:
             return table
-        low = -1 if (frame["alpha_low"] < 0).any() else 0
+        low = -1 if any(end < 0 for end in columns["alpha_low"]) else 0
         marks = [
             interval_mark(alpha, ends, low, 1) for alpha, *ends in
-            zip(frame["alpha"], frame["alpha_low"], frame["alpha_high"], strict=True)
+            zip(columns["alpha"], columns["alpha_low"], columns["alpha_high"], strict=True)
         ]
         return table.with_column(interval_axis(low, 1), "strip", marks)
 

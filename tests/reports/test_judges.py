@@ -2,11 +2,11 @@
 
 import re
 import warnings
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from html_page import Page
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 from small_reports import HOSTILE, assert_same_report
@@ -532,7 +532,7 @@ def test_without_scores_there_are_only_labels():
     assert report.systems == report.measures == report.leaderboard_rows == []
     assert report.leaderboards().empty and report.means().empty
     assert report.leaderboards().columns.tolist() == LEADERBOARDS
-    assert "Leaderboards" not in Page(report.to_html()).headings
+    assert "Leaderboards" not in Page(report.to_html()).text("h2")
     assert len(report.sentences()) == 2
 
 
@@ -551,64 +551,27 @@ def test_one_warning_for_systems_with_few_judged_documents():
 
 # Pages -------------------------------------------------------------------------------------------
 
-class Page(HTMLParser):
-    """Tables as lists of rows of cell texts, headings, elements and all text of a page."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.tables, self.headings, self.elements, self.text = [], [], [], ""
-        self._open = None
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.tables[-1][-1].append("")
-        elif tag == "h2":
-            self.headings.append("")
-        self._open = tag if tag in ("td", "th", "h2") else self._open
-
-    def handle_endtag(self, tag):
-        self._open = None if tag == self._open else self._open
-
-    def handle_data(self, data):
-        self.text += data
-        if self._open == "h2":
-            self.headings[-1] += data
-        elif self._open:
-            self.tables[-1][-1][-1] += data
-
-
 def test_a_page_shows_the_tables(report):
-    html = report.to_html()
-    page = Page(html)
-    assert report.to_html() == html
-    assert [heading.strip() for heading in page.headings] == [
-        "Grades", "Leaderboards", "Findings", "Confusion", "Means",
+    page = Page(report.to_html())
+    assert page.text("h2") == "Grades Leaderboards Findings Confusion Means"
+    assert page.rows("Judge", "α", "κ", "Documents") == [
+        [row.judge, f"{row.alpha:.4f}", f"{row.kappa:.4f}", str(row.n_shared)]
+        for row in report.label_rows
     ]
-    labels, leaderboards = page.tables[:2]
-    for cells, row in zip(labels[1:], report.labels().to_dict("records"), strict=True):
-        text = " ".join(cells)
-        assert row["judge"] in text and f"{row['alpha']:.4f}" in text
-        assert f"{row['kappa']:.4f}" in text and str(row["n_shared"]) in text
-    for cells, row in zip(leaderboards[1:], report.leaderboards().to_dict("records"), strict=True):
-        assert row["judge"] in " ".join(cells) and row["measure"] in cells
-        assert str(row["only_judge"]) in cells
-    confusions = [table for table in page.tables if table[0][0].strip() == "Grade"]
+    assert page.rows("Judge", "Measure", "Only judge") == [
+        [row.judge, row.measure, str(row.only_judge)] for row in report.leaderboard_rows
+    ]
+    confusions = [table for table in page.tables if table[0][0] == "Grade"]
     for table, judge in zip(confusions, report.judges, strict=True):
         assert [row[1:] for row in table[1:]] == report.confusion(judge).astype(str).values.tolist()
     for sentence in report.sentences():
-        assert sentence in " ".join(page.text.split())
+        assert sentence in page.text()
 
 
 def test_a_fragment_shows_the_labels(report):
     page = Page(report._repr_html_())
-    assert page.tables[0][0][0].strip() == "Judge" and len(page.tables[0]) == 3
-    assert report.verdict() in " ".join(page.text.split())
+    assert page.tables[0][0][0] == "Judge" and len(page.tables[0]) == 3
+    assert report.verdict() in page.text()
 
 
 def test_hostile_names_are_text():

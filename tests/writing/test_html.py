@@ -1,17 +1,23 @@
 """HTML pages and notebook fragments: their content, and names that must not break them."""
 
-import json
 import math
 import re
 import sys
-import time
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from html_page import Page
 from scipy import stats
-from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, systems
+from small_reports import (
+    HOSTILE,
+    REPORTS,
+    cross_evaluation,
+    evaluation,
+    rows_of,
+    small_report,
+    systems,
+)
 
 import skgraded as sg
 from skgraded.reports.comparison_rows import ShownRow
@@ -19,66 +25,6 @@ from skgraded.writing import charts, tables, text
 from skgraded.writing.columns import COLUMNS, PageTable, fitting
 
 LETTERS = {"new": "a", "old": "b"}
-VOID = {"meta", "link", "br", "input"}
-SVG = {"line", "circle", "path"}
-
-
-class Page(HTMLParser):
-    """Elements, texts and tables of HTML; fails if an element is not closed."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.elements, self.texts, self.open, self.cells = [], [], [], []
-        self.feed(html)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag in ("table", "tr"):
-            self.cells.append([])
-        if tag == "table":
-            self.cells[-1] = None  # the next row contains headings
-        if tag in ("td", "th"):
-            self.cells[-1].append("")
-
-    def handle_startendtag(self, tag, attributes):
-        assert tag in SVG
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, text):
-        self.texts.append((tuple(self.open), text))
-        if {"td", "th"} & set(self.open) and self.cells[-1]:
-            self.cells[-1][-1] = " ".join(f"{self.cells[-1][-1]} {text}".split())
-
-    def all(self, tag):
-        return [attributes for name, attributes in self.elements if name == tag]
-
-    def text(self, *tags):
-        """The text in elements of these tags, in order, with single spaces."""
-        texts = (text for tags_open, text in self.texts if set(tags) & set(tags_open))
-        return " ".join(" ".join(texts).split())
-
-    def rows(self, *headings):
-        """The cells below these headings, for each row of the table that has all of them."""
-        rows, names = [], None
-        for before, cells in zip([[], *self.cells], self.cells, strict=False):
-            if cells and before is None:
-                names = cells
-            elif cells and set(headings) <= set(names):
-                rows.append([cells[names.index(heading)] for heading in headings])
-        return rows
-
-    @property
-    def data(self):
-        """The data for the script."""
-        (text,) = [text for tags, text in self.texts if tags[-1:] == ("script",) and text[0] == "{"]
-        return json.loads(text)
 
 
 def compared(names=("old", "new"), n_queries=30, baseline="old", **kwargs):
@@ -89,9 +35,8 @@ def compared(names=("old", "new"), n_queries=30, baseline="old", **kwargs):
 
 @pytest.fixture(scope="module")
 def reports():
-    """Three reports with their pages."""
-    ev, cv, cmp = systems(["a"], 30)["a"], cross_evaluation(), compared()
-    return [(ev, ev.to_html()), (cv, cv.to_html()), (cmp, cmp.to_html())]
+    """Reports of every class with their pages."""
+    return [(report, report.to_html()) for report in map(small_report, REPORTS)]
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +77,7 @@ def test_a_page_has_landmarks_captions_and_valid_references(reports):
             for name in ("aria-labelledby", "aria-controls", "for"):
                 assert set(attributes.get(name, ids[0]).split()) <= set(ids)
         assert {link["href"].removeprefix("#") for link in page.all("a")} <= set(ids)
-        assert {svg["aria-hidden"] for svg in page.all("svg")} == {"true"}
+        assert all(svg["aria-hidden"] == "true" for svg in page.all("svg"))
 
 
 def test_a_fragment_has_no_script_no_ids_and_styles_only_for_itself(reports):
@@ -148,7 +93,7 @@ def test_a_fragment_has_no_script_no_ids_and_styles_only_for_itself(reports):
         for rule in page.text("style").split("}")[:-1]:
             for selector in rule.split("{")[0].split(","):
                 assert selector.strip().startswith(".skgraded-report")
-        assert len(html) < 6_000
+        assert len(html) < 12_000
 
 
 def test_without_jinja2_an_error_names_the_extra_to_install(monkeypatch):
@@ -158,19 +103,6 @@ def test_without_jinja2_an_error_names_the_extra_to_install(monkeypatch):
         with pytest.raises(ImportError, match=r'needs Jinja2: pip install "skgraded\[all\]"$'):
             call()
     assert ev._repr_html_() is None  # a notebook then shows the repr
-
-
-def test_pages_of_many_queries_are_small_and_written_in_three_seconds():
-    measures = ["NDCNG@10", "MuAP", "RR"]
-    four = compared(["a", "b", "c", "d"], 1_000, baseline="a", measures=measures, test="t")
-    two = systems(["bm25", "lgbm"], 100_000, measures)
-    for report, most in (
-        (four, 250_000), (two["bm25"], 400_000), (sg.compare(two, test="t"), 400_000),
-    ):
-        start = time.process_time()
-        html = report.to_html()
-        assert time.process_time() - start < 3
-        assert len(html.encode()) < most
 
 
 # Columns -----------------------------------------------------------------------------------------
@@ -248,7 +180,7 @@ def test_with_more_than_2000_queries_the_lowest_and_the_highest_are_kept():
     page = Page(evaluation({"AP": values}).to_html())
     ranked = np.argsort(values)
     assert page.data["ids"] == [f"q{i}" for i in sorted([*ranked[:1000], *ranked[-1000:]])]
-    note = "The table contains 2,000 of 3,000 queries: the 1,000 lowest and the 1,000 highest by AP."
+    note = "2,000 of 3,000 queries: the 1,000 lowest and the 1,000 highest by AP."
     assert note in page.text("p")
     page = Page(evaluation({"AP": values[:2000]}).to_html())
     assert len(page.data["ids"]) == 2_000 and "The table contains" not in page.text("p")
@@ -479,10 +411,10 @@ def test_no_name_of_a_system_or_measure_breaks_a_page_or_a_fragment():
     )
     page, fragment = Page(cmp.to_html()), Page(cmp._repr_html_())
     for found, expected in ((page, harmless.to_html()), (fragment, harmless._repr_html_())):
-        tags, expected_tags = (
-            [tag for tag, _ in parsed.elements if tag != "bdi"] for parsed in (found, Page(expected))
-        )
-        assert tags == expected_tags
+        tags = [
+            [tag for tag, _ in page.elements if tag != "bdi"] for page in (found, Page(expected))
+        ]
+        assert tags[0] == tags[1]
         for name in names:
             assert shortened(name) in found.text("td", "th")
     assert page.data["systems"] == [read_back(name) for name in cmp.leaderboard().systems]
