@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -37,7 +36,7 @@ def entries_of(source: Any, side: str) -> Entries:
 
 def _convert(source: Any, side: str) -> Entries:
     if type(source).__module__.partition(".")[0] == "ranx":
-        return _from_ranx(source, side)
+        return _from_queries(_dict_of_ranx(source, side).items(), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -56,6 +55,20 @@ def _convert(source: Any, side: str) -> Entries:
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
         return _from_items(list(source), source, side)
     raise _wrong_type(source, side)
+
+
+def _dict_of_ranx(source: Any, side: str) -> dict[str, dict[str, float]]:
+    name = type(source).__name__
+    if name not in ("Qrels", "Run"):
+        raise _wrong_type(source, side)
+    if side == "qrels" and name == "Run":
+        raise TypeError(
+            "qrels is a ranx Run, which contains scores instead of grades: call join_run(qrels, "
+            "run)."
+        )
+    if not len(source):
+        raise ValueError(f"{side} is empty: it contains no documents.")
+    return source.to_dict()
 
 
 def _wrong_type(source: Any, side: str) -> TypeError:
@@ -240,57 +253,3 @@ def _from_lists(queries: Any, sizes: Any, documents: list[Any], numbers: Any, si
     check = columns.check_grades if side == "qrels" else columns.check_scores
     numbers = check(numbers, name=side, n=len(documents), row_name=row_name)
     return Entries(side, ids, codes, ids_of_documents, numbers)
-
-
-# ranx --------------------------------------------------------------------------------------------
-
-def _from_ranx(source: Any, side: str) -> Entries:
-    """Read a ranx Qrels or Run with compiled loops; in Python, reading Numba's dicts is slow."""
-    by_query = getattr(source, type(source).__name__.lower(), None)
-    if type(source).__name__ not in ("Qrels", "Run") or by_query is None:
-        raise _wrong_type(source, side)
-    if side == "qrels" and type(source).__name__ == "Run":
-        raise TypeError(
-            "qrels is a ranx Run, which contains scores instead of grades: call join_run(qrels, "
-            "run)."
-        )
-    if not len(by_query):
-        raise ValueError(f"{side} is empty: it contains no documents.")
-    count, copy = _readers()
-    sizes, n_characters = count(by_query)
-    characters = np.empty(n_characters, dtype="<u4")
-    ends, numbers = np.empty(sizes.sum(), dtype=np.intp), np.empty(sizes.sum())
-    copy(by_query, characters, ends, numbers)
-    text, ends = characters.tobytes().decode("utf-32-le", "surrogatepass"), ends.tolist()
-    documents = [text[i:j] for i, j in zip([0, *ends], ends, strict=False)]
-    return _from_lists(list(by_query.keys()), sizes, documents, numbers, side)
-
-
-@cache
-def _readers() -> tuple[Any, Any]:
-    """Compile loops over Numba's dicts; ranx has already imported Numba."""
-    from numba import njit
-
-    @njit
-    def count(by_query: Any) -> tuple[np.ndarray, int]:
-        """Count the documents of each query, and the characters of all document ids."""
-        sizes, n_characters = np.empty(len(by_query), dtype=np.int64), 0
-        for query, documents in enumerate(by_query.values()):
-            sizes[query] = len(documents)
-            for document in documents:
-                n_characters += len(document)
-        return sizes, n_characters
-
-    @njit
-    def copy(by_query: Any, characters: np.ndarray, ends: np.ndarray, numbers: np.ndarray) -> None:
-        """Copy all document ids, the position where each id ends, and the grades or scores."""
-        row = end = 0
-        for documents in by_query.values():
-            for document, number in documents.items():
-                for i in range(len(document)):
-                    characters[end + i] = ord(document[i])
-                end += len(document)
-                ends[row], numbers[row] = end, number
-                row += 1
-
-    return count, copy
