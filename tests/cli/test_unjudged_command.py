@@ -1,6 +1,5 @@
 """The command with unjudged documents."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from commands import report, run
@@ -47,35 +46,6 @@ def test_the_values_are_those_of_the_library(capsys, rule):
     assert report(capsys, command, *words)["new"]["mean"] == expected.mean()
     if rule == "irrelevant":
         assert report(capsys, "evaluate qrels new", *words)["new"]["mean"] == expected.mean()
-
-
-def test_the_default_is_trec_eval_s_also_for_bpref(tmp_path, capsys):
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason='pip install "skgraded[peers]"')
-    rng = np.random.default_rng(0)
-    documents = [f"d{i:02}" for i in range(40)]
-    qrels = {f"q{q}": dict(zip(documents, rng.integers(0, 3, 25).tolist(), strict=False))
-             for q in range(30)}
-    ranked = {query: dict(zip(rng.permutation(documents)[:30].tolist(), range(30), strict=True))
-              for query in qrels}
-    for name, table, line in [
-        ("qrels", qrels, "{} 0 {} {}\n"), ("run", ranked, "{} Q0 {} 1 {} s\n")
-    ]:
-        (tmp_path / name).write_text("".join(
-            line.format(query, document, number)
-            for query, row in table.items() for document, number in row.items()
-        ))
-    results = pytrec_eval.RelevanceEvaluator(qrels, {"bpref", "ndcg_cut", "map"}).evaluate(ranked)
-    words = ["evaluate", str(tmp_path / "qrels"), str(tmp_path / "run"), "--per-query"]
-    names = {"bpref": "Bpref", "ndcg_cut_10": "NDCG(gain='linear')@10", "map": "AP"}
-    words += [word for name in [*names, "judged@10"] for word in ("-m", name)]
-    found = report(capsys, "", *words)["run"]["per_query"]
-    assert set(found) == set(results)
-    for query, values in results.items():
-        for theirs, ours in names.items():
-            assert found[query][ours] == pytest.approx(values[theirs], abs=1e-12)
-        first = sorted(ranked[query], key=ranked[query].get)[:-11:-1]
-        judged = np.mean([document in qrels[query] for document in first])
-        assert found[query]["Judged@10"] == pytest.approx(judged)
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "json", "html"])

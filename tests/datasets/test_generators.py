@@ -89,14 +89,6 @@ def test_few_queries_have_nothing_relevant():
 
 # Swapped rankings ---------------------------------------------------------------------------------
 
-
-def mean_of(measure, grades):
-    """Mean of a measure over rankings given as grades in ranked order."""
-    n_rankings, n_documents = grades.shape
-    scores = np.tile(-np.arange(n_documents), n_rankings)
-    return measure(grades.ravel(), scores, group=[n_documents] * n_rankings)
-
-
 def test_by_default_100_rankings_of_100_documents_with_10_levels():
     grades = make_swapped_rankings()
     assert grades.shape == (100, 100) and np.issubdtype(grades.dtype, np.integer)
@@ -117,19 +109,9 @@ def test_sizes_of_uniform_levels_differ_by_at_most_one():
 def test_without_swaps_the_order_is_ideal(uniform):
     grades = make_swapped_rankings(n_swaps=0, n_rankings=5, uniform=uniform, random_state=0)
     assert (np.diff(grades) <= 0).all()
-    for measure in (sg.AP(), sg.MuAP(), sg.NDCG(k="mean"), sg.NDCNG(k="mean")):
-        assert mean_of(measure, grades) == pytest.approx(1)
 
 
-def test_a_swap_exchanges_two_distinct_positions():
-    grades = make_swapped_rankings(6, 6, n_swaps=1, n_rankings=500, random_state=0)
-    for ranking in grades:
-        moved = np.flatnonzero(ranking != np.arange(6)[::-1])
-        assert len(moved) == 2
-        assert ranking[moved].tolist() == (5 - moved[::-1]).tolist()
-
-
-def test_every_pair_of_positions_is_swapped_equally_often():
+def test_a_swap_exchanges_any_two_positions_equally_often():
     grades = make_swapped_rankings(4, 4, n_swaps=1, n_rankings=20_000, random_state=0)
     moved = Counter(tuple(np.flatnonzero(row)) for row in grades != np.arange(4)[::-1])
     assert set(moved) == set(combinations(range(4), 2))
@@ -142,18 +124,11 @@ def test_swaps_are_applied_one_after_another():
         assert make_swapped_rankings(2, 2, n_swaps, n_rankings=3).tolist() == [order] * 3
 
 
-def test_each_ranking_has_its_own_swaps():
-    grades = make_swapped_rankings(n_levels=100, n_swaps=3, n_rankings=200, random_state=0)
-    assert len(np.unique(grades, axis=0)) == 200
-    first_moved = np.argmax(grades != np.arange(100)[::-1], axis=1)
-    assert len(set(first_moved)) > 20
-
-
 def test_more_swaps_lower_the_value_and_many_give_a_random_order():
-    values = [
-        mean_of(sg.MuAP(), make_swapped_rankings(n_swaps=n_swaps, random_state=0))
-        for n_swaps in (0, 5, 20, 50, 99)
-    ]
+    scores, values = np.tile(-np.arange(100), 100), []
+    for n_swaps in (0, 5, 20, 50, 99):
+        grades = make_swapped_rankings(n_swaps=n_swaps, random_state=0)
+        values.append(sg.MuAP()(grades.ravel(), scores, group=[100] * 100))
     assert (np.diff(values) < -0.03).all()
     grades = make_swapped_rankings(50, 5, n_swaps=500, n_rankings=4000, random_state=0)
     np.testing.assert_allclose(grades.mean(axis=0), 2, atol=5 * np.sqrt(2 / 4000))

@@ -20,8 +20,6 @@ from registry import ALL_SETTINGS, REGISTRY, SCALE_INVARIANT, build, tie_rules, 
 
 import skgraded as sg
 from skgraded.datasets import join_run
-from skgraded.judgments import layout_of
-from skgraded.measures import cutoff_curve, threshold_curve
 from skgraded.measures.base import parameters_of
 from skgraded.measures.preferences import edrc_score
 
@@ -194,22 +192,6 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
         close(value, 0.0 if expected is None else expected)
 
 
-@given(rows())
-@fuzz
-def test_judgments(case):
-    y_true, _, arguments, meant = case
-    truth = truth_of(y_true, arguments, meant)
-    found = answer(sg.Judgments, y_true.given, **arguments)
-    if truth is None:
-        assert found is REFUSED
-        return
-    assert found.sizes.tolist() == [len(own) for own in truth[0]]
-    np.testing.assert_array_equal(layout_of(found).grades, y_true.meant)
-    assert len(found.query_ids) == found.n_queries == len(truth[0])
-    if "sample_weight" in arguments:
-        close(found.weights / max(meant["sample_weight"]), truth[1])
-
-
 @given(rows(), rows())
 @fuzz
 def test_evaluate_and_compare(case, other):
@@ -241,26 +223,6 @@ def test_evaluate_and_compare(case, other):
 
 def has_nan(y_true):
     return any(map(math.isnan, y_true.meant))
-
-
-@given(rows(), st.sampled_from(["average", "best", "worst"]))
-@fuzz
-def test_curves(case, ties):
-    y_true, y_score, arguments, meant = case
-    truth = truth_of(y_true, arguments, meant)
-    by_threshold = answer(threshold_curve, y_true.given, y_score.given, ties=ties, **arguments)
-    by_cutoff = answer(
-        cutoff_curve, y_true.given, y_score.given, ties=ties, measures="ndcg", **arguments
-    )
-    if truth is None or has_nan(y_true) or is_bad(y_score.meant, len(y_true.meant)):
-        assert by_threshold is REFUSED and by_cutoff is REFUSED
-        return
-    widths = np.diff(by_threshold.thresholds, prepend=0.0)
-    mu_ap = expected_values("MuAP", {}, ties, y_true.meant, y_score.meant, truth[0])
-    close(widths @ by_threshold.average_precision, mean_of(mu_ap, truth[1], 0.0))
-    for n, value in zip(by_cutoff.cutoffs.tolist(), by_cutoff.values[0], strict=True):
-        ndcg = expected_values("NDCG", {"k": n}, ties, y_true.meant, y_score.meant, truth[0])
-        close(value, mean_of(ndcg, truth[1], 0.0))
 
 
 @st.composite

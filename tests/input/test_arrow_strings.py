@@ -42,11 +42,6 @@ if VIEWS:
     LAYOUTS["sliced views"] = pa.array(["text before", *TEXTS, None], view).slice(1, len(TEXTS))
 
 
-@pytest.mark.skipif(not VIEWS, reason="needs pyarrow ≥ 16, which has string views")
-def test_string_views_are_among_the_layouts():
-    assert {"string_view", "sliced views"} < set(LAYOUTS)
-
-
 def chunked(column):
     return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
