@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
-            text = _report(args, notes.append)
+            text = _report(args)
         _write(text, args)
     except BrokenPipeError:  # the reading process has closed the pipe
         _drop_output()
@@ -97,7 +97,7 @@ def _say(message: str) -> None:
         print(f"skgraded: {printable(message)}", file=sys.stderr)
 
 
-def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
+def _report(args: argparse.Namespace) -> str:
     if args.command == "measures":
         return _printing.of_measures()
     if _input_files(args).count("-") > 1 and args.judge is None:
@@ -105,9 +105,9 @@ def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
     if args.title is not None and args.format != "html":
         raise ValueError("--title sets the title of the HTML page: add --format html.")
     if args.command == "judges":
-        return _judging.of_judges(_judging.compare_judge_files(args, note), args)
+        return _judging.of_judges(_judging.compare_judge_files(args), args)
     if args.command == "preferences":
-        systems = _preferences.evaluate_preference_files(args, note)
+        systems = _preferences.evaluate_preference_files(args)
         if args.format == "html":  # an HTML page compares the runs
             _refuse_differing_queries(systems)
         return _print_evaluations(systems, args)
@@ -116,7 +116,7 @@ def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
         if args.command == "evaluate" and args.format == "html":
             return report.to_html(title=args.title or _files.page_title(args.files, systems))
     else:
-        report = systems = _files.evaluate_files(args, note)
+        report = systems = _files.evaluate_files(args)
         if args.command == "compare" and len(systems) < 2:
             raise ValueError("compare requires at least two runs or two --score-column options.")
         if args.command == "compare" or args.format == "html":  # pages compare runs too
@@ -125,7 +125,7 @@ def _report(args: argparse.Namespace, note: Callable[[str], None]) -> str:
         return _print_evaluations(systems, args)
     judge = None
     if args.judge is not None:
-        judge = _files.evaluate_judge_files(args, note)
+        judge = _files.evaluate_judge_files(args)
         _refuse_differing_queries(judge)
     names = _files.system_names(args.files[1:])
     comparison = compare(

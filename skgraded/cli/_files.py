@@ -4,9 +4,10 @@ import dataclasses
 import glob
 import os
 import sys
+import warnings
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -31,18 +32,18 @@ TABLES = (".parquet", *(
 ))
 
 
-def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
+def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
     """Evaluate systems in files; return a dict of Evaluations keyed by file or column name.
 
     The files are qrels and runs, a LETOR file and score files, or one table; "-" is standard input.
-    `args` contains the options of the command; `note` is called with each message for the user.
+    `args` contains the options of the command. Notes for the user are issued as warnings.
     """
     path, *others = args.files
     if args.judge is not None:
         _check_judge(args)
-    measures = _with_ties(args)
+    args.measures = _with_ties(args)
     if args.ties == "trec":
-        _note_gain(measures, note)
+        _note_gain(args.measures)
     if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
         _refuse_judge(path, args)
         if others:
@@ -50,7 +51,7 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
                 f"File {path} is read as a table because of its extension or a column option. To "
                 f"add systems, use --score-column; do not pass other files, such as {others[0]}."
             )
-        return _evaluate_table(source_of(path), args, measures)
+        return _evaluate_table(source_of(path), args)
     if not others:
         raise ValueError(
             "Pass at least one run after the qrels, or a score file after a LETOR file; got only "
@@ -60,14 +61,18 @@ def evaluate_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Ev
     with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
             _refuse_judge(path, args)
-            return _evaluate_letor(file, systems, args, measures)
-        return _evaluate_trec(file, systems, args, measures, note)
+            return _evaluate_letor(file, systems, args)
+        judgments = JudgmentIndex(read_qrels_table(file, args.progress))
+        return {
+            name: _evaluate_run(judgments, source, name, args)
+            for name, source in systems.items()
+        }
 
 
-def evaluate_judge_files(args: Namespace, note: Callable[[str], None]) -> dict[str, Evaluation]:
+def evaluate_judge_files(args: Namespace) -> dict[str, Evaluation]:
     """Evaluate the runs again, with the qrels of --judge; see `evaluate_files`."""
     files = [args.judge, *args.files[1:]]
-    return evaluate_files(Namespace(**vars(args) | {"files": files, "judge": None}), note)
+    return evaluate_files(Namespace(**vars(args) | {"files": files, "judge": None}))
 
 
 def _check_judge(args: Namespace) -> None:
@@ -171,14 +176,15 @@ def _with_ties(args: Namespace) -> list[Measure]:
     ])
 
 
-def _note_gain(measures: list[Measure], note: Callable[[str], None]) -> None:
-    """Add a note that trec_eval's ndcg uses a linear gain, unlike NDCG by default."""
+def _note_gain(measures: list[Measure]) -> None:
+    """Issue a note that trec_eval's ndcg uses a linear gain, unlike NDCG by default."""
     for measure in measures:
         if isinstance(measure, NDCG) and measure.gain == "exp2":
             linear = dataclasses.replace(measure, ties="average", gain="linear")
-            note(
+            warnings.warn(
                 f"{measure} uses the gain 2^r - 1; the ndcg of trec_eval is "
-                f"{str(linear).replace('NDCG', 'ndcg')}."
+                f"{str(linear).replace('NDCG', 'ndcg')}.",
+                stacklevel=2,
             )
 
 
@@ -200,25 +206,13 @@ def _is_letor(file: Any) -> bool:
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
-def _evaluate_trec(
-    file: BinaryIO, systems: Mapping[str, Any], args: Namespace, measures: list[Measure],
-    note: Callable[[str], None]
-) -> dict[str, Evaluation]:
-    judged = JudgmentIndex(read_qrels_table(file, args.progress))
-    return {
-        name: _evaluate_run(judged, source, name, args, measures, note)
-        for name, source in systems.items()
-    }
-
-
 def _evaluate_run(
-    judged: JudgmentIndex, source: Any, name: str, args: Namespace, measures: list[Measure],
-    note: Callable[[str], None]
+    judgments: JudgmentIndex, source: Any, name: str, args: Namespace
 ) -> Evaluation:
-    qrels = judged.judgments
+    qrels = judgments.judgments
     run = read_run_table(source, args.progress)
     is_sample = args.judge is not None  # people judged few of the run's queries
-    joined = judged.join(run, args.complete, args.strict and not is_sample, args.ties, "keep")
+    joined = judgments.join(run, args.complete, args.strict and not is_sample, args.ties, "keep")
     if joined.missing.any() and args.strict and not args.complete:
         raise ValueError(
             f"Run {run.source} does not contain {joined.missing.sum()} of the "
@@ -229,19 +223,19 @@ def _evaluate_run(
     if is_sample:
         joined.unjudged[:] = False
     if joined.missing.any() or joined.unjudged.any():
-        note(note_of_differing(qrels, run, joined, name, args.complete))
+        warn_of_differing(qrels, run, joined, name, args.complete)
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # free the memory of large runs
     measured = sizes > 0
     evaluation = evaluate(
-        grade, score, group=sizes[measured], measures=measures,
+        grade, score, group=sizes[measured], measures=args.measures,
         unjudged_documents=args.unjudged_documents or "irrelevant",
     )
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def note_of_differing(qrels: Any, run: Entries, joined: Any, name: str, complete: bool) -> str:
-    """Return a note about queries that occur in the judgments or in the run, but not in both."""
+def warn_of_differing(qrels: Any, run: Entries, joined: Any, name: str, complete: bool) -> None:
+    """Warn about queries that occur in the judgments or in the run, but not in both."""
     fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
     parts = []
     if joined.missing.any():
@@ -250,7 +244,7 @@ def note_of_differing(qrels: Any, run: Entries, joined: Any, name: str, complete
     if joined.unjudged.any():
         part = _part(joined.unjudged, "queries of the run", run.query_ids)
         parts.append(f"{part} have no judgments and are left out")
-    return f"{name}: {'; '.join(parts)}."
+    warnings.warn(f"{name}: {'; '.join(parts)}.", stacklevel=3)
 
 
 def _part(selected: np.ndarray, queries: str, query_ids: np.ndarray) -> str:
@@ -261,7 +255,7 @@ def _part(selected: np.ndarray, queries: str, query_ids: np.ndarray) -> str:
 # A LETOR file and scores -------------------------------------------------------------------------
 
 def _evaluate_letor(
-    file: BinaryIO, systems: Mapping[str, Any], args: Namespace, measures: list[Measure]
+    file: BinaryIO, systems: Mapping[str, Any], args: Namespace
 ) -> dict[str, Evaluation]:
     data = read_rows(file, negative=False)
     scores, n = {}, len(data.y)
@@ -273,12 +267,12 @@ def _evaluate_letor(
                 f"{check_path(source)}: line {min(n_scores, n) + 1}: expected one score per row; "
                 f"got {n_scores} scores for the {n} rows of {check_path(file)}."
             )
-    return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args, measures)
+    return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
 
 
 def _evaluate_rows(
     source: Any, grade: np.ndarray, scores: Mapping[str, np.ndarray], query: np.ndarray,
-    document: np.ndarray | None, args: Namespace, measures: list[Measure]
+    document: np.ndarray | None, args: Namespace
 ) -> dict[str, Evaluation]:
     """Evaluate the scores of systems; return a dict of Evaluations keyed by system name."""
     if args.ties == "trec":
@@ -288,7 +282,7 @@ def _evaluate_rows(
         scores = {name: trec_scores(codes, values, document) for name, values in scores.items()}
     return {
         name: evaluate(
-            grade, values, qid=query, measures=measures,
+            grade, values, qid=query, measures=args.measures,
             unjudged_documents=args.unjudged_documents,
         )
         for name, values in scores.items()
@@ -297,9 +291,7 @@ def _evaluate_rows(
 
 # A table -----------------------------------------------------------------------------------------
 
-def _evaluate_table(
-    source: Any, args: Namespace, measures: list[Measure]
-) -> dict[str, Evaluation]:
+def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
     names = Names(
         args.query or "query", args.grade or "grade", _score_columns(args), args.document,
         advice=" Name the columns with --query-column, --grade-column and --score-column.",
@@ -307,6 +299,4 @@ def _evaluate_table(
     )
     table = read_columns(source, names, args.progress)
     document = None if table.document is None else table.document.astype(str)
-    return _evaluate_rows(
-        source, table.grade, table.scores, table.query, document, args, measures
-    )
+    return _evaluate_rows(source, table.grade, table.scores, table.query, document, args)

@@ -1,7 +1,7 @@
 """The ``judges`` command, which compares relevance judgments from several judges."""
 
+import warnings
 from argparse import Namespace
-from collections.abc import Callable
 
 import numpy as np
 
@@ -28,8 +28,8 @@ examples:
 SHORT = ["judge", "n_shared", "exact", "kappa", "kappa_weighted", "alpha", "tau_b", "bias"]
 
 
-def compare_judge_files(args: Namespace, note: Callable[[str], None]) -> JudgeComparison:
-    """Compare judges whose judgments are in files; `note` is called with messages for the user."""
+def compare_judge_files(args: Namespace) -> JudgeComparison:
+    """Compare judges whose judgments are in files; notes for the user are issued as warnings."""
     if len(args.files) < 2:
         raise ValueError(f"Pass at least one judge's qrels after {args.files[0]}.")
     if len(args.runs) == 1:
@@ -47,7 +47,10 @@ def compare_judge_files(args: Namespace, note: Callable[[str], None]) -> JudgeCo
         n = len(np.unique(np.concatenate([run.query for run in systems.values()])))
         n_joined = len(np.unique(rows.qid))
         if n > n_joined:
-            note(f"{n - n_joined} of {n} queries of the runs have no judgments and are left out.")
+            warnings.warn(
+                f"{n - n_joined} of {n} queries of the runs have no judgments and are left out.",
+                stacklevel=2,
+            )
     return compare_judges(
         rows.y_judges, rows.y_scores or None, qid=rows.qid, weights=args.weights,
         measures=args.measures or ["ndcng@10", "mu_map"], level=args.level,

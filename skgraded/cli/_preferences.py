@@ -1,7 +1,6 @@
 """The ``preferences`` command, which evaluates runs against a file of preference judgments."""
 
 from argparse import Namespace
-from collections.abc import Callable
 from math import inf
 from types import SimpleNamespace
 from typing import Any, BinaryIO
@@ -9,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.queries import query_codes
-from skgraded.cli._files import note_of_differing, source_of, system_names
+from skgraded.cli._files import source_of, system_names, warn_of_differing
 from skgraded.datasets.preference_files import read_preference_columns
 from skgraded.datasets.text_files import check_path
 from skgraded.datasets.trec import read_run_table
@@ -35,19 +34,17 @@ examples:
 ITEMS = {"all": None, "judged": "judged", "predicted": "predicted"}
 
 
-def evaluate_preference_files(
-    args: Namespace, note: Callable[[str], None]
-) -> dict[str, Evaluation]:
+def evaluate_preference_files(args: Namespace) -> dict[str, Evaluation]:
     """Evaluate runs against preferences; return a dict of Evaluations keyed by run name.
 
-    `args` contains the options of the command; `note` is called with each message for the user.
+    `args` contains the options of the command. Notes for the user are issued as warnings.
     """
     path, *runs = args.files
     if not runs:
         raise ValueError(f"Pass at least one run after the preferences file {path}.")
     truth = _read_truth(source_of(path), args.progress)
     return {
-        name: _evaluate_run(truth, source_of(run), name, args, note)
+        name: _evaluate_run(truth, source_of(run), name, args)
         for run, name in system_names(runs).items()
     }
 
@@ -66,10 +63,7 @@ def _read_truth(source: str | BinaryIO, progress: bool) -> SimpleNamespace:
     )
 
 
-def _evaluate_run(
-    truth: SimpleNamespace, source: Any, name: str, args: Namespace,
-    note: Callable[[str], None]
-) -> Evaluation:
+def _evaluate_run(truth: SimpleNamespace, source: Any, name: str, args: Namespace) -> Evaluation:
     run = read_run_table(source, args.progress)
     scores: dict[Any, Any] = {query: {} for query in run.query_ids.tolist()}
     documents = np.asarray(run.document, dtype=object).tolist()
@@ -81,9 +75,8 @@ def _evaluate_run(
     if not has_run.any():
         raise ValueError(f"Files {truth.source} and {run.source} have no query in common.")
     if not (has_run.all() and has_truth.all()):
-        note(note_of_differing(
-            truth, run, SimpleNamespace(missing=~has_run, unjudged=~has_truth), name, args.complete
-        ))
+        joined = SimpleNamespace(missing=~has_run, unjudged=~has_truth)
+        warn_of_differing(truth, run, joined, name, args.complete)
     rows = np.flatnonzero(has_run[truth.codes] | args.complete)
     return evaluate_preferences(
         [truth.pairs[row] for row in rows],
