@@ -1,4 +1,4 @@
-"""The figures in the documents are those that the code gives."""
+"""Tables and numbers in the docs equal those that the code computes."""
 
 import re
 import runpy
@@ -29,13 +29,13 @@ def shown(value):
     return f"{value + 0.0:.3f}".replace("-0.000", "0.000")
 
 
-def test_the_page_has_the_table_of_all_measures(page):
+def test_the_page_contains_the_table_of_all_measures(page):
     script = runpy.run_path(str(DOCS / "table_of_measures.py"))
     assert script["with_table"](page) == page, "run python docs/table_of_measures.py"
     assert len(script["table"]().splitlines()) == 2 + len(sg.measures.MEASURES)
 
 
-def test_the_tables_of_other_tools():
+def test_the_tables_of_other_tools_name_our_measures():
     script = runpy.run_path(str(DOCS / "table_of_other_tools.py"))
     page = script["PAGE"].read_text(encoding="utf-8")
     assert script["with_table"](page) == page, "run python docs/table_of_other_tools.py"
@@ -46,13 +46,13 @@ def test_the_tables_of_other_tools():
         assert all(row.here or row.note for row in rows)
 
 
-def test_the_first_table_asks_a_question_for_every_measure(page):
+def test_the_first_table_contains_a_question_for_every_measure(page):
     questions = page.split("| question |")[1].split("\n\n")[0]
     for name in sg.measures.MEASURES:
         assert f"`{name}" in questions
 
 
-def test_the_table_of_measures(page, ohsumed):
+def test_the_table_of_values_of_measures_is_up_to_date(page, ohsumed):
     data, features = ohsumed
     texts = [
         line.split("|")[1].strip()
@@ -70,7 +70,7 @@ def test_the_table_of_measures(page, ohsumed):
 
 
 @pytest.mark.parametrize(("figure", "judge"), [(6, None), (7, 1)])
-def test_the_two_readings_of_mu_map(data_dir, figure, judge):
+def test_the_values_of_both_definitions_of_mu_map_are_up_to_date(data_dir, figure, judge):
     formulas = (DOCS / "formulas.md").read_text(encoding="utf-8")
     lines = formulas.split("#### Two readings of μMAP")[1].split("```python\n")[1].split("```")[0]
     data = sg.datasets.read_letor(data_dir / "ohsumed" / "OHSUMED.txt.gz")
@@ -95,20 +95,20 @@ def test_the_two_readings_of_mu_map(data_dir, figure, judge):
 
 
 @pytest.mark.parametrize("ties", ["average", "ordinal", "best", "worst"])
-def test_the_table_of_ties(page, ohsumed, ties):
+def test_the_table_of_ties_is_up_to_date(page, ohsumed, ties):
     data, features = ohsumed
     values = [shown(sg.AP(ties=ties)(data.y, features[f], qid=data.qid)) for f in (5, 11)]
     assert f'| ties="{ties}" | {values[0]} | {values[1]} |' in page
 
 
-def test_what_the_undefined_query_changes(page, ohsumed):
+def test_the_effect_of_the_undefined_query_is_up_to_date(page, ohsumed):
     data, features = ohsumed
-    found = [shown(sg.AP(undefined=u)(data.y, features[11], qid=data.qid)) for u in (0, np.nan, 1)]
-    assert found == ["0.339", "0.343", "0.349"]
+    values = [shown(sg.AP(undefined=u)(data.y, features[11], qid=data.qid)) for u in (0, np.nan, 1)]
+    assert values == ["0.339", "0.343", "0.349"]
     assert "from 0.339 (`undefined=0.0`) to 0.343\n(`nan`) or 0.349 (`1.0`)" in page
 
 
-def test_the_tables_of_unjudged_documents(page, ohsumed):
+def test_the_tables_of_unjudged_documents_are_up_to_date(page, ohsumed):
     script = runpy.run_path(str(DOCS.parent / "benchmarks" / "unjudged.py"))
     lines = script["tables"](ohsumed[0])
     benchmarks = (DOCS.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
@@ -119,16 +119,16 @@ def test_the_tables_of_unjudged_documents(page, ohsumed):
                                      for number in re.findall(r"[0-9.]+", value))
 
 
-def test_every_recipe_is_shorter_than_ten_lines():
+def test_every_example_of_model_selection_is_shorter_than_ten_lines():
     recipes = (DOCS / "model_selection.md").read_text(encoding="utf-8").split("```python")[1:]
-    lengths = [len(re.findall(r"^(?:>>>|\.\.\.) ", one, re.MULTILINE)) for one in recipes]
+    lengths = [len(re.findall(r"^(?:>>>|\.\.\.) ", text, re.MULTILINE)) for text in recipes]
     assert len(lengths) > 10 and max(lengths) < 10
 
 
-def test_the_page_of_a_package_index_has_no_link_into_the_repository():
+def test_the_description_of_the_package_has_no_relative_links():
     try:
         page = metadata("skgraded")
     except PackageNotFoundError:
-        pytest.skip("skgraded is not installed, only on the path: it has no page")
+        pytest.skip("skgraded is not installed, only on the path")
     text = page["Description"] or page.get_payload()
     assert "μMAP" in text and not re.findall(r"\]\((?!https?:)|<img", text)

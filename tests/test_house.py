@@ -75,7 +75,7 @@ def room_of(module):
     return (module.split(".") + ["__init__"])[1]
 
 
-def test_the_top_has_few_rooms_and_two_foundations():
+def test_the_package_has_few_rooms_and_two_private_ones():
     top = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or path.is_dir()}
     rooms = top - set(DOORS) - {"__pycache__"}
     assert len(rooms) <= MOST_ROOMS
@@ -123,7 +123,7 @@ def test_reports_are_few_files_with_few_imports_among_them():
     assert len(imports) <= MOST_IN_REPORTS["imports"]
 
 
-def test_there_is_no_circle_of_files():
+def test_there_are_no_import_cycles():
     graph = {
         module_of(path): {module for _, module in imports_of(path)} - {module_of(path)}
         for path in files()
@@ -136,7 +136,7 @@ def test_there_is_no_circle_of_files():
 
 
 @pytest.mark.parametrize("room", ["stats", "writing"])
-def test_numbers_and_texts_know_no_report_and_no_measure(room):
+def test_stats_and_writing_import_no_reports_and_no_measures(room):
     for path in (ROOT / room).glob("*.py"):
         rooms = {room_of(module) for _, module in imports_of(path)}
         assert rooms <= {"_kernels", "_input", "stats", room}, path.name

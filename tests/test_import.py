@@ -1,6 +1,6 @@
-"""Importing the package is light: optional libraries come in where they are used.
+"""Importing the package is fast: optional libraries are loaded where they are used.
 
-One fresh interpreter takes the steps one after the other and says after each what it has loaded.
+A new interpreter executes the steps in order and prints the loaded modules after each step.
 """
 
 import json
@@ -16,7 +16,7 @@ HEAVY = {
     "dask", "distributed", "pyspark", "ray",
     "sklearn.model_selection", "sklearn.ensemble",
 }
-# A step, and what of the heavy modules it may load.
+# Steps, and the heavy modules that each step may load.
 STEPS = {
     "import skgraded as sg": set(),
     "sg.measure('ndcng@10')([1, 0], [2, 1], qid=['a', 'a'])": set(),
@@ -28,7 +28,7 @@ STEPS = {
     "import skgraded.lightgbm": set(),
     "display.plot(ax=matplotlib.figure.Figure().subplots())": {"matplotlib"},
 }
-BEFORE = {  # what a user has imported before the step
+BEFORE = {  # imports of the user before the step
     "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])":
         "from sklearn.dummy import DummyRegressor",
     "display.plot(ax=matplotlib.figure.Figure().subplots())": "import matplotlib.figure",
@@ -44,7 +44,7 @@ for before, step in json.loads(sys.argv[1]):
 
 @pytest.fixture(scope="module")
 def loaded():
-    """The modules that are loaded after each step."""
+    """Return the modules that are loaded after each step."""
     steps = json.dumps([(BEFORE.get(step, ""), step) for step in STEPS])
     done = subprocess.run(
         [sys.executable, "-c", CODE, steps], capture_output=True, text=True, check=True, timeout=60
@@ -52,16 +52,16 @@ def loaded():
     return dict(zip(STEPS, map(json.loads, done.stdout.splitlines()), strict=True))
 
 
-def test_a_step_loads_no_heavy_module_but_what_it_draws_with(loaded):
+def test_only_drawing_loads_a_heavy_module(loaded):
     assert {step: set(loaded[step]) & HEAVY for step in STEPS} == STEPS
 
 
-def test_scikit_learn_comes_with_what_needs_it_and_not_before(loaded):
+def test_the_command_does_not_load_scikit_learn_and_model_selection_does(loaded):
     assert not {"sklearn", "scipy", "pandas"} & set(loaded["import skgraded.cli"])
     assert "sklearn" in loaded["import skgraded.model_selection"]
 
 
-def test_boosting_libraries_come_for_those_who_train_and_pyplot_for_new_figures_only(loaded):
+def test_public_modules_of_boosting_libraries_and_pyplot_are_loaded_only_if_needed(loaded):
     assert "skgraded.lightgbm" not in loaded["import skgraded as sg"]
     assert "skgraded.lightgbm" in loaded["import skgraded.lightgbm"]
     assert "matplotlib.pyplot" not in list(loaded.values())[-1]
@@ -76,7 +76,7 @@ NEEDED = {
     ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
 }
 BATCHES = 'skgraded.evaluate_batches([None], "y", "s", "q", partitioning="whole")'
-# A process for each use, each as if a library were missing. The package is imported before.
+# One process per use, in which a library is missing. The package is imported before.
 WITHOUT = """
 import json, os, sys
 import skgraded
@@ -98,7 +98,7 @@ for use, missing in json.loads(sys.argv[1]):
 """
 
 
-def test_a_missing_library_is_one_line_that_says_what_to_install():
+def test_the_error_about_a_missing_library_names_the_command_to_install_it():
     needed = [
         (use, missing) for use, missing in NEEDED
         if all(map(find_spec, {use.rpartition(".")[2], missing} & {"dask", "pyspark", "ray"}))
@@ -113,25 +113,18 @@ def test_a_missing_library_is_one_line_that_says_what_to_install():
         assert re.fullmatch(re.escape(NEEDED[case]).replace(r"\.\*", ".*"), line), (case, done)
 
 
-def test_all_names_of_the_package_exist():
+def test_names_that_are_loaded_later_are_public_names_of_their_modules():
     import skgraded
 
-    assert skgraded.__all__
-    for name in skgraded.__all__:
-        assert getattr(skgraded, name) is not None
-
-
-def test_what_comes_later_is_all_that_its_room_makes_public():
-    import skgraded
-
+    assert all(getattr(skgraded, name) is not None for name in skgraded.__all__)
     assert list(skgraded.LATER["display"]) == skgraded.display.__all__
-    for room, names in skgraded.LATER.items():
-        assert set(names) <= set(getattr(skgraded, room).__all__)
-        assert {room, *names} <= set(dir(skgraded))
+    for module, names in skgraded.LATER.items():
+        assert set(names) <= set(getattr(skgraded, module).__all__)
+        assert {module, *names} <= set(dir(skgraded))
     with pytest.raises(AttributeError, match="module 'skgraded' has no attribute 'ndcg'"):
         skgraded.ndcg  # noqa: B018
 
 
-def test_without_docstrings():
+def test_the_package_works_without_docstrings():
     code = "import skgraded as sg; exit(sg.RR()([0, 1], [2, 1]) != 1 / 2)"
     subprocess.run([sys.executable, "-OO", "-c", code], check=True, timeout=60)

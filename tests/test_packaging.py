@@ -1,4 +1,4 @@
-"""What a release says of itself in several files is the same in all of them."""
+"""Files that describe a release agree."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 def text_of(name):
     path = ROOT / name
     if not path.exists():
-        pytest.skip(f"{name} is not beside the tests")
+        pytest.skip("the sdist contains no files of the repository")
     return path.read_text(encoding="utf-8")
 
 
@@ -23,11 +23,11 @@ def text_of(name):
     ("name", "pattern"),
     [("CITATION.cff", r"^version: (.*)$"), ("conda-recipe/recipe.yaml", r'^  version: "(.*)"$')],
 )
-def test_the_version_is_that_of_the_package(name, pattern):
+def test_other_files_contain_the_version_of_the_package(name, pattern):
     assert re.findall(pattern, text_of(name), re.MULTILINE) == [sg.__version__]
 
 
-def test_the_conda_recipe_asks_for_what_pip_asks_for():
+def test_the_conda_recipe_has_the_requirements_of_pip():
     settings = ConfigParser()
     settings.read_string(text_of("setup.cfg"))
     required = settings["options"]["install_requires"].split()
@@ -36,10 +36,10 @@ def test_the_conda_recipe_asks_for_what_pip_asks_for():
     assert {line.strip(" -") for line in run.splitlines()} - {"python"} == by_pip
 
 
-def test_actions_are_pinned_by_commit():
+def test_actions_are_pinned_to_commits():
     folder = ROOT / ".github" / "workflows"
     if not folder.exists():
-        pytest.skip("the workflows are not beside the tests")
+        pytest.skip("the sdist contains no files of the repository")
     used = [
         line for path in sorted(folder.glob("*.yml"))
         for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line
@@ -49,7 +49,7 @@ def test_actions_are_pinned_by_commit():
         assert re.search(r"uses: \S+@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", line), line
 
 
-def test_each_version_of_the_classifiers_has_wheels():
+def test_wheels_are_built_for_each_python_version_of_the_classifiers():
     settings = ConfigParser()
     settings.read_string(text_of("setup.cfg"))
     versions = re.findall(r":: 3\.(\d+)$", settings["metadata"]["classifiers"], re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The site forgets no public name and no formula; that it builds without a warning, CI asks."""
+"""The site lists every public name and formula. CI checks that it builds without warnings."""
 
 import importlib
 import inspect
@@ -12,7 +12,7 @@ import pytest
 import skgraded as sg
 
 DOCS = Path(__file__).parent.parent / "docs"
-# Rooms that people import from. The others are met by what these take from them. A recipe describes
+# Modules from which users import; the others provide objects to these modules. A recipe describes
 # ir_measures, whose names are those of the measures.
 DOORS = sorted({
     name for _, name, _ in pkgutil.iter_modules(sg.__path__) if not name.startswith("_")
@@ -20,7 +20,7 @@ DOORS = sorted({
 
 
 def entries():
-    """Names that the pages of the API list, by page."""
+    """Return the names that each page of the API lists."""
     return {
         page.stem: re.findall(r"(?m)^   (skgraded\.\S+)$", page.read_text(encoding="utf-8"))
         for page in (DOCS / "api").glob("*.rst")
@@ -33,7 +33,7 @@ def object_of(name):
 
 
 def public_names(module):
-    """Names that a room hands out: those it lists, or those that it defines."""
+    """Return the names in `__all__`, or the public names that the module defines."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return listed
@@ -43,7 +43,7 @@ def public_names(module):
     ]
 
 
-# rooms that need a library, which may be missing
+# Modules that need a library, which may be missing.
 ENGINES = {"dask": "dask", "spark": "pyspark", "ray": "ray"}
 
 
@@ -58,15 +58,15 @@ def test_every_public_name_is_on_a_page_of_the_api(room):
     module = importlib.import_module(f"skgraded.{room}".rstrip("."))
     names = public_names(module)
     assert names
-    forgotten = [
+    missing = [
         name for name in names
         if not inspect.ismodule(getattr(module, name))
-        and not any(getattr(module, name) is one for one in shown)
+        and not any(getattr(module, name) is listed for listed in shown)
     ]
-    assert not forgotten, f"list them in a page of docs/api: {forgotten}"
+    assert not missing, f"list them in a page of docs/api: {missing}"
 
 
-def test_no_name_of_the_api_is_listed_twice_and_every_page_is_in_the_index():
+def test_names_are_listed_once_and_the_index_contains_every_page():
     pages = entries()
     names = [name for names in pages.values() for name in names]
     assert len(names) == len(set(names)) > 70

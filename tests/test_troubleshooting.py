@@ -1,4 +1,4 @@
-"""The pages on troubleshooting quote messages of skgraded and other libraries word for word."""
+"""The pages on troubleshooting quote messages of skgraded and other libraries literally."""
 
 import re
 import runpy
@@ -30,29 +30,29 @@ MESSAGES = SCRIPT["messages"]()
 
 
 def quoted(part):
-    """Messages that a page explains: code before a line that begins with a colon."""
+    """Return the messages that a page explains: code before a line that begins with a colon."""
     return [text.strip() for _, text in re.findall(r"(?m)^(`+)(.+?)\1\n: ", part)]
 
 
 def pattern(quote):
-    """What a message has to match, the dots standing for any value."""
+    """Return the regular expression of a quote, in which "…" matches any value."""
     return ".*?".join(re.escape(piece) for piece in quote.split("…"))
 
 
-def test_every_entry_is_found():
+def test_the_quotes_of_all_entries_are_recognized():
     assert len(quoted(OURS)) == OURS.count("\n: ") > 40
     assert len(quoted(OTHERS)) == OTHERS.count("\n: ") > 20
 
 
 @pytest.mark.parametrize("quote", quoted(OURS))
-def test_a_message_of_ours_is_still_in_the_code(quote):
+def test_a_quoted_message_of_skgraded_is_in_the_code(quote):
     assert any(re.search(pattern(quote), text, re.DOTALL) for _, _, text in MESSAGES), quote
 
 
-def test_all_messages_are_read_from_the_code():
+def test_messages_of_each_form_are_read_from_the_code():
     texts = [text for _, _, text in MESSAGES]
     assert len(texts) > 300 and all(room for room, _, _ in MESSAGES)
-    # one of each form: plain, with values, a constant that is filled in, one of two
+    # One message of each form: plain, with values, a formatted constant, one of two.
     for start in ("Pass the queries as either qid", "… must contain only grades ≥ 0",
                   "QueryRanker.… got no qid.", "… of the … queries to score, such as …, are among"):
         assert any(text.startswith(start) for text in texts), start
@@ -66,7 +66,7 @@ def test_the_messages_of_each_topic_are_listed_on_one_page(topic):
     assert SCRIPT["listed"](topic).startswith("- ")
 
 
-# ------------------------------------------------------------------------------- those of others
+# Other libraries --------------------------------------------------------------------------------
 
 X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
 SIZES = np.bincount(qid)
@@ -144,23 +144,22 @@ WARNINGS = {"Scoring failed.", "X does not have valid"}
 
 
 def quote_of(start):
-    found = [quote for quote in quoted(OTHERS) if quote.startswith(start)]
-    assert len(found) == 1, f"{start!r} begins {len(found)} of the quotes"
-    return found[0]
+    (quote,) = [quote for quote in quoted(OTHERS) if quote.startswith(start)]
+    return quote
 
 
-def test_every_message_of_others_is_provoked():
+def test_every_quoted_message_of_another_library_has_a_test():
     starts = [*WITH_ROUTING, *WITHOUT_ROUTING, *WARNINGS]
     assert sorted(map(quote_of, starts)) == sorted(quoted(OTHERS))
 
 
 @pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore")  # of trainings that fail
+@pytest.mark.filterwarnings("ignore")  # warnings of trainings that fail
 @pytest.mark.parametrize(
     ("start", "routing"),
     [*((start, True) for start in WITH_ROUTING), *((start, False) for start in WITHOUT_ROUTING)],
 )
-def test_a_message_of_others_is_as_quoted(start, routing):
+def test_a_message_of_another_library_is_as_quoted(start, routing):
     provoke = (WITH_ROUTING if routing else WITHOUT_ROUTING)[start]
     with sklearn.config_context(enable_metadata_routing=routing):
         with pytest.raises(Exception, match=re.compile(pattern(quote_of(start)), re.DOTALL)):
@@ -168,7 +167,7 @@ def test_a_message_of_others_is_as_quoted(start, routing):
 
 
 @pytest.mark.nightly
-def test_warnings_of_others_are_as_quoted():
+def test_warnings_of_other_libraries_are_as_quoted():
     pandas = pytest.importorskip("pandas")
     ranker = plain().fit(pandas.DataFrame(X).add_prefix("f"), y, group=SIZES)
     with warnings.catch_warnings(record=True) as caught:
@@ -177,6 +176,6 @@ def test_warnings_of_others_are_as_quoted():
         scorer = sg.make_ranking_scorer("ndcng")
         cross_val_score(Ridge(), X, y, scoring=scorer, cv=3)
         cross_val_score(sg.QueryRanker(plain(), qid=0), X.round(), y, scoring=scorer, cv=3)
-    texts = " ".join(str(one.message) for one in caught)
+    texts = " ".join(str(warning.message) for warning in caught)
     for start in WARNINGS:
         assert re.search(pattern(quote_of(start)), texts), start
