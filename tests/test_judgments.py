@@ -55,9 +55,11 @@ TEXTS = ["b", "a", "", "ä long one"]
 QUERY_IDS = {
     "list of ints": ([7, 3, 0, 9], list),
     "tuple of ints": ([7, 3, 0, 9], tuple),
-    "negative ints": ([-1, 0, 1, -(2**40)], np.array),
+    "negative ints": ([-(2**63), -(2**63) + 2, -1, 5], np.array),
     "int8": ([-128, 127, 0, 1], lambda ids: np.array(ids, dtype=np.int8)),
-    "uint64 beyond int64": ([2**63, 2**64 - 1, 0, 1], lambda ids: np.array(ids, dtype=np.uint64)),
+    "uint64 beyond int64": (
+        [2**64 - 1, 2**64 - 900, 2**63, 5], lambda ids: np.array(ids, dtype=np.uint64)
+    ),
     "ints beyond the doubles": ([2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3], np.array),
     "list of ints beyond the doubles": ([2**53 + 1, 2**53, 2**53 + 3, 2**53 + 2], list),
     "list of ints beyond int64": ([2**63, 2**63 + 1, -1, 2**100], list),
@@ -236,18 +238,6 @@ def test_judgments_pickle():
     twin = pickle.loads(pickle.dumps(judgments))
     assert sg.MuAP()(twin, queries.y_score) == before
     assert sg.NDCG()(twin, queries.y_score) == sg.NDCG()(judgments, queries.y_score)
-
-
-def test_whole_query_ids_at_the_ends_of_their_type():
-    for ids in (
-        np.array([2**64 - 1, 2**64 - 2, 2**64 - 1, 2**64 - 900], dtype=np.uint64),
-        np.array([2**63 - 1, 2**63, 2**63 - 1, 2**63 + 5], dtype=np.uint64),
-        np.array([-(2**63), -(2**63) + 2, -(2**63), 5]),
-        np.array([-128, 127, -128, 5], dtype=np.int8),
-    ):
-        judgments = sg.Judgments([1, 2, 3, 4], qid=ids)
-        assert judgments.query_ids.tolist() == ids[[0, 1, 3]].tolist()
-        assert judgments.sizes.tolist() == [2, 1, 1]
 
 
 def test_weights_of_any_size_scale_away():

@@ -34,19 +34,6 @@ def test_the_grade_0_gains_in_the_ideal_order_too():
     assert sg.NDCG("mean", gain=one_more)([0, 1, 0], scores) == pytest.approx(mean, rel=1e-15)
 
 
-@pytest.mark.parametrize("n", [16, 17, 18])  # grades > 0; up to 16 have a counter each
-def test_as_many_levels_as_there_are_counters_and_more(n):
-    grades = np.arange(n + 1)
-    # From the worst on: at rank p the grade p - 1, the highest so far. Of the thresholds 1..n the
-    # t-th has n - t + 1 relevant documents, at the ranks t + 1..n + 1.
-    expected = np.mean([
-        sum((p - t) / p for p in range(t + 1, n + 2)) / (n - t + 1) for t in range(1, n + 1)
-    ])
-    assert sg.MuAP()(grades, -grades) == pytest.approx(expected, rel=1e-14)
-    doubled = np.repeat(grades, 2)
-    assert sg.MuAP()(doubled, doubled) == pytest.approx(1, rel=1e-14)
-
-
 @pytest.mark.parametrize("n_ids", [3, 700, 5000])  # the table of places begins with 1,024
 def test_ids_of_64_bits_in_no_order_are_numbered_as_they_first_appear(n_ids):
     rng = np.random.default_rng(0)

@@ -76,12 +76,6 @@ def test_works_in_joblib_workers(backend):
     assert found == [expected(), expected(1), expected()]
 
 
-def test_works_when_called_from_several_threads_at_once():
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(manyrows.digests, [0, 1, 0, 1]))
-    assert found == [expected(), expected(1)] * 2
-
-
 def test_one_judgments_serves_several_threads_at_once():
     # The first calls of all measures meet on a Judgments that has nothing laid out yet.
     y_true, y_score, qid = manyrows.make_rows()

@@ -47,10 +47,10 @@ def test_each_measure_has_the_values_of_the_library(name):
     assert found == expected(name) | {"q3": 0.0}  # a query that the run lacks
 
 
-@pytest.mark.parametrize("text", [
-    "ndcng@10", "ap(threshold=2)@20", "ndcg(gain='linear')@5", "mu_map", "recip_rank", "P_10",
-    "rbp(persistence=0.9)", "mean_ndcg",
-])
+TEXTS = ["ap(threshold=2)@20", "ndcg(gain='linear')@5", "P_10", "mean_ndcg"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_texts_are_parsed_as_in_the_library(text):
     measure = tool.measure(text)
     assert repr(measure) == str(sg.measure(text))
