@@ -14,9 +14,6 @@ from lightgbm import LGBMRanker, LGBMRegressor
 from packaging.version import Version
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
 from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker, XGBRegressor
 
@@ -340,22 +337,6 @@ def test_a_search_over_a_catboost_ranker_with_categories():
     ).fit(frame, y, groups=qid)
     assert search.best_score_ > 0.9
     assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]
-
-
-@params_of(ESTIMATORS)
-def test_a_pipeline_of_any_ranker_can_be_pickled(name):
-    estimator = ESTIMATORS[name]
-    X, y, qid = toy()
-    tags = get_tags(sg.QueryRanker(estimator))
-    assert tags.estimator_type == "regressor"
-    assert tags.input_tags.sparse
-    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(estimator))
-    pipeline.fit(X, y, queryranker__qid=qid)
-    same = pickle.loads(pickle.dumps(pipeline))
-    np.testing.assert_array_equal(same.predict(X), pipeline.predict(X))
-    scaled = StandardScaler().fit_transform(X)
-    expected = sg.QueryRanker(estimator).fit(scaled, y, qid=qid).predict(scaled)
-    np.testing.assert_array_equal(pipeline.predict(X), expected)
 
 
 def test_the_error_of_xgboost_about_grades_above_31_is_shown():

@@ -3,6 +3,7 @@
 The loop fits each library's ranker to rows sorted by query, with group sizes, qid or group_id.
 """
 
+import pickle
 from contextlib import nullcontext
 from functools import cache
 
@@ -142,13 +143,14 @@ class Setting:
 
 
 def check_search(setting, kind, scaled=False, **more):
-    search = setting.search(kind, **more)
+    search = pickle.loads(pickle.dumps(setting.search(kind, **more)))
     expected = np.array([by_hand(setting.name, rate, scaled=scaled)[0] for rate in RATES])
     at = [RATES.index(rate) for rate in search.cv_results_[f"param_{setting.rate}"]]
     assert sorted(at) == [0, 1]
     for fold in range(3):
         setting.check(search.cv_results_[f"split{fold}_test_score"], expected[at, fold])
     assert search.best_params_ == {setting.rate: RATES[np.argmax(expected.mean(axis=1))]}
+    assert search.predict(setting.X).shape == setting.y.shape
 
 
 def check_halving(setting, kind, **more):
