@@ -92,45 +92,6 @@ def test_types_of_columns_are_read_as_by_evaluate_batches(make):
 
 
 FRAME = pd.DataFrame(COLUMNS)
-NAMES = {"y_true": "grade", "y_score": "bm25", "qid": "session", "data": FRAME}
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"data": None}, TypeError, "y_true must be an array; got the string 'grade'.*data="),
-        ({"data": None, "y_true": [1], "y_score": [1]}, TypeError,
-         "qid must be an array; got the string 'session'"),
-        ({"qid": "sesion"}, ValueError,
-         r"no column 'sesion'. Available columns: 'session', .*\. Did you mean 'session'\?"),
-        ({"y_score": ["bm25", "nope"]}, ValueError, "There is no column 'nope'"),
-        ({"sample_weight": "weigth"}, ValueError, "Did you mean 'weight'"),
-        ({"qid": None}, ValueError, r"qid is required: .* group=\[n\] if all rows form one"),
-        ({"y_true": FRAME["grade"]}, TypeError, "y_true must be the name of a column; got Series"),
-        ({"y_true": sg.Judgments([1], qid=[1])}, TypeError, "got Judgments"),
-        ({"qid": [1] * 6}, TypeError, "qid must be the name of a column; got list"),
-        ({"y_score": np.ones(6)}, TypeError, "y_score must be the name of a column; got ndarray"),
-        ({"y_score": ["bm25", 3]}, TypeError, "y_score must be the name of a column; got int"),
-        ({"y_score": []}, ValueError, "y_score is an empty list"),
-        ({"y_score": ["bm25", "bm25"]}, ValueError, "y_score contains the column 'bm25' twice"),
-        ({"y_score": ["bm25", "session"]}, TypeError, "y_score 'session' must contain numbers"),
-        ({"data": FRAME.assign(bm25=np.nan), "y_score": ["lgbm", "bm25"]}, ValueError,
-         "y_score 'bm25' must not contain NaN; got nan for row 0"),
-        ({"data": FRAME.set_axis(["session", "grade", "bm25", "bm25", "w"], axis=1)}, ValueError,
-         "columns are named 'bm25'"),
-        ({"data": "scores.parquet"}, TypeError, "got str. Use evaluate_batches"),
-        ({"data": FRAME["grade"]}, TypeError, "data must be a pandas or polars DataFrame"),
-        ({"data": FRAME.to_numpy()}, TypeError, "got ndarray"),
-        ({"data": pl.LazyFrame(COLUMNS)}, TypeError, r"got LazyFrame. Call collect\(\) first"),
-        ({"data": {"grade": [1, 0], "bm25": [1], "session": [1, 1]}}, ValueError,
-         "y_score has 1 rows, but y_true has 2"),
-        ({"data": FRAME[:0]}, ValueError, "y_true is empty"),
-    ],
-)
-def test_bad_names_and_tables_are_refused(changes, error, message):
-    arguments = NAMES | changes
-    with pytest.raises(error, match=message):
-        sg.evaluate(arguments.pop("y_true"), arguments.pop("y_score"), **arguments)
 
 
 def test_a_dask_frame_is_referred_to_the_function_for_dask():

@@ -173,31 +173,3 @@ def test_every_report_accepts_it():
     assert "PairAccuracy" in comparison.to_html() and "PairAccuracy" in systems["pairs"].to_html()
     assert sg.Evaluation.from_json(systems["pairs"].to_json()).mean() == systems["pairs"].mean()
     assert sg.Summary.of(systems["pairs"]).mean() == pytest.approx(systems["pairs"].mean())
-
-
-# Bad input ---------------------------------------------------------------------------------------
-
-@pytest.mark.parametrize(("change", "error", "message"), [
-    ({"measures": "ndcg"}, ValueError, "must be edrc, .*; got NDCG"),
-    ({"measures": "edrc(prior=0.3)"}, ValueError, "Pass 'discount' and 'prior' as arguments"),
-    ({"measures": []}, ValueError, "measures is empty"),
-    ({"qid": None}, ValueError, "qid is required"),
-    ({"qid": USERS[:2]}, ValueError, "qid has 2 rows, but true_pairs has 3"),
-    ({"prior": 2}, ValueError, "prior must be a number in"),
-    ({"discount": "square"}, ValueError, "discount must be one of"),
-    ({"cycles": "ignore"}, ValueError, "cycles must be one of"),
-    ({"items": "recommended"}, TypeError, '"judged" or "predicted"; got .recommended.'),
-    ({"items": {"ann": ["a"]}}, ValueError, r"items .*\(1 of 2 queries"),
-    ({"sample_weight": [1, 2]}, ValueError, "sample_weight has 2 rows, but qid has 3"),
-    ({"sample_weight": [1, 2, -1]}, ValueError, "sample_weight must .*; got -1 for row 2"),
-    ({"sample_weight": [0, 0, 0]}, ValueError, "sample_weight is 0 in all rows"),
-    ({"predicted_pairs": [("a", "b")]}, TypeError, "predicted_pairs must map each query"),
-    ({"predicted_pairs": {"ann": []}}, ValueError, r"predicted_pairs .*\(1 of 2 q"),
-    ({"true_pairs": [*PAIRS[:2], ("c", "c")]}, ValueError, "row 2 contains 'c' twice"),
-])
-def test_bad_input_is_refused(change, error, message):
-    arguments = {"true_pairs": PAIRS, "predicted_pairs": GOOD, "qid": USERS} | change
-    with pytest.raises(error, match=message):
-        sg.evaluate_preferences(
-            arguments.pop("true_pairs"), arguments.pop("predicted_pairs"), **arguments
-        )

@@ -119,32 +119,6 @@ def test_tables():
     assert repr(found).startswith("equivalence(b - a, NDCNG@10: +0.0")
 
 
-@pytest.mark.parametrize("margin, message", [
-    (0, "margin must be a finite number > 0; got 0"),
-    (-0.01, "margin must be a finite number > 0; got -0.01"),
-    (float("nan"), "margin must"),
-    ("0.01", "margin must"),
-    (None, "margin must"),
-    ({"ndcng@10": 0.01}, r"margin has no value for \['MuAP'\]"),
-    ({"ndcng@10": 0.01, "mu_map": 0}, r"margin\['mu_map'\] must be a finite number > 0; got 0"),
-    ({"ap": 0.01}, "one of the evaluated measures NDCNG@10, MuAP; got AP"),
-    ({}, r"has no value for \['NDCNG@10', 'MuAP'\]"),
-])
-@pytest.mark.parametrize("question", ["equivalence", "noninferiority"])
-def test_bad_margins_are_refused(margin, message, question):
-    found = sg.compare(systems(["a", "b"], 20), rng=0)
-    with pytest.raises((ValueError, TypeError), match=message):
-        getattr(found, question)(margin)
-
-
-def test_weights_and_low_levels_are_refused():
-    weighted = systems(["a", "b"], 20, weights=np.arange(20.0))
-    with pytest.raises(ValueError, match="The tests weight all queries equally"):
-        sg.compare(weighted, test=None).equivalence(0.1)
-    with pytest.raises(ValueError, match="require a comparison with a level above 0.5; got 0.5"):
-        sg.compare(systems(["a", "b"], 20), level=0.5).equivalence(0.1)
-
-
 def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counted():
     with_nan = columns(compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3))
     without = columns(compared([0, 0, 0], [0.1, 0.2, 0.15]).equivalence(0.3))

@@ -1,6 +1,5 @@
 """prediction_powered, compare with a judge, plan_judgments and sample_queries."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -126,7 +125,7 @@ def test_equal_weights_are_as_none():
     assert first.mean() == sg.prediction_powered(HUMAN["a"], JUDGE["a"]).mean()
 
 
-# Errors ------------------------------------------------------------------------------------------
+# Warnings ----------------------------------------------------------------------------------------
 
 def first_of(part, n):
     """An Evaluation of the first n queries."""
@@ -135,75 +134,7 @@ def first_of(part, n):
     )
 
 
-def with_nan(part, measure, i):
-    values = {name: column.copy() for name, column in part.per_query.items()}
-    values[measure][i] = np.nan
-    return evaluation(values, part.query_ids)
-
-
-def with_ids(part, ids):
-    return evaluation(part.per_query, ids)
-
-
 A, J = HUMAN["a"], JUDGE["a"]
-BAD = {
-    "{human} has 9 queries, but at least 10 human-judged queries are required": (first_of(A, 9), J),
-    "{judge} lacks 2 queries of {human}, such as 'x0'; it contains queries such as 'q0'": (
-        with_ids(A, ["x0", "x1", *A.query_ids[2:]]), J
-    ),
-    "{judge} lacks 40 queries of {human}, such as 0; it contains queries such as 'q0'": (
-        with_ids(A, list(range(40))), J
-    ),
-    "{judge} must contain at least two queries besides the 40 queries of {human}; got 0": (
-        A, A
-    ),
-    "{judge} lacks the measure RR of {human}: evaluate both with the same measures": (
-        A, evaluation({"AP": J.per_query["AP"]}, J.query_ids)
-    ),
-    "{human} lacks the measure RR of {judge}: evaluate both with the same measures": (
-        evaluation({"AP": A.per_query["AP"]}, A.query_ids), J
-    ),
-    "{human_a} has the value nan for RR in query '" + A.query_ids[3] + "'. Use the measure with": (
-        with_nan(A, "RR", 3), J
-    ),
-    "{judge_a} has the value nan for AP in query 'q239'": (A, with_nan(J, "AP", 239)),
-    "{human} has unequal weights: evaluate without sample_weight": (
-        replace(A, weights=np.arange(1.0, 41)), J
-    ),
-    "{judge} has unequal weights": (A, replace(J, weights=np.arange(240.0))),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_evaluations_are_refused(message):
-    human, judge = BAD[message]
-    for function, names in (
-        (sg.prediction_powered, ("human", "judge")),
-        (lambda *pair: sg.plan_judgments(*pair, 0.1), ("pilot_human", "pilot_judge")),
-    ):
-        expected = message.format(
-            human=names[0], judge=names[1], human_a=names[0], judge_a=names[1]
-        )
-        with pytest.raises(ValueError, match=re.escape(expected)):
-            function(human, judge)
-    expected = message.format(
-        human="evaluations", judge="judge", human_a="evaluations['a']", judge_a="judge['a']"
-    )
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        sg.compare({"a": human, "b": human}, judge={"a": judge, "b": judge})
-
-
-def test_other_types_are_refused():
-    for human, judge, name in ((None, J, "human"), (A, {"a": J}, "judge"), (A, "J", "judge")):
-        with pytest.raises(TypeError, match=f"{name} must be an Evaluation; got"):
-            sg.prediction_powered(human, judge)
-    with pytest.raises(TypeError, match="pilot_judge must be an Evaluation; got NoneType"):
-        sg.plan_judgments(A, None, 0.1)
-    for level in (0, 1, 95, "0.95", None):
-        with pytest.raises(ValueError, match="level must be a finite number > 0 and < 1"):
-            sg.prediction_powered(A, J, level=level)
-
-
 @pytest.mark.parametrize("call", [
     lambda part: sg.prediction_powered(part, J),
     lambda part: sg.plan_judgments(part, J, 0.1),
@@ -289,32 +220,6 @@ def test_equal_differences_have_the_p_value_of_all_signs():
         assert np.isnan(row["effect_size"]) and np.isnan(row["min_detectable"])
 
 
-@pytest.mark.parametrize("settings, error, message", [
-    ({"by": ["x"] * 40}, ValueError, "'by' must be None if a judge is passed"),
-    ({"test": "randomization"}, ValueError,
-     "compare(judge=…) requires test='t'; got test='randomization'"),
-    ({"test": "wilcoxon"}, ValueError, "requires test='t'; got test='wilcoxon'"),
-    ({"test": "bootstrap"}, ValueError, "requires test='t'; got test='bootstrap'"),
-    ({"test": None}, ValueError, "compare(judge=…) requires test='t'; got test=None"),
-    ({"test": "u"}, ValueError, "test must be one of"),
-    ({"correction": "hsd"}, ValueError, "correction='hsd' requires test='randomization'"),
-    ({"baseline": "z"}, ValueError, "baseline must be one of the systems"),
-    ({"judge": {"a": J, "b": J}}, ValueError,
-     "judge must have the systems ['a', 'b', 'c']; got ['a', 'b']"),
-    ({"judge": dict(zip("abd", JUDGE.values(), strict=True))}, ValueError, "got ['a', 'b', 'd']"),
-    ({"judge": J}, TypeError, "judge must be a mapping of names to Evaluations"),
-    ({"judge": {}}, ValueError, "The number of systems in judge must be ≥ 2; got 0"),
-    ({"judge": JUDGE | {"c": None}}, TypeError, "judge['c'] must be an Evaluation"),
-    ({"judge": JUDGE | {"c": first_of(JUDGE["c"], 200)}}, ValueError,
-     "judge: System 'c' has no values for 40 of the 240 queries of 'a'"),
-    ({"judge": JUDGE | {"c": replace(JUDGE["c"], weights=np.arange(240.0))}}, ValueError,
-     "judge: Systems 'c' and 'a' have different weights"),
-])
-def test_bad_comparisons_are_refused(settings, error, message):
-    with pytest.raises(error, match=re.escape(message)):
-        sg.compare(HUMAN, **({"judge": JUDGE} | settings))
-
-
 def with_judged(part, share):
     n = len(part.query_ids)
     return replace(part, judged={"Judged@10": np.full(n, share)})
@@ -329,13 +234,6 @@ def test_different_shares_of_documents_that_people_judged_warn():
         assert [warning.filename for warning in record] == [__file__]
         assert comparison.judged["Judged@10"].tolist() == [1.0, 0.5]
         assert "Judged@10" in str(comparison.leaderboard())
-
-
-def test_summaries_are_refused():
-    with pytest.raises(TypeError, match="To use a judge, pass Evaluations"):
-        sg.compare(sg.Summaries.of(HUMAN), judge=JUDGE)
-    with pytest.raises(TypeError, match="judge must be a mapping"):
-        sg.compare(HUMAN, judge=sg.Summaries.of(JUDGE))
 
 
 def test_a_leaderboard_shows_the_combined_means():
@@ -385,18 +283,6 @@ def test_the_page_the_sentences_and_the_tables_describe_the_judge():
     assert comparison._repr_html_().count("Weight of judge") >= 1
 
 
-def test_what_requires_per_query_values_is_refused():
-    comparison = sg.compare(HUMAN, judge=JUDGE)
-    message = "Comparisons that use a judge or Summaries have no per-query values"
-    for call in (
-        lambda: comparison.query_ids, lambda: comparison.per_query,
-        lambda: comparison.differences("a", "b", "AP"), lambda: comparison.equivalence(0.1),
-        lambda: comparison.noninferiority(0.1),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
 # Plans and samples -------------------------------------------------------------------------------
 
 def test_a_plan_has_one_row_per_measure():
@@ -407,12 +293,6 @@ def test_a_plan_has_one_row_per_measure():
     assert plan["measure"].tolist() == list(MEASURES) and set(plan["n_queries"]) == {240}
     assert set(plan["half_width"]) == {0.05}
     assert (plan["n_human_with_judge"] <= plan["n_human_alone"]).all()
-
-
-@pytest.mark.parametrize("half_width", [0, np.inf, None])
-def test_bad_half_widths_are_refused(half_width):
-    with pytest.raises(ValueError, match="half_width must be a finite number > 0; got"):
-        sg.plan_judgments(A, J, half_width)
 
 
 def test_each_subset_is_equally_likely():
@@ -441,19 +321,3 @@ def test_samples_are_reproducible_and_distinct():
     assert sample.tolist() != sg.sample_queries(qid, 50, rng=generator).tolist()
     assert sg.sample_queries(qid, 200).tolist() == list(range(500, 700))
     assert sg.sample_queries(J.query_ids, 1, rng=0)[0] in set(J.query_ids)
-
-
-@pytest.mark.parametrize("ids, n, rng, error, message", [
-    (["a", "b", "a"], 3, 0, ValueError, "n is 3, but query_ids contains only 2 distinct queries"),
-    (["a"], 0, 0, ValueError, "n must be at least 1; got 0"),
-    (["a"], 1.5, 0, ValueError, "n must be an integer ≥ 1; got 1.5"),
-    (["a"], None, 0, ValueError, "n must be an integer ≥ 1; got None"),
-    ([], 1, 0, ValueError, "query_ids is empty"),
-    (["a", None], 1, 0, ValueError, "query_ids"),
-    ([1.0, np.nan], 1, 0, ValueError, "query_ids"),
-    (["a"], 1, "seed", TypeError, "rng must be None, an integer ≥ 0 or a numpy.random"),
-    (["a"], 1, -1, TypeError, "rng must be None, an integer ≥ 0"),
-])
-def test_bad_samples_are_refused(ids, n, rng, error, message):
-    with pytest.raises(error, match=message):
-        sg.sample_queries(ids, n, rng)
