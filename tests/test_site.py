@@ -8,6 +8,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from engine_libraries import library
 
 import skgraded as sg
 
@@ -50,7 +51,7 @@ ENGINES = {"dask": "dask", "spark": "pyspark", "ray": "ray"}
 @pytest.mark.parametrize("room", ["", *DOORS])
 def test_every_public_name_is_on_a_page_of_the_api(room):
     if room in ENGINES:
-        pytest.importorskip(ENGINES[room])
+        library(ENGINES[room])
     shown = [
         object_of(name) for names in entries().values() for name in names
         if name.split(".")[1] in {room, *DOORS, *sg.__all__} - (ENGINES.keys() - {room})

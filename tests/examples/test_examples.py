@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from engine_libraries import library
 from lightgbm import LGBMRanker
 from matplotlib.figure import Figure
 from scripts import EXAMPLES, PNG, needs_optuna, run
@@ -95,7 +96,7 @@ def test_a_figure_is_saved_completely_or_not_at_all(tmp_path, monkeypatch):
 
 @pytest.mark.nightly  # test_dask.py runs the same steps on its own cluster
 def test_large_data_are_evaluated_as_in_memory():
-    pytest.importorskip("distributed")
+    library("distributed")
     reason = "XGBoost 2 needs functions that Dask no longer has"
     pytest.importorskip("xgboost", minversion="3.0", reason=reason)
     command = [sys.executable, "-W", "ignore", str(EXAMPLES / "large_data.py")]

@@ -1,21 +1,23 @@
-"""The engines that measure large tables, behind the same functions; each starts once."""
+"""The engines that evaluate large tables, behind a common interface; each starts once."""
 
 import os
 import secrets
-import shutil
 import sys
 import warnings
 
+import pyarrow.parquet as pq
 import pytest
+from engine_libraries import library, pyspark_and_java
 from large_tables import COLUMNS, MEASURES
 
 import skgraded as sg
 
 
 class Engine:
-    """An engine: `module` has its functions.
+    """An engine: the module that contains its functions, and how it reads tables.
 
-    `frame_of` makes its table from pandas frames, and `read` from a folder of Parquet files.
+    `frame_of` creates a table with one part per pandas frame; `read` reads a folder of Parquet
+    files. `part` is the noun that error messages use for a part.
     """
 
     def __init__(self, module, frame_of, part, read):
@@ -24,26 +26,26 @@ class Engine:
         self.name = "batches" if module is sg else module.__name__.rpartition(".")[2]
 
     def measured(self, parts, partitioning="shuffle", measures=MEASURES, **others):
-        """The Summary of the parts, or Summaries."""
+        """Return the Summary or Summaries of the parts."""
         settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
         return self.evaluate(self.frame_of(parts), **settings)
 
     def measured_files(self, folder, partitioning="shuffle", measures=MEASURES, **others):
-        """The Summary of the rows in a folder of Parquet files."""
+        """Return the Summary of the rows in a folder of Parquet files."""
         settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
         return self.evaluate(self.read(str(folder)), **settings)
 
     def per_query(self, parts, partitioning="shuffle", measures=MEASURES, **others):
-        """The engine's lazy frame of values."""
+        """Return the lazy frame of per-query values."""
         settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
         return self.module.evaluate_per_query(self.frame_of(parts), **settings)
 
     def values(self, *args, **others):
-        """The rows of the lazy frame, sorted by query."""
+        """Return the per-query values as a pandas frame, sorted by query."""
         lazy = self.per_query(*args, **others)
-        lazy = lazy.toArrow() if hasattr(lazy, "toArrow") else lazy  # of Spark
+        lazy = lazy.toArrow() if hasattr(lazy, "toArrow") else lazy  # Spark
         frame = lazy.compute() if hasattr(lazy, "compute") else lazy.to_pandas()
-        frame = frame.astype(dict.fromkeys(frame.columns[1:], float))  # Ray's are Arrow types
+        frame = frame.astype(dict.fromkeys(frame.columns[1:], float))  # Ray uses Arrow types
         return frame.sort_values("query_id", ignore_index=True)
 
 
@@ -54,11 +56,16 @@ def batches():
 
 @pytest.fixture(scope="session")
 def cluster():
-    """Two workers that are processes; errors of tasks are raised and need not be logged too."""
-    distributed = pytest.importorskip("distributed")
+    """Two workers with one thread each: processes in nightly tests, otherwise in this process.
+
+    Each process would import all libraries anew. Tasks raise their errors, which therefore need
+    not be logged.
+    """
+    distributed = library("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+            n_workers=2, threads_per_worker=1, processes=bool(os.environ.get("SKGRADED_NIGHTLY")),
+            dashboard_address=":0", silence_logs="CRITICAL",
         ) as local,
         distributed.Client(local) as client,
     ):
@@ -67,7 +74,7 @@ def cluster():
 
 @pytest.fixture(scope="session")
 def dask(cluster):
-    dd = pytest.importorskip("dask.dataframe")
+    dd = library("dask.dataframe")
     import skgraded.dask
 
     def frame_of(parts):
@@ -78,10 +85,11 @@ def dask(cluster):
 
 @pytest.fixture(scope="session")
 def session():
-    """A Spark session in local[2], whose workers have the paths of this process."""
-    pytest.importorskip("pyspark")
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java, which Spark needs")
+    """A Spark session whose Python worker has the import paths of this process.
+
+    A single worker suffices, because each worker imports skgraded anew.
+    """
+    pyspark_and_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -91,19 +99,19 @@ def session():
 
         import skgraded.spark  # noqa: F401
     spark = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.driver.memory", "1g")
-        # a JVM that lives for seconds: little compiled, one thread that collects
+        # A JVM that runs for seconds should compile little and collect garbage in one thread.
         .config(
             "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
             "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
         )
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        # a file a partition, the largest first
+        # One partition per file, the largest file first.
         .config("spark.sql.files.openCostInBytes", str(2**30))
         .getOrCreate()
     )
@@ -114,13 +122,20 @@ def session():
 
 @pytest.fixture(scope="session")
 def spark(session, tmp_path_factory):
+    from pyspark.sql.pandas.types import from_arrow_schema
+
     import skgraded.spark
 
     def frame_of(parts):
         folder = tmp_path_factory.mktemp("parts")
         for i, part in enumerate(parts):
             part.to_parquet(folder / f"{i}.parquet", index=False)
-        return session.read.parquet(str(folder))
+        longest = max(range(len(parts)), key=lambda i: len(parts[i]))
+        # Without a schema, Spark would start a job to infer it.
+        schema = from_arrow_schema(
+            pq.read_schema(folder / f"{longest}.parquet"), prefer_timestamp_ntz=True
+        )
+        return session.read.schema(schema).parquet(str(folder))
 
     return Engine(skgraded.spark, frame_of, "partition", session.read.parquet)
 
@@ -128,45 +143,46 @@ def spark(session, tmp_path_factory):
 @pytest.fixture(scope="session")
 def ray():
     """Ray with two workers; small tables are shuffled into several partitions."""
-    library = pytest.importorskip("ray", reason='needs Ray: pip install "skgraded[peers]"')
-    pytest.importorskip("ray.data", reason='needs Ray Data: pip install "skgraded[peers]"')
+    ray = library("ray")
+    library("ray.data")
     from skgraded.large import ray as module
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROWS_PER_PART", 500)
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # otherwise, Ray writes a token to the home folder; a process uses its first token only
+        # Otherwise, Ray writes a token to the home folder; a process uses only its first token.
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        library.init(
+        ray.init(
             num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
         )
-        library.data.DataContext.get_current().enable_progress_bars = False
-        data = library.data
-        yield Engine(module, data.from_pandas, "partition", data.read_parquet)
-        library.shutdown()
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        yield Engine(module, ray.data.from_pandas, "partition", ray.data.read_parquet)
+        ray.shutdown()
 
 
-@pytest.fixture(params=["batches", "dask", "spark", "ray"])
+@pytest.fixture(scope="session", params=["batches", "dask", "spark", "ray"])
 def engine(request):
     """Each of the engines in turn."""
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture(params=["batches", "dask", "spark", pytest.param("ray", marks=pytest.mark.nightly)])
+@pytest.fixture(scope="session", params=["batches", *(
+    pytest.param(name, marks=pytest.mark.nightly) for name in ("dask", "spark", "ray")
+)])
 def reader(request):
-    """Each of the engines that read files; Ray takes seconds per folder."""
+    """Each of the engines that read files; only `evaluate_batches` opens the files itself."""
     return request.getfixturevalue(request.param)
 
 
-@pytest.fixture(params=["dask", "spark", "ray"])
+@pytest.fixture(scope="session", params=["dask", "spark", "ray"])
 def lazy_engine(request):
-    """Each of the engines that return values per query."""
+    """Each of the engines that return per-query values."""
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
 def small_steps(monkeypatch):
-    """Let a small table take the way of a large one."""
+    """Process a small table in as many steps as a large table."""
     from skgraded.large import batches as module
 
     monkeypatch.setattr(module, "ROWS", 200)

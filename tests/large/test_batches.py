@@ -334,6 +334,28 @@ BAD = {
         [ONE.assign(query=pd.period_range("2026-01", freq="M", periods=len(ONE)))]
     ),
     "y_score must contain numbers": lambda: measured([ONE.assign(score="high")]),
+    "set unjudged_documents to 'irrelevant' .* or 'drop'": lambda: measured(
+        [ONE.assign(grade=np.nan)]
+    ),
+    "unjudged_documents must be": lambda: measured([ONE], unjudged_documents="keep"),
+    "max_grade is 1, but y_true contains grade 1.5": lambda: measured(
+        [ONE.assign(grade=[np.nan] + [1.5] * (len(ONE) - 1))], measures="ndcng(max_grade=1)",
+        unjudged_documents="drop",
+    ),
+    "partitioning must be one of": lambda: measured([ONE], "sorted"),
+    "y_true must be the name of a column; got ndarray": lambda: measured([ONE], y_true=np.ones(3)),
+    "sample_weight must be the name of a column; got float": lambda: measured(
+        [ONE], sample_weight=1.0
+    ),
+    "y_score must be a column name or a list of several distinct names": lambda: measured(
+        [ONE], y_score=["score"]
+    ),
+    "by must be the name of a column; got list": lambda: measured([ONE], by=["score"]),
+    "There is no column 'country'": lambda: measured([ONE], by="country"),
+    "by must have the same type in all batches": lambda: measured(
+        [ONE.assign(country="de"), ONE.assign(country=1)], by="country"
+    ),
+    "Unknown measure|unknown measure": lambda: measured([ONE], measures="nonsense"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Dask on a real cluster of two processes: its shuffles, types of ids, and other libraries."""
+"""Dask with two workers: its shuffles, types of ids, and training of boosting libraries."""
 
 import runpy
 from decimal import Decimal
@@ -19,17 +19,18 @@ def test_categories_of_each_partition(dask):
     assert dask.measured(parts) == sg.Summary.of(in_memory(frame))
 
 
-def test_one_partition_is_not_shuffled(dask):
+def test_a_single_partition_is_not_shuffled(dask):
     frame = mixed(table())
     assert dask.measured([frame]) == sg.Summary.of(in_memory(frame))
 
 
-def test_many_partitions_are_merged_step_by_step(dask):
+def test_more_than_16_partitions_are_merged_in_steps(dask):
     frame = table(20)
     expected = sg.Summary.of(in_memory(frame))
-    assert dask.measured(pieces(frame, 18), "clustered") == expected  # 16 are merged at once
+    assert dask.measured(pieces(frame, 18), "clustered") == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 @pytest.mark.parametrize("settings", [
     {"dataframe.shuffle.method": "tasks"},
@@ -43,76 +44,88 @@ def test_other_shuffles_of_dask(dask, settings):
         assert dask.measured(pieces(mixed(frame), 4)) == sg.Summary.of(in_memory(frame))
 
 
+def test_many_small_partitions_are_combined(dask, monkeypatch):
+    from skgraded.large import dask as module
+
+    monkeypatch.setattr(module, "MANY_PARTITIONS", 10)
+    frame = mixed(table(100, text=True))
+    parts = pieces(frame, 12)
+    expected = sg.Summary.of(in_memory(frame))
+    for rows_per_group in (2**18, 300):  # a single group, several groups
+        monkeypatch.setattr(module, "ROWS_PER_GROUP", rows_per_group)
+        assert dask.measured(parts) == expected
+    parts[7] = parts[7].assign(score=np.nan)
+    with pytest.raises(ValueError, match="In partition 7, .* contains NaN in row 0"):
+        dask.measured(parts)
+
+
+# Query ids ---------------------------------------------------------------------------------------
+
 TIMES = {
     "with a zone": lambda days: days.dt.tz_localize("America/New_York"),
     "dates": lambda days: days.astype("date32[pyarrow]"),
 }
 
 
-# pyarrow 25 reads an attribute that pandas 3.1 deprecates
+# pyarrow 25 reads an attribute that pandas 3.1 deprecates.
 @pytest.mark.filterwarnings("ignore:Series.values returning:DeprecationWarning")
 @pytest.mark.parametrize("kind", TIMES)
-def test_times_are_the_same_as_before(dask, kind):
+def test_per_query_values_keep_times(dask, kind):
     frame = table(12)
     frame["query"] = TIMES[kind](pd.to_datetime(frame["query"], unit="D"))
     lazy = dask.per_query(pieces(frame, 3))
-    found = lazy.compute()["query_id"]
-    assert found.dtype == lazy.dtypes["query_id"]
-    assert set(found) == set(frame["query"].map(pd.Timestamp))
+    query_ids = lazy.compute()["query_id"]
+    assert query_ids.dtype == lazy.dtypes["query_id"]
+    assert set(query_ids) == set(frame["query"].map(pd.Timestamp))
 
 
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
+@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
 def test_ids_of_two_types_are_refused(dask, partitioning):
-    """The same time in seconds and in nanoseconds would be two queries."""
+    """Otherwise, a time in seconds and the same time in nanoseconds would be two queries."""
+    from dask import dataframe as dd
+
     frame = table(12).astype({"query": "datetime64[s]"})
     first, second = pieces(frame, 3)[1:]
     parts = [first, second.astype({"query": "datetime64[ns]"})]
-    from dask import dataframe as dd
-
-    parts = dd.from_map(lambda part: part, parts, meta=first[:0])
+    ddf = dd.from_map(lambda part: part, parts, meta=first[:0])
     settings = {"measures": MEASURES, "partitioning": partitioning, **COLUMNS}
-    for measure in (
-        lambda: dask.evaluate(parts, **settings),
-        lambda: dask.module.evaluate_per_query(parts, **settings).compute(),
-    ):
-        with pytest.raises(TypeError, match=r"qid must .*; got timestamp\[ns\] and timestamp\[s\]"):
-            measure()
+    message = r"qid must .*; got timestamp\[ns\] and timestamp\[s\]"
+    with pytest.raises(TypeError, match=message):
+        dask.evaluate(ddf, **settings)
+    with pytest.raises(TypeError, match=message):
+        dask.module.evaluate_per_query(ddf, **settings).compute()
 
 
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered", "whole"])
-def test_decimal_ids_of_different_lengths_are_equal_by_value(dask, partitioning):
-    import dask as dask_library
+def test_decimal_ids_with_different_numbers_of_digits_are_equal_by_value(dask):
+    from dask import config
 
     ids = [Decimal("1.5")] * 3, [Decimal("1.50"), Decimal("10.125"), Decimal("10.125")]
-    if partitioning == "whole":
-        ids = ids[0], [Decimal("10.125")] * 3
     parts = [pd.DataFrame({"grade": [0, 1, 1], "score": [3, 2, 1], "query": part}) for part in ids]
-    settings = {"measures": "rr", "sample_weight": None, "partitioning": partitioning}
-    with dask_library.config.set({"dataframe.convert-string": False}):
-        values = dask.values(parts, **settings)
-        summary = dask.measured(parts, **settings)
+    with config.set({"dataframe.convert-string": False}):
+        values = dask.values(parts, measures="rr", sample_weight=None)
     assert values["query_id"].tolist() == [Decimal("1.5"), Decimal("10.125")]
-    expected = [1 / 2, 1 / 2] if partitioning == "whole" else [1 / 3, 1 / 1]
-    assert values["RR"].tolist() == expected
-    assert summary.mean()["RR"] == sum(expected) / 2
+    assert values["RR"].tolist() == [1 / 3, 1 / 1]
 
 
-def test_numbers_that_are_categories_stay_numbers(dask):
+def test_categories_of_numbers_remain_numbers(dask):
     data = dask.frame_of(pieces(table(12).astype({"query": "category"}), 3))
-    found = dask.module.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
-    assert sorted(found["query_id"]) == list(range(12))
+    values = dask.module.evaluate_per_query(data, measures=MEASURES, **COLUMNS).compute()
+    assert sorted(values["query_id"]) == list(range(12))
     unknown = data.assign(query=data["query"].cat.as_unknown())
     with pytest.raises(TypeError, match=r"treats unknown categories as text: .*cat\.as_known\(\)"):
         dask.module.evaluate_per_query(unknown, measures=MEASURES, **COLUMNS).compute()
 
 
+# Training on workers that are processes ----------------------------------------------------------
+
+@pytest.mark.nightly
 def test_cross_evaluate_runs_on_the_cluster(cluster):
     import joblib
     from joblib._dask import DaskDistributedBackend
     from sklearn.linear_model import Ridge
 
     if not DaskDistributedBackend.supports_retrieve_callback:
-        pytest.skip("the Dask backend of this joblib gives no results one by one")
+        pytest.skip("the Dask backend of this joblib returns no results one at a time")
     X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
     here = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=3)
     with joblib.parallel_config("dask"):
@@ -122,7 +135,7 @@ def test_cross_evaluate_runs_on_the_cluster(cluster):
 
 @pytest.fixture(scope="module")
 def on_workers(cluster):
-    """Rankings for two workers, one with five times the queries of the other, and a splitter."""
+    """Return rankings, and a function that gives the first worker five times as many queries."""
     from dask import array as da
 
     X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
@@ -140,8 +153,9 @@ def on_workers(cluster):
     return X, y, qid, split
 
 
-def test_xgboost_stops_where_the_pooled_truth_does(cluster, on_workers):
-    reason = "XGBoost 2 asks Dask for what it has no more"
+@pytest.mark.nightly
+def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster, on_workers):
+    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
     xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
     from xgboost import dask as dxgb
 
@@ -165,9 +179,10 @@ def test_xgboost_stops_where_the_pooled_truth_does(cluster, on_workers):
     assert len(history) == int(np.argmax(history)) + 1 + 4
 
 
+@pytest.mark.nightly
 def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
-    """As the docs of custom_metric say: no worker knows the rows of another."""
-    reason = "XGBoost 2 asks Dask for what it has no more"
+    """Each worker evaluates only its own rows, as the docs of custom_metric state."""
+    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
     xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
     from xgboost import dask as dxgb
 
@@ -187,7 +202,8 @@ def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
     assert value != pytest.approx(sg.NDCG(k=5)(y, scores, qid=torn), abs=1e-6)
 
 
-# LightGBM's own: the workers' ports, and parameters that a Dask estimator sets itself
+# LightGBM warns about the workers' ports, and about parameters that a Dask estimator sets itself.
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_workers):
     from lightgbm import DaskLGBMRanker
@@ -204,10 +220,11 @@ def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_wo
     assert sg.MuAP()(y, scores, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*:FutureWarning")
 def test_the_example_of_large_data_is_measured_as_in_memory(cluster):
-    reason = "XGBoost 2 asks Dask for what it has no more"
+    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
     pytest.importorskip("xgboost", minversion="3.0", reason=reason)
     example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "large_data.py")))
     frame, features = example.make(n_queries=80)
@@ -220,20 +237,3 @@ def test_the_example_of_large_data_is_measured_as_in_memory(cluster):
             scored["grade"], scored[name], qid=scored["query"], measures=example.MEASURES
         )
         assert summary == sg.Summary.of(expected)
-
-
-def test_many_small_partitions_are_combined(dask, monkeypatch):
-    import skgraded.dask
-    from skgraded.large import dask as module
-
-    frame = mixed(table(400, text=True))
-    data = dask.frame_of(pieces(frame, 150))
-    expected = sg.Summary.of(in_memory(frame))
-    for rows_per_group in (2**18, 500):  # a single group, several groups
-        monkeypatch.setattr(module, "ROWS_PER_GROUP", rows_per_group)
-        assert skgraded.dask.evaluate(data, **COLUMNS, measures=MEASURES) == expected
-    frame.loc[3000, "score"] = np.nan
-    bad = pieces(frame, 150)
-    at = next(i for i, part in enumerate(bad) if 3000 in part.index)
-    with pytest.raises(ValueError, match=rf"In partition {at - 1}, .* contains NaN in row"):
-        skgraded.dask.evaluate(dask.frame_of(bad[1:]), **COLUMNS)

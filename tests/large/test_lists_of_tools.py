@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from engine_libraries import LIBRARIES, library
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import cross_val_score
 
@@ -32,8 +33,10 @@ IN_TREC = SCORED.assign(docno=[f"d{i}" for i in range(len(QID))], qid=QID.astype
 
 
 def tool(module):
-    """The module, or a skip that names the missing package."""
-    return pytest.importorskip(module, reason=f'needs {module}: pip install "skgraded[test,peers]"')
+    """Return the module; skip the test if its package is not installed."""
+    if module.partition(".")[0] in LIBRARIES:
+        return library(module)
+    return pytest.importorskip(module, reason=f'needs {module}: pip install "skgraded[peers]"')
 
 
 def scikit_learn():

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from engine_libraries import library
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
 from pyarrow import csv
 
@@ -119,7 +120,7 @@ def test_a_stream_of_a_single_column_is_refused():
 
 
 def test_a_frame_of_dask_is_refused_with_the_function_to_use():
-    dd = pytest.importorskip("dask.dataframe")
+    dd = library("dask.dataframe")
     with pytest.raises(TypeError, match="not be a dask DataFrame: use skgraded.dask.evaluate"):
         measured(dd.from_pandas(table(3), npartitions=1))
 

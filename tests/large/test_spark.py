@@ -1,40 +1,46 @@
-"""Spark in local[2]: partitions, batches, types of ids, and evaluators of pyspark.ml."""
+"""Spark: partitions, batches, types of ids, workers, pyspark.ml, and the nightly job."""
 
 import os
-import shutil
+import re
+import runpy
 import subprocess
 import sys
 import time
 import venv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from engine_libraries import pyspark_and_java
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 
 import skgraded as sg
 
 # pyspark leaves sockets open, and CrossValidator its threads.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-IN_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "nightly_job.md"
+MAX_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
+
+# Partitions and batches --------------------------------------------------------------------------
 
 @pytest.fixture
 def in_batches_of(session):
-    """Have at most so many rows come to Python at once; less than 1: any number."""
-    yield lambda n_rows: session.conf.set(IN_BATCH, n_rows)
-    session.conf.unset(IN_BATCH)
+    """Set the maximum number of rows in each batch that Spark sends to Python; 0 is no limit."""
+    yield lambda n_rows: session.conf.set(MAX_ROWS, n_rows)
+    session.conf.unset(MAX_ROWS)
 
 
-def test_a_partition_comes_in_several_batches(spark, in_batches_of):
+def test_a_partition_in_several_batches(spark, in_batches_of):
     frame = table()
     in_batches_of(50)
     assert spark.measured([frame], "clustered") == sg.Summary.of(in_memory(frame))
 
 
-def test_batches_end_by_their_rows_alone(session, in_batches_of):
+def test_only_the_number_of_rows_limits_batches(session, in_batches_of):
     from skgraded.large.spark import _batches_by_rows, _mapped
 
     def sizes(batches):
@@ -46,7 +52,7 @@ def test_batches_end_by_their_rows_alone(session, in_batches_of):
     rows = _mapped(session.range(0, 10_000, numPartitions=1), sizes, "n long")
     with _batches_by_rows(session):
         assert [row.n for row in rows.collect()] == [4000, 4000, 2000]
-    assert session.sparkContext.getLocalProperty(limit) == "1000"  # as it was before
+    assert session.sparkContext.getLocalProperty(limit) == "1000"  # the previous value
     session.sparkContext.setLocalProperty(limit, None)
     in_batches_of(300)
     with _batches_by_rows(session):
@@ -68,7 +74,7 @@ def in_new_york(monkeypatch):
 
 
 def test_times_are_the_same_in_any_zone(spark, in_batches_of, in_new_york):
-    """As ids of both the values and the rows at the ends, which workers put together."""
+    """The ids of values and of rows at the edges of partitions have the same type."""
     from pyspark.sql import functions as F
 
     frame = table(12).astype({"query": "datetime64[us, UTC]"})
@@ -79,8 +85,8 @@ def test_times_are_the_same_in_any_zone(spark, in_batches_of, in_new_york):
 
 
 def test_values_and_rows_at_the_edges_come_from_one_run(spark, session):
-    """Another run has other partitions: of a sample, or put together by what it then finds."""
-    rows = session.range(0, 20_000, numPartitions=4).selectExpr(
+    """A second run may partition the rows differently."""
+    rows = session.range(0, 5_000, numPartitions=4).selectExpr(
         "id % 1000 as query", "cast(hash(id) & 3 as double) as grade", "id * 7 % 1024 as score"
     )
     frame = rows.toArrow().to_pandas()
@@ -94,7 +100,7 @@ def test_values_and_rows_at_the_edges_come_from_one_run(spark, session):
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_a_query_that_is_split_in_the_first_run_only_is_named(spark, session, tmp_path):
+def test_a_query_that_is_split_only_in_the_first_run_is_named(spark, session, tmp_path):
     def moving(batches):
         for batch in batches:
             for part in batch["id"].to_pylist():
@@ -120,16 +126,19 @@ def test_ids_keep_their_type(spark, as_type, in_spark):
     assert len(set(ids)) == 30
 
 
-def test_bad_settings(spark):
+def test_bad_arguments(spark, session):
     with pytest.raises(ValueError, match="n_partitions must be at least 1"):
         spark.measured([table(3)], n_partitions=0)
     with pytest.raises(TypeError, match="df must be a Spark DataFrame; got str"):
         spark.module.with_folds("day", "query")
+    stream = session.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
+    with pytest.raises(ValueError, match="got a streaming DataFrame"):
+        spark.module.evaluate_per_query(stream, "grade", "grade", "query")
 
 
 @pytest.fixture
 def small_sorted_files(tmp_path):
-    """A folder of files sorted by query, whose sizes differ, and the Summary of all rows."""
+    """Write files of different sizes, sorted by query; return the folder and the Summary."""
     frame = table(60, text=True).sort_values("query", kind="stable")
     cuts = [0, 30, 200, 210, 330, 350, len(frame)]
     for i, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
@@ -137,7 +146,7 @@ def small_sorted_files(tmp_path):
     return str(tmp_path), sg.Summary.of(in_memory(frame))
 
 
-def test_the_error_names_the_setting_that_keeps_sorted_files_apart(
+def test_an_error_names_the_setting_that_reads_each_file_into_its_own_partition(
     spark, session, small_sorted_files
 ):
     folder, expected = small_sorted_files
@@ -146,17 +155,21 @@ def test_the_error_names_the_setting_that_keeps_sorted_files_apart(
     settings = {"partitioning": "clustered", "measures": MEASURES, **COLUMNS}
     try:
         session.conf.unset(name)
+        session.conf.set("spark.sql.files.minPartitionNum", 2)
         with pytest.raises(ValueError, match=f"not contiguous in .* set {name} to {2**30} before"):
             spark.evaluate(session.read.parquet(folder), **settings)
         session.conf.set(name, 2**30)
         assert spark.evaluate(session.read.parquet(folder), **settings) == expected
     finally:
         session.conf.set(name, large)
+        session.conf.unset("spark.sql.files.minPartitionNum")
 
+
+# Workers -----------------------------------------------------------------------------------------
 
 @pytest.fixture
 def bare_python(tmp_path):
-    """A Python with PySpark alone, whatever paths the JVM hands to its workers."""
+    """Create a Python that can import only PySpark, regardless of the JVM's import paths."""
     import pyspark
 
     venv.create(tmp_path / "bare", with_pip=False)
@@ -170,7 +183,7 @@ def bare_python(tmp_path):
     return str(python)
 
 
-def test_workers_without_skgraded_are_one_line(
+def test_the_error_about_local_workers_without_skgraded_is_one_line(
     spark, session, bare_python, monkeypatch, tmp_path, capfd
 ):
     lines = (
@@ -178,56 +191,58 @@ def test_workers_without_skgraded_are_one_line(
         "pyarrow, pandas. Install .*set PYSPARK_PYTHON before the session starts, [^\n]*$"
     )
     monkeypatch.setattr(session.sparkContext, "pythonExec", bare_python)
-    monkeypatch.chdir(tmp_path)  # where there is no skgraded to import
+    monkeypatch.chdir(tmp_path)  # a folder without skgraded
     for measure in (spark.measured, spark.per_query):
         with pytest.raises(ImportError, match=lines):
             measure([table(3)])
     assert capfd.readouterr().err == ""
 
 
-def test_workers_of_a_cluster_without_skgraded_are_one_line(session, bare_python, monkeypatch):
-    """This process cannot check them before the job."""
+@pytest.mark.nightly
+def test_the_error_about_cluster_workers_without_skgraded_is_one_line(
+    session, bare_python, monkeypatch
+):
+    """These workers cannot be checked before the job."""
     from skgraded.large import spark_tasks
     from skgraded.large.spark import _mapped, _worker_errors_in_one_line
 
     monkeypatch.setattr(session.sparkContext, "pythonExec", bare_python)
     rows = _mapped(session.range(2), spark_tasks.values, "id long")
-    # the JVM may have been started in the folder of the sources, where skgraded is found
+    # The JVM may have been started in the folder of the sources, which contains skgraded.
     line = r"^Spark's .* cannot run skgraded: No module named '(skgraded|numpy)'\. Install [^\n]*$"
     with pytest.raises(ImportError, match=line), _worker_errors_in_one_line():
         rows.collect()
 
 
-def test_a_worker_that_cannot_be_started_is_one_line(spark, session, monkeypatch):
+def test_the_error_about_a_python_that_does_not_exist_is_one_line(spark, session, monkeypatch):
     monkeypatch.setattr(session.sparkContext, "pythonExec", "/nowhere/python")
     with pytest.raises(ImportError, match="/nowhere/python fails to run"):
         spark.measured([table(3)])
 
 
-def test_a_stream_is_refused(spark, session):
-    stream = session.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
-    with pytest.raises(ValueError, match="got a stream"):
-        spark.module.evaluate_per_query(stream, "grade", "grade", "query")
+def test_workers_do_not_import_pyspark_ml(session):
+    """Each worker would compile pyspark.ml again, because Spark sends it as a zip file."""
+    from skgraded.large.spark import _mapped
 
+    def is_imported(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"n": ["pyspark.ml" in sys.modules]})
 
-def test_workers_load_nothing_of_pyspark_ml():
-    """Which they would compile anew out of Spark's zip file."""
-    code = "import sys, skgraded.large.spark_tasks; sys.exit('pyspark.ml' in sys.modules)"
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code]).returncode == 0
+    rows = _mapped(session.range(2), is_imported, "n boolean").collect()
+    assert {row.n for row in rows} == {False}
 
 
 # pyspark.ml --------------------------------------------------------------------------------------
 
-def test_the_evaluator_gives_the_mean(spark, tmp_path):
+def test_the_evaluator_computes_the_mean(spark, tmp_path):
     frame = table()
     columns = {"labelCol": "grade", "predictionCol": "score", "queryCol": "query"}
     evaluator = spark.module.RankingEvaluator(metricName="mu_map", **columns)
-    expected = sg.Summary.of(in_memory(frame, ["mu_map", "ndcg@10"], weighted=False)).mean()
+    expected = sg.Summary.of(in_memory(frame, ["mu_map"], weighted=False)).mean()
     data = spark.frame_of([frame])
     assert evaluator.evaluate(data) == expected["MuAP"]
     other = evaluator.copy({evaluator.metricName: "ndcg@10"})
     assert other.getMetricName() == "ndcg@10" and evaluator.getMetricName() == "mu_map"
-    assert other.evaluate(data) == pytest.approx(expected["NDCG@10"], rel=1e-15)
     assert evaluator.isLargerBetter()
     evaluator.save(str(tmp_path / "evaluator"))
     same = spark.module.RankingEvaluator.load(str(tmp_path / "evaluator"))
@@ -250,7 +265,8 @@ def test_folds_hold_whole_queries(spark):
         spark.module.with_folds(data, "query", foldCol="QUERY")
 
 
-def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark, session):
+@pytest.mark.nightly
+def test_cross_validator_selects_by_the_measure_on_whole_queries(spark, session):
     from pyspark.ml import Pipeline
     from pyspark.ml.feature import SQLTransformer
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
@@ -258,7 +274,7 @@ def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark, session)
     X, y, qid = sg.datasets.make_ranking(n_queries=60, n_features=4, random_state=0)
     rows = pa.table({f"x{i}": X[:, i] for i in range(4)} | {"label": y.astype(float), "query": qid})
     data = spark.module.with_folds(session.createDataFrame(rows), "query", 2).cache()
-    ranker = SQLTransformer()  # a regression loads hundreds of classes more
+    ranker = SQLTransformer()  # a regression would load hundreds of other classes
     scores = [f"SELECT *, {score} AS prediction FROM __THIS__" for score in ("x0", "-x0")]
     search = CrossValidator(
         estimator=Pipeline(stages=[ranker]),
@@ -269,6 +285,44 @@ def test_cross_validator_chooses_by_the_measure_on_whole_queries(spark, session)
     chosen = search.fit(data)
     assert chosen.avgMetrics[0] > chosen.avgMetrics[1] + 0.1
     assert chosen.bestModel.stages[0].getStatement() == scores[0]
+
+
+# The recipe --------------------------------------------------------------------------------------
+
+def day_of(i, noise=0.0):
+    """Return the rows of a day, whose scores are the grades plus noise."""
+    rows = table(300, seed=i).drop(columns=["weight", "other"])
+    codes = pd.factorize(rows["query"])[0]
+    score = rows["grade"] + noise * rows["score"] + 0.1 * rows["score"]
+    return rows.assign(
+        day=f"2026-11-{i:02d}", country=pd.Series(["de", "fr", "us"]).take(codes % 3).to_numpy(),
+        query=[f"{i}-{query}" for query in rows["query"]], score=score,
+    )
+
+
+def test_the_nightly_job_writes_a_page_and_a_chart_and_reports_a_fall(spark, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "nightly.py").write_text(
+        re.search("```python\n(.*?)```", RECIPE.read_text(encoding="utf-8"), re.DOTALL)[1],
+        encoding="utf-8",
+    )
+    job = runpy.run_path(str(tmp_path / "nightly.py"))["main"]
+    folder = tmp_path / "summaries"
+    folder.mkdir()
+    frames = [day_of(1), day_of(2), day_of(3, noise=20.0)]
+    spark.frame_of(frames).createOrReplaceTempView("search_log")
+    days = [frame["day"].iloc[0] for frame in frames]
+    assert [job(day, folder) for day in days] == [0, 0, 1]
+    assert "NDCNG@10 fell by more than 0.01" in capsys.readouterr().out
+    assert job(days[1], folder) == 0  # a corrected day replaces its file
+    stored = [sg.Summary.from_json(path) for path in sorted(folder.glob("*.json"))]
+    assert [summary.labels for summary in stored] == [[day] for day in days]
+    first = frames[0]
+    expected = sg.evaluate("grade", "score", qid="query", data=first, measures=["ndcng@10", "rr"])
+    assert replace(stored[0], by=None, segments=None) == sg.Summary.of(expected)
+    assert list(stored[0].segments) == ["de", "fr", "us"]
+    assert "us" in (folder / "page.html").read_text(encoding="utf-8")
+    assert (folder / "trend.png").stat().st_size > 10_000
 
 
 # Spark Connect -----------------------------------------------------------------------------------
@@ -314,10 +368,9 @@ session.stop()
 
 @pytest.mark.nightly
 def test_all_functions_run_on_spark_connect():
-    for package in ("pyspark", "grpc", "grpc_status", "google.rpc", "zstandard"):
-        pytest.importorskip(package)
-    if shutil.which("java") is None:
-        pytest.skip("there is no Java, which Spark needs")
+    pyspark_and_java()
+    for package in ("grpc", "grpc_status", "google.rpc", "zstandard"):
+        pytest.importorskip(package, reason='needs Spark Connect: pip install "skgraded[peers]"')
     helpers = str(Path(__file__).parents[1] / "helpers")
     result = subprocess.run(
         [sys.executable, "-c", CONNECT], capture_output=True, text=True, timeout=300,

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from engine_libraries import library
 from joblib import parallel_config
 from sklearn.linear_model import Ridge
 from small_reports import assert_same_report
@@ -95,7 +96,7 @@ FRAME = pd.DataFrame(COLUMNS)
 
 
 def test_a_dask_frame_is_referred_to_the_function_for_dask():
-    dd = pytest.importorskip("dask.dataframe")
+    dd = library("dask.dataframe")
     frame = dd.from_pandas(FRAME, npartitions=1)
     with pytest.raises(TypeError, match=r"Use skgraded\.dask\.evaluate"):
         sg.evaluate("grade", "bm25", qid="session", data=frame)
