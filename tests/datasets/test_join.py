@@ -224,13 +224,6 @@ def test_queries_may_be_dates(unit):
     assert joined.doc_id.tolist() == [2, 1]
 
 
-def test_ids_may_be_tuples_and_of_several_kinds():
-    queries = [("a", 1), ("a", 1), 1, "1"]
-    qrels = {"query": queries, "document": [(1, 2), (2, 1), 1, "1"], "grade": [1, 2, 3, 4]}
-    joined = join_run(qrels, {**qrels, "score": [4, 3, 2, 1]})
-    assert joined.qid.tolist() == queries and joined.doc_id.tolist() == qrels["document"]
-
-
 def test_a_run_whose_queries_all_have_judgments_is_accepted():
     run = {name: values[:3] for name, values in RUN.items()}
     assert rows(join_run(QRELS, run, unjudged="raise")) == rows(join_run(QRELS, run))

@@ -53,7 +53,7 @@ def test_comments_may_contain_the_document():
 
 
 def test_blank_lines_comments_and_line_ends_are_skipped(write):
-    path = write("# a comment\n\n1 qid:a 1:1\n  \t\n #docid = 3\n\r\n2 qid:b 1:2\n\n")
+    path = write("\ufeff# a comment\n\n1 qid:a 1:1\n  \t\n #docid = 3\n\r\n2 qid:b 1:2\n\n")
     data = read_letor(path)
     assert data.y.tolist() == [1, 2] and data.qid.tolist() == ["a", "b"]
     assert data.X.shape == (2, 1)
@@ -142,25 +142,11 @@ def test_ohsumed(data_dir):
     np.testing.assert_array_equal(data.qid.astype(int), qid)
 
 
-@pytest.mark.parametrize(("part", "n_queries", "n_rows"), [("train", 45, 782), ("test", 5, 41)])
-def test_trec_news(data_dir, part, n_queries, n_rows):
-    path = data_dir / "trec-news-2018" / f"trec_news_2018.{part}"
-    data = read_letor(path, n_features=5)
-    assert data.X.shape == (n_rows, 5) and len(set(data.qid)) == n_queries
-    assert data.X.min() < 0 and set(data.y) <= {0, 1, 2, 3, 4}
-    assert read_letor(str(path)).X.shape == (n_rows, 5)
-
-
 def test_numbers_are_read_exactly(write):
     values = [value for value in doubles(2000) if value]
     lines = [f"{value!r} qid:1_0 1:{value!r} #docid = 1_0\n" for value in values]
     data = read_letor(write("".join(lines)))
     assert data.y.tolist() == values and data.X.toarray().ravel().tolist() == values
-
-
-def test_a_byte_order_mark_is_skipped(write):
-    data = read_letor(write(b"\xef\xbb\xbf2 qid:7 1:1\n"))
-    assert data.y.tolist() == [2] and data.qid.tolist() == ["7"]
 
 
 # Files of query sizes ----------------------------------------------------------------------------

@@ -71,12 +71,6 @@ def test_white_space_compression_and_blocks_do_not_matter(text, monkeypatch):
         assert rows(text) == expected, block
 
 
-def test_ids_are_the_strings_of_the_file():
-    assert rows("007 7 +7\nNA 1.0 nan\né 日本 '#\n".encode()) == [
-        ("007", "7", "+7"), ("NA", "1.0", "nan"), ("é", "日本", "'#")
-    ]
-
-
 def test_edrc_accepts_preferences_of_several_assessors():
     truth = read_preferences(io.BytesIO(LEVELS + b"31_1 eve 1 d1 1\n31_1 eve 1 d2 0\n"))
     pairs = np.stack([truth.preferred, truth.other], axis=1)

@@ -92,22 +92,13 @@ def test_negative_grades_become_0_and_are_counted():
 
 @pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("form, more", [
-    (repr, []), ("{:.25e}".format, [np.inf, -np.inf]),
-], ids=["repr", "long with inf"])
-def test_scores_are_the_numbers_that_were_written(form, more):
-    values = doubles(3000) + more
-    text = "".join(f"1 Q0 {i} 1 {form(value)} s\n" for i, value in enumerate(values))
-    found = read_run(io.BytesIO(text.encode())).score.tolist()
-    assert found == values
-    assert [str(value) for value in found] == [str(value) for value in values]  # -0.0, too
-
-
-@pytest.mark.usefixtures("arrow")
-def test_scores_may_be_infinite_or_out_of_range():
-    words = ["inf", "-inf", "-Infinity", "1e400", "1e-400", "-1e400"]
-    lines = [f"1 Q0 {word} 1 {word} s\n" for word in words]
-    run = read_run(io.BytesIO("".join(lines).encode()))
-    assert run.score.tolist() == [np.inf, -np.inf, -np.inf, np.inf, 0, -np.inf]
+    (repr, []), ("{:.25e}".format, ["inf", "-inf", "-Infinity", "1e400", "1e-400", "-1e400"]),
+], ids=["repr", "long and infinite"])
+def test_scores_are_read_exactly(form, more):
+    words = [*map(form, doubles(3000)), *more]
+    text = "".join(f"1 Q0 {i} 1 {word} s\n" for i, word in enumerate(words))
+    scores = read_run(io.BytesIO(text.encode())).score.tolist()
+    assert [str(score) for score in scores] == [str(float(word)) for word in words]  # also -0.0
 
 
 def test_repeated_judgments_count_once():
@@ -151,9 +142,3 @@ def test_duplicates_are_found_in_any_order_of_the_queries(piece, monkeypatch):
         run = "".join(f"{q} Q0 {d} 1 0 s\n" for q, _, d, _ in map(str.split, twice))
         with pytest.raises(ValueError, match="line 21: query .* already contains .* at line 4"):
             read_run(io.BytesIO(run.encode()))
-
-
-def test_negative_grades_of_a_real_file_are_counted(data_dir):
-    with pytest.warns(UserWarning, match="304 of 3681 grades are negative"):
-        qrels = read_qrels(data_dir / "trec-eval" / "qrels.rel_level")
-    assert np.bincount(qrels.grade.astype(int)).tolist() == [304 + 2818, 462, 14, 77, 6]

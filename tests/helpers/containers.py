@@ -1,7 +1,7 @@
-"""Random columns in containers of all kinds, and what a reader of plain Python finds in them.
+"""Random columns in containers of all kinds, and their values as plain Python objects.
 
-A column is what is handed in and `meant`: its values as Python's own, None where it is to be
-refused whatever the measure. Nothing here comes from the package under test.
+A `Column` has the container (`given`) and its values (`meant`), or None if every measure must
+refuse it. This module does not use the package under test.
 """
 
 import datetime
@@ -19,7 +19,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 INF, NAN = math.inf, math.nan
-# Powers of 2 and their sums, which a float of 32 bits holds too; the oracle takes them all.
+# Sums of powers of 2, which float32 represents exactly and the oracle accepts.
 PLAIN = (0, 0, 1, 2, 3, 0.5, 0.25, 64, 900)
 HUGE_AND_TINY = (2.0**1023, 1.7e308, 2.0**70, 2.0**-70, 2.0**-1022, 5e-324, -0.0, 10**400)
 SCORES = (0, 1, 2, 0.5, -1, -0.0, 2.0**-1074, 1.7e308, -1.7e308, INF, -INF)
@@ -57,7 +57,7 @@ def _polars_of(dtype):
 
 def _days(ids):
     days = np.array(ids, dtype="M8[D]")
-    if np.abs(days.astype(int)).max() > 100_000:  # years that pandas does not know
+    if np.abs(days.astype(int)).max() > 100_000:  # years out of pandas' range
         raise ValueError
     return days
 
@@ -68,7 +68,7 @@ IMPOSSIBLE = (
 
 
 def made(kind, values, instead):
-    """A container of the kind, or something else where it cannot hold the values."""
+    """Return a container of this kind, or `instead` if it cannot contain the values."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -93,7 +93,7 @@ NUMBERS = [
                       "category", "double[pyarrow]"]),
     *map(_polars_of, [pl.Float64, pl.Float32, pl.Int64, pl.UInt8, pl.Boolean]),
 ]
-# What no column of numbers is.
+# Objects that are not columns of numbers.
 NO_COLUMN = [
     set, frozenset, dict.fromkeys, iter, str, repr, lambda values: None, lambda values: 1.5,
     lambda values: [values], lambda values: [[value] for value in values],
@@ -108,7 +108,7 @@ NO_COLUMN = [
 
 
 def read(column):
-    """Floats of the values of a column, nan where one is missing; None if one is no number."""
+    """Return the values of a column as floats (NaN: missing), or None if one is not a number."""
     floats = []
     for value in column.tolist() if hasattr(column, "tolist") else list(column):
         value = value.as_py() if hasattr(value, "as_py") else value
@@ -125,7 +125,7 @@ def read(column):
 
 @st.composite
 def numbers(draw, n, pool=PLAIN):
-    """About n numbers, mostly of the pool, in any container."""
+    """Draw about n numbers, mostly from the pool, in any container."""
     n = draw(st.sampled_from([n] * 30 + [n + 1, max(n - 1, 0)]))
     spoilt = draw(st.integers(0, 12)) == 12
     one = st.sampled_from(pool + BAD * spoilt)
@@ -160,7 +160,7 @@ NO_IDS = [set, frozenset, dict.fromkeys, iter, str, lambda ids: 1, lambda ids: [
 
 
 def _id(value):
-    """An id as Python's own, None if it cannot be one."""
+    """Return an id as a plain Python object, or None if the value cannot be an id."""
     value = value.as_py() if hasattr(value, "as_py") else value
     if isinstance(value, np.generic):
         value = None if value != value else str(value) if value.dtype.kind in "mM" else value.item()
@@ -175,7 +175,7 @@ def _id(value):
 
 @st.composite
 def ids(draw, n, distinct=False):
-    """About n ids, in any container."""
+    """Draw about n ids in any container."""
     n = draw(st.sampled_from([n] * 30 + [n + 1]))
     pool = draw(st.sampled_from(IDS))
     values = draw(st.lists(st.sampled_from(pool), min_size=n, max_size=n))
@@ -185,7 +185,7 @@ def ids(draw, n, distinct=False):
         return Column(draw(st.sampled_from(NO_IDS))(list(map(str, values))), None)
     given = made(draw(st.sampled_from(ID_KINDS)), values, instead=values)
     if not isinstance(given, (list, tuple)) and len(np.shape(given)) != 1:
-        given = values  # an array of tuples' elements
+        given = values  # tuples became a 2-D array
     if np.ma.isMaskedArray(given):
         read = given.tolist()
     elif hasattr(given, "dtype") and isinstance(given.dtype, np.dtype):

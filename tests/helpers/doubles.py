@@ -4,7 +4,7 @@ import numpy as np
 
 
 def doubles(n):
-    """n finite doubles as Python's, every bit pattern as likely as any other; then extremes."""
+    """Return n finite floats: extreme values, then values with random bit patterns."""
     bits = np.random.default_rng(0).integers(2**64, size=n + n // 100, dtype=np.uint64)
     values = bits.view(np.float64)
     extremes = [5e-324, 2.2250738585072009e-308, 2.2250738585072014e-308, 1.7976931348623157e308,

@@ -1,4 +1,4 @@
-"""Files that readers should survive, and what plain Python makes of them."""
+"""Valid and damaged files, and readers for them in plain Python."""
 
 import csv
 import gzip
@@ -24,13 +24,13 @@ HOSTILE = [
 
 
 class Bad(Exception):
-    """Plain Python would not read it."""
+    """Raised if the plain reader cannot read a file."""
 
 
-# Made files --------------------------------------------------------------------------------------
+# Random files ------------------------------------------------------------------------------------
 
 def hostile_file(rng, kind):
-    """Bytes of a file of a kind, by a `random.Random`: good, somewhat bad or nothing like it."""
+    """Return the bytes of a random file that is valid, slightly damaged or something else."""
     if rng.random() < 0.05:
         data = rng.randbytes(rng.randrange(60))
     else:
@@ -92,10 +92,10 @@ def _csv_line(rng, row):
 LINES = {"letor": _letor_line, "qrels": _qrels_line, "run": _run_line, "csv": _csv_line}
 
 
-# What plain Python makes of them -----------------------------------------------------------------
+# Plain readers -----------------------------------------------------------------------------------
 
 def plainly(data, kind):
-    """A list of rows, or Bad."""
+    """Return the rows of a file, or raise Bad."""
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
@@ -191,7 +191,7 @@ def _csv(data):
         cells = dict(zip(header, row, strict=True))
         query, document = cells["query"], cells["document"]
         grade, score = (_number(cells[name].encode()) for name in ("grade", "score"))
-        query.encode(), document.encode()  # a ValueError where they are not UTF-8
+        query.encode(), document.encode()  # raises a ValueError if not UTF-8
         _good(query and 0 <= grade < math.inf and score == score)
         _good((query, document) not in found)
         found[query, document] = (query, document, grade, score)
@@ -201,10 +201,10 @@ def _csv(data):
 PLAINLY = {"letor": _letor, "qrels": _qrels, "run": _run, "csv": _csv}
 
 
-# What the readers make of them -------------------------------------------------------------------
+# Readers of the package --------------------------------------------------------------------------
 
 def read(data, kind):
-    """A list of rows, as `plainly`, by the package's reader."""
+    """Return the rows of a file as `plainly` does, read by the package."""
     file = io.BytesIO(data)
     if kind == "letor":
         found = read_letor(file)
@@ -228,7 +228,7 @@ def read(data, kind):
 
 
 def check(data, kind):
-    """Compare the two; True if there is a table. Errors must name the file and, or none, a line."""
+    """Compare both readers, and return whether the file is valid; errors must name the line."""
     try:
         expected = plainly(data, kind)
     except Bad:
@@ -242,6 +242,6 @@ def check(data, kind):
         assert not re.match(r"<file>: lines", str(error)), f"{data!r}: {error!r}"
         return False
     assert expected is not None, f"{data!r} is read as {found!r}"
-    # As texts, for NaN is not itself and -0.0 is not 0.
+    # Compare texts, because NaN differs from itself and -0.0 equals 0.
     assert repr(found) == repr(expected), f"{data!r}: {found!r} != {expected!r}"
     return True

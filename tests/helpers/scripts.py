@@ -15,7 +15,7 @@ PNG = b"\x89PNG"
 
 
 def needs_optuna():
-    """Import optuna, or skip the test and say how to install it."""
+    """Import optuna, or skip the test with the command that installs it."""
     reason = 'optuna is not installed: pip install "skgraded[peers]"'
     return pytest.importorskip("optuna", reason=reason)
 
