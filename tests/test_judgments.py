@@ -151,7 +151,7 @@ def test_weights_are_the_means_of_rows():
     assert sg.Judgments([0, 1]).weights is None
 
 
-def test_queries_are_not_given_twice():
+def test_queries_are_passed_only_once():
     with pytest.raises(ValueError, match="(?s)group.*qid|qid.*group"):
         sg.Judgments([0, 1], qid=[1, 1], group=[2])
     for name, value in (("qid", [1, 1]), ("group", [2]), ("sample_weight", [1, 1])):
@@ -159,7 +159,7 @@ def test_queries_are_not_given_twice():
             sg.NDCG()(sg.Judgments([0, 1]), [1, 2], **{name: value})
 
 
-def test_judgments_are_a_snapshot():
+def test_judgments_copy_their_input():
     queries = random_queries(seed=1, n_queries=20, sizes=(1, 9), grades=(0, 1, 2, 4))
     y_true, qid, weights = queries.y_true, queries.qid, np.arange(len(queries.qid)) + 1.0
     judgments = sg.Judgments(y_true, qid=qid, sample_weight=weights)
@@ -169,7 +169,7 @@ def test_judgments_are_a_snapshot():
     assert [measure(judgments, queries.y_score) for measure in measures] == expected
 
 
-def test_nothing_is_remembered_of_the_scores():
+def test_scores_are_not_cached():
     judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
     scores = np.array([1.0, 2.0, 2.0, 1.0])
     assert sg.RR().per_query(judgments, scores).tolist() == [1 / 2, 1]
@@ -179,7 +179,7 @@ def test_nothing_is_remembered_of_the_scores():
     assert sg.RR().per_query(judgments, scores).tolist() == [1, 1]
 
 
-def test_memory_is_bounded_by_the_last_measures_used():
+def test_only_the_results_of_the_last_measures_are_cached():
     judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
     calls = []
 
@@ -219,7 +219,7 @@ def test_a_function_is_called_once_for_each_judgments(cls, name):
         assert len(calls) == n_calls
 
 
-def test_what_a_call_returns_is_the_callers_to_change():
+def test_changes_of_returned_arrays_change_no_later_value():
     judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
     values = sg.RR().per_query(judgments, [1, 2, 3, 4])
     expected = values.copy()
@@ -240,7 +240,7 @@ def test_judgments_pickle():
     assert sg.NDCG()(twin, queries.y_score) == sg.NDCG()(judgments, queries.y_score)
 
 
-def test_weights_of_any_size_scale_away():
+def test_the_scale_of_the_weights_changes_no_mean():
     y, scores, qid = [1, 0, 0, 1], [2, 1, 2, 1], [1, 1, 2, 2]
     weights = np.array([1.0, 0.5, 0.25, 0.25])
     expected = sg.RR()(y, scores, qid=qid, sample_weight=weights)
@@ -254,7 +254,7 @@ def test_weights_of_any_size_scale_away():
 
 
 @pytest.mark.parametrize("library", ["numpy", "pandas", "polars"])
-def test_whole_query_ids_stay_numbers(library):
+def test_integer_query_ids_keep_their_type(library):
     for name in ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64"):
         ids = np.array([3, 3, 1, 7], dtype=name.lower())
         if library == "pandas":
@@ -282,7 +282,7 @@ CODED = {
 
 
 @pytest.mark.parametrize("kind", CODED)
-def test_columns_of_texts_are_grouped_as_lists_are(kind):
+def test_text_columns_are_grouped_like_lists(kind):
     for ids in (list("zzzaaabbb"), list("bazbazzab"), ["é", "", "é", "a" * 40, "", "é"]):
         y_true = np.arange(len(ids))
         found, expected = (sg.Judgments(y_true, qid=qid) for qid in (CODED[kind](ids), ids))
@@ -295,7 +295,7 @@ def test_columns_of_texts_are_grouped_as_lists_are(kind):
         sg.Judgments([1, 0, 1], qid=CODED[kind](["a", "a", None]))
 
 
-def test_categories_that_no_row_has_are_no_queries():
+def test_unused_categories_are_not_queries():
     dtype = pytest.importorskip("pandas").CategoricalDtype(["x", "a", "b", "y"])
     qid = pandas_series(["b", "a", "b"], dtype)
     judgments = sg.Judgments([1, 2, 3], qid=qid)
@@ -303,7 +303,7 @@ def test_categories_that_no_row_has_are_no_queries():
 
 
 @pytest.mark.parametrize("dtype", [int, np.uint64, float, "datetime64[D]", object])
-def test_runs_of_equal_ids_are_one_query_also_where_they_come_back(dtype):
+def test_separate_runs_of_an_id_are_one_query(dtype):
     for last, sizes in ((9, [10] * 4), (7, [20, 10, 10])):
         ids = np.array([7, 3, 5, last]).astype(dtype)
         qid = np.repeat(ids, 10)
@@ -319,20 +319,20 @@ def test_runs_of_equal_ids_are_one_query_also_where_they_come_back(dtype):
     lambda ids: np.array(ids, dtype=object), lambda ids: np.array(ids) * 10**6,
     lambda ids: pytest.importorskip("pandas").Series(ids).astype(str),
 ])
-def test_rows_that_come_query_by_query_stay_where_they_are(make):
+def test_rows_sorted_by_query_are_not_reordered(make):
     for ids in ([3], [3, 3], [3, 1, 2], [3, 3, 1], [3, 1, 1, 1, 2, 2]):
         assert layout_of(sg.Judgments(np.ones(len(ids)), qid=make(ids))).order is None
     for ids in ([3, 1, 3], [3, 3, 1, 1, 3]):
         assert layout_of(sg.Judgments(np.ones(len(ids)), qid=make(ids))).order is not None
 
 
-def test_a_missing_id_among_runs_is_named_by_its_own_row():
+def test_a_missing_id_among_repeated_ids_is_named_by_its_row():
     for qid in (np.repeat([1.0, np.nan], 10), np.repeat(np.array(["a", None]), 10)):
         with pytest.raises(ValueError, match="qid is missing in row 10"):
             sg.Judgments(np.zeros(20), qid=qid)
 
 
-def test_a_bad_grade_in_any_query_is_an_error_whatever_the_threads(monkeypatch):
+def test_invalid_grades_are_errors_with_any_number_of_threads(monkeypatch):
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         for row in (0, 123_456, 399_999):

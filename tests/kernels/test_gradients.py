@@ -49,7 +49,7 @@ def swaps_by_hand(measure, ranked):
 
 
 @pytest.mark.parametrize("kind", ["few", "many", "real"])
-def test_swaps_are_those_of_the_measure_itself(kind):
+def test_swap_deltas_equal_differences_of_the_measure(kind):
     rng = np.random.default_rng(0)
     for measure in MEASURES:
         for n in (1, 2, 5, 9, 17):
@@ -62,7 +62,7 @@ def test_swaps_are_those_of_the_measure_itself(kind):
 
 
 @pytest.mark.parametrize("measure", [sg.MuAP(), sg.MuAP(k=10), sg.GAP(), sg.NDCG(gain="linear")])
-def test_equal_grades_are_not_pushed_and_others_never_the_wrong_way(measure):
+def test_swap_deltas_are_0_for_equal_grades_and_otherwise_have_the_right_sign(measure):
     rng = np.random.default_rng(1)
     ranked = np.round(rng.random(60) * 7, 1)
     judgments = sg.Judgments(ranked)
@@ -134,7 +134,7 @@ def test_the_scale_of_the_grades_changes_no_gradient(measure):
     np.testing.assert_allclose(one, longer, rtol=1e-6, atol=1e-9)  # c · grades are rounded
 
 
-def test_tied_documents_are_ranked_by_no_order_of_the_rows():
+def test_gradients_break_ties_at_random():
     grades = np.repeat([1.0, 0.0], 500)
     found, _ = Objective("ndcg", truncation=10).gradients(
         sg.Judgments(np.tile(grades, 40), group=[1000] * 40), np.zeros(40_000)

@@ -12,7 +12,7 @@ from skgraded.judgments import layout_of
 
 
 @pytest.mark.parametrize("top", [62, 63, 64, 65])  # whole grades below 64 are coded by a table
-def test_whole_grades_about_the_end_of_their_table(top):
+def test_integer_grades_around_64(top):
     layout = layout_of(sg.Judgments([0, 1, top, 2, top, 0]))
     assert layout.codes.tolist() == [0, 1, 3, 2, 3, 0]
     assert layout.levels.tolist() == [0, 1, 2, top]
@@ -23,7 +23,7 @@ def one_more(grades):
     return grades + 1
 
 
-def test_the_grade_0_gains_in_the_ideal_order_too():
+def test_grade_0_may_have_a_gain_in_the_ideal_order():
     scores = [3, 2, 1]
     ideal = 2 / 1 + 1 / np.log2(3) + 1 / 2
     expected = (1 / 1 + 2 / np.log2(3) + 1 / 2) / ideal
@@ -35,7 +35,7 @@ def test_the_grade_0_gains_in_the_ideal_order_too():
 
 
 @pytest.mark.parametrize("n_ids", [3, 700, 5000])  # the table of places begins with 1,024
-def test_ids_of_64_bits_in_no_order_are_numbered_as_they_first_appear(n_ids):
+def test_64_bit_ids_are_numbered_in_order_of_first_appearance(n_ids):
     rng = np.random.default_rng(0)
     ids = rng.integers(-(2**63), 2**63 - 1, n_ids)
     ids[:2] = -(2**63), 2**63 - 1
@@ -59,7 +59,7 @@ def pair_sums(weights):
 
 
 @pytest.mark.parametrize("n", [20, 257, 4097, 120_001])  # from 120,000 on another tree
-def test_many_levels_sum_as_all_pairs(n):
+def test_sums_over_many_levels_equal_sums_over_all_pairs(n):
     ranked, scores = np.random.default_rng(n).permutation(n) + 1, -np.arange(n)
     # the weight of grade g of 1 to n, each used once
     weights = np.cumsum(1 / np.arange(n, 0, -1))[ranked - 1] / n
@@ -78,7 +78,7 @@ def test_many_levels_sum_as_all_pairs(n):
 
 
 @pytest.mark.parametrize("n_rows, n", [(0, 3), (1, 1), (1000, 1), (1000, 7), (50, 5000)])
-def test_rows_are_cut_into_pieces_of_whole_values(n_rows, n):
+def test_all_rows_of_a_value_are_in_the_same_piece(n_rows, n):
     values = np.random.default_rng(n).integers(0, 2**63, 20, dtype=np.uint64)
     values = values[np.random.default_rng(1).integers(0, 20, n_rows)]
     order, sizes = layout.order_by_hash(values, n)
@@ -89,7 +89,7 @@ def test_rows_are_cut_into_pieces_of_whole_values(n_rows, n):
     assert sum(map(len, held)) == len(set(values.tolist()))  # each value in one piece
 
 
-def test_pieces_are_of_about_one_size():
+def test_pieces_have_similar_sizes():
     for values in (np.arange(100_000), np.arange(100_000) << 32, -np.arange(100_000)):
         _, sizes = layout.order_by_hash(values.astype(np.int64).view(np.uint64), 64)
         assert abs(sizes / (100_000 / 64) - 1).max() < 0.15

@@ -113,7 +113,7 @@ def test_threads_that_evict_each_others_plans_get_the_same_values():
 @pytest.mark.skipif(
     not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python always has a GIL"
 )
-def test_a_free_threaded_python_stays_so():
+def test_importing_skgraded_does_not_enable_the_gil():
     code = (
         "import sys, skgraded as sg; from skgraded.boosting.objective import Objective; "
         "sg.measure('ndcng')([1, 0], [2, 1]); print(sys._is_gil_enabled())"

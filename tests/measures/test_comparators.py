@@ -59,7 +59,7 @@ def test_gap_and_err_of_the_session_track(data_dir, column, measure):
 
 
 @pytest.mark.parametrize("gain", ["linear", "exp2"])
-def test_gap_is_the_papers_expectation_over_thresholds(queries, gain):
+def test_gap_equals_the_expectation_over_thresholds_in_the_paper(queries, gain):
     # Robertson et al.: Σ_t P(t) · (sum of precision at relevant ranks) / Σ_t P(t) · R_t
     probability = {"linear": np.ones(4), "exp2": 2.0 ** np.arange(4)}[gain]
     for grades, scores in queries.parts:
@@ -83,7 +83,7 @@ def test_err_of_tiny_probabilities_keeps_its_digits():
     assert sg.ERR(max_grade=60)(grades, [1, 1]) == pytest.approx(expected, rel=1e-12)
 
 
-def test_err_of_grades_far_above_what_a_power_of_two_holds():
+def test_err_of_grades_whose_powers_of_two_overflow():
     # (2^g - 1) / 2^2000 is 2^-1 and 1
     expected = 1 / 2 + (1 - 1 / 2) * 1 / 2
     assert sg.ERR()([1999, 2000], [2, 1]) == pytest.approx(expected, rel=1e-12)

@@ -57,7 +57,7 @@ def test_each_cut_off_has_the_value_of_the_measure_with_it(queries):
             assert value == measure(queries.y_true, queries.y_score, qid=queries.qid)
 
 
-def test_one_measure_has_one_row(queries):
+def test_a_curve_of_one_measure_has_one_row(queries):
     _, values = cutoff_curve(queries.y_true, queries.y_score, qid=queries.qid, measures="ndcng")
     assert values.shape == (1, 9)
 
@@ -101,7 +101,7 @@ def test_queries_without_a_document_at_a_threshold_are_counted():
     assert n_undefined_at(judgments, [0.5, 1.0, 2.0], relative=False).tolist() == [1, 2, 2]
 
 
-def test_weights_of_a_curve_may_add_up_beyond_the_doubles():
+def test_the_sum_of_the_weights_of_a_curve_may_overflow():
     y, scores, qid = [1, 0, 2, 0, 0, 1], [1, 2, 2, 1, 1, 2], [1, 1, 2, 2, 3, 3]
     weights = np.array([4, 4, 2, 2, 1, 1.0])
     expected = threshold_curve(y, scores, qid=qid, sample_weight=weights)

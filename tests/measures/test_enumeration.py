@@ -9,15 +9,17 @@ from oracle import orders, over_ties
 from queries import random_queries
 from registry import REGISTRY, build
 
+from skgraded.measures.base import accepts_unjudged
+
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-13}
 
 every_entry = pytest.mark.parametrize("name", REGISTRY)
 
 
 @cache
-def small_queries(n_queries=150):
+def small_queries(n_queries=150, grades=None):
     """Return queries of 1 to 6 documents, and each of them with all its orders."""
-    queries = random_queries(seed=73, n_queries=n_queries, sizes=(1, 6))
+    queries = random_queries(seed=73, n_queries=n_queries, sizes=(1, 6), grades=grades)
     return queries, [with_orders(*part) for part in queries.parts]
 
 
@@ -30,7 +32,7 @@ def expected_of(name, setting, all_orders):
     """Values of the queries by tie rule, None where there is none."""
     entry = REGISTRY[name]
     values = [
-        entry.by_orders(both[entry.unretrieved_last], grades, scores, **setting)
+        entry.by_orders(both[entry.unretrieved_last], np.array(grades), scores, **setting)
         for both, grades, scores in all_orders
     ]
     return {ties: [of_query[ties] for of_query in values] for ties in entry.tie_rules}
@@ -40,9 +42,16 @@ def or_undefined(values, undefined=0.0):
     return np.array([undefined if value is None else value for value in values])
 
 
-@every_entry
-def test_equal_to_enumeration_of_all_orders(name):
-    queries, all_orders = small_queries()
+UNJUDGED = (nan, nan, 0, 0, 1, 2.5)
+ACCEPTING = [name for name, entry in REGISTRY.items() if accepts_unjudged(entry.cls)]
+
+
+@pytest.mark.parametrize(
+    "name, grades",
+    [*((name, None) for name in REGISTRY), *((name, UNJUDGED) for name in ACCEPTING)],
+)
+def test_equal_to_enumeration_of_all_orders(name, grades):
+    queries, all_orders = small_queries(grades=grades)
     for setting in REGISTRY[name].settings:
         for ties, expected in expected_of(name, setting, all_orders).items():
             measure = build(name, setting, ties=ties)
@@ -66,7 +75,7 @@ def test_the_expectations_in_closed_form_agree_with_enumeration(name):
 
 
 @every_entry
-def test_undefined_queries_get_the_value_asked_for(name):
+def test_undefined_queries_have_the_value_of_undefined(name):
     queries, all_orders = small_queries(n_queries=60)
     weights = np.random.default_rng(5).uniform(0.5, 2, len(queries))
     ids = list(dict.fromkeys(queries.qid.tolist()))
@@ -91,7 +100,7 @@ def test_undefined_queries_get_the_value_asked_for(name):
             np.testing.assert_allclose(weighted, of_defined, **TOLERANCE)
 
 
-def test_the_random_queries_hold_the_hard_cases():
+def test_the_random_queries_contain_hard_cases():
     queries, all_orders = small_queries()
     sizes = [len(grades) for _, grades, _ in all_orders]
     retrieved = [of_retrieved for (of_retrieved, _), _, _ in all_orders]

@@ -44,7 +44,7 @@ def above_1(grades):
 
 
 @pytest.mark.parametrize("measure", [sg.NDCG, sg.GAP])
-def test_a_query_whose_grades_gain_nothing_is_undefined(measure):
+def test_a_query_without_gains_is_undefined(measure):
     judgments = sg.Judgments([1, 0, 2, 0, 0, 0], qid=[1, 1, 2, 2, 3, 3])
     found = measure(gain=above_1, undefined=np.nan)
     np.testing.assert_array_equal(found.per_query(judgments, [2, 1] * 3), [np.nan, 1, np.nan])
@@ -52,14 +52,14 @@ def test_a_query_whose_grades_gain_nothing_is_undefined(measure):
     assert measure().n_undefined(judgments) == 1
 
 
-def test_a_gain_may_fall_from_one_query_to_the_next():
+def test_gains_may_decrease_between_queries():
     judgments = sg.Judgments([0, 4, 0, 1], qid=["a", "a", "b", "b"])
     found = sg.NDCG(gain=doubled).per_query(judgments, [2, 1, 2, 1])
     np.testing.assert_allclose(found, 1 / np.log2(3))
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e-250, 1e-200, 1e-17])
-def test_of_tiny_grades_only_the_ratios_count(scale):
+def test_only_the_ratios_of_tiny_grades_count(scale):
     grades = np.array([1, 0, 3, 7])
     expected = sg.NDCG(gain="linear")(grades, SCORES)
     assert sg.NDCG()(grades * scale, SCORES) == pytest.approx(expected, rel=1e-12)

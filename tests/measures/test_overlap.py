@@ -42,7 +42,7 @@ def scores_of(text, items):
 
 
 @pytest.mark.parametrize("x, y, p, sports, average, corrected", PUBLISHED)
-def test_the_figures_of_corsi_and_urbano(x, y, p, sports, average, corrected):
+def test_values_published_by_corsi_and_urbano(x, y, p, sports, average, corrected):
     items = sorted(set(re.findall(r"\w+", x + " " + y)))
     a, b = scores_of(x, items), scores_of(y, items)
     for ties, expected in (("sports", sports), ("average", average), ("corrected", corrected)):
@@ -78,7 +78,7 @@ def orders(scores):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_without_ties_it_is_equation_32_of_webber_by_all_rules(seed):
+def test_without_ties_all_rules_equal_equation_32_of_webber(seed):
     rng = np.random.default_rng(seed)
     x, y = (random_scores(rng, 8, distinct=True) for _ in range(2))
     for p in (0.1, 0.5, 0.9, 0.99):
@@ -103,7 +103,7 @@ def test_a_ranking_and_itself_score_1_unless_ties_cost_information():
     assert sg.rbo([1, -inf], [-inf, 1]) == 0
 
 
-def test_long_rankings_take_no_table_of_items_by_depths():
+def test_long_rankings_need_little_memory():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 1000, 200_000)
     value = sg.rbo(x, x + rng.integers(0, 2, len(x)), 0.99999)

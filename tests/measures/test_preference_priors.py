@@ -8,7 +8,7 @@ from preference_oracle import implied, random_cases, random_pairs
 from skgraded.measures.preferences import edrc_score
 
 
-def test_a_callable_prior_is_asked_for_the_order_that_the_measure_expects():
+def test_a_callable_prior_is_called_with_both_items_of_each_open_pair():
     asked = []
 
     def prior(v, w):
@@ -21,7 +21,7 @@ def test_a_callable_prior_is_asked_for_the_order_that_the_measure_expects():
     assert value == pytest.approx(2 * (0.7 + 0.7) / 2 - 1)
 
 
-def test_a_prior_may_be_true_or_false():
+def test_a_callable_prior_may_return_booleans():
     # 1 ≻ 2 is silently agreed on; 2 ≻ 3, as predicted, is certain
     assert edrc_score([(1, 2)], [(2, 3)], prior=lambda v, w: np.bool_(v < w)) == 2 * (1 + 1) / 2 - 1
 
@@ -42,7 +42,7 @@ def test_a_prediction_of_an_open_pair_is_scored_against_a_callable_prior():
         assert edrc_score([("A", "B")], scores, prior=lambda v, w: 0.5) == 2 * 1.5 / 2 - 1
 
 
-def test_a_coherent_prior_of_one_half_is_the_number():
+def test_a_callable_prior_of_one_half_equals_the_number():
     for rng, n, true in random_cases(40, seed=5):
         predicted = random_pairs(rng, n + 2, n)
         value = edrc_score(true, predicted, prior=lambda v, w: 0.5)

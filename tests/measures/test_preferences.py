@@ -58,7 +58,7 @@ def test_random_pairs_agree_with_the_definition(discount, prior):
 
 
 @pytest.mark.parametrize("prior", [0.5, _uneven])
-def test_blocks_of_any_size_give_the_same(prior, monkeypatch):
+def test_the_size_of_blocks_changes_no_value(prior, monkeypatch):
     def values():
         by_pairs = [edrc_score(*case, prior=prior) for case in cases]
         return by_pairs + [edrc_score(true, scores) for true, _ in cases]
@@ -98,7 +98,7 @@ def test_whole_orders_with_ties_agree_with_the_definition(prior):
 
 # Items --------------------------------------------------------------------------------------------
 
-def test_items_may_be_any_collection_and_come_twice():
+def test_items_may_be_any_collection_with_repetitions():
     expected = edrc_score(TRUE, PREDICTED, items=["A", "B", "D"])
     pandas = pytest.importorskip("pandas")
     for items in ("A", "B", "D", "A"), {"A", "B", "D"}, np.array(["A", "B", "D"]), iter("ABD"):
@@ -115,7 +115,7 @@ def test_the_keys_of_a_mapping_are_items():
     assert values["u1"] == -1 and values["u2"] == 1 and math.isnan(values["u3"])
 
 
-def test_predicted_items_are_those_of_the_prediction_that_were_retrieved():
+def test_predicted_items_are_the_retrieved_items():
     for rng, n, true in random_cases(40, seed=3):
         predicted = random_pairs(rng, n + 2, n)
         expected = edrc(true, predicted, items={item for pair in predicted for item in pair})
@@ -289,7 +289,7 @@ PREDICTIONS = {
 }
 
 
-def test_queries_are_measured_each_by_its_own_pairs():
+def test_each_query_is_evaluated_with_its_own_pairs():
     values = edrc_per_query(PAIRS, PREDICTIONS, qid=QID)
     assert values == {"u2": 1.0, "u1": -1.0, "u3": 0.0}
     assert list(values) == ["u2", "u1", "u3"]
@@ -299,7 +299,7 @@ def test_queries_are_measured_each_by_its_own_pairs():
 
 @pytest.mark.parametrize("prior", [0.2, _uneven])
 @pytest.mark.parametrize("items", [None, [0, 1, 2, 3]])
-def test_queries_are_as_if_measured_alone(prior, items):
+def test_each_query_has_the_same_value_alone(prior, items):
     truths, predictions, qid, rows = {}, {}, [], []
     for query, (rng, n, true) in enumerate(random_cases(12)):
         truths[query], predictions[query] = true, random_pairs(rng, n, n)
@@ -315,7 +315,7 @@ def test_queries_are_as_if_measured_alone(prior, items):
         assert value == pytest.approx(alone, abs=1e-12)
 
 
-def test_items_by_query_of_which_one_may_have_none():
+def test_items_per_query_may_be_empty():
     for u3 in ["A"], []:
         items = {"u2": ["A", "C"], "u1": ["X", "Y", "Z"], "u3": u3}
         values = edrc_per_query(PAIRS, PREDICTIONS, items=items, qid=QID, undefined=math.nan)

@@ -110,7 +110,7 @@ def test_invalid_runs_are_refused(rows, message):
             ir_measures.calc_aggregate([tool.MuAP], QRELS, form)
 
 
-def test_ties_are_averaged_unless_the_row_order_is_asked_for():
+def test_ties_are_averaged_unless_ordinal_ties_are_requested():
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"b": 1.0, "a": 1.0}}
     average, ordinal = (
         ir_measures.calc_aggregate([m], qrels, run)[m]
@@ -119,7 +119,7 @@ def test_ties_are_averaged_unless_the_row_order_is_asked_for():
     assert average == (1 / 1 + 1 / 2) / 2 and ordinal == 1 / 2
 
 
-def test_another_run_is_not_mistaken_for_the_last_one():
+def test_an_evaluator_can_evaluate_several_runs():
     qrels, run = frames()
     evaluator = ir_measures.evaluator([tool.RR], qrels)
     first = evaluator.calc_aggregate(run)[tool.RR]
