@@ -162,9 +162,9 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
 
         If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError. Without this error,
         XGBoost would call the metric once per query and average the values weighted by query
-        *size*, as it does for a Measure. For queries with one document, XGBoost uses the value 1
-        without calling the metric. Use ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop
-        on the mean over queries.
+        *size*, as it does for a Measure. If every query has one document, XGBoost does not call
+        the metric and records the value 1 for ``custom_metric``. Use
+        ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop on the mean over queries.
 
     Examples
     --------

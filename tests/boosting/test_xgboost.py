@@ -193,6 +193,12 @@ def test_xgboost_weights_the_metric_of_a_ranker_by_query_size():
     assert ranker.evals_result()["validation_0"]["first"] == [2 / (2 + 8)]
 
 
+def test_no_measure_has_a_value_if_xgboost_does_not_call_the_metric():
+    ranker = fit_estimator(xgb.XGBRanker, custom_metric("ndcng"), [1, 1, 1])
+    recorded = ranker.evals_result()["validation_0"]
+    assert recorded["custom_metric"] == [1.0] and "NDCNG" not in recorded
+
+
 @pytest.mark.parametrize("cls, kwargs", [
     (xgb.XGBRanker, {}),
     (xgb.XGBRegressor, {}),
