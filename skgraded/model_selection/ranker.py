@@ -470,6 +470,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return request
 
     def __sklearn_clone__(self) -> Self:
+        # `clone` fails for some estimators of CatBoost, so the adapter copies the estimator.
         shell = copy(self)
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()

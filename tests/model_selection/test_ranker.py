@@ -258,6 +258,7 @@ def test_tags_are_those_of_a_regressor_and_of_the_estimator():
     assert is_regressor(ranker)
     assert not is_classifier(ranker)
     assert get_tags(ranker).target_tags.required
+    assert get_tags(ranker).target_tags.positive_only
     for estimator in (LAMBDARANK, Ridge(), HistGradientBoostingRegressor()):
         inner = get_tags(estimator).input_tags
         tags = get_tags(sg.QueryRanker(estimator)).input_tags

@@ -90,7 +90,7 @@ def fit_by_hand(name, model, X, y, qid):
 
 @cache
 def by_hand(name, rate=None, n_rounds=None, scaled=False):
-    """Compute the scores of three folds and the out-of-fold predictions of all rows in a loop."""
+    """Compute the scores of two folds and the out-of-fold predictions of all rows in a loop."""
     X, y, qid = data()
     model = clone(RANKERS[name])
     if rate is not None:
@@ -98,7 +98,7 @@ def by_hand(name, rate=None, n_rounds=None, scaled=False):
     if n_rounds is not None:
         model.set_params(**{ROUNDS.get(name, "n_estimators"): n_rounds})
     scores, predictions = [], np.empty(len(y))
-    for train, test in GroupKFold(3).split(X, groups=qid):
+    for train, test in GroupKFold(2).split(X, groups=qid):
         Z = X
         if scaled:
             Z = StandardScaler().set_output(transform="pandas").fit(X.iloc[train]).transform(X)
@@ -124,11 +124,11 @@ class Setting:
         self.ranker = sg.QueryRanker(clone(RANKERS[name]), qid=where)
         self.scorer = sg.make_ranking_scorer(MEASURE, qid=where)
         if source == "routing":
-            self.cv = GroupKFold(3).set_split_request(groups="qid")
+            self.cv = GroupKFold(2).set_split_request(groups="qid")
             self.fit_params = {"qid": qid}
         else:
             # Without routing, the splitter receives no groups, so the folds are a list.
-            self.cv = list(GroupKFold(3).split(X, groups=qid))
+            self.cv = list(GroupKFold(2).split(X, groups=qid))
             self.fit_params = {}
         self.params = {"params": self.fit_params} if self.fit_params else {}
         self.searched = {"scoring": self.scorer, "cv": self.cv, "error_score": "raise"}
@@ -147,7 +147,7 @@ def check_search(setting, kind, scaled=False, **more):
     expected = np.array([by_hand(setting.name, rate, scaled=scaled)[0] for rate in RATES])
     at = [RATES.index(rate) for rate in search.cv_results_[f"param_{setting.rate}"]]
     assert sorted(at) == [0, 1]
-    for fold in range(3):
+    for fold in range(2):
         setting.check(search.cv_results_[f"split{fold}_test_score"], expected[at, fold])
     assert search.best_params_ == {setting.rate: RATES[np.argmax(expected.mean(axis=1))]}
     assert search.predict(setting.X).shape == setting.y.shape
@@ -161,7 +161,7 @@ def check_halving(setting, kind, **more):
     for i, n_rounds in enumerate(results["n_resources"]):
         rate = results[f"param_{setting.rate}"][i]
         expected = by_hand(setting.name, rate, int(n_rounds))[0]
-        found = [results[f"split{fold}_test_score"][i] for fold in range(3)]
+        found = [results[f"split{fold}_test_score"][i] for fold in range(2)]
         setting.check(found, expected)
 
 
@@ -199,7 +199,7 @@ def use_learning_curve(setting):
     *_, found = learning_curve(
         setting.ranker, setting.X, setting.y, train_sizes=[1.0], **setting.given
     )
-    setting.check(found, by_hand(setting.name)[0].reshape(1, 3))
+    setting.check(found, by_hand(setting.name)[0].reshape(1, 2))
 
 
 def use_validation_curve(setting):
@@ -271,7 +271,7 @@ def scores_of_features(name, columns):
     X, y, qid = data()
     X = X[columns].to_numpy()
     scores = []
-    for train, test in GroupKFold(3).split(X, groups=qid):
+    for train, test in GroupKFold(2).split(X, groups=qid):
         frame = pd.DataFrame(X)
         model = fit_by_hand(name, clone(RANKERS[name]), frame.iloc[train], y[train], qid[train])
         scores.append(MEASURE(y[test], model.predict(frame.iloc[test]), qid=qid[test]))
