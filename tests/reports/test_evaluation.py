@@ -406,7 +406,7 @@ def test_tables_are_summaries_unless_by_query(five):
     (np.int64(3), "3"), ("a\n b", "a b"), (np.nan, "nan"),
 ])
 def test_what_is_small_is_not_written_as_zero(value, text):
-    assert cell_text(value, 4) == text
+    assert cell_text(value) == text
 
 
 # Dates, which tolist makes numbers of ------------------------------------------------------------
