@@ -29,7 +29,7 @@ def section(output, title):
     return output.split(title, 1)[1].split("\n\n", 2)[1]
 
 
-# --------------------------------------------------------------------------- swapped_rankings.py
+# swapped_rankings.py -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -68,19 +68,15 @@ def test_with_two_levels_graded_measures_equal_binary_measures(swapped):
         assert MAP == mu_map and ndcg == ndcng
 
 
-def test_the_output_states_that_figure_5_holds_only_on_average(swapped):
+def test_the_output_states_that_figure_5_holds_only_on_average_and_the_picture_is_saved(swapped):
     assert row(section(swapped[0], "Figure 5"), "spread")[2] > 0.25
     alone = row(section(swapped[0], "single distributions"), "spread, median")
     assert alone[1] > 0.1
     assert "only on average over distributions" in swapped[0]
+    assert swapped[1].read_bytes().startswith(PNG) and f"saved to {swapped[1]}" in swapped[0]
 
 
-def test_the_picture_of_swapped_rankings_is_saved(swapped):
-    output, picture = swapped
-    assert picture.read_bytes().startswith(PNG) and f"saved to {picture}" in output
-
-
-# ------------------------------------------------------------------------------------ ohsumed.py
+# ohsumed.py --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -113,15 +109,14 @@ def test_figures_6_to_8_equal_the_reference_implementations(ohsumed, figure, jud
     np.testing.assert_allclose(printed, np.mean(values, axis=0), rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("figure", "judge"), [(7, 1), (8, 9)])
-def test_a_strategy_has_the_value_1_with_its_own_grades(ohsumed, figure, judge):
-    values = row(section(ohsumed[0], f"Figure {figure}"), str(judge))
-    assert values == [1] * len(values)
-
-
-def test_the_levels_and_the_correlation_of_the_judges_are_printed(ohsumed):
-    assert "strategy 1 has 9 levels of relevance, strategy 9 has 1126" in ohsumed[0]
-    assert "their Pearson correlation is 0.96" in ohsumed[0]
+def test_a_strategy_has_the_value_1_with_its_own_grades_and_the_picture_is_saved(ohsumed):
+    output, picture, _ = ohsumed
+    for figure, judge in ((7, 1), (8, 9)):
+        values = row(section(output, f"Figure {figure}"), str(judge))
+        assert values == [1] * len(values)
+    assert "strategy 1 has 9 levels of relevance, strategy 9 has 1126" in output
+    assert "their Pearson correlation is 0.96" in output
+    assert picture.read_bytes().startswith(PNG) and f"saved to {picture}" in output
 
 
 def test_only_ndcg_falls_from_figure_7_to_8(ohsumed):
@@ -142,8 +137,3 @@ def test_the_values_of_constant_strategies_depend_on_the_tie_rule(ohsumed):
         assert worst < average < file_order < best
     # One query has no relevant document; the others have the value 1 in the ideal order.
     assert row(table, "the best order") == [round(105 / 106, 4)] * 4
-
-
-def test_the_picture_of_ohsumed_is_saved(ohsumed):
-    output, picture, _ = ohsumed
-    assert picture.read_bytes().startswith(PNG) and f"saved to {picture}" in output
