@@ -129,9 +129,10 @@ def _report(args: argparse.Namespace) -> str:
         _refuse_differing_queries(judge)
     names = _files.system_names(args.files[1:])
     comparison = compare(
-        report, baseline=names.get(args.baseline, args.baseline), test=_none(args.test),
-        correction=_none(args.correction), level=args.level, n_resamples=args.resamples,
-        rng=args.seed, judge=judge, progress=args.progress,
+        report, baseline=names.get(args.baseline, args.baseline),
+        test=None if args.test == "none" else args.test,
+        correction=None if args.correction == "none" else args.correction, level=args.level,
+        n_resamples=args.resamples, rng=args.seed, judge=judge, progress=args.progress,
     )
     return _printing.of_comparison(
         systems, comparison, args.format, args.per_query, args.title, _width(args)
@@ -149,10 +150,6 @@ def _width(args: argparse.Namespace) -> int:
         return 0
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     return shutil.get_terminal_size().columns if is_terminal or "COLUMNS" in os.environ else 0
-
-
-def _none(word: str) -> str | None:
-    return None if word == "none" else word
 
 
 def _input_files(args: argparse.Namespace) -> list[str]:

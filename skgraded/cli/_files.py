@@ -14,7 +14,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from skgraded._input.queries import query_codes
-from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.table_files import Names, read_columns
@@ -222,8 +221,9 @@ def _evaluate_run(
         )
     if is_sample:
         joined.unjudged[:] = False
-    if joined.missing.any() or joined.unjudged.any():
-        warn_of_differing(qrels, run, joined, name, args.complete)
+    warn_of_differing(
+        qrels.query_ids, run.query_ids, joined.missing, joined.unjudged, name, args.complete
+    )
     grade, score, sizes = joined.grade, joined.score, joined.sizes
     del run, joined  # free the memory of large runs
     measured = sizes > 0
@@ -234,22 +234,21 @@ def _evaluate_run(
     return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def warn_of_differing(qrels: Any, run: Entries, joined: Any, name: str, complete: bool) -> None:
-    """Warn about queries that occur in the judgments or in the run, but not in both."""
+def warn_of_differing(
+    judged: np.ndarray, queries: np.ndarray, is_missing: np.ndarray, is_unjudged: np.ndarray,
+    name: str, complete: bool
+) -> None:
+    """Warn about judged queries that a run lacks, and about its queries without judgments."""
     fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
-    parts = []
-    if joined.missing.any():
-        part = _part(joined.missing, "judged queries", qrels.query_ids)
-        parts.append(f"{part} are missing from the run and {fate}")
-    if joined.unjudged.any():
-        part = _part(joined.unjudged, "queries of the run", run.query_ids)
-        parts.append(f"{part} have no judgments and are left out")
-    warnings.warn(f"{name}: {'; '.join(parts)}.", stacklevel=3)
-
-
-def _part(selected: np.ndarray, queries: str, query_ids: np.ndarray) -> str:
-    first = query_ids[np.argmax(selected)]
-    return f"{selected.sum()} of {len(selected)} {queries} (the first is {first!r})"
+    parts = [
+        f"{mask.sum()} of {len(mask)} {noun} (the first is {ids[np.argmax(mask)]!r}) {what}"
+        for ids, mask, noun, what in (
+            (judged, is_missing, "judged queries", f"are missing from the run and {fate}"),
+            (queries, is_unjudged, "queries of the run", "have no judgments and are left out"),
+        ) if mask.any()
+    ]
+    if parts:
+        warnings.warn(f"{name}: {'; '.join(parts)}.", stacklevel=3)
 
 
 # A LETOR file and scores -------------------------------------------------------------------------

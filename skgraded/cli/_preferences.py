@@ -2,12 +2,10 @@
 
 from argparse import Namespace
 from math import inf
-from types import SimpleNamespace
-from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.queries import query_codes
+from skgraded._input.words import object_array
 from skgraded.cli._files import source_of, system_names, warn_of_differing
 from skgraded.datasets.preference_files import read_preference_columns
 from skgraded.datasets.text_files import check_path
@@ -42,48 +40,42 @@ def evaluate_preference_files(args: Namespace) -> dict[str, Evaluation]:
     path, *runs = args.files
     if not runs:
         raise ValueError(f"Pass at least one run after the preferences file {path}.")
-    truth = _read_truth(source_of(path), args.progress)
+    source = source_of(path)
+    queries, preferred, other = map(np.ndarray.tolist, read_preference_columns(
+        source, args.progress
+    ))
+    pairs = list(zip(preferred, other, strict=True))
+    judged: dict[str, dict[str, float]] = {query: {} for query in queries}
+    for query, pair in zip(queries, pairs, strict=True):
+        judged[query].update(dict.fromkeys(pair, -inf))  # not retrieved
     return {
-        name: _evaluate_run(truth, source_of(run), name, args)
+        name: _evaluate_run(check_path(source), queries, pairs, judged, run, name, args)
         for run, name in system_names(runs).items()
     }
 
 
-def _read_truth(source: str | BinaryIO, progress: bool) -> SimpleNamespace:
-    """Return preference pairs, the query code of each pair, query ids, and documents per query."""
-    queries, preferred, other = read_preference_columns(source, progress)
-    codes, query_ids = query_codes(queries)
-    pairs = list(zip(preferred.tolist(), other.tolist(), strict=True))
-    documents: dict[Any, Any] = {query: {} for query in query_ids.tolist()}
-    for query, pair in zip(queries.tolist(), pairs, strict=True):
-        documents[query].update(dict.fromkeys(pair))
-    return SimpleNamespace(
-        source=check_path(source), codes=codes, query_ids=query_ids, pairs=pairs,
-        documents=documents,
-    )
-
-
-def _evaluate_run(truth: SimpleNamespace, source: Any, name: str, args: Namespace) -> Evaluation:
-    run = read_run_table(source, args.progress)
-    scores: dict[Any, Any] = {query: {} for query in run.query_ids.tolist()}
+def _evaluate_run(
+    truth: str, queries: list[str], pairs: list[tuple[str, str]],
+    judged: dict[str, dict[str, float]], path: str, name: str, args: Namespace
+) -> Evaluation:
+    """Evaluate a run; `judged` contains a score of -inf for each judged document of each query."""
+    run = read_run_table(source_of(path), args.progress)
+    scores: dict[str, dict[str, float]] = {query: {} for query in run.query_ids.tolist()}
     documents = np.asarray(run.document, dtype=object).tolist()
     query_of_row = run.query_ids[run.query_codes].tolist()
     for query, document, score in zip(query_of_row, documents, run.numbers.tolist(), strict=True):
         scores[query][document] = score
-    has_run = np.array([query in scores for query in truth.documents])
-    has_truth = np.array([query in truth.documents for query in scores])
-    if not has_run.any():
-        raise ValueError(f"Files {truth.source} and {run.source} have no query in common.")
-    if not (has_run.all() and has_truth.all()):
-        joined = SimpleNamespace(missing=~has_run, unjudged=~has_truth)
-        warn_of_differing(truth, run, joined, name, args.complete)
-    rows = np.flatnonzero(has_run[truth.codes] | args.complete)
+    is_missing = np.array([query not in scores for query in judged])
+    is_unjudged = np.array([query not in judged for query in scores])
+    if is_missing.all():
+        raise ValueError(f"Files {truth} and {run.source} have no query in common.")
+    warn_of_differing(
+        object_array(list(judged)), run.query_ids, is_missing, is_unjudged, name, args.complete
+    )
+    rows = [i for i, query in enumerate(queries) if args.complete or query in scores]
     return evaluate_preferences(
-        [truth.pairs[row] for row in rows],
-        {  # -inf: not retrieved
-            query: dict.fromkeys(judged, -inf) | scores.get(query, {})
-            for query, judged in truth.documents.items()
-        },
-        qid=truth.query_ids[truth.codes[rows]], measures=args.measures or "edrc",
+        [pairs[row] for row in rows],
+        {query: documents | scores.get(query, {}) for query, documents in judged.items()},
+        qid=[queries[row] for row in rows], measures=args.measures or "edrc",
         items=ITEMS[args.items], discount=args.discount, prior=args.prior, cycles=args.cycles,
     )

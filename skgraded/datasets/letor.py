@@ -139,7 +139,10 @@ def read_rows(
 
 def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows, given the path of a file with query sizes."""
-    sizes = read_sizes(group)
+    sizes = _read_column(
+        group, "size", "the size of a query must be an integer ≥ 1",
+        lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
+    )
     if sizes.sum() != n:
         raise ValueError(
             f"{text_files.check_path(group)}: the {len(sizes)} query sizes add up to "
@@ -226,14 +229,6 @@ def _problem_of_features(words: list[bytes], n_features: int | None) -> str | No
 
 
 # Files with one number per line ------------------------------------------------------------------
-
-def read_sizes(source: Any) -> np.ndarray:
-    """Read the number of rows per query from a file."""
-    return _read_column(
-        source, "size", "the size of a query must be an integer ≥ 1",
-        lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
-    )
-
 
 def read_scores(source: Any, progress: bool = False) -> np.ndarray:
     """Read the scores for the rows of a LETOR file."""
