@@ -1,6 +1,9 @@
 """The house has one direction: which room may import which, read from the imports themselves."""
 
 import ast
+import importlib
+import inspect
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -24,6 +27,15 @@ MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 14, 600
 # Views, margin tests and powered means are files of their own, each with one subject.
 MOST_IN_REPORTS = {"files": 14, "imports": 48}
 LONGEST_DOOR = 12
+# Lines with all planned features: whoever adds a feature removes lines elsewhere.
+MOST_LINES_IN_TOTAL = {"skgraded": 32_000, "tests": 30_500}
+PUBLIC_MODULES = (
+    "skgraded", "skgraded.datasets", "skgraded.display", "skgraded.measures",
+    "skgraded.model_selection", "skgraded.lightgbm", "skgraded.xgboost", "skgraded.catboost",
+    "skgraded.spark",
+)
+# Pages that mention a name for another reason than to explain it to users.
+NOT_FOR_USERS = ("relied_on.md", "benchmarks.md", "changelog.md", "contributing.md")
 PRIVATE_ROOMS = ("_kernels", "_input")  # of the package; their files are for all rooms
 # What we use of other libraries beyond their promises: docs/relied_on.md lists it.
 OF_OTHER_LIBRARIES = (
@@ -173,3 +185,48 @@ def test_no_room_uses_the_private_parts_of_another(room):
             assert room_of(module) in (room, *PRIVATE_ROOMS) or not any(map(is_private, inside)), (
                 f"{path.name}:{line} imports {module}"
             )
+
+
+def lines_in(folder, suffixes):
+    paths = [path for path in folder.rglob("*") if path.suffix in suffixes]
+    return sum(path.read_text(encoding="utf-8").count("\n") for path in paths)
+
+
+def test_the_package_and_the_tests_stay_below_their_limits_of_lines():
+    code = (".py", ".pyx", ".pxd", ".h", ".j2", ".css", ".js")
+    assert lines_in(ROOT, code) <= MOST_LINES_IN_TOTAL["skgraded"]
+    assert lines_in(Path(__file__).parent, (".py",)) <= MOST_LINES_IN_TOTAL["tests"]
+
+
+def words_in_code_of_the_docs():
+    """Return the words in inline code and code blocks of the docs, and in the gallery."""
+    docs = Path(__file__).parent.parent / "docs"
+    code = [path.read_text(encoding="utf-8") for path in (docs.parent / "examples").glob("plot_*")]
+    for page in [docs.parent / "README.md", *docs.glob("*.md"), *docs.glob("recipes/*.md"),
+                 *docs.glob("troubleshooting/*.md")]:
+        if page.name not in NOT_FOR_USERS:
+            code += re.findall(r"```.*?```|`[^`\n]+`", page.read_text(encoding="utf-8"), re.DOTALL)
+    return set(re.findall(r"\w+", " ".join(code)))
+
+
+def public_classes():
+    for name in PUBLIC_MODULES:
+        module = importlib.import_module(name)
+        for public_name in getattr(module, "__all__", dir(module)):
+            value = getattr(module, public_name)
+            if inspect.isclass(value) and value.__module__.startswith("skgraded."):
+                yield value
+
+
+def test_the_docs_mention_every_public_member_of_every_public_class():
+    if not (Path(__file__).parent.parent / "examples").exists():
+        pytest.skip("the docs are not beside the tests")
+    pytest.importorskip("pyspark", reason='needs PySpark: pip install "skgraded[test-all]"')
+    words = words_in_code_of_the_docs()
+    unmentioned = {
+        f"{cls.__name__}.{member}" for cls in set(public_classes()) for base in cls.__mro__
+        if base.__module__.startswith("skgraded.")
+        for member in {**vars(base), **vars(base).get("__annotations__", {})}
+        if not member.startswith("_") and member not in words
+    }
+    assert not unmentioned, "mention them in the docs, or make them private"
