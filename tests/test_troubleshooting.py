@@ -3,6 +3,7 @@
 import re
 import runpy
 import warnings
+from functools import cache
 from pathlib import Path
 
 import lightgbm as lgb
@@ -26,7 +27,12 @@ OURS = "\n".join(
     text for name, text in PAGES.items() if text not in OTHERS and name not in WITHOUT_QUOTES
 )
 SCRIPT = runpy.run_path(str(DOCS / "messages.py"))
-MESSAGES = SCRIPT["messages"]()
+
+
+@cache
+def messages():
+    """Return the messages in the code; reading them takes a second."""
+    return SCRIPT["messages"]()
 
 
 def quoted(part):
@@ -46,12 +52,12 @@ def test_the_quotes_of_all_entries_are_recognized():
 
 @pytest.mark.parametrize("quote", quoted(OURS))
 def test_a_quoted_message_of_skgraded_is_in_the_code(quote):
-    assert any(re.search(pattern(quote), text, re.DOTALL) for _, _, text in MESSAGES), quote
+    assert any(re.search(pattern(quote), text, re.DOTALL) for _, _, text in messages()), quote
 
 
 def test_messages_of_each_form_are_read_from_the_code():
-    texts = [text for _, _, text in MESSAGES]
-    assert len(texts) > 300 and all(room for room, _, _ in MESSAGES)
+    texts = [text for _, _, text in messages()]
+    assert len(texts) > 300 and all(room for room, _, _ in messages())
     # One message of each form: plain, with values, a formatted constant, one of two.
     for start in ("Pass the queries as either qid", "… must contain only grades ≥ 0",
                   "QueryRanker.… got no qid.", "… of the … queries to score, such as …, are among"):
