@@ -414,16 +414,12 @@ def test_callbacks_of_lightgbm_also_record_the_last_round():
     assert history["validation"] == ranker.evals_result_["validation"]
 
 
-def test_missing_values_of_xgboost_are_also_missing_in_held_out_rows():
+def test_missing_values_and_feature_types_of_xgboost_also_apply_to_held_out_rows():
     X, y, qid = data()
     gaps = np.random.default_rng(0).random(X.shape) < 0.3
     expected = stopping("XGBRanker").fit(np.where(gaps, np.nan, X), y, qid=qid)
     ranker = stopping(XGBRanker(missing=-9.0, **XGBOOST)).fit(np.where(gaps, -9.0, X), y, qid=qid)
     assert ranker.evals_result_ == expected.evals_result_
-
-
-def test_feature_types_of_xgboost_also_apply_to_held_out_rows():
-    X, y, qid = data()
     X = np.column_stack([y, X[:, :2]]).astype(float)
     estimator = XGBRanker(feature_types=["c", "q", "q"], enable_categorical=True, **XGBOOST)
     assert stopping(estimator).fit(X, y, qid=qid).best_score_ == 1.0

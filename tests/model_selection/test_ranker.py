@@ -219,6 +219,14 @@ def test_score_removes_the_query_column_once():
 
 # As an estimator ---------------------------------------------------------------------------------
 
+def test_the_default_parameters():
+    assert sg.QueryRanker(LAMBDARANK).get_params(deep=False) == {
+        "estimator": LAMBDARANK, "qid": None, "early_stopping": False, "validation_fraction": 0.1,
+        "measure": "ndcng@10", "n_iter_no_change": 50, "refit": False, "random_state": None,
+        "grades": "level",
+    }
+
+
 def test_clones_are_unfitted_and_keep_nested_parameters():
     ranker = sg.QueryRanker(LAMBDARANK, qid="query_id", measure="mu_map")
     assert ranker.get_params()["estimator__n_estimators"] == 8

@@ -3,6 +3,7 @@
 import pickle
 import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -68,9 +69,7 @@ def test_scoring_other_rows_of_fitted_queries_warns(ids):
         ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=ids(qid[train]))
         known = len(set(qid[test]) & set(qid[train]))
         for score in (SCORER, sg.QueryRanker.score):
-            _, record = caught(lambda score=score: score(  # called at once
-                ranker, X[test], y[test], qid=ids(qid[test])  # noqa: B023
-            ))
+            _, record = caught(partial(score, ranker, X[test], y[test], qid=ids(qid[test])))
             assert len(record) == (known > 0)
             if known:
                 assert f"{known} of the {known} queries" in str(record[0].message)
