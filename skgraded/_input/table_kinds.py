@@ -66,7 +66,7 @@ def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
         known = data
     elif is_pandas_frame(data) or is_polars_frame(data):
         known = data.columns
-    if known is None or package in ENGINES:
+    if known is None:
         advice = {
             package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
             isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read files.",
@@ -147,8 +147,9 @@ def mix_bits(bits: np.ndarray) -> np.ndarray:
 
 
 def is_pandas_frame(X: Any) -> bool:
-    """Return whether X is a pandas DataFrame, without importing pandas."""
-    return hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
+    """Return whether X is a pandas DataFrame, and not a Dask frame, without importing pandas."""
+    is_frame = hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
+    return is_frame and not hasattr(X, "__dask_graph__")
 
 
 def is_sparse(X: Any) -> bool:

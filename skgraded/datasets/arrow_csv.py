@@ -4,7 +4,8 @@ Arrow rejects some numbers that Python accepts, and Arrow's errors contain no li
 a ValueError, callers therefore parse the text again with Python.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,30 +13,52 @@ import pyarrow as pa
 from pyarrow import compute, csv
 
 TEXTS, NUMBERS = pa.large_string(), pa.float64()
+BLOCK = 2**20  # bytes that are parsed at once
 CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct values
 
 
+@contextmanager
+def open_table(
+    file: Any, separator: str, types: Mapping[str, Any], null_values: Sequence[str] = (),
+    block_size: int = BLOCK,
+) -> Iterator[csv.CSVStreamingReader]:
+    """Open a CSV file as a stream of batches; `types` maps the columns to read to their types.
+
+    The file is parsed in blocks of `block_size` bytes; a row that is longer is an error.
+    """
+    converting = csv.ConvertOptions(
+        include_columns=list(types), column_types=types, null_values=list(null_values),
+        strings_can_be_null=bool(null_values),
+    )
+    with csv.open_csv(
+        file, csv.ReadOptions(use_threads=False, block_size=block_size),
+        csv.ParseOptions(delimiter=separator, newlines_in_values=True), converting,
+    ) as reader:
+        yield reader
+
+
 def read_table(data: bytes, separator: str, types: Mapping[str, Any]) -> pa.Table:
-    """Read some columns of a CSV file; `types` maps the names of these columns to their types."""
-    parsing = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    return _read(data, parsing, types)
+    """Read some columns of a CSV file; raise a ValueError if a row is invalid."""
+    with _in_memory(data) as file, open_table(file, separator, types) as reader:
+        return reader.read_all()
 
 
 def read_lines(text: bytes, names: Sequence[str], types: Mapping[str, Any]) -> dict[str, Any]:
     """Read columns separated by single spaces; `names` contains the names of all columns."""
+    reading = csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text))
     parsing = csv.ParseOptions(delimiter=" ", quote_char=False)
-    table = _read(text, parsing, types, column_names=names, block_size=len(text))
+    converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])
+    with _in_memory(text) as file:
+        table = csv.read_csv(file, reading, parsing, converting)
     return {name: table[name].combine_chunks() for name in types}
 
 
-def _read(data: bytes, parsing: Any, types: Mapping[str, Any], **options: Any) -> pa.Table:
+@contextmanager
+def _in_memory(data: bytes) -> Iterator[pa.BufferReader]:
+    """Open bytes as a file; raise Arrow's errors as a ValueError."""
     whole = pa.py_buffer(data)  # keep a reference: Arrow 14 may hang if its thread frees the buffer
-    converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])
     try:
-        return csv.read_csv(
-            pa.BufferReader(whole), csv.ReadOptions(use_threads=False, **options), parsing,
-            converting,
-        )
+        yield pa.BufferReader(whole)
     except (pa.ArrowException, OverflowError) as error:
         raise ValueError(str(error)) from None
 

@@ -1,4 +1,4 @@
-"""Reader for CSV and Parquet tables with user-defined column names."""
+"""Reader for CSV, TSV and Parquet tables with user-defined column names."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -137,7 +138,9 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
 # CSV ---------------------------------------------------------------------------------------------
 
 def _read_csv(data: bytes, path: str, names: Names) -> Columns:
-    separator, header = _header(data, path)
+    if (position := data.find(b"\0")) >= 0:
+        raise _not_text(path, data.count(b"\n", 0, position) + 1)
+    separator, header = read_header(io.BytesIO(data), path)
     _refuse_missing(path, "line 1: ", names, header)
     if is_installed("pyarrow"):
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
@@ -145,25 +148,28 @@ def _read_csv(data: bytes, path: str, names: Names) -> Columns:
     return _row_by_row(data, path, separator, names)
 
 
-def _header(data: bytes, path: str) -> tuple[str, list[str]]:
-    """Return the separator and the column names."""
-    line = io.BytesIO(data).readline().split(b"\r")[0].rstrip(b"\n")
-    no_text = data.find(b"\0")
-    text = parsed(bytes.decode, line)
-    if no_text >= 0 or text is None:
-        number = data.count(b"\n", 0, max(no_text, 0)) + 1
-        raise ValueError(f"{path}: line {number}: the file is neither UTF-8 text nor Parquet.")
-    separator = "\t" if "\t" in text and "," not in text else ","
+def read_header(file: BinaryIO, path: str) -> tuple[str, list[str]]:
+    """Read the first row of a CSV or TSV file; return the separator and the column names."""
+    lines = _lines(file)
     try:
-        return separator, next(_rows(data, separator), [])
+        line = next(lines, "")
+        if "\0" in line or parsed(str.encode, line) is None:
+            raise _not_text(path, 1)
+        separator = "\t" if "\t" in line and "," not in line else ","
+        return separator, next(csv.reader(chain([line], lines), delimiter=separator), [])
     except csv.Error as problem:
         raise ValueError(f"{path}: line 1: {problem}.") from None
+    finally:
+        lines.detach()  # otherwise, the file would be closed
 
 
-def _rows(data: bytes, separator: str) -> Any:
-    """Parse rows with Python's csv module; invalid UTF-8 is allowed in unused columns."""
-    lines = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="surrogateescape", newline="")
-    return csv.reader(lines, delimiter=separator)
+def _lines(file: BinaryIO) -> io.TextIOWrapper:
+    """Return the lines of a file as text; invalid UTF-8 is allowed in unused columns."""
+    return io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
+
+
+def _not_text(path: str, number: int) -> ValueError:
+    return ValueError(f"{path}: line {number}: the file is neither UTF-8 text nor Parquet.")
 
 
 def _all_at_once(data: bytes, separator: str, names: Names) -> Columns:
@@ -180,7 +186,7 @@ def _all_at_once(data: bytes, separator: str, names: Names) -> Columns:
 
 def _row_by_row(data: bytes, path: str, separator: str, names: Names) -> Columns:
     """Read the columns with Python's csv module; errors name the first invalid line."""
-    rows = _rows(data, separator)
+    rows = csv.reader(_lines(io.BytesIO(data)), delimiter=separator)
     columns: dict[str, Any] = {name: [] for name in names.all}
     seen: dict[tuple[str, ...], int] = {}
     try:

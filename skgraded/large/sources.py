@@ -9,10 +9,12 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skgraded._input.table_kinds import ENGINES, refuse_unknown, take_rows
+from skgraded._input.table_kinds import refuse_unknown, take_rows
+from skgraded.datasets.table_files import read_header
+from skgraded.datasets.text_files import BOM, unpacked
 from skgraded.large.jobs import Job
 
-CSV = (".csv", ".csv.gz")  # extensions of CSV files; all other files are read as Parquet
+CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)  # all other files are Parquet
 CSV_BLOCK = 2**20  # bytes of a CSV file that are parsed at once; a longer row is an error
 
 Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
@@ -29,21 +31,17 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
         paths = table_files(source)
         n_total = None if any(map(_is_csv, paths)) else sum(map(_n_rows, paths))
         return _of_files(paths, job, n_rows), n_total
-    package = type(source).__module__.partition(".")[0]
-    if package in ENGINES and not hasattr(source, "__arrow_c_stream__"):
-        function = f"skgraded.{package.removeprefix('py')}.evaluate"
-        kind = f"{package} {type(source).__name__}"
-        raise TypeError(f"batches must not be a {kind}: use {function}.")
     name = f"the {type(source).__name__}"
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)
     stream = _stream_of(source, name, job, n_rows)
     if stream is not None:
         return _cut(name, stream, job, n_rows), None
-    if not isinstance(source, Iterable):
+    if not isinstance(source, Iterable) or hasattr(source, "columns"):
         raise TypeError(
             "batches must be a table, an iterable of tables, or the path to Parquet or CSV files; "
-            f"got {type(source).__name__}."
+            f"got {type(source).__name__}. For Dask, Spark and Ray, use skgraded.dask.evaluate, "
+            "skgraded.spark.evaluate and skgraded.ray.evaluate."
         )
     return ((f"batch {i}", batch) for i, batch in enumerate(source)), None
 
@@ -226,33 +224,29 @@ def _of_parquet(path: str, job: Job, n_rows: int) -> Iterator[Any]:
 
 
 def _is_csv(path: str) -> bool:
-    return path.lower().endswith(CSV)
+    return CSV.search(path) is not None
 
 
 @contextmanager
-def _opened_csv(path: str, **converting: Any) -> Iterator[Any]:
-    from pyarrow import csv
-
-    with (
-        _read_errors(f"{path}: the CSV file"),
-        csv.open_csv(
-            path,
-            csv.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-            csv.ParseOptions(newlines_in_values=True),
-            csv.ConvertOptions(null_values=[""], strings_can_be_null=True, **converting),
-        ) as reader,
-    ):
-        yield reader
+def _opened_csv(path: str) -> Iterator[Any]:
+    """Open a CSV file, which may be compressed, after its byte order mark."""
+    with unpacked(path) as (file, _):
+        if file.peek(len(BOM)).startswith(BOM):
+            file.read(len(BOM))
+        yield file
 
 
 def _of_csv(path: str, job: Job, n_rows: int) -> Iterator[Any]:
     """Read query ids and segments as text, and the other columns as float64."""
-    from pyarrow import float64, large_string
+    from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
 
-    with _opened_csv(path) as reader:
-        names = reader.schema.names
+    with _opened_csv(path) as file:
+        separator, names = read_header(file, path)
     refuse_unknown(job.columns, names, f"{path}: ")
     texts = (job.qid, job.by)
-    types = {name: large_string() if name in texts else float64() for name in job.columns}
-    with _opened_csv(path, include_columns=job.columns, column_types=types) as reader:
+    types = {name: TEXTS if name in texts else NUMBERS for name in job.columns}
+    with (
+        _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,
+        open_table(file, separator, types, [""], CSV_BLOCK) as reader,
+    ):
         yield from [reader.read_all()] if job.partitioning == "whole" else reader
