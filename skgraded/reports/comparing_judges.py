@@ -382,9 +382,8 @@ class _Boards:
         low, high = tau_spread(per_query[0], per_query[1], self.n_resamples, rng)
         return LeaderboardRow(
             segment, judge, measure, len(truth), per_query[0].shape[1],
-            float(tau_b(truth, means)), low, high, _tau_ap(truth, means),
-            _rbo(truth, means), largest_drop(truth, means),
-            **_significant_pairs(segment, measure, *boards),
+            float(tau_b(truth, means)), low, high, largest_drop=largest_drop(truth, means),
+            **_similarity_of_ranks(truth, means), **_significant_pairs(segment, measure, *boards),
         )
 
     def _means(
@@ -410,18 +409,12 @@ def _mean_of_each(rows: Any) -> np.ndarray:
     return np.array([np.nanmean(row) if not np.isnan(row).all() else np.nan for row in rows])
 
 
-def _tau_ap(truth: np.ndarray, judge: np.ndarray) -> float:
-    """Compute τ_ap of the judge's leaderboard. Nearly equal means are ties, as in `tau_b`."""
+def _similarity_of_ranks(truth: np.ndarray, judge: np.ndarray) -> dict[str, Any]:
+    """Compute τ_ap and RBO of the judge's leaderboard, with the same ties as `tau_b`."""
     if np.isnan([truth, judge]).any():
-        return np.nan
-    return TauAP(undefined=np.nan)(mean_ranks(truth), mean_ranks(judge))
-
-
-def _rbo(truth: np.ndarray, judge: np.ndarray) -> float:
-    """Compute the rank-biased overlap of two leaderboards, with the same ties as `tau_b`."""
-    if np.isnan([truth, judge]).any():
-        return np.nan
-    return rbo(mean_ranks(truth), mean_ranks(judge), p=PERSISTENCE)
+        return {"tau_ap": np.nan, "rbo": np.nan}
+    ranks = mean_ranks(truth), mean_ranks(judge)
+    return {"tau_ap": TauAP(undefined=np.nan)(*ranks), "rbo": rbo(*ranks, p=PERSISTENCE)}
 
 
 def _significant_pairs(

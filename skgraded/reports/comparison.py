@@ -272,7 +272,9 @@ class Comparison(Report):
         >>> power[["measure", "n_pairs", "n_significant"]].values.tolist()
         [['NDCNG@10', 6, 3], ['RR', 6, 2]]
         """
-        rows = comparison_rows.powers_of(ComparisonView(self).tested_rows())
+        if self.test is None:
+            raise ValueError("The comparison has no test: call compare with a test.")
+        rows = comparison_rows.powers_of(ComparisonView(self).rows)
         return tables.frame(self._columns(comparison_rows.MeasurePower, rows))
 
     def leaderboard(self) -> Leaderboard:

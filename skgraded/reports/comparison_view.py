@@ -61,12 +61,6 @@ class ComparisonView:
         """
         return winner_first(self.rows, self.leaderboard.systems, self.comparison.baseline)
 
-    def tested_rows(self) -> list[ShownRow]:
-        """Return `rows`; raise a ValueError if the comparison includes no test."""
-        if self.comparison.test is None:
-            raise ValueError("The comparison has no test: call compare with a test.")
-        return self.rows
-
     def is_significant(self, p: float) -> bool | None:
         """Return whether a corrected p-value is significant, or None without a test."""
         if self.comparison.test is None:

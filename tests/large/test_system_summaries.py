@@ -154,10 +154,6 @@ BAD = {
     "test='randomization' requires per-query values": lambda s: sg.compare(
         s, test="randomization"
     ),
-    "baseline must be one of the systems .*; got 'x'": lambda s: sg.compare(
-        s, baseline="x", test="t"
-    ),
-    "correction must be one of": lambda s: sg.compare(s, correction="none", test="t"),
     "merge received no parts": lambda s: sg.Summaries.merge([]),
     "must be a Summaries object; got Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
     "have the same systems: part 0 has a, b, and part 1 has a, c": lambda s: sg.Summaries.merge(

@@ -156,20 +156,3 @@ def test_query_ids_are_as_they_were_given(ids):
     assert ev.query_ids.tolist() == [ids[0], ids[2]]
 
 
-# Reports -----------------------------------------------------------------------------------------
-
-def test_every_report_accepts_it():
-    pairs, users, predicted, scores = random_users(40, seed=2)
-    systems = {
-        name: sg.evaluate_preferences(
-            pairs, given, qid=users, measures=["edrc(undefined=nan)", "pair_accuracy"],
-            items="predicted" if name == "predicted" else "judged",
-        )
-        for name, given in (("pairs", predicted), ("scores", scores), ("predicted", scores))
-    }
-    comparison = sg.compare(systems, rng=0)
-    assert len(comparison.to_frame()) == 3 * 2
-    assert {"pairs", "scores", "predicted"} == set(comparison.leaderboard().systems)
-    assert "PairAccuracy" in comparison.to_html() and "PairAccuracy" in systems["pairs"].to_html()
-    assert sg.Evaluation.from_json(systems["pairs"].to_json()).mean() == systems["pairs"].mean()
-    assert sg.Summary.of(systems["pairs"]).mean() == pytest.approx(systems["pairs"].mean())

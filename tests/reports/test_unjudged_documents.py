@@ -1,6 +1,5 @@
 """evaluate and join_run with documents that nobody judged."""
 
-import pickle
 from dataclasses import replace
 from math import inf, nan
 
@@ -282,13 +281,3 @@ class TestCompare:
             comparison = sg.compare(self.systems(), rng=0, by=["x", "y"] * 6)
         board = comparison.leaderboard()
         assert board.measures == ["NDCG@2 in x", "NDCG@2 in y"] and "Judged@2" in board.more
-
-    def test_what_was_written_is_read(self):
-        comparison = self.compare()
-        for again in (
-            pickle.loads(pickle.dumps(comparison)), sg.Comparison.from_json(comparison.to_json())
-        ):
-            assert_same_report(again, comparison)
-        for shares in ([1, 2], [1]):
-            with pytest.raises(ValueError, match="judged"):
-                replace(comparison, judged={"Judged@2": np.array(shares)})

@@ -285,12 +285,12 @@ def tau_ap_of_lists(truth, order):
     ([4, 3, 3, 3], [1, 1, 1, 1]), ([1, 5, 2, 2, 5], [3, 3, 1, 1, 2]),
 ])
 def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
-    from skgraded.reports.comparing_judges import _tau_ap
+    from skgraded.reports.comparing_judges import _similarity_of_ranks
 
     orders = [
         order for order in itertools.permutations(range(len(judge)))
         if all(judge[a] >= judge[b] for a, b in itertools.pairwise(order))
     ]
     expected = np.mean([tau_ap_of_lists(truth, order) for order in orders])
-    found = _tau_ap(np.array(truth) / 10, np.array(judge) / 10)
-    assert found == pytest.approx(expected, abs=1e-12)
+    found = _similarity_of_ranks(np.array(truth) / 10, np.array(judge) / 10)
+    assert found["tau_ap"] == pytest.approx(expected, abs=1e-12)
