@@ -29,7 +29,6 @@ from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
 from skgraded.writing import sentences, tables
-from skgraded.writing.json_text import INTEGER, PLAIN_NUMBER, TEXT, list_of, maybe
 from skgraded.writing.text import percent_text
 
 if TYPE_CHECKING:
@@ -86,10 +85,7 @@ class PeriodComparison(Report):
     correction: str | None
     level: float
 
-    _json = {
-        "before": TEXT, "after": TEXT, "rows": rows_form(PeriodRow), "correction": maybe(TEXT),
-        "level": PLAIN_NUMBER,
-    }
+    _json = {"rows": rows_form(PeriodRow)}
 
     def __post_init__(self) -> None:
         CHECK_LEVEL(self.level)
@@ -309,10 +305,7 @@ class Trend(Report):
     season: int | None
     level: float
 
-    _json = {
-        "labels": list_of(TEXT), "measures": list_of(TEXT), "rows": rows_form(TrendRow),
-        "season": maybe(INTEGER), "level": PLAIN_NUMBER,
-    }
+    _json = {"rows": rows_form(TrendRow)}
 
     def __post_init__(self) -> None:
         CHECK_LEVEL(self.level)

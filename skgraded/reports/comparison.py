@@ -21,11 +21,7 @@ from skgraded.writing import sentences, tables
 from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import (
     FLOATS,
-    INTEGER,
-    PLAIN_NUMBER,
     SEGMENT_NAMES,
-    TEXT,
-    TRUE_OR_FALSE,
     Form,
     by_name,
     list_of,
@@ -94,17 +90,12 @@ class Comparison(Report):
     segments: list[Any] | None = None
 
     _json = {
-        "systems": list_of(TEXT), "measures": list_of(TEXT), "baseline": maybe(TEXT),
-        "test": maybe(TEXT), "correction": maybe(TEXT), "level": PLAIN_NUMBER,
-        "n_resamples": INTEGER, "seed": maybe(INTEGER), "n_queries": INTEGER,
-        "is_weighted": TRUE_OR_FALSE, "segments": maybe(SEGMENT_NAMES),
-        "rows": comparison_rows.rows_form(ComparisonRow),
+        "segments": maybe(SEGMENT_NAMES), "rows": comparison_rows.rows_form(ComparisonRow),
         "gaps": comparison_rows.rows_form(SegmentGap), "query_values": maybe(QUERY_VALUES),
         "system_means": maybe(by_name(Form(
             lambda means: [FLOATS.write(column) for column in means.T],
             lambda written, name: np.column_stack(list_of(FLOATS).read(written, name)),
         ))),
-        "n_judge": maybe(INTEGER), "judged": maybe(by_name(FLOATS)),
     }
 
     def __post_init__(self) -> None:

@@ -81,7 +81,7 @@ class CrossEvaluation(Evaluation):
 
     _json = Evaluation._json | {
         "fold": INTEGERS, "fit_time": FLOATS, "score_time": FLOATS,
-        "errors": list_of(maybe(TEXT)), "train_scores": maybe(by_name(FLOATS)),
+        "errors": list_of(maybe(TEXT)),
         "tests": maybe(record(Tests, query=INTEGERS, fold=INTEGERS, values=by_name(FLOATS))),
     }
 

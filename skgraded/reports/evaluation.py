@@ -27,7 +27,7 @@ from skgraded.reports.report import (
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.writing import tables
-from skgraded.writing.json_text import FLAGS, FLOATS, IDS, by_name, maybe
+from skgraded.writing.json_text import FLAGS, IDS, by_name
 
 if TYPE_CHECKING:
     import pandas
@@ -80,10 +80,7 @@ class Evaluation(Report):
     judged: dict[str, np.ndarray] | None = None
     _is_valid: InitVar[bool] = False  # set by `evaluation_of`
 
-    _json = {
-        "query_ids": IDS, "per_query": by_name(FLOATS), "undefined": by_name(FLAGS),
-        "weights": maybe(FLOATS), "judged": maybe(by_name(FLOATS)),
-    }
+    _json = {"query_ids": IDS, "undefined": by_name(FLAGS)}
 
     def __post_init__(self, _is_valid: bool) -> None:
         if _is_valid:

@@ -19,9 +19,7 @@ from skgraded.writing import sentences, tables
 from skgraded.writing.json_text import (
     FLOATS,
     INTEGER,
-    PLAIN_NUMBER,
     SEGMENT_NAMES,
-    TEXT,
     Form,
     by_name,
     list_of,
@@ -167,10 +165,8 @@ class JudgeComparison(Report):
     outside: list[OutsideRow] = field(default_factory=list)
 
     _json = {
-        "truth": TEXT, "judges": list_of(TEXT), "segments": maybe(SEGMENT_NAMES),
-        "confusions": by_name(maybe(CONFUSION)), "level": PLAIN_NUMBER, "weights": TEXT,
-        "test": TEXT, "correction": maybe(TEXT), "systems": list_of(TEXT),
-        "measures": list_of(TEXT), "label_rows": comparison_rows.rows_form(LabelRow),
+        "segments": maybe(SEGMENT_NAMES), "confusions": by_name(maybe(CONFUSION)),
+        "label_rows": comparison_rows.rows_form(LabelRow),
         "leaderboard_rows": comparison_rows.rows_form(LeaderboardRow),
         "mean_rows": comparison_rows.rows_form(MeanRow),
         "outside": comparison_rows.rows_form(OutsideRow),

@@ -22,9 +22,9 @@ from skgraded.writing.json_text import (
     IDS,
     INTEGERS,
     SEGMENT_NAMES,
-    TEXT,
     Form,
     by_name,
+    forms_of,
     list_of,
     maybe,
     record,
@@ -160,8 +160,10 @@ def _read_systems(written: Any, name: str) -> np.ndarray:
 
 BY_SYSTEM = Form(lambda values: [FLOATS.write(row) for row in values], _read_systems)
 QUERY_VALUES = record(
-    QueryValues, systems=list_of(TEXT), query_ids=IDS, per_query=by_name(BY_SYSTEM),
-    weights=maybe(FLOATS), segments=maybe(SEGMENT_NAMES), segment=maybe(INTEGERS),
+    QueryValues, **forms_of(
+        QueryValues, query_ids=IDS, per_query=by_name(BY_SYSTEM), segments=maybe(SEGMENT_NAMES),
+        segment=maybe(INTEGERS),
+    ),
 )
 
 

@@ -26,20 +26,13 @@ from skgraded.stats.prediction_powered import (
     weighted_mean,
 )
 from skgraded.writing import sentences, tables
-from skgraded.writing.json_text import INTEGER, PLAIN_NUMBER, by_name, record
+from skgraded.writing.json_text import by_name, forms_of, record
 from skgraded.writing.text import percent_text
 
 if TYPE_CHECKING:
     import pandas
 
 FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
-
-POWERED_MEAN = record(
-    PoweredMean, n=INTEGER, n_judge=INTEGER, mean=PLAIN_NUMBER, standard_error=PLAIN_NUMBER,
-    weight=PLAIN_NUMBER, human_mean=PLAIN_NUMBER, human_error=PLAIN_NUMBER,
-    judge_mean=PLAIN_NUMBER,
-)
-
 
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(Report):
@@ -56,7 +49,7 @@ class PredictionPowered(Report):
     estimates: dict[str, PoweredMean]
     level: float
 
-    _json = {"estimates": by_name(POWERED_MEAN), "level": PLAIN_NUMBER}
+    _json = {"estimates": by_name(record(PoweredMean, **forms_of(PoweredMean)))}
 
     def __post_init__(self) -> None:
         CHECK_LEVEL(self.level)

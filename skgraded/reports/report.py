@@ -16,7 +16,7 @@ from skgraded._input.versions import versions
 from skgraded._input.words import plain, plain_list
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
-from skgraded.writing.json_text import Form, read_fields, write_fields
+from skgraded.writing.json_text import Form, forms_of, read_fields, write_fields
 
 if TYPE_CHECKING:
     import pandas
@@ -104,19 +104,20 @@ class Table:
 class Report(Checked, Table):
     """Base class for reports that can be written as tables, JSON and HTML pages."""
 
-    _json: ClassVar[Mapping[str, Form]]  # JSON form of each field, keyed by field name
+    # JSON forms of fields, keyed by field name; `forms_of` finds the forms of the other fields.
+    _json: ClassVar[Mapping[str, Form]]
 
     def _page(self, title: str | None = None) -> Any:
         """Return the page content, an object with the methods `html` and `fragment`."""
         raise NotImplementedError
 
     def _to_json(self) -> dict[str, Any]:
-        return write_fields(self._json, self)
+        return write_fields(forms_of(type(self), **self._json), self)
 
     @classmethod
     def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
         """Return the constructor arguments, read from the result of `_to_json`."""
-        return read_fields(cls._json, report)
+        return read_fields(forms_of(cls, **cls._json), report)
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".

@@ -29,7 +29,6 @@ from skgraded.writing.json_text import (
     INTEGER,
     NUMBER,
     SEGMENT_NAMES,
-    TEXT,
     Form,
     by_name,
     list_of,
@@ -227,10 +226,7 @@ TALLY = record(
 # Segments and labels -----------------------------------------------------------------------------
 
 ANY = Form(lambda value: value, lambda written, _: written)
-PART_FORMS = {
-    "by": maybe(TEXT), "labels": list_of(TEXT),
-    "segments": maybe(record(dict, names=SEGMENT_NAMES, reports=list_of(ANY))),
-}
+SEGMENTS = {"segments": maybe(record(dict, names=SEGMENT_NAMES, reports=list_of(ANY)))}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,12 +283,11 @@ class Mergeable(Report):
             "names": SEGMENT_NAMES.write(list(self.segments)),
             "reports": [part._to_json() for part in self.segments.values()],
         }
-        written: dict[str, Any] = {"by": self.by, "labels": self.labels, "segments": segments}
-        return super()._to_json() | written
+        return super()._to_json() | {"segments": segments}
 
     @classmethod
     def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
-        arguments = super()._of_json(report) | read_fields(PART_FORMS, report)
+        arguments = super()._of_json(report) | read_fields(SEGMENTS, report)
         if arguments["segments"] is not None:
             names, reports = arguments["segments"].values()
             parts = [cls(**cls._of_json(part)) for part in reports]

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -252,3 +253,29 @@ SEGMENT_NAMES = Form(
     lambda segments: ids_to_json(object_array(segments), "segment"),
     lambda written, name: IDS.read(written, name).tolist(),
 )
+
+
+# Classes -----------------------------------------------------------------------------------------
+
+FORMS = {  # maps the type of a field to its form
+    "str": TEXT, "str | None": maybe(TEXT), "list[str]": list_of(TEXT), "int": INTEGER,
+    "int | None": maybe(INTEGER), "float": PLAIN_NUMBER, "bool": TRUE_OR_FALSE,
+    "dict[str, np.ndarray]": by_name(FLOATS),
+    "dict[str, np.ndarray] | None": maybe(by_name(FLOATS)), "np.ndarray | None": maybe(FLOATS),
+}
+
+
+def forms_of(made: Any, **special: Form) -> dict[str, Form]:
+    """Return the form of each stored field of a dataclass or named tuple.
+
+    A field is stored if `special` contains its form or if its form follows from its type.
+    """
+    types = {name: getattr(kind, "__name__", kind) for name, kind in _types_of(made)}
+    forms = {name: special.get(name, FORMS.get(kind)) for name, kind in types.items()}
+    return {name: form for name, form in forms.items() if form is not None}
+
+
+def _types_of(made: Any) -> Any:
+    if is_dataclass(made):
+        return [(field.name, field.type) for field in fields(made)]
+    return made.__annotations__.items()

@@ -14,7 +14,7 @@ import skgraded as sg
 
 # Each place gets every ninth of these, and the next place those that follow.
 INSTEAD = [
-    None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e300, [], [None], ["text"], [1, 2],
+    None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e100, [], [None], ["text"], [1, 2],
     {}, {"a": 1},
 ]
 OF_ANY_NAMES = (
