@@ -507,3 +507,17 @@ def test_texts_of_a_small_comparison():
     assert ", κ = 0.2727 (95 % interval " in sentence
     assert sentence.endswith("; 50 % of 4 documents with the same grade, mean difference +0.5000.")
     assert report.verdict() == sentence
+
+
+def test_sentences_compare_the_leaderboards_of_each_judge(report):
+    best = max(report.label_rows, key=lambda row: row.alpha)
+    assert report.verdict().startswith(f"{best.judge} agrees best with human: α = ")
+    row = report.leaderboard_rows[-1]
+    expected = (
+        f"{row.judge} and human rank {row.n_systems} systems on {row.measure} with τ = "
+        f"{row.tau_b:.4f} (spread over resampled queries: {row.tau_low:.4f} to {row.tau_high:.4f})."
+        f" Significantly different pairs: {row.agree} under both judges, {row.reversed} in opposite"
+        f" directions, {row.only_truth} only under human, {row.only_judge} only under {row.judge}. "
+        f"Largest drop of a system: {row.largest_drop:g} place{'s' * (row.largest_drop != 1)}."
+    )
+    assert report.sentences()[-1] == expected.replace("-", "−")
