@@ -7,12 +7,6 @@ from skgraded.datasets.preference_files import read_preferences
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [
-    "join_judgments",
-    "join_run",
-    "make_ranking",
-    "make_swapped_rankings",
-    "read_letor",
-    "read_preferences",
-    "read_qrels",
-    "read_run",
+    "join_judgments", "join_run", "make_ranking", "make_swapped_rankings", "read_letor",
+    "read_preferences", "read_qrels", "read_run",
 ]

@@ -66,8 +66,6 @@ def _dict_of_ranx(source: Any, side: str) -> dict[str, dict[str, float]]:
             "qrels is a ranx Run, which contains scores instead of grades: call join_run(qrels, "
             "run)."
         )
-    if not len(source):
-        raise ValueError(f"{side} is empty: it contains no documents.")
     return source.to_dict()
 
 

@@ -15,11 +15,8 @@ NOISE = 2.0
 
 
 def make_ranking(
-    n_queries: int = 100,
-    n_documents: int = 20,
-    n_features: int = 10,
-    n_levels: int = 5,
-    random_state: Any = None,
+    n_queries: int = 100, n_documents: int = 20, n_features: int = 10, n_levels: int = 5,
+    random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generate a random ranking problem, like `sklearn.datasets.make_classification`.
 
@@ -52,11 +49,6 @@ def make_ranking(
         Integer grades. About 60 % are 0; some queries may have no grade above 0.
     qid : ndarray of shape (n,)
         Query of each row, 0 to ``n_queries - 1``; the rows of a query are contiguous.
-
-    Raises
-    ------
-    ValueError
-        If a number is not an integer or is too small, or `random_state` cannot seed a generator.
 
     Examples
     --------
@@ -105,12 +97,8 @@ def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:
 
 
 def make_swapped_rankings(
-    n_documents: int = 100,
-    n_levels: int = 10,
-    n_swaps: int = 50,
-    n_rankings: int = 100,
-    uniform: bool = True,
-    random_state: Any = None,
+    n_documents: int = 100, n_levels: int = 10, n_swaps: int = 50, n_rankings: int = 100,
+    uniform: bool = True, random_state: Any = None
 ) -> np.ndarray:
     """Generate rankings that differ from the ideal ranking by a known number of swaps.
 
@@ -131,11 +119,10 @@ def make_swapped_rankings(
     n_rankings : int, default=100
         Number of rankings.
     uniform : bool, default=True
-        Whether all grades have the same number of documents. If `n_levels` does not divide
-        `n_documents`, these numbers differ by at most one. If False, the grades are drawn from a
-        random distribution, and all distributions are equally likely. Some grades may then be
-        unused, but at least two are used. All rankings returned by a call have the same grades,
-        which affect the values of measures, so average over several calls.
+        Whether all grades have the same number of documents, or numbers that differ by at most
+        one. If False, the grades of all rankings are drawn from one random distribution, with at
+        least two distinct grades; they affect the values of measures, so average over several
+        calls.
     random_state : int, RandomState instance or None, default=None
         Determines the rankings; pass an int for reproducible output across calls. With the same
         int, the grades for ``uniform=False`` are the same for every `n_swaps` and `n_rankings`.
@@ -144,14 +131,6 @@ def make_swapped_rankings(
     -------
     ndarray of shape (n_rankings, n_documents), int
         Grades of the ranked documents, from the first position to the last.
-
-    Raises
-    ------
-    ValueError
-        If a number is not an integer or is too small, `n_levels` is too large, or `random_state`
-        cannot seed a generator.
-    TypeError
-        If `uniform` is not True or False.
 
     Examples
     --------

@@ -38,15 +38,13 @@ def join_run(
     qrels : Bunch, mapping, frame, sequence of named tuples, or ranx.Qrels
         The judgments, in any of these forms:
 
-        - the result of `read_qrels`;
+        - the result of `read_qrels`, or a ``Qrels`` object of ranx;
         - a table: a pandas or polars frame, an Arrow table, a dict of columns, or an object with
           columns as attributes. The query column is ``qid``, ``query_id``, ``q_id`` or ``query``,
           the document column ``doc_id``, ``docno`` or ``document``; the first name that exists is
           used. The grade column is ``grade``, ``relevance`` or ``label``;
+        - an iterable of named tuples with these field names, such as ``Qrel`` in ir_measures;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
-        - a ``Qrels`` object of ranx;
-        - an iterable of named tuples with these field names, such as ``Qrel`` in ir_measures or
-          ir_datasets;
         - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
           ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
           judgments with ``query`` and ``docId``.
@@ -59,15 +57,14 @@ def join_run(
         or its list of hits, or the response of ``_rank_eval``. Higher scores rank first; -inf means
         not retrieved. A query with an empty dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, default="skip"
-        How to handle judged queries that are missing from the run. "skip" leaves them out, as
-        trec_eval does; "count" includes them without retrieved documents (trec_eval's ``-c``).
+        Judged queries that are missing from the run are left out, as in trec_eval, or count
+        without retrieved documents (trec_eval's ``-c``).
     unjudged : {"skip", "raise"}, default="skip"
-        How to handle queries of the run that have no judgments. "skip" leaves them out, as
-        trec_eval does; "raise" raises a ValueError.
+        Queries of the run without judgments are left out, as in trec_eval, or raise a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
-        How to handle retrieved documents without a judgment. "irrelevant" assigns grade 0, as
-        trec_eval does; "drop" leaves them out (condensed lists); "keep" assigns grade NaN, so that
-        `evaluate`, with ``unjudged_documents``, reports the share of judged documents.
+        Retrieved documents without a judgment receive grade 0, as in trec_eval, are left out
+        (condensed lists), or receive grade NaN, so that `evaluate`, with ``unjudged_documents``,
+        reports the share of judged documents.
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers that order tied documents as trec_eval
         does: by document id, compared as strings, in descending order. None keeps the scores, so
@@ -78,15 +75,12 @@ def join_run(
     Bunch
         ``y_true``, ``y_score`` : ndarray of shape (n,), float64
             Grades and scores.
-        ``qid`` : ndarray of shape (n,)
-            Query of each row, as in the qrels. The dtype is object, unless the ids are numbers or
+        ``qid``, ``doc_id`` : ndarray of shape (n,), object
+            Query and document of each row. The dtype of `qid` is that of ids that are numbers or
             dates.
-        ``doc_id`` : ndarray of shape (n,), object
-            Document of each row.
-        ``missing`` : ndarray
-            Ids of the judged queries that are missing from the run, whether skipped or counted.
-        ``unjudged`` : ndarray
-            Ids of the queries of the run without judgments, which were left out.
+        ``missing``, ``unjudged`` : ndarray
+            Ids of the judged queries that are missing from the run, whether skipped or counted, and
+            of the queries of the run without judgments, which were left out.
 
         Queries are ordered by first appearance in the qrels. Each query contains its rows of the
         run, in the order of the run, followed by the judged documents that are missing from the
@@ -94,19 +88,11 @@ def join_run(
 
     Raises
     ------
-    ValueError
-        If a column is missing or columns differ in length, a query of the run contains a document
-        twice, a judgment is repeated with another grade, an id is missing, a grade is negative or
-        not finite, a score is NaN, `qrels` and `run` have no query in common, their ids differ
-        only in type (1 and "1"), the run has a query without judgments and ``unjudged="raise"``,
-        or an option is unknown. The error names the argument, the value, and the row, counted
-        from 0, or the query and the document.
-    TypeError
-        If `qrels` or `run` has none of these forms, or a column has values of a wrong type.
-
-    See Also
-    --------
-    skgraded.evaluate : Evaluates the rows.
+    ValueError, TypeError
+        If a column or id is missing, a grade or score is invalid, a query contains a document
+        twice (in `qrels`: with different grades), or `qrels` and `run` have no query in common or
+        ids that differ only in type (1 and "1"). The error names the argument, the value, and the
+        row, counted from 0, or the query and the document.
 
     Examples
     --------
@@ -123,10 +109,8 @@ def join_run(
 
     Dicts of dicts give the same rows:
 
-    >>> rows = sg.datasets.join_run(
-    ...     {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}}, {"q1": {"c": 9.5, "a": 7.0}})
-    >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
-    0.25
+    >>> sg.datasets.join_run({"q1": {"a": 2, "b": 1}}, {"q1": {"c": 9.5, "a": 7.0}}).y_true
+    array([0., 2., 1.])
     """
     from sklearn.utils import Bunch
 
@@ -170,25 +154,17 @@ def join_judgments(
         ``y_scores`` : dict of str to ndarray of shape (n,), float64
             Scores of each system; -inf if the system did not retrieve the document. A query that
             is missing from a run counts with nothing retrieved.
-        ``qid`` : ndarray of shape (n,)
-            Query of each row.
-        ``doc_id`` : ndarray of shape (n,), object
-            Document of each row.
+        ``qid``, ``doc_id`` : ndarray of shape (n,)
+            Query and document of each row.
 
         There is one row for each pair of a query and a document that a judge graded or a system
         retrieved. Queries are in order of first appearance; queries without any grade are left out.
 
     Raises
     ------
-    ValueError
-        If a judge or run is invalid (see `join_run`), or has no query in common with the first
-        judge. The error names the judge or run.
-    TypeError
-        If `qrels` or `runs` is not a mapping, or contains an object of a wrong type.
-
-    See Also
-    --------
-    skgraded.compare_judges : Compares the judges.
+    ValueError, TypeError
+        As for `join_run`; also if a judge or run has no query in common with the first judge. The
+        error names the judge or run.
 
     Examples
     --------

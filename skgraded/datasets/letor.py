@@ -60,18 +60,12 @@ def read_letor(
         ``doc_id`` : ndarray of shape (n,), object
             Document ids; None if the comment of a row contains none.
 
-        Rows are in the order of the file.
-
     Raises
     ------
     ValueError
-        If a line cannot be read (a grade that is not a finite number, no query, a feature that is
-        not ``index:number``, indices that do not ascend, are below 1 or exceed `n_features`); if
-        the file contains no row, is truncated or is not text; if sizes in `group` are not integers
-        ≥ 1 or do not add up to the number of rows, or the file also contains queries. The error
+        If a line cannot be read, feature indices do not ascend or exceed `n_features`, the file
+        contains no row or is truncated, or the sizes in `group` do not fit the file. The error
         names the file and the line.
-    TypeError, OSError
-        If `path` is not text, path-like or a file in binary mode, or cannot be opened.
 
     See Also
     --------

@@ -54,12 +54,8 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
     Raises
     ------
     ValueError
-        If a line cannot be read, has another number of columns than the first line, prefers a
-        document to itself, prefers a document that is not in the pair, or gives a document a
-        second level in a subgroup; or if the file contains no preference, is truncated or is not
-        text. The error names the file and the line.
-    TypeError, OSError
-        If `path` is not text, path-like or a file in binary mode, or cannot be opened.
+        If a line cannot be read, or contradicts itself or an earlier line, or if the file contains
+        no preference or is truncated. The error names the file and the line.
 
     References
     ----------

@@ -57,21 +57,13 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
             Grades ≥ 0. Negative grades, which mark spam or documents that were pooled but not
             judged, are replaced by 0, with a warning that states their number.
 
-        Rows are in the order of the file. Lines with the same query, document and grade as an
-        earlier line are left out.
-
-    Warns
-    -----
-    UserWarning
-        If grades are negative.
+        Lines with the same query, document and grade as an earlier line are left out.
 
     Raises
     ------
     ValueError
         If a line cannot be read, a document has different grades for a query, or the file contains
-        no row, is truncated or is not text. The error names the file and the line.
-    TypeError, OSError
-        If `path` is not text, path-like or a file in binary mode, or cannot be opened.
+        no row or is truncated. The error names the file and the line.
 
     Examples
     --------
@@ -104,11 +96,9 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
         ``score`` : ndarray of shape (n,), float64
             Scores; higher scores rank first, and -inf means not retrieved.
 
-        Rows are in the order of the file.
-
     Raises
     ------
-    ValueError, TypeError, OSError
+    ValueError
         As for `read_qrels`; also if a query contains a document twice, or a score is NaN.
 
     Examples
