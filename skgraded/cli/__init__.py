@@ -263,11 +263,8 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 
 def _add_evaluation(command: argparse.ArgumentParser) -> None:
-    _add_runs(command)
+    _add_runs(command, "measure, such as ndcng@10 or \"AP(threshold=2)\"", "ndcng@10 and mu_map")
     add = command.add_argument
-    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="measure, such as ndcng@10 or \"AP(threshold=2)\"; may be repeated (default: ndcng@10 "
-        "and mu_map)")
     add("--ties", choices=TIES,
         help="order of documents with equal scores: average over all orders (default), row order "
         "(ordinal), best order, worst order, or descending document id as in trec_eval (trec). "
@@ -296,19 +293,21 @@ def _add_output(command: argparse.ArgumentParser) -> None:
     command.add_argument("--output", metavar="FILE", help="write the output to a file")
 
 
-def _add_runs(command: argparse.ArgumentParser) -> None:
+def _add_runs(command: argparse.ArgumentParser, measure: str, default: str) -> None:
     """Add the options shared by the commands that evaluate runs."""
-    _add_files(command)
+    _add_files(command, measure, default)
     add = command.add_argument
     add("-c", "--complete", action="store_true",
         help="count judged queries that are missing from a run as empty rankings")
     add("--per-query", action="store_true", help="also print the values of each query")
 
 
-def _add_files(command: argparse.ArgumentParser) -> None:
+def _add_files(command: argparse.ArgumentParser, measure: str, default: str) -> None:
     """Add the options shared by all commands that read files."""
     add = command.add_argument
     add("files", nargs="+", metavar="FILE", help="see below")
+    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
+        help=f"{measure}; may be repeated (default: {default})")
     add("--format", choices=_printing.FORMATS, default="table",
         help="output format (default: %(default)s)")
     add("--title",
@@ -318,12 +317,10 @@ def _add_files(command: argparse.ArgumentParser) -> None:
 
 
 def _add_judges(command: argparse.ArgumentParser) -> None:
-    _add_files(command)
+    _add_files(command, "measure of the leaderboards", "ndcng@10 and mu_map")
     add = command.add_argument
     add("--run", dest="runs", action="extend", nargs="+", metavar="RUN", default=[],
         help="runs of the systems, one file per system")
-    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="measure of the leaderboards; may be repeated (default: ndcng@10 and mu_map)")
     add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
         help="in the leaderboards, unjudged documents have grade 0 (irrelevant, the default) or "
         "are left out (drop)")
@@ -335,10 +332,8 @@ def _add_judges(command: argparse.ArgumentParser) -> None:
 
 
 def _add_preferences(command: argparse.ArgumentParser) -> None:
-    _add_runs(command)
+    _add_runs(command, "measure: edrc, pair_accuracy or kendall_tau", "edrc")
     add = command.add_argument
-    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help="measure: edrc, pair_accuracy or kendall_tau; may be repeated (default: edrc)")
     add("--items", choices=_preferences.ITEMS, default="all",
         help="documents to evaluate: all documents in either file (all, the default), those in "
         "TRUTH (judged), or those in the run (predicted)")

@@ -21,7 +21,6 @@ from registry import ALL_SETTINGS, REGISTRY, SCALE_INVARIANT, build, tie_rules, 
 import skgraded as sg
 from skgraded.datasets import join_run
 from skgraded.measures.base import parameters_of
-from skgraded.measures.preferences import edrc_score
 
 EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
 fuzz = settings(
@@ -223,33 +222,6 @@ def test_evaluate_and_compare(case, other):
 
 def has_nan(y_true):
     return any(map(math.isnan, y_true.meant))
-
-
-@st.composite
-def preferences(draw):
-    """Draw pairs of items, or scores of items, in any container."""
-    items = draw(st.sampled_from(containers.IDS)) + ("A", "B", "C", "D")
-    place = st.integers(0, len(items) - 1)
-    pairs = draw(st.lists(st.tuples(place, place), max_size=6))
-    if draw(st.integers(0, 5)) < 5:  # no cycle
-        pairs = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
-    pairs = [(items[a], items[b]) for a, b in pairs]
-    kinds = [list, list, list, tuple, iter, lambda pairs: [list(pair) for pair in pairs],
-             lambda pairs: np.array(pairs), lambda pairs: [(*pair, 1) for pair in pairs],
-             lambda pairs: {item: 1 for pair in pairs for item in pair}, lambda pairs: None,
-             lambda pairs: {pair[0]: value for pair, value in zip(pairs, SCORES, strict=False)}]
-    try:
-        return draw(st.sampled_from(kinds))(pairs)
-    except (ValueError, TypeError):  # no hash, or of no one shape
-        return pairs
-
-
-@given(preferences(), preferences(), st.sampled_from([0, 0.5, 1, 2, math.nan, "x", None]))
-@fuzz
-def test_edrc_of_preferences(true_pairs, predicted_pairs, prior):
-    found = answer(edrc_score, true_pairs, predicted_pairs, prior=prior)
-    if found is not REFUSED:
-        assert prior in (0, 0.5, 1) and -1 - 1e-12 <= found <= 1 + 1e-12
 
 
 @st.composite
