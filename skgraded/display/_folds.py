@@ -187,46 +187,38 @@ class FoldDisplay(Display):
         means: np.ndarray
     ) -> None:
         """Draw one box per fold for each model, side by side."""
-        if not self._several:
-            self.points_ = self._draw_model(0, by_fold[0], None, settings)
+        from matplotlib.colors import to_rgba
+
+        n, several = len(self._models), self._several
+        width = 0.8 / n if several else 0.6
+        for place, i in enumerate(order):
+            places = np.arange(len(by_fold[i])) + (place - (n - 1) / 2) * width
+            color = self._color(i)
+            line = {"color": color if several else self._ink}
+            face = to_rgba(line["color"], 0.3 if several else 0.1)
+            style = {
+                "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
+                "widths": 0.9 * width if several else width, "manage_ticks": False,
+                "boxprops": {"facecolor": face, "edgecolor": line["color"]}, "medianprops": line,
+            }
+            if several:
+                style |= {"whiskerprops": line, "capprops": line}
+            self.boxes_ += self.ax_.boxplot(by_fold[i], **{**style, **settings})["boxes"]
+            self.points_ += self.ax_.plot(
+                places, self._models[i][2], linestyle="none", marker="D", color=color,
+                label=self._label(i) if several else "mean of the fold", markersize=6 - n / 4,
+            )
+            if several:
+                self.mean_line_.append(
+                    None if np.isnan(means[i])
+                    else self.ax_.axhline(means[i], color=color, linestyle="--", linewidth=1)
+                )
+        if not several:
+            (self.points_,) = self.points_
             self.boxes_[0].set_label("half of the queries; whiskers: 90 %")
             self.mean_line_, self.interval_ = self._draw_mean(
                 "mean of all", self.mean, self.interval, self.level
             )
-            return
-        for place, i in enumerate(order):
-            color = self._color(i)
-            self.points_.append(self._draw_model(i, by_fold[i], color, settings, place))
-            self.mean_line_.append(
-                None if np.isnan(means[i])
-                else self.ax_.axhline(means[i], color=color, linestyle="--", linewidth=1)
-            )
-
-    def _draw_model(
-        self, i: int, by_fold: list[np.ndarray], color: str | None, settings: Any, place: int = 0
-    ) -> Any:
-        """Draw one box per fold, and the fold means; `color` is None for a single model."""
-        from matplotlib.colors import to_rgba
-
-        n = len(self._models)
-        width = 0.8 / n if self._several else 0.6
-        places = np.arange(len(by_fold)) + (place - (n - 1) / 2) * width
-        line = {"color": color or self._ink}
-        face = to_rgba(line["color"], 0.3 if color else 0.1)
-        style = {
-            "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
-            "widths": 0.9 * width if self._several else width, "manage_ticks": False,
-            "boxprops": {"facecolor": face, "edgecolor": line["color"]}, "medianprops": line,
-        }
-        if color:
-            style |= {"whiskerprops": line, "capprops": line}
-        self.boxes_ += self.ax_.boxplot(by_fold, **{**style, **settings})["boxes"]
-        (points,) = self.ax_.plot(
-            places, self._models[i][2], linestyle="none", marker="D", color=color or self._color(0),
-            label=self._label(i) if color else "mean of the fold",
-            markersize=6 - n / 4,
-        )
-        return points
 
     def _label(self, i: int) -> str:
         """Return a label with the name, mean and interval of a model."""

@@ -30,10 +30,7 @@ MANTISSA_DECIMALS = 10  # decimals to round to; relative rounding errors are usu
 
 
 def make_ranking_scorer(
-    measure: str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure],
-    *,
-    qid: Any = None,
-    response_method: str | list[str] | None = None,
+    measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
 ) -> RankingScorer:
     """Make a scorer from ranking measures, for scikit-learn's model selection.
 
@@ -152,7 +149,7 @@ class RankingScorer:
         warn_of_split_queries(estimator, X, judgments, source)
         scores = document_scores(estimator, X, self._response_method)
         means = means_of(self._measures, judgments, scores)
-        return next(iter(means.values())) if self._is_single else means
+        return means[self.names[0]] if self._is_single else means
 
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
         """Set the metadata that the scorer requests, and return the scorer.
