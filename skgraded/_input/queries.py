@@ -9,12 +9,7 @@ from skgraded._input import arrow_strings, columns
 from skgraded._input.arrow_strings import Texts, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
-from skgraded._kernels.layout import (
-    heads_of_runs,
-    number_by_appearance,
-    order_by_code,
-    starts_of,
-)
+from skgraded._kernels import layout
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
@@ -44,8 +39,8 @@ def queries_of(
     codes, queries, counts, in_order = _number_runs(ids, heads, "qid")
     queries = _named(queries, categories)
     if heads is None:
-        starts = starts_of(counts)
-        return queries, None if in_order else order_by_code(codes, starts), starts
+        starts = layout.starts_of(counts)
+        return queries, None if in_order else layout.order_by_code(codes, starts), starts
     if len(queries) == len(heads):
         return queries, None, np.append(heads, n)
     codes = np.repeat(codes, np.diff(heads, append=n))
@@ -109,9 +104,9 @@ def rows_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None,
 
     The row positions are None if the rows are already sorted by query.
     """
-    starts = starts_of(np.bincount(codes, minlength=n_queries))
+    starts = layout.starts_of(np.bincount(codes, minlength=n_queries))
     in_order = not (codes[1:] < codes[:-1]).any()
-    return None if in_order else order_by_code(codes, starts), starts
+    return None if in_order else layout.order_by_code(codes, starts), starts
 
 
 def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
@@ -131,16 +126,16 @@ def _heads(ids: Any) -> np.ndarray | None:
     """Return the first row of each block of equal ids, or None if there are many blocks."""
     if not isinstance(ids, np.ndarray) or ids.dtype.itemsize != 8 and ids.dtype.kind not in "biu":
         return None
-    return heads_of_runs(ids.astype(np.int64, copy=False) if ids.dtype.kind in "biu" else ids)
+    is_number = ids.dtype.kind in "biu"
+    return layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_number else ids)
 
 
 def _number_runs(ids: Any, heads: np.ndarray | None, name: str) -> tuple[Any, ...]:
     """Return the results of `_number` for the first row of each block or, without blocks, all."""
     if heads is None:
         return _number(ids, name)
-    values = ids if isinstance(ids, np.ndarray) else np.array(ids, dtype=object)
     try:
-        return _number(values[heads], name)
+        return _number(ids[heads], name)
     except (ValueError, TypeError):
         _number(ids, name)  # raises the same error with the row
         raise
@@ -159,7 +154,7 @@ def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
     if kind in "mMf":
         refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
         whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
-    codes, first, *rest = number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
+    codes, first, *rest = layout.number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
     return codes, ids[first], *rest
 
 

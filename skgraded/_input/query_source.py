@@ -6,13 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.table_kinds import (
-    as_table,
-    column_names,
-    drop_column,
-    is_pandas_frame,
-    take_column,
-)
+from skgraded._input import table_kinds
 from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."
@@ -28,7 +22,7 @@ def check_source(source: Any, name: str = "qid") -> None:
     is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
     if source is None or isinstance(source, str) or is_position or is_series:
         return
-    if is_pandas_frame(source):
+    if table_kinds.is_pandas_frame(source):
         raise TypeError(f"{name} must not be a DataFrame: pass only the column to use.")
     raise TypeError(
         f"{name} must be the name (str) or the position (int) of a column of X, or a pandas Series "
@@ -46,8 +40,8 @@ def values_of(X: Any, source: Any, name: str) -> Any:
     """Read the value for each row of `X` from the column or Series `source`."""
     if not is_column(source):
         return look_up(X, source, name)
-    table = as_table(X)
-    return take_column(table, find_column(table, source, name))
+    table = table_kinds.as_table(X)
+    return table_kinds.take_column(table, find_column(table, source, name))
 
 
 def queries_of(X: Any, source: Any) -> Any:
@@ -63,7 +57,7 @@ def look_up(X: Any, series: Any, name: str = "qid") -> Any:
             f"The index of {name} contains {plain(label)!r} twice, but it must be unique: the "
             "row labels of X are looked up in it."
         )
-    if not is_pandas_frame(X):
+    if not table_kinds.is_pandas_frame(X):
         raise ValueError(
             f"A preceding step probably returned an array: {name} is matched to the rows of X by "
             f"row label, but X is a {type(X).__name__}, which has no row labels. Pass X as a "
@@ -145,13 +139,13 @@ class QueryColumn:
         if not is_column(source):
             return None
         position = find_column(table, source)
-        names = column_names(table) or []
+        names = table_kinds.column_names(table) or []
         is_unique = len(names) > 0 and names.count(names[position]) == 1
         return cls(position, names[position] if is_unique else None, table.shape[1])
 
     def position_in(self, table: Any) -> int | None:
         """Return the position of the query column in a table, or None if the table lacks it."""
-        names = column_names(table)
+        names = table_kinds.column_names(table)
         if self.name is not None and names is not None:
             return names.index(self.name) if self.name in names else None
         return self.position if table.shape[1] == self.n_columns else None
@@ -163,4 +157,4 @@ class QueryColumn:
             return table
         if table.shape[1] == 1:
             raise ValueError(f"X has no features besides the query column. {OR_ROUTING}")
-        return drop_column(table, position)
+        return table_kinds.drop_column(table, position)
