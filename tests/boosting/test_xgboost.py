@@ -76,6 +76,24 @@ def test_cv_gives_the_mean_over_folds_of_whole_queries():
         assert recorded == pytest.approx(np.mean(by_fold), abs=SIX_DECIMALS)
 
 
+def test_the_sums_of_two_workers_give_the_mean_over_all_queries():
+    metric = custom_metric(["ndcg", "AP(undefined=nan)", "rr"])
+    y, scores, sizes = np.array([2, 0, 1, 0, 0, 1, 0]), np.arange(7.0), [3, 2, 2]
+    for weights in (None, np.array([1, 1, 1, 5, 5, 3, 3])):
+        sums = sum(
+            metric.sums(
+                sg.Judgments(
+                    y[rows], group=group,
+                    sample_weight=None if weights is None else weights[rows],
+                ),
+                scores[rows],
+            )
+            for rows, group in ((slice(5), sizes[:2]), (slice(5, 7), sizes[2:]))
+        )
+        whole = sg.Judgments(y, group=sizes, sample_weight=weights)
+        assert metric.means_of_sums(sums) == pytest.approx(metric.means(whole, scores))
+
+
 @pytest.mark.parametrize(
     "text",
     ["AP(threshold=1e-05)@3", "NDCG(ties='worst',gain='linear')@mean", "EDRC(discount='log2')"],
