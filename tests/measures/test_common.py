@@ -299,8 +299,8 @@ QID_ROWS = [0, 1, 0, 1, 0, 1, 0, 1, 2, 2, 1, 0]
 
 
 def test_every_kind_of_column_is_read(make_column):
-    # Columns are read before a measure sees them: one of each kind of sum will do.
-    for measure in (sg.NDCNG(k=3), sg.MuAP(), sg.RR(), sg.ERR(), sg.EDRC(), sg.KendallTau()):
+    # Columns are converted before measures are computed, so two measures are enough.
+    for measure in (sg.NDCNG(k=3), sg.KendallTau()):
         y_true, grades = make_column(GRADE_ROWS)
         y_score, scores = make_column(SCORE_ROWS)
         sample_weight, weights = make_column([1 + one for one in QID_ROWS])

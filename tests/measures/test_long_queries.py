@@ -45,21 +45,21 @@ TIED = np.round(np.linspace(-2, 2, 23), 2)
 
 
 @cache
-def queries_with_levels(n_levels):
-    """Queries of 300 documents that use ``n_levels`` grades > 0 each, and tie in several ways."""
+def queries_with_levels(n_levels, n):
+    """Queries of n documents that use ``n_levels`` grades > 0 each, and tie in several ways."""
     rng = np.random.default_rng(n_levels)
     levels = np.round(np.cumsum(rng.exponential(0.3, n_levels) + 0.01), 6)
     scorings = [
-        rng.choice(TIED, 300),
-        rng.choice([-np.inf, *TIED[:5]], 300),
-        np.full(300, 0.5),
-        rng.normal(size=300),
+        rng.choice(TIED, n),
+        rng.choice([-np.inf, *TIED[:5]], n),
+        np.full(n, 0.5),
+        rng.normal(size=n),
     ]
     columns = []
     for qid, scores in enumerate(scorings):
-        others = rng.choice([0.0, *levels], 300 - n_levels)
+        others = rng.choice([0.0, *levels], n - n_levels)
         grades = rng.permutation(np.concatenate([levels, others]))
-        columns.append((grades, scores, np.full(300, qid)))
+        columns.append((grades, scores, np.full(n, qid)))
     return interleaved(columns, rng)
 
 
@@ -70,7 +70,7 @@ def interleaved(columns, rng):
     return Queries(*(column[order] for column in columns))
 
 
-DEPTHS = (None, 10, 40, 100, 300, 5000)
+DEPTHS = (None, 10, 40, 100, 5000)
 
 
 def deep_settings(name, start):
@@ -85,19 +85,19 @@ def deep_settings(name, start):
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_measure_equals_its_definition_on_long_queries(name, n_levels):
     for setting in deep_settings(name, n_levels):
-        check(name, setting, queries_with_levels(n_levels))
+        check(name, setting, queries_with_levels(n_levels, 120))
 
 
 # Sums over pairs of documents change their method with the number of levels.
 @pytest.mark.parametrize("n_levels", [2, 5, 15, 16, 18, 33, 64, 65, 200])
 @pytest.mark.parametrize("name", ["GAP", "EDRC"])
 def test_sums_over_pairs_equal_their_definition_for_any_number_of_levels(name, n_levels):
-    check(name, next(deep_settings(name, n_levels)), queries_with_levels(n_levels))
+    check(name, next(deep_settings(name, n_levels)), queries_with_levels(n_levels, 250))
 
 
 @pytest.mark.parametrize("name", ["ERR", "TauAP", "PairAccuracy"])
 def test_measures_equal_their_definition_on_200_levels(name):
-    check(name, {}, queries_with_levels(200))
+    check(name, {}, queries_with_levels(200, 300))
 
 
 # Top-k may be found without a full sort, when k is small beside the query. Each list of scores
@@ -143,7 +143,7 @@ def test_cut_offs_inside_ties_at_any_depth(scoring):
 @pytest.mark.parametrize("name", WITH_CUT_OFF)
 def test_cut_offs_inside_ties_for_every_measure(name):
     for place, scoring in enumerate(SCORINGS, start=WITH_CUT_OFF.index(name)):
-        if place % 2:
+        if place % 4 == 1:
             check(name, {"k": (1, 32, 400)[place % 3]}, top_k_queries(scoring))
 
 
