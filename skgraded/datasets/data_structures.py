@@ -42,7 +42,9 @@ def _convert(source: Any, side: str) -> Entries:
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
             "DataFrame first."
         )
-    if isinstance(source, Mapping) and not _has_columns(source, side):
+    if isinstance(source, Mapping) and not all(
+        any(name in source for name in NAMES[column]) for column in COLUMNS[side]
+    ):
         queries = _queries_of(source)
         if queries is not None:
             return _from_queries(queries, side)
@@ -79,10 +81,6 @@ def _wrong_type(source: Any, side: str) -> TypeError:
 
 
 # Tables ------------------------------------------------------------------------------------------
-
-def _has_columns(source: Any, side: str) -> bool:
-    return all(any(name in source for name in NAMES[column]) for column in COLUMNS[side])
-
 
 def _column_names(source: Any, side: str) -> list[str]:
     """Return the column names of a table, or the names of the column attributes of an object."""

@@ -138,15 +138,10 @@ def make_swapped_rankings(
 
     >>> import numpy as np
     >>> import skgraded as sg
-    >>> for n_swaps in (0, 10, 50):
-    ...     grades = sg.datasets.make_swapped_rankings(n_swaps=n_swaps, random_state=0)
-    ...     n_rankings, n_documents = grades.shape
-    ...     scores = np.tile(-np.arange(n_documents), n_rankings)
-    ...     value = sg.MuAP()(grades.ravel(), scores, group=[n_documents] * n_rankings)
-    ...     print(f"{n_swaps:2} swaps: {value:.2f}")
-     0 swaps: 1.00
-    10 swaps: 0.88
-    50 swaps: 0.65
+    >>> grades = sg.datasets.make_swapped_rankings(n_swaps=10, random_state=0)
+    >>> scores = np.tile(-np.arange(100), 100)
+    >>> round(sg.MuAP()(grades.ravel(), scores, group=[100] * 100), 2)
+    0.88
     """
     from sklearn.utils import check_random_state
 

@@ -74,13 +74,10 @@ def read_letor(
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import io
     >>> from skgraded.datasets import read_letor
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "train.txt")
-    ...     with open(path, "w") as file:
-    ...         _ = file.write("2 qid:7 1:0.5 3:-1 #docid = a\n0 qid:7 2:3e-2 #docid = b\n")
-    ...     data = read_letor(path)
+    >>> text = b"2 qid:7 1:0.5 3:-1 #docid = a\n0 qid:7 2:3e-2 #docid = b\n"
+    >>> data = read_letor(io.BytesIO(text))
     >>> data.X.toarray()
     array([[ 0.5 ,  0.  , -1.  ],
            [ 0.  ,  0.03,  0.  ]])
