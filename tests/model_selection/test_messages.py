@@ -494,6 +494,10 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
      f"Fold 0 of cv splits {N_SPLIT} queries, such as {QID[0]}:.*GroupKFold"),
     ("splitter of rows of dates", lambda: evaluate(qid=days(QID), cv=KFold(5)), ValueError,
      f"Fold 0 .*, such as .*'{days(QID)[0]}'"),
+    ("trained and tested", lambda: evaluate(cv=[(REST, REST)]), ValueError,
+     "Fold 0 of cv splits 16 queries"),
+    ("tested in part", lambda: evaluate(cv=[(EVAL, REST[1:])]), ValueError,
+     "Fold 0 of cv splits 1 queries"),
     ("cv of text", lambda: evaluate(cv="five"), ValueError, "cv"),
     *((f"error_score={value}", lambda value=value: evaluate(error_score=value), ValueError,
        "error_score must be 'raise', a finite number or nan")

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-import xgboost
 from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
 from packaging.version import Version
@@ -188,14 +187,6 @@ def test_catboost_receives_its_categories_through_fit(kind):
     assert ranker.score(frame, y, qid=qid) > 0.95
 
 
-def test_xgboost_reads_its_categories_from_the_frame():
-    frame, y, qid = categories()
-    frame["kind"] = frame["kind"].astype("category")
-    ranker = sg.QueryRanker(XGBRanker(enable_categorical=True, **XGBOOST)).fit(frame, y, qid=qid)
-    assert ranker.score(frame, y, qid=qid) > 0.95
-    assert ranker.estimator_.get_booster().feature_types == ["c", "float"]
-
-
 def test_xgboost_receives_feature_weights():
     X, y, qid = toy()
     estimator = XGBRanker(colsample_bynode=0.4, **XGBOOST)
@@ -337,9 +328,3 @@ def test_a_search_over_a_catboost_ranker_with_categories():
     ).fit(frame, y, groups=qid)
     assert search.best_score_ > 0.9
     assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]
-
-
-def test_the_error_of_xgboost_about_grades_above_31_is_shown():
-    X, y, qid = toy()
-    with pytest.raises(xgboost.core.XGBoostError, match="31"):
-        sg.QueryRanker(ONE_EACH["XGBoost"]).fit(X, y * 20, qid=qid)
