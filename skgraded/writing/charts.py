@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted
-from skgraded.writing.text import fixed, interval_text, outcomes, shortened, signed
+from skgraded.writing.text import DIGITS, fixed, interval_text, outcomes, shortened, signed
 
 MAX_BARS = 300  # maximum number of bars per chart; narrow screens cannot display more
 MAX_CHARTS = 12  # maximum number of charts per measure
@@ -252,6 +252,7 @@ def heat_map(
         note += f". The {len(names) - MAX_SHADED} lowest systems are omitted"
     differences = differences[:MAX_SHADED, :MAX_SHADED]
     peak = np.nanmax(np.abs(differences), initial=0.0) or 1.0
+    digits = 3 if peak >= 0.01 else DIGITS  # twenty columns fit a window only with 3 decimals
     rows = []
     for i, of_system in enumerate(differences.tolist()):
         cells = []
@@ -259,7 +260,7 @@ def heat_map(
             share = 0 if math.isnan(value) else abs(value) / peak
             shade = math.ceil(SHADES * share - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
-            text = "" if i == j else signed(value).replace("0.", ".", 1)
+            text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
             cells.append({"text": text, "shade": side, "significant": significant[i][j] == 1})
         rows.append((names[i], cells))
     return {"measure": measure, "rows": rows, "note": f"{note}."}

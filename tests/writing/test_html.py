@@ -357,7 +357,7 @@ def test_the_page_shows_the_mean_differences_of_all_pairs():
     assert page.rows("System", "a", "b", "c") == [
         [f"{'abc'[i]} {system}", *(
             "" if system == other
-            else text.signed(means[system] - means[other]).replace("0.", ".", 1)
+            else text.signed(means[system] - means[other], 3).replace("0.", ".", 1)
             + " *" * ({system, other} in significant)
             for other in order
         )]
@@ -511,7 +511,7 @@ def test_a_heat_map_shades_differences_and_marks_significant_ones():
     significant = np.array([[np.nan, 0, 1], [0, np.nan, np.nan], [1, np.nan, np.nan]])
     heat_map = charts.heat_map("AP", ["a", "b", "c"], differences, significant)
     cells = {(name, j): cell for name, row in heat_map["rows"] for j, cell in enumerate(row)}
-    assert [cells["a", j]["text"] for j in range(3)] == ["", "+.1000", "+.5000"]
+    assert [cells["a", j]["text"] for j in range(3)] == ["", "+.100", "+.500"]
     assert [cells["a", j]["shade"] for j in range(3)] == ["", "win-1", "win-5"]
     assert [cells["c", j]["shade"] for j in range(3)] == ["loss-5", "", ""]
     assert [key for key, cell in cells.items() if cell["significant"]] == [("a", 2), ("c", 0)]
