@@ -149,7 +149,7 @@ def test_p_of_bootstrap_is_that_of_a_loop():
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_a_test_has_no_side(pair, test):
+def test_tests_are_two_sided(pair, test):
     a, b = pair
     there, back = (only_row(compared(*two, test=test)) for two in ((a, b), (b, a)))
     assert back["difference"] == -there["difference"]
@@ -160,7 +160,7 @@ def test_a_test_has_no_side(pair, test):
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("n", [1, 2, 30])
-def test_systems_alike_have_a_p_of_1(test, n):
+def test_equal_systems_have_a_p_value_of_1(test, n):
     a = np.random.default_rng(0).random(n)
     # 0.1 + 0.2 - 0.3 is rounding, no difference
     found = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
@@ -171,7 +171,7 @@ def test_systems_alike_have_a_p_of_1(test, n):
 
 
 @pytest.mark.parametrize("test", TESTS)
-def test_one_query_and_equal_differences_show_little(test):
+def test_one_query_and_equal_differences_have_large_p_values(test):
     found = only_row(compared([0], [1], test=test))
     assert found["p_value"] == 1
     assert np.isnan([found["ci_low"], found["ci_high"], found["effect_size"]]).all()
@@ -223,7 +223,7 @@ def test_a_seed_gives_the_same_p(pair, test):
     assert 0 < only_row(compared(*pair, test=test, rng=None))["p_value"] < 1
 
 
-def test_a_system_better_for_all_queries_is_told_apart_among_24():
+def test_a_better_system_among_24_is_significant():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 2, (24, 60))
     values[1] = values[0] + rng.uniform(0.01, 0.02, 60)
@@ -283,7 +283,7 @@ def test_p_at_its_floor_is_a_bound_in_every_text():
 
 
 @pytest.mark.parametrize("correction, level", [("holm", 0.9), ("fdr_bh", 0.95)])
-def test_intervals_beside_a_correction_hold_together(table, correction, level):
+def test_intervals_have_the_level_of_the_correction(table, correction, level):
     """Theirs is the level of Bonferroni, or that of Benjamini and Yekutieli."""
     frame = sg.compare(table, test="t", correction=correction, level=level).to_frame()
     n_told_apart = (frame["p_adjusted"] <= 1 - level).sum()
@@ -321,7 +321,7 @@ def test_a_bar_shows_the_resamples_that_are_done(monkeypatch, table, settings, n
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
-def test_no_interval_leaves_out_a_0_that_its_test_does_not(test, correction):
+def test_intervals_exclude_0_only_if_the_test_is_significant(test, correction):
     for seed in range(2):
         rng = np.random.default_rng(seed)
         values = rng.beta(1, 3, 8) + rng.exponential(0.1, (4, 8)) * (rng.random((4, 8)) < 0.6)
@@ -332,7 +332,7 @@ def test_no_interval_leaves_out_a_0_that_its_test_does_not(test, correction):
             assert not outside or row["p_adjusted"] <= 0.05 + 1e-9
 
 
-def test_an_interval_is_stretched_to_a_0_that_the_test_holds_possible():
+def test_an_interval_is_widened_to_0_if_the_test_is_not_significant():
     d = [0.3, 0.31, 0.32, 0.33, 0.34]
     t, flips = (only_row(compared(np.zeros(5), d, test=test)) for test in ("t", "randomization"))
     assert flips["p_value"] == 2 / 2**5 > 0.05
@@ -346,7 +346,7 @@ def test_an_interval_is_stretched_to_a_0_that_the_test_holds_possible():
     ("t", "that differences are normally distributed"),
     ("bootstrap", "that these queries stand for all"),
 ])
-def test_a_sentence_says_what_a_test_of_few_queries_supposes(test, supposed):
+def test_a_sentence_states_the_assumption_of_a_test_of_few_queries(test, supposed):
     said = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
     assert said.startswith("b is significantly better than a")
     assert said.endswith(f"With so few queries, the test assumes {supposed}.")
@@ -390,7 +390,7 @@ def test_queries_count_not_folds_and_systems_of_different_folds_are_named():
     assert only_row(found)["p_value"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
 
 
-def test_hsd_of_a_small_case_is_that_of_all_deals():
+def test_hsd_of_a_small_case_equals_all_permutations():
     values = np.array([[0.1, 0.5, 0.2], [0.3, 0.55, 0.6], [0.9, 0.7, 0.8]])
     largest = np.array([
         np.ptp(sum(values[list(order), i] for i, order in enumerate(orders)))
@@ -487,7 +487,7 @@ def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(we
     assert columns(sg.compare(systems, test=None))["p_value"]
 
 
-def test_two_queries_show_something():
+def test_two_queries_have_an_interval_and_an_effect_size():
     table = compared([0, 0], [0.1, 0.3])
     assert "(95 % interval −1.0706 to 1.4706)" in table.sentences()[0]
     found = only_row(table)

@@ -54,7 +54,7 @@ def test_groups_and_judgments_serve_as_queries():
     assert by_group.query_ids.tolist() == [0, 1, 2]
 
 
-def test_a_frame_has_a_row_a_query():
+def test_a_frame_has_one_row_per_query():
     frame = sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "rr"]).to_frame()
     assert frame.columns.tolist() == ["query_id", "AP", "RR"]
     assert frame["query_id"].tolist() == ["b", "none", "a"]
@@ -84,7 +84,7 @@ def five():
     )
 
 
-def test_what_is_taken_unasked():
+def test_the_defaults_equal_the_documented_settings():
     rng = np.random.default_rng(0)
     y, scores, qid = rng.integers(0, 3, 90), rng.random((2, 90)), np.arange(90) // 6
     one, other = (sg.evaluate(y, own, qid=qid, measures="ndcg") for own in scores)
@@ -100,7 +100,7 @@ def test_what_is_taken_unasked():
     assert unasked.to_json() == asked.to_json()
 
 
-def test_a_summary_has_a_row_a_measure_and_is_the_same_each_time(five):
+def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
     assert five.summary(method="bootstrap").equals(five.summary(method="bootstrap"))
     assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
     frame = five.summary(0.9, method="t")
@@ -405,7 +405,7 @@ def test_tables_are_summaries_unless_by_query(five):
     (-0.00006, "-0.0001"), (1 / 3, "0.3333"), (np.float32(0.5), "0.5000"), (3, "3"),
     (np.int64(3), "3"), ("a\n b", "a b"), (np.nan, "nan"),
 ])
-def test_what_is_small_is_not_written_as_zero(value, text):
+def test_small_values_are_not_rounded_to_zero(value, text):
     assert cell_text(value) == text
 
 

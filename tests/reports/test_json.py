@@ -80,7 +80,7 @@ def is_read(kind, written, path, change):
 
 
 @pytest.mark.parametrize("name", CHANGED)
-def test_any_field_that_lacks_is_another_or_has_more_is_an_error_or_means_what_it_says(name):
+def test_changed_json_is_an_error_or_is_read_as_written(name):
     kind, written = type(small_report(name)), json.loads(small_report(name).to_json())
     assert_whole(read(kind, written), written)
     are_read = [is_read(kind, written, path, lambda holder, key: holder.pop(key))
@@ -105,7 +105,7 @@ def test_any_field_that_lacks_is_another_or_has_more_is_an_error_or_means_what_i
             assert read(kind, other) is None, path
 
 
-def test_text_that_was_cut_is_no_report():
+def test_truncated_json_is_refused():
     text = small_report("Evaluation").to_json()
     for end in np.linspace(1, len(text) - 1, 20).astype(int).tolist():
         with pytest.raises(ValueError, match="^Cannot read the text as JSON: "):
@@ -122,7 +122,7 @@ def test_text_that_was_cut_is_no_report():
     (b'{"kind": ["Evaluation"], "format": 1}', r"kind 'Evaluation'; got \['Evaluation'\]"),
     (b'{"kind": "Comparison", "format": 1}', "kind 'Evaluation'; got 'Comparison'"),
 ])
-def test_files_that_are_no_reports(content, message, tmp_path):
+def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
     path = tmp_path / "report.json"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):

@@ -50,7 +50,7 @@ def test_a_worse_system_is_marked_and_equal_best_ones_are_both_the_best():
     assert [row[0].best for row in board.cells] == [True, True, False]
 
 
-def test_without_a_baseline_letters_say_than_which_a_system_is_better(three):
+def test_without_a_baseline_letters_name_the_systems_outperformed(three):
     board = sg.compare(three, rng=0).leaderboard()
     assert board.letters[board.systems[0]] == "a" and board.systems[0] == "b"
     others = "".join(sorted(board.letters[name] for name in ("a", "c")))
@@ -225,7 +225,7 @@ def test_every_form_shows_the_best_and_the_marks(three):
     assert repr(board) == "Leaderboard of 3 systems by AP, RR"
 
 
-def test_letters_that_follow_each_other_are_a_range_and_more_than_26_are_there():
+def test_consecutive_letters_become_a_range_and_there_are_more_than_26():
     values = np.linspace(0.2, 0.5, 40)
     noise = np.random.default_rng(0).normal(0, 0.001, (8, 40))
     levels = (values + i / 20 + noise[i] for i in range(8))

@@ -95,7 +95,7 @@ def test_a_difference_that_differs_between_segments_is_found():
     ([0.1], [0.2], np.nan),
     ([np.nan, 0.1], [0.2, 0.4], np.nan),
 ])
-def test_few_and_equal_differences_prove_nothing(head, tail, p):
+def test_few_or_equal_differences_between_segments_are_not_significant(head, tail, p):
     differences = np.array([*head, *tail])
     both = of_values(np.zeros(len(differences)), differences)
     found = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
@@ -115,7 +115,7 @@ def test_a_segment_of_few_queries_says_so():
 @pytest.mark.parametrize("by", [
     BY, BY.tolist(), dict(zip(IDS, BY, strict=True)), pd.Series(BY, IDS), pd.Series(BY, IDS)[::-1],
 ], ids=["array", "list", "mapping", "Series", "Series in another order"])
-def test_segments_are_given_as_for_summary(three, by):
+def test_segments_have_the_same_forms_as_for_summary(three, by):
     found = sg.compare(three, by=by, test="t")
     pd.testing.assert_frame_equal(found.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
     assert found.segments == ["head", "tail"]
@@ -158,7 +158,7 @@ def test_hostile_segments_and_names():
     assert again.segments == found.segments
 
 
-def test_segments_may_be_many_and_those_of_the_same_text_are_told_apart(three):
+def test_many_segments_are_allowed_and_equal_texts_are_distinguished(three):
     found = sg.compare(three, by=[1] * 30 + ["1"] * 30, rng=0)
     assert found.leaderboard().measures[:2] == ["NDCNG@10 in 1", "NDCNG@10 in '1'"]
     both = systems(["a", "b"], 101)

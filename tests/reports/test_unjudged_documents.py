@@ -257,7 +257,7 @@ class TestCompare:
             assert "judgments favour the systems" in text
             assert text.count(">Judged@2<") == 1 and f"{share:.3f}" in text
 
-    def test_a_small_difference_is_not(self, recwarn):
+    def test_a_small_difference_of_shares_is_not_reported(self, recwarn):
         new = [*self.POOLED[:46], nan, nan]
         comparison = sg.compare(self.systems(new=new), rng=0)
         assert not recwarn and 0.9 < comparison.judged["Judged@2"][0] < 1

@@ -32,7 +32,7 @@ def test_sums_and_sums_of_products_are_those_of_the_fractions(name):
     assert exact_dot(x, y) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
 
 
-def test_what_is_not_finite_has_no_sum():
+def test_sums_of_infinite_and_missing_values_are_refused():
     for bad in (np.inf, -np.inf, np.nan):
         numbers = np.array([1.0, bad])
         with pytest.raises(OverflowError, match="not finite"):

@@ -85,7 +85,7 @@ class TestBothMethods:
         low, high = interval(values, method=method)
         assert np.nextafter(1, 0) <= low <= high <= 1
 
-    def test_of_one_query_nothing_is_known(self, method):
+    def test_one_query_has_unknown_limits(self, method):
         np.testing.assert_array_equal(interval([0.3], method=method), (np.nan, np.nan))
         np.testing.assert_array_equal(interval([np.nan] * 3, method=method), (np.nan, np.nan))
 
@@ -133,7 +133,7 @@ def test_an_interval_does_not_depend_on_the_measures_beside_it():
     assert moved_on["NDCNG"] != found["NDCNG"]
 
 
-def test_intervals_say_what_they_are_pickle_and_are_those_of_t_unasked():
+def test_intervals_are_students_by_default_and_can_be_pickled():
     for n in (3, 1000):
         values = np.random.default_rng(0).random(n)
         found = an_evaluation(values).confidence_interval()

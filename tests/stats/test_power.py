@@ -64,7 +64,7 @@ def test_the_smallest_difference_is_at_the_corrected_level(correction, m):
 
 
 @pytest.mark.parametrize("test", ["randomization", "t", "wilcoxon", "bootstrap"])
-def test_a_difference_of_that_size_is_shown_in_80_of_100_cases(test):
+def test_tests_detect_the_smallest_difference_in_80_percent_of_cases(test):
     size = detectable_effect(30, t_reach(30, 0.95))
     size *= np.sqrt(np.pi / 3) if test == "wilcoxon" else 1
     differences = np.random.default_rng(1).normal(size, 1, (400, 30))
@@ -72,7 +72,7 @@ def test_a_difference_of_that_size_is_shown_in_80_of_100_cases(test):
     assert abs(rate - 0.8) < 3.5 * np.sqrt(0.8 * 0.2 / 400)
 
 
-def test_that_of_hsd_is_shown_in_80_of_100_cases():
+def test_hsd_detects_its_smallest_difference_in_80_percent_of_cases():
     rng = np.random.default_rng(2)
     settings = {"baseline": None, "correction": "hsd", "n_resamples": 499}
     values = rng.normal(0, 1, (4, 40))
@@ -89,7 +89,7 @@ def test_that_of_hsd_is_shown_in_80_of_100_cases():
     assert abs(n_shown / 200 - 0.8) < 0.12
 
 
-def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
+def test_a_sentence_states_the_smallest_detectable_difference():
     d = np.random.default_rng(0).normal(0, 0.1, 50)
     found = compared(np.zeros(50), d)
     size = found.to_frame()["min_detectable"][0]
@@ -110,7 +110,7 @@ def test_a_sentence_says_it_beside_what_cannot_be_told_apart():
     ([0.1, np.nan], {"test": "t"}),
     ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"n_resamples": 100, "level": 0.999}),
 ])
-def test_there_is_none_where_nothing_could_have_been_shown(values, settings):
+def test_without_a_possible_significance_there_is_no_detectable_difference(values, settings):
     found = compared(np.zeros(len(values)), values, **settings)
     assert np.isnan(found.to_frame()["min_detectable"][0])
     assert "power" not in found.sentences()[0]
