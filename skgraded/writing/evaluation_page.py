@@ -6,6 +6,7 @@ are static HTML; the script draws the table of queries and sorts tables.
 
 import math
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -159,8 +160,19 @@ def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> P
 def render(template: str, page: dict[str, Any]) -> str:
     """Render a template with the content of a page."""
     with needs("An HTML page", "pandas", "jinja2"):
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        import jinja2  # noqa: F401
     from skgraded import __version__
+
+    others = {name: number for name, number in versions().items() if name != "skgraded"}
+    made = ", ".join(f"{name} {number}" for name, number in others.items())
+    html = _environment().get_template(template).render(version=__version__, made=made, page=page)
+    return text.utf8(html)
+
+
+@cache
+def _environment() -> Any:
+    """Return the environment of the templates, which compiles each template only once."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
@@ -170,7 +182,4 @@ def render(template: str, page: dict[str, Any]) -> str:
         count=lambda n: f"{n:,}", shortened=text.shortened, label=text.label,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    others = {name: number for name, number in versions().items() if name != "skgraded"}
-    made = ", ".join(f"{name} {number}" for name, number in others.items())
-    html = environment.get_template(template).render(version=__version__, made=made, page=page)
-    return text.utf8(html)
+    return environment

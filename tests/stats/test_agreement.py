@@ -238,7 +238,7 @@ def test_the_spread_is_that_of_taus_of_resampled_queries(is_known):
     if not is_known:  # each system has other values that are nan
         truth[rng.random(truth.shape) < np.arange(20)[:, None] / 30] = np.nan
         judge[rng.random(truth.shape) < np.arange(20)[:, None] / 30] = np.nan
-    found = tau_spread(truth, judge, 10_000, np.random.default_rng(0))
+    found = tau_spread(truth, judge, 4000, np.random.default_rng(0))
     expected, narrower = spread_by_loops(truth, judge)
     assert found == pytest.approx(expected, abs=0.02)
     assert found[0] < narrower[0] - 0.01 and found[1] > narrower[1] + 0.01

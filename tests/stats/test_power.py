@@ -81,12 +81,12 @@ def test_hsd_detects_its_smallest_difference_in_80_percent_of_cases():
     bonferroni = found.to_frame()["min_detectable"]
     assert (sizes < bonferroni).all() and (sizes > 0.5).all()
     n_shown = 0
-    for _ in range(200):
+    for _ in range(100):
         values = rng.normal(0, 1, (4, 40))
         size = compared(*values, **settings).to_frame()["min_detectable"][0]
         values[1] += size
         n_shown += compared(*values, **settings).to_frame()["p_adjusted"][0] <= 0.05
-    assert abs(n_shown / 200 - 0.8) < 0.12
+    assert abs(n_shown / 100 - 0.8) < 0.12
 
 
 def test_a_sentence_states_the_smallest_detectable_difference():
