@@ -1,6 +1,7 @@
-"""Corrupt files, files with other types, and queries of extreme sizes, on every engine.
+"""Corrupt files, files with different types, and queries of extreme sizes.
 
-`benchmarks/faults.py` kills workers and fills disks.
+Tests of other engines than `evaluate_batches` run nightly. `benchmarks/faults.py` kills workers and
+fills disks.
 """
 
 import gzip
@@ -72,7 +73,7 @@ def test_files_with_compatible_columns_give_the_summary_of_all_rows(
 
 IN_FILE = "part-1.parquet"
 SAME_TYPE = "qid must have the same type in all"
-# the change of a file, and the error of each engine; without an error, the Summary is that of all
+# For each change of a file: the error of each engine. Without an error, no value may change.
 OTHER_TYPES = {
     "text ids": (with_type("query", pa.string()), {
         "batches": SAME_TYPE, "dask": SAME_TYPE,
@@ -102,7 +103,7 @@ OTHER_TYPES = {
 
 
 @pytest.mark.parametrize("kind", OTHER_TYPES)
-def test_a_file_with_other_types_is_an_error_or_changes_nothing(reader, tmp_path, kind):
+def test_a_file_with_different_types_is_an_error_or_changes_nothing(reader, tmp_path, kind):
     change, errors = OTHER_TYPES[kind]
     frame = table(40)
     frame["grade"] = (2 * frame["grade"]).astype(float)
@@ -115,12 +116,12 @@ def test_a_file_with_other_types_is_an_error_or_changes_nothing(reader, tmp_path
         assert reader.measured_files(folder, "clustered") == sg.Summary.of(in_memory(frame))
 
 
-def test_dictionaries_and_plain_text_are_the_same_ids(reader, tmp_path):
+def test_dictionaries_and_plain_text_are_equal_ids(reader, tmp_path):
     frame = table(40, text=True)
     first, second = arrow_parts(frame, 2)
     second = with_column(second, "query", second["query"].dictionary_encode())
     folder = written(tmp_path, [first, second])
-    if reader.name == "ray":  # whose reader does not combine the two types
+    if reader.name == "ray":  # its reader does not combine the two types
         with pytest.raises(pa.ArrowTypeError, match="Field query has incompatible types"):
             reader.measured_files(folder)
     else:
@@ -148,6 +149,7 @@ def test_a_corrupt_file_is_named(reader, tmp_path, kind):
         reader.measured_files(tmp_path, "clustered")
 
 
+@pytest.mark.nightly
 def test_a_file_that_is_removed_after_listing_is_named(dask, spark, tmp_path):
     """Ray lists files when it reads them."""
     for engine in (dask, spark):
@@ -158,62 +160,48 @@ def test_a_file_that_is_removed_after_listing_is_named(dask, spark, tmp_path):
             engine.evaluate(frame, **COLUMNS)
 
 
-def test_flipped_bits_of_pages_with_checksums_never_change_a_value(batches, tmp_path):
+@pytest.mark.parametrize("name", [IN_FILE, "rows.csv.gz"])
+def test_flipped_bits_of_files_with_checksums_never_change_a_value(tmp_path, name):
     if not hasattr(ParquetFragmentScanOptions, "page_checksum_verification"):
         pytest.skip("pyarrow before 17 does not verify checksums of Parquet pages")
-    frame = table(200, text=True)
+    frame = table(40, text=True)
     expected = sg.Summary.of(in_memory(frame))
-    written(tmp_path, arrow_parts(frame, 2), write_page_checksum=True)
-    path = tmp_path / IN_FILE
+    path = tmp_path / name
+    if name == IN_FILE:
+        written(tmp_path, arrow_parts(frame, 2), write_page_checksum=True)
+    else:
+        path.write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
     data, rng = path.read_bytes(), random.Random(0)
-    errors = []
-    for _ in range(200):
+    n_errors = 0
+    for _ in range(60):
         flipped = bytearray(data)
         flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         path.write_bytes(flipped)
         try:
-            assert batches.measured_files(tmp_path) == expected
-        except ValueError as error:
-            assert IN_FILE in str(error)
-            errors.append(error)
-    assert len(errors) > 100  # other bits belong to a column that is not read
-
-
-def test_flipped_bits_of_compressed_csv_never_change_a_value(tmp_path):
-    frame = table(200, text=True)
-    expected = sg.Summary.of(in_memory(frame))
-    path = tmp_path / "rows.csv.gz"
-    data, rng = gzip.compress(frame.to_csv(index=False).encode(), mtime=0), random.Random(0)
-    errors = []
-    for _ in range(200):
-        flipped = bytearray(data)
-        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        path.write_bytes(flipped)
-        try:
-            assert sg.evaluate_batches(path, measures=MEASURES, **COLUMNS) == expected
+            assert sg.evaluate_batches(tmp_path, measures=MEASURES, **COLUMNS) == expected
         except (ValueError, TypeError) as error:
-            assert "rows.csv.gz" in str(error)
-            errors.append(error)
-    assert len(errors) > 150
+            assert name in str(error)
+            n_errors += 1
+    assert n_errors > 25  # the other bits belong to a column that is not read
 
 
 # Queries of extreme sizes ------------------------------------------------------------------------
 
-def test_one_query_with_half_of_the_rows(engine, small_steps):
+def test_one_query_with_half_of_the_rows(reader, small_steps):
     frame = table(300)
     long = frame.assign(query=-1, weight=1.0)
     frame = pd.concat([frame[:1000], long, frame[1000:]], ignore_index=True)
-    assert engine.measured(pieces(mixed(frame), 5)[1:]) == sg.Summary.of(in_memory(frame))
+    assert reader.measured(pieces(mixed(frame), 5)[1:]) == sg.Summary.of(in_memory(frame))
 
 
-def test_thousands_of_tiny_queries_in_hundreds_of_segments(engine, small_steps):
+def test_thousands_of_tiny_queries_in_hundreds_of_segments(reader, small_steps):
     rng = np.random.default_rng(0)
-    query = np.repeat(np.arange(10_000), rng.integers(1, 4, 10_000))
+    query = np.repeat(np.arange(3_000), rng.integers(1, 4, 3_000))
     frame = pd.DataFrame({
         "grade": rng.integers(0, 2, len(query)), "score": rng.integers(0, 3, len(query)),
         "query": query, "weight": 1.0, "country": query % 300,
     })
-    summary = engine.measured(pieces(frame, 4)[1:], "clustered", by="country")
+    summary = reader.measured(pieces(frame, 4)[1:], "clustered", by="country")
     assert summary.mean() == sg.Summary.of(in_memory(frame)).mean()
     assert list(summary.segments) == list(range(300))
     for name in (0, 299):
