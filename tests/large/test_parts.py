@@ -1,4 +1,4 @@
-"""Parts of large tables: what is left of one, and runs of ids."""
+"""Parts of large tables: their edges, contiguous queries, and pieces."""
 
 import datetime
 import pickle
@@ -26,17 +26,17 @@ def part_of(n_queries, size):
 
 
 @pytest.mark.parametrize("in_order", [True, False])
-def test_what_goes_on_is_no_more_than_the_first_and_the_last_query(in_order):
+def test_the_edges_of_a_part_are_its_first_and_last_query(in_order):
     part = part_of(100, 1000)
     edges = measure_part(part, JOB, "part 0", in_order).edges
     assert edges["query"].to_pylist() == [0] * 1000 + [99] * 1000
     assert edges["score 0"].to_pylist() == [*part["score"][:1000], *part["score"][-1000:]]
-    assert len(pickle.dumps(edges)) < 2 * edges.nbytes  # and does not hold the rows between
+    assert len(pickle.dumps(edges)) < 2 * edges.nbytes  # the rows in between are not serialized
 
 
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("n_queries", [1, 2])
-def test_a_part_of_one_or_two_queries_is_all_edges_and_no_more(n_queries, text):
+def test_a_part_of_one_or_two_queries_consists_of_edges(n_queries, text):
     part = pa.Table.from_pandas(part_of(1000, 100))
     if text:
         part = part.set_column(2, "query", part["query"].cast(pa.string()))
@@ -50,7 +50,7 @@ def test_a_part_of_one_or_two_queries_is_all_edges_and_no_more(n_queries, text):
 IDS = {
     "whole": [7, 7, -3, 7],
     "unsigned": np.array([2**64 - 1, 2**64 - 1, 0, 2**64 - 1], dtype=np.uint64),
-    "floats, of which 0.0 and -0.0 are one": [0.0, -0.0, 0.5, 0.0],
+    "floats, where 0.0 equals -0.0": [0.0, -0.0, 0.5, 0.0],
     "text": ["b", "b", "a", "b"],
     "categories": pd.Categorical(["b", "b", "a", "b"]),
     "bools": [True, True, False, True],
@@ -61,7 +61,7 @@ IDS = {
 
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("n_chunks", [1, 2])
-def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_chunks):
+def test_rows_of_a_query_must_be_contiguous_in_clustered_parts(name, n_chunks):
     ids = pa.chunked_array([pa.array(IDS[name])] * n_chunks)
     columns = {"grade": [1] * len(ids), "score": [1] * len(ids), "query": ids}
     part = clean(pa.table(columns), JOB, "part 0")
@@ -72,44 +72,24 @@ def test_rows_of_a_query_must_be_contiguous_where_parts_are_clustered(name, n_ch
         measure_together(part, JOB, "part 0", is_clustered=True)
 
 
-@pytest.mark.parametrize(("column", "value", "message"), [
-    ("grade", np.inf, "y_true must be finite; got inf for row 17"),
-    ("grade", -1.0, "y_true must contain only grades ≥ 0; got -1 for row 17"),
-    ("grade", np.nan, "column 'grade' .y_true. contains NaN in row 17, query "),
-    ("grade", 9.0, "max_grade is 3, but y_true contains grade 9 in row 17"),
-    ("score", np.nan, "column 'score' .y_score. contains NaN in row 17, query "),
-    ("weight", -2.0, "sample_weight must be finite and ≥ 0; got -2 for row 17"),
-    ("query", np.nan, "column 'query' .qid. contains NaN in row 17: "),
-])
-def test_a_bad_value_is_named_with_its_part_and_row(column, value, message):
-    part = part_of(10, 10).astype(float).assign(weight=1.0)
-    part.loc[17, column] = value
-    job = check_job(
-        "grade", "score", "query", ["rr", "ndcng(max_grade=3)"], sample_weight="weight",
-        partitioning="whole",
-    )
-    with pytest.raises(ValueError, match=f"In part 7, where rows are numbered from 0: {message}"):
-        clean(part, job, "part 7")
-
-
 @pytest.mark.parametrize("n, text", [(1, True), (7, False), (1000, True)])
-def test_pieces_hold_all_rows_and_whole_queries(n, text):
+def test_pieces_contain_all_rows_and_whole_queries(n, text):
     part = part_of(40, 25).sample(frac=1, random_state=0)
     if text:
         part["query"] = "query " + part["query"].astype(str)
     table = clean(part, JOB, "part 0")
     numbers, rows = packed(table, n)
-    together = unpacked(arrow.buffers(rows)).cast(table.schema)  # whole grades travel as bytes
+    together = unpacked(arrow.buffers(rows)).cast(table.schema)  # from uint8
     assert together.sort_by("score 0").equals(table.sort_by("score 0"))
     queries = [set(unpacked([row.as_buffer()])["query"].to_pylist()) for row in rows]
     assert sum(map(len, queries)) == len(set.union(*queries)) == 40
     assert len(set(numbers)) == len(rows) <= n
 
 
-def test_pieces_whose_bytes_lie_anywhere_are_read():
+def test_pieces_are_read_from_unaligned_bytes():
     table = clean(part_of(3, 4), JOB, "part 0")
     _, rows = packed(table, 1)
-    shifted = pa.array([b"x", rows[0].as_py()], pa.binary())[1:]  # one byte further
+    shifted = pa.array([b"x", rows[0].as_py()], pa.binary())[1:]  # shifted by one byte
     expected = unpacked(arrow.buffers(rows))
     assert unpacked(arrow.buffers(shifted)).equals(expected)
     assert unpacked(arrow.buffers(pa.chunked_array([rows[:0], rows]))).equals(expected)

@@ -1,0 +1,118 @@
+"""Errors about the input of `evaluate_batches`; most are raised by code that all engines share."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from large_tables import COLUMNS, MEASURES, table
+
+import skgraded as sg
+
+ONE = table(3)
+LONG = table()
+INVALID_TEXT = pa.table({
+    "grade": [1, 0], "score": [1, 2], "weight": [1, 1],
+    "query": pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()),
+})
+OBJECTS = pl.from_pandas(ONE).with_columns(pl.Series("query", [{1}] * len(ONE), pl.Object))
+PERIODS = pd.period_range("2026-01", freq="M", periods=len(ONE))
+UNJUDGED = ONE.assign(grade=[np.nan] + [1.5] * (len(ONE) - 1))
+
+
+def with_value(column, value):
+    """Return two batches; row 17 of the second batch has the value."""
+    frame = LONG.astype({"query": object}) if column == "query" else LONG.copy()
+    frame.loc[117, column] = value
+    return [frame[:100], frame[100:]]
+
+
+V, T = ValueError, TypeError
+# (error, message, batches, settings)
+BATCHES = [
+    (V, "partitioning must be one of", [ONE], {"partitioning": "sorted"}),
+    (T, "y_true must be the name of a column; got ndarray", [ONE], {"y_true": np.ones(3)}),
+    (T, "sample_weight must be the name of a column; got float", [ONE], {"sample_weight": 1.0}),
+    (V, "y_score must be a column name or a list of several", [ONE], {"y_score": ["score"]}),
+    (T, "by must be the name of a column; got list", [ONE], {"by": ["score"]}),
+    (V, "unjudged_documents must be", [ONE], {"unjudged_documents": "keep"}),
+    (V, "nonsense", [ONE], {"measures": "nonsense"}),
+    (V, "There is no column 'country'", [ONE], {"by": "country"}),
+    (T, "batches must be a table, an iterable of tables, or the path", 7, {}),
+    (T, "Expected a pandas or polars DataFrame, an .*; got dict", [{"grade": [1]}], {}),
+    (V, "Several columns are named 'grade'", [ONE.rename(columns={"other": "grade"})], {}),
+    (T, "In batch 0, .*Column 'query' with dtype object cannot be converted",
+     [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))], {}),
+    (T, "Column 'query' with dtype Object cannot be converted to a single", [OBJECTS], {}),
+    (T, "Column 'score' with dtype complex128", [ONE.assign(score=1j)], {}),
+    (T, "y_score must contain numbers", [ONE.assign(score="high")], {}),
+    (V, "qid must be UTF-8 text; row 1 is b'.xff'", [INVALID_TEXT], {}),
+    (T, "qid must contain .* or dates; its type is list", [ONE.assign(query=[["a"]] * len(ONE))],
+     {}),
+    (T, "qid must contain .* or dates; its type is extension", [ONE.assign(query=PERIODS)], {}),
+    (T, "by must have the same type in all batches",
+     [ONE.assign(country="de"), ONE.assign(country=1)], {"by": "country"}),
+    (T, "qid must .*; got large_string in batch 1, but int64 in earlier",
+     [ONE, ONE.astype({"query": str})], {}),
+    (V, "In batch 1, where rows are numbered from 0: y_true must be finite; got inf for row 17",
+     with_value("grade", np.inf), {}),
+    (V, "y_true must contain only grades ≥ 0; got -1 for row 17", with_value("grade", -1.0), {}),
+    (V, "'grade' .y_true. contains NaN in row 17, query .*: set unjudged_documents to "
+     "'irrelevant' .* or 'drop'", with_value("grade", np.nan), {}),
+    (V, "max_grade is 3, but y_true contains grade 9 in row 17", with_value("grade", 9.0),
+     {"measures": ["rr", "ndcng(max_grade=3)"]}),
+    (V, "max_grade is 1, but y_true contains grade 1.5", [UNJUDGED],
+     {"measures": "ndcng(max_grade=1)", "unjudged_documents": "drop"}),
+    (V, "'score' .y_score. contains NaN in row 17, query .*: use the score -inf",
+     with_value("score", np.nan), {}),
+    (V, "sample_weight must be finite and ≥ 0; got -2 for row 17", with_value("weight", -2.0), {}),
+    (V, "'query' .qid. contains (NaN|null) in row 17: fill in", with_value("query", None), {}),
+]
+
+
+@pytest.mark.parametrize(("error", "message", "batches", "settings"), BATCHES)
+def test_batches_or_settings_are_refused(error, message, batches, settings):
+    with pytest.raises(error, match=message):
+        sg.evaluate_batches(batches, **{"measures": MEASURES} | COLUMNS | settings)
+
+
+# (name of a file, content, message)
+FILES = [
+    ("a.parquet", b"text", r"a\.parquet: the Parquet file cannot be read"),
+    ("a.parquet", pa.table({"grade": [1]}), r"a\.parquet: There is no column 'score'"),
+    ("a.parquet", pa.table({"grade": [1, 1], "score": [1, np.nan], "query": ["a", "b"]}),
+     r"a\.parquet from row 0, where .* contains NaN in row 1, query 'b'"),
+    ("a.csv", b"", "a.csv: There is no column 'grade'. Available columns: none"),
+    ("a.csv", b"\0\1\2", "a.csv: line 1: the file is neither UTF-8 text nor Parquet"),
+    ("a.csv", b"grade,score,query\n", "y_true is empty"),
+    ("a.csv", b"grade,scores,query\n1,2,a\n", "a.csv: There is no column 'score'. Available "
+     "columns: 'grade', 'scores', 'query'. Did you mean 'scores'"),
+    ("a.csv", b"grade,score,score,query\n1,2,3,a\n", "a.csv: Several columns are named 'score'"),
+    ("a.csv", b"grade,score,query\n1,2,a\n1,high,a\n",
+     "a.csv: the CSV file cannot be read: .*Row #3: .* invalid value 'high'"),
+    ("a.tsv", b"grade\tscore\tquery\n1\t2\n",
+     "a.tsv: the CSV file cannot be read: .*Expected 3 columns, got 2: 1 2"),
+    ("a.csv", b"grade,score,query\n1,2,\xff\n",
+     "a.csv: the CSV file cannot be read: .*invalid UTF8"),
+    ("a.csv", b"grade,score,query\n1,2,a\n1,2,\n",
+     "column 'query' .qid. contains null in row 1: fill in the missing ids"),
+    ("a.csv", b"grade,score,query\n1,,a\n",
+     "column 'score' .y_score. contains null in row 0, query 'a'"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), FILES)
+def test_files_are_refused_with_one_clear_error(tmp_path, name, content, message):
+    if isinstance(content, bytes):
+        (tmp_path / name).write_bytes(content)
+    else:
+        pq.write_table(content, tmp_path / name)
+    with pytest.raises(ValueError, match=message) as info:
+        sg.evaluate_batches(tmp_path, "grade", "score", "query")
+    assert "\n" not in str(info.value)
+
+
+def test_a_folder_without_tables_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no Parquet or CSV file found"):
+        sg.evaluate_batches(tmp_path, "grade", "score", "query")
