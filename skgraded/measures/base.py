@@ -290,7 +290,8 @@ MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
-# Default parameter descriptions, which `measure` adds to class docstrings that lack them.
+# Default parameter descriptions, which `registered` adds to class docstrings that lack them; it
+# replaces <name> by the default of the parameter.
 PARAMETERS = """
 k : int, optional
     The cut-off. None: all ranks, down to the last retrieved document.
@@ -299,15 +300,19 @@ ties : {"average", "ordinal", "best", "worst"}, default="average"
     "ordinal": row order; "best", "worst": by descending or ascending grade.
 threshold : float, optional
     The lowest relevant grade, ≥ 0. None: every grade > 0 is relevant.
-gain : {"linear", "exp2"} or callable, default="linear"
-    "linear": the grade r itself; "exp2": 2^r - 1. A callable receives an array of grades; its
-    values must not decrease as grades increase, and must be 0 for grade 0.
+gain : {"linear", "exp2"} or callable, default=<gain>
+    "linear": the grade r itself; "exp2": 2^r - 1. A callable receives an array of grades (for
+    NDCNG, normalized grades); its values must not decrease as grades increase, and must be 0 for
+    grade 0 in GAP and QMeasure.
 discount : {"log2", "letor"} or callable, default="log2"
     "log2": 1 / log2(i + 1); "letor": 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002).
     A callable receives an array of ranks, which start at 1; its values must not increase.
 max_grade : float, optional
     The highest grade of the scale: a number for the entire data set, or None for the highest
     grade of each query.
+persistence : float, default=<persistence>
+    Probability φ of continuing to the next rank, with 0 ≤ φ < 1. Moffat and Zobel use 0.5 for
+    impatient and 0.95 for patient users.
 undefined : {0.0, 1.0, nan}, default=0.0
     The value used for undefined queries; nan excludes them from the mean.
 """
@@ -331,7 +336,10 @@ def registered(
         has_docstring = cls.__doc__ is not None  # False with python -OO; dataclass adds a docstring
         cls = shared_fields(cls)
         if has_docstring:
-            cls.__doc__ = with_parameters(cls.__doc__ or "", cls._fields, PARAMETERS)
+            shared = PARAMETERS
+            for name, field in cls._fields.items():
+                shared = shared.replace(f"<{name}>", repr(field.default).replace("'", '"'))
+            cls.__doc__ = with_parameters(cls.__doc__ or "", cls._fields, shared)
         known = MEASURES.get(cls.__name__, cls)
         if known.__module__ != cls.__module__:
             raise ValueError(

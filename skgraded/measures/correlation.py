@@ -128,12 +128,12 @@ class AUC(Relevance):
 
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values after replacing grades with 1 (relevant) and 0 (irrelevant)."""
-        binary = layout.remember(("_binary", self.threshold), lambda: self._binary(layout))
-        return score_queries([AUC()], binary, layout.by_query(scores))[0]
+        def judge() -> Judgments:
+            levels = np.repeat(layout.level_starts[:-1], layout.sizes) + layout.codes
+            return Judgments(self._relevant(layout)[levels], group=layout.sizes)
 
-    def _binary(self, layout: Layout) -> Judgments:
-        levels = np.repeat(layout.level_starts[:-1], layout.sizes) + layout.codes
-        return Judgments(self._relevant(layout)[levels], group=layout.sizes)
+        binary = layout.remember(("_binary", self.threshold), judge)
+        return score_queries([AUC()], binary, layout.by_query(scores))[0]
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         n = n_relevant(layout, self._relevant(layout))

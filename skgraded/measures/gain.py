@@ -64,12 +64,6 @@ class DCG(Gained):
     DCG@k = Σ_{i≤k} gain(r_i) · discount(i), where r_i is the grade at rank i. Values can exceed 1.
     A query with no grade > 0 has DCG 0, so `undefined` has no effect.
 
-    Parameters
-    ----------
-    gain : {"exp2", "linear"} or callable, default="exp2"
-        "exp2": 2^r - 1; "linear": r. A callable receives an array of grades; its values must not
-        decrease as grades increase.
-
     Examples
     --------
     >>> import skgraded as sg
@@ -85,7 +79,11 @@ class DCG(Gained):
     def _plan(self, layout: Layout) -> Plan:
         discount = _discounts(self.discount, self._depth(layout))
         with np.errstate(over="ignore"):
-            gains = self._absolute_gains(layout)
+            gains = layout.levels
+            if self.gain == "exp2":
+                gains = np.where(gains < 1, np.expm1(LN2 * gains), np.exp2(gains) - 1)
+            elif self.gain != "linear":
+                gains = self._called_gains(layout)
             largest = layout.max_size * gains.max() * discount[0]
         if not np.isfinite(largest):
             grade = layout.levels[np.argmax(gains)]
@@ -94,12 +92,6 @@ class DCG(Gained):
                 f"is {gains.max():g}. Pass gain='linear', or use NDCG."
             )
         return self._sum(LINEAR, gains, layout, discount)
-
-    def _absolute_gains(self, layout: Layout) -> np.ndarray:
-        levels = layout.levels
-        if self.gain == "exp2":
-            return np.where(levels < 1, np.expm1(LN2 * levels), np.exp2(levels) - 1)
-        return levels if self.gain == "linear" else self._called_gains(layout)
 
     _undefined = base.Measure._undefined
 
@@ -119,9 +111,6 @@ class NDCG(_CumulatedGain):
     k : int or "mean", optional
         The cut-off; None: all ranks. "mean": the mean of NDCG@n over n = 1..N, where N is the
         number of documents of the query (MeanNDCG in LETOR, table 2 of the paper).
-    gain : {"exp2", "linear"} or callable, default="exp2"
-        "exp2": 2^r - 1; "linear": r. A callable receives an array of grades; its values must not
-        decrease as grades increase.
 
     Examples
     --------
@@ -151,8 +140,6 @@ class NDCNG(_CumulatedGain):
     ----------
     k : int or "mean", optional
         The same as for `NDCG`; "mean" is the mean of NDCNG@n over n.
-    gain : {"exp2", "linear"} or callable, default="exp2"
-        The same as for `NDCG`; a callable receives the normalized grades r / m_q.
 
     Examples
     --------

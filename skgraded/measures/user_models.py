@@ -83,11 +83,6 @@ class RBP(Graded):
     grade of the scale. Values are at least 0 and below 1, even for an ideal list. RBP is undefined
     for a query with no grade > 0.
 
-    Parameters
-    ----------
-    persistence : float, default=0.8
-        Probability φ, with 0 ≤ φ < 1. The paper uses 0.5 for impatient and 0.95 for patient users.
-
     Examples
     --------
     >>> import skgraded as sg
@@ -117,8 +112,6 @@ class RBPResidual(Ranked):
 
     Parameters
     ----------
-    persistence : float, default=0.8
-        Probability φ, with 0 ≤ φ < 1.
     ties : {"average", "ordinal", "best", "worst"}, default="average"
         How tied documents are ordered: the exact expectation over all their orders, row order, or
         the order with the largest or the smallest residual.
@@ -179,11 +172,6 @@ class Compat(Measure):
     equal grades are in the order that best matches the run. The sum ends with the longer list;
     beyond the end of the shorter list, all of its documents count. Compatibility is undefined for a
     query with no grade > 0.
-
-    Parameters
-    ----------
-    persistence : float, default=0.95
-        Probability φ, with 0 ≤ φ < 1.
 
     Examples
     --------
