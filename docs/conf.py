@@ -146,7 +146,7 @@ def _link_to_pages(app, document, source):
         source[0] = source[0].replace(f"]({file}", f"]({page}")
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
     source[0] = re.sub(
-        r"\[([^]]+)\]\(glossary\.md#([\w-]+)\)",
+        r"\[([^]]+)\]\((?:\.\./)?glossary\.md#([\w-]+)\)",
         lambda link: f"{{term}}`{link[1]} <{TERMS[link[2]]}>`", source[0],
     )
     # The blank line that ends a doctest in a document is none of the example.
