@@ -1,4 +1,4 @@
-"""Small reports for tests, and what tests ask of any report."""
+"""Small reports for tests, and comparisons of reports."""
 
 import warnings
 from dataclasses import fields, is_dataclass, replace
@@ -25,7 +25,7 @@ HOSTILE = [
 
 
 def ids_of(values):
-    """An array of objects, whatever they are."""
+    """Return an array of dtype object."""
     array = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         array[i] = value
@@ -33,7 +33,7 @@ def ids_of(values):
 
 
 def evaluation(values, query_ids=None, undefined=None, weights=None):
-    """An Evaluation of given values, by measure name."""
+    """Return an Evaluation of the given per-query values by measure."""
     values = {name: np.asarray(column, dtype=float) for name, column in values.items()}
     n = len(next(iter(values.values())))
     nowhere = np.zeros(n, dtype=bool)
@@ -51,10 +51,10 @@ def columns(report):
 
 
 def assert_same_report(report, expected):
-    """Each field is the same, to the last bit and type."""
+    """Check that all fields have the same types and bits."""
     assert type(report) is type(expected)
     for field in fields(report):
-        _assert_same(*(getattr(one, field.name) for one in (report, expected)))
+        _assert_same(getattr(report, field.name), getattr(expected, field.name))
 
 
 def _assert_same(a, b):
@@ -78,7 +78,7 @@ def _assert_same(a, b):
 
 
 def rows_of(comparison):
-    """Rows of a comparison's table by system, baseline and measure."""
+    """Return the rows of a comparison by system, baseline and measure."""
     return {
         (row["system"], row["baseline"], row["measure"]): row
         for row in comparison.to_frame().to_dict("records")
@@ -86,7 +86,7 @@ def rows_of(comparison):
 
 
 def taken(ev, rows):
-    """The Evaluation of some of its queries, in any order."""
+    """Return the Evaluation of the queries with these row numbers."""
     return replace(
         ev, query_ids=ev.query_ids[rows],
         per_query={name: values[rows] for name, values in ev.per_query.items()},
@@ -96,18 +96,18 @@ def taken(ev, rows):
 
 
 def of_values(*values, **settings):
-    """Evaluations of systems a, b, … by their values of AP."""
+    """Return Evaluations of the systems a, b, … with these values of AP."""
     named = zip("abcdefgh", values, strict=False)
-    return {name: evaluation({"AP": one}, **settings) for name, one in named}
+    return {name: evaluation({"AP": column}, **settings) for name, column in named}
 
 
 def compared(*values, **settings):
-    """Systems a, b, … by their values of AP, compared to the first of them."""
+    """Compare the systems b, c, … with system a, given their values of AP."""
     return sg.compare(of_values(*values), **{"baseline": "a", "rng": 0} | settings)
 
 
 def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, weights=None, seed=0):
-    """Evaluations of systems, each a little better than the one before."""
+    """Return Evaluations of systems whose means increase slightly from system to system."""
     rng = np.random.default_rng(seed)
     hardness = rng.beta(2, 2, n_queries)
     return {
@@ -123,7 +123,7 @@ def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, wei
 
 
 def cross_evaluation(errors=(None, None, None)):
-    """A CrossEvaluation of six queries in three folds."""
+    """Return a CrossEvaluation with two queries per fold."""
     n = len(errors)
     ev = systems(["ranker"], 2 * n)["ranker"]
     return sg.CrossEvaluation(
