@@ -18,7 +18,6 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import welch_interval, welch_p_value
-from skgraded.writing import tables
 from skgraded.writing.json_text import (
     INTEGER,
     PLAIN_NUMBER,
@@ -429,7 +428,8 @@ def rows_form(row_type: Any) -> Form:
         lengths = {len(cells) for cells in columns.values()}
         if len(lengths) > 1:
             raise ValueError(f"Columns of {name} must have equal lengths; got {sorted(lengths)}.")
-        return [row_type(**row) for row in tables.rows_of(columns)]
+        rows = zip(*columns.values(), strict=True)
+        return [row_type(**dict(zip(columns, row, strict=True))) for row in rows]
 
     def write(rows: Any) -> dict[str, list[Any]]:
         columns = columns_of(row_type, rows)

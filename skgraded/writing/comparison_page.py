@@ -96,8 +96,8 @@ class ComparisonPage:
                 f"The {MAX_ROWS} of {len(frame):,} rows with the smallest p; to_html and to_frame "
                 "contain all rows. "
             )
-            smallest = sorted(range(len(frame)), key=lambda i: _sortable(self.rows[i].p_adjusted))
-            frame = frame.iloc[smallest[:MAX_ROWS]]
+            order = np.argsort([row.p_adjusted for row in self.rows], kind="stable")  # nan last
+            frame = frame.iloc[order[:MAX_ROWS]]
         table = self._differences(frame)
         return render("fragment.html.j2", {
             "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
@@ -220,10 +220,6 @@ def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list
     if not shown and len(others) <= 2:
         shown, folded = others, []
     return heading, outcome, shown, [group for group in folded if group[1]]
-
-
-def _sortable(p: float) -> float:
-    return p if p == p else 2.0
 
 
 def _shown_queries(values: np.ndarray, base: int, n_measures: int) -> np.ndarray:

@@ -27,6 +27,7 @@ SECTIONS = {
 FOLDS = "Means and times per fold"
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
 
+
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPage:
     """Content of the page for an Evaluation or a Summary.

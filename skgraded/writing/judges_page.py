@@ -96,8 +96,6 @@ class JudgesPage:
         if confusion is None or len(confusion.grades) > MAX_GRADES:
             return None
         grades = [f"{grade:g}" for grade in confusion.grades.tolist()]
-        counts = confusion.counts.tolist()
-        rows = [[grade, *of_grade] for grade, of_grade in zip(grades, counts, strict=True)]
+        columns = {"Grade": grades, **dict(zip(grades, confusion.counts.T.tolist(), strict=True))}
         caption = f"Documents by the grade of {self.truth} (rows) and of {judge} (columns)"
-        columns = [("Grade", "text"), *((grade, "count") for grade in grades)]
-        return judge, PageTable(caption, columns, rows)
+        return judge, PageTable.of(columns, caption)

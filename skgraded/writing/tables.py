@@ -223,11 +223,6 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
     return None
 
 
-def rows_of(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Convert a dict of columns to a list of dicts, one per row."""
-    return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-
-
 def _as_text(grid: Grid, safe: Callable[[str], str], marked: Callable[[str, Marked], str]) -> Grid:
     """Convert all cells and names to text that is safe in the output format."""
     def shown(cell: Any) -> str:
