@@ -330,6 +330,26 @@ def test_lines_that_end_in_a_carriage_return_raise_no_exception(files, capsys):
     assert code == 0 and "0.5" in out or code == 2 and error.count("\n") == 1
 
 
+STARS = {
+    "qrels": "u1 0 a 5\nu1 0 b 1\nu2 0 a 3\nu2 0 b 2\n",
+    "a.run": "u1 Q0 a 1 2 s\nu1 Q0 b 2 1 s\nu2 Q0 a 1 1 s\nu2 Q0 b 2 2 s\n",
+    "test.letor": "5 qid:1 1:1\n1 qid:1 1:2\n3 qid:2 1:1\n2 qid:2 1:2\n",
+    "scores": "1\n2\n3\n4\n", "t.csv": "query,grade,score\nu1,5,2\nu1,1,1\nu2,3,1\nu2,2,2\n",
+}
+
+
+@pytest.mark.parametrize("words", [
+    "evaluate qrels a.run b.run", "compare qrels a.run b.run", "evaluate qrels a.run --format json",
+    "evaluate test.letor scores", "evaluate t.csv",
+])
+def test_grades_that_never_fall_below_1_cause_one_note(files, capsys, words):
+    for name, text in (STARS | {"b.run": STARS["a.run"]}).items():
+        (files / name).write_text(text)
+    out, error = run(capsys, words)
+    assert error.count("skgraded: note: All grades are from 1 to 5, so every document counts") == 1
+    assert "All grades" not in out and run(capsys, f"{words} --quiet").err == ""
+
+
 # Parquet files of any size -----------------------------------------------------------------------
 
 @pytest.fixture
