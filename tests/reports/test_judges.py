@@ -460,6 +460,7 @@ def test_one_warning_for_systems_with_few_judged_documents():
 def test_a_page_shows_the_tables(report):
     page = Page(report.to_html())
     assert page.text("h2") == "Grades Leaderboards Findings Confusion Means"
+    assert "over 12 tests." in page.text()  # 6 pairs of systems and 2 measures
     assert page.rows("Judge", "α", "κ", "Documents") == [
         [row.judge, f"{row.alpha:.4f}", f"{row.kappa:.4f}", str(row.n_shared)]
         for row in report.label_rows
