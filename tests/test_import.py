@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
@@ -72,7 +71,7 @@ NEEDED = {
     ("skgraded.dask", "pandas"): '.*pandas.*: pip install "skgraded[dask]"',
     ("skgraded.spark", "pyspark"): 'skgraded.spark needs pyspark.*: pip install "skgraded[spark]"',
     ("skgraded.ray", "ray"): 'skgraded.ray needs ray: pip install "skgraded[ray]"',
-    ("skgraded.spark", "pyarrow"): 'skgraded.spark needs pyarrow: pip install "skgraded[spark]"',
+    ("skgraded.spark", "pyarrow"): 'skgraded.spark needs .*pyarrow: pip install "skgraded[spark]"',
     ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
 }
 BATCHES = 'skgraded.evaluate_batches([None], "y", "s", "q", partitioning="whole")'
@@ -99,17 +98,13 @@ for use, missing in json.loads(sys.argv[1]):
 
 
 def test_the_error_about_a_missing_library_names_the_command_to_install_it():
-    needed = [
-        (use, missing) for use, missing in NEEDED
-        if all(map(find_spec, {use.rpartition(".")[2], missing} & {"dask", "pyspark", "ray"}))
-    ]
     uses = json.dumps([
-        (BATCHES if use == "batches" else f"import {use}", missing) for use, missing in needed
+        (BATCHES if use == "batches" else f"import {use}", missing) for use, missing in NEEDED
     ])
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT, uses], capture_output=True, text=True, timeout=60
     )
-    for case, line in zip(needed, done.stdout.splitlines(), strict=True):
+    for case, line in zip(NEEDED, done.stdout.splitlines(), strict=True):
         assert re.fullmatch(re.escape(NEEDED[case]).replace(r"\.\*", ".*"), line), (case, done)
 
 
