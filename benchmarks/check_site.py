@@ -41,7 +41,7 @@ ONE_ROW = 70  # pixels; a header with two rows has 100
 FOLD = 800  # pixels that a small laptop shows of the front page
 SEARCHES = {
     "NDCNG": "skgraded.NDCNG.html",
-    "torn queries": "html",
+    "split queries": "html",
     "ColumnTransformer": "recipes/column_transformer.html",
     "time series split": "recipes/time_splits.html",
     "LLM": "judges.html",

@@ -38,7 +38,7 @@ TESTS = {
     "large": ["tests/large/test_batches.py", "tests/large/test_parts.py", "tests/reports"],
     "_input": [
         "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
-        "tests/model_selection/test_ranker.py", "tests/model_selection/test_torn_queries.py",
+        "tests/model_selection/test_ranker.py", "tests/model_selection/test_split_queries.py",
         "tests/model_selection/test_messages.py",
         "tests/datasets", "tests/measures/test_common.py", "tests/measures/test_parsing.py",
         "tests/test_docs.py", "tests/cli",

@@ -14,7 +14,7 @@ from skgraded._input.query_source import queries_of
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
-from skgraded.model_selection.torn_queries import warn_of_split_queries
+from skgraded.model_selection.split_queries import warn_of_split_queries
 from skgraded.writing.text import fixed, percent_text, shortened, signed
 
 # The colors of Okabe and Ito's palette are distinguishable with any type of color blindness.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from skgraded.model_selection.cross_evaluating import cross_evaluate
 from skgraded.model_selection.ranker import QueryRanker
 from skgraded.model_selection.scorer import make_ranking_scorer
-from skgraded.model_selection.torn_queries import TornQueryWarning
+from skgraded.model_selection.split_queries import TornQueryWarning
 
 if TYPE_CHECKING:
     from skgraded.model_selection.splitters import QueryKFold, QueryTimeSeriesSplit

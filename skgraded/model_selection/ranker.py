@@ -21,10 +21,10 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection import early_stopping, torn_queries
+from skgraded.model_selection import early_stopping, split_queries
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_fit
 from skgraded.model_selection.scorer import means_of
-from skgraded.model_selection.torn_queries import FittedQueries, features_of
+from skgraded.model_selection.split_queries import FittedQueries, features_of
 
 NO_QID = (
     "QueryRanker.{method} got no qid. There are three ways to pass it: {method}(X, y, qid=qid), "
@@ -338,7 +338,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_grades(y, "y", table.shape[0])
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         if group is None:
-            torn_queries.warn_of_split_queries(self, features, judgments, self.qid)
+            split_queries.warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))
 
     # Steps of fit -------------------------------------------------------------------------------
@@ -354,7 +354,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             _refuse_fractions(grades, adapter, y_name)
         by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name)
         qid = self._queries_of(X, qid, group, "fit")
-        torn_queries.warn_of_partial_queries(X, self.qid, "score" if prefix else "fit")
+        split_queries.warn_of_partial_queries(X, self.qid, "score" if prefix else "fit")
         if group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 from skgraded._input.query_source import check_source, is_column, queries_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores
-from skgraded.model_selection.torn_queries import warn_of_split_queries
+from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
     "The scorer got no qid, and it never scores all rows as one query. There are four ways to "

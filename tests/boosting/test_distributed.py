@@ -18,8 +18,6 @@ PART = (
     "queries of a single worker. Omit it"
 )
 SECONDS = 120
-
-
 METRIC, RANKER = "eval_metric('NDCNG@10')", "QueryRanker(early_stopping=True)"
 REFUSED = {"wrapped metric": METRIC, "set_network": METRIC, "QueryRanker": RANKER}
 
@@ -62,6 +60,7 @@ def by_worker():
                     raise
 
 
+@pytest.mark.nightly
 def test_the_metric_of_lightgbm_refuses_training_on_two_machines(by_worker):
     for worker in by_worker:
         errors = worker["lightgbm"]
@@ -90,6 +89,7 @@ def of_xgboost(by_worker):
     return sorted(outputs, key=lambda output: -len(output["values of own"]))
 
 
+@pytest.mark.nightly
 def test_the_metric_of_xgboost_is_the_mean_over_the_queries_of_all_workers(of_xgboost):
     first, second = of_xgboost
     assert first["history"] == second["history"]
@@ -103,6 +103,7 @@ def test_the_metric_of_xgboost_is_the_mean_over_the_queries_of_all_workers(of_xg
     assert first["stopped after"] == second["stopped after"] == best + 1 + 4 < 200
 
 
+@pytest.mark.nightly
 def test_a_worker_may_have_no_rows_and_an_error_ends_all_workers(of_xgboost):
     first, second = of_xgboost
     assert first["one empty"] == second["one empty"]
@@ -111,6 +112,7 @@ def test_a_worker_may_have_no_rows_and_an_error_ends_all_workers(of_xgboost):
     assert "failed on 1 of the workers: see the workers' errors" in first["one failing"]
 
 
+@pytest.mark.nightly
 def test_early_stopping_of_a_ranker_refuses_several_workers(of_xgboost):
     for output in of_xgboost:
         assert output["refused"].startswith(PART.format(what=RANKER))

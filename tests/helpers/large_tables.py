@@ -1,4 +1,4 @@
-"""Tables cut into parts: query by query, torn between parts, and mixed."""
+"""Tables cut into parts: query by query, split between parts, and mixed."""
 
 import numpy as np
 import pandas as pd
@@ -42,7 +42,7 @@ def whole_pieces(frame, n):
     return [frame[start:end] for start, end in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
-def torn_off(frame):
+def first_rows(frame):
     """A query of some rows near the beginning of the frame, and the label of its first row."""
     sizes = frame.groupby("query", sort=False).size()
     query = sizes.index[sizes > 2].tolist()[1]

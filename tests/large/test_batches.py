@@ -12,7 +12,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from large_tables import (
+    COLUMNS,
+    MEASURES,
+    first_rows,
+    in_memory,
+    mixed,
+    pieces,
+    table,
+    whole_pieces,
+)
 
 import skgraded as sg
 from skgraded._input.arrow import marks
@@ -270,7 +279,7 @@ def test_with_whole_each_file_is_a_part_and_progress_is_shown_only_in_a_terminal
 @pytest.mark.parametrize("n, text", [(2, False), (5, True), (50, False)])
 def test_a_split_query_is_named_in_small_steps(small_steps, n, text):
     frame = table(40, text)
-    query, lost = torn_off(frame)
+    query, lost = first_rows(frame)
     frame = pd.concat([frame.drop(index=lost), frame.loc[lost]])
     with pytest.raises(ValueError, match=f"query {query!r} are not contig.*='shuffle'"):
         measured(pieces(frame, n), "clustered")

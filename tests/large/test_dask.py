@@ -189,9 +189,9 @@ def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
     from skgraded.xgboost import custom_metric
 
     X, y, qid, split = on_workers
-    torn = qid.copy()
-    torn[qid == 50] = 49  # the first rows of the second worker continue the last query of the first
-    data = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(torn))
+    continued = qid.copy()
+    continued[qid == 50] = 49  # the last query of the first worker continues on the second
+    data = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(continued))
     output = dxgb.train(
         cluster, {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}, data,
         1, evals=[(data, "train")], custom_metric=custom_metric("ndcg@5"),
@@ -199,7 +199,7 @@ def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
     scores = output["booster"].predict(xgb.DMatrix(X))
     (value,) = output["history"]["train"]["NDCG@5"]
     assert value == pytest.approx(sg.NDCG(k=5)(y, scores, qid=qid), abs=1e-6)
-    assert value != pytest.approx(sg.NDCG(k=5)(y, scores, qid=torn), abs=1e-6)
+    assert value != pytest.approx(sg.NDCG(k=5)(y, scores, qid=continued), abs=1e-6)
 
 
 # LightGBM warns about the workers' ports, and about parameters that a Dask estimator sets itself.

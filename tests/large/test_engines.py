@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from large_tables import COLUMNS, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from large_tables import COLUMNS, first_rows, in_memory, mixed, pieces, table, whole_pieces
 
 import skgraded as sg
 
@@ -143,7 +143,7 @@ def test_a_measure_that_accepts_missing_grades(engine):
 @pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
 def test_a_query_in_two_segments_is_named_with_both(engine, partitioning):
     frame, _ = by_country(table(60))
-    query, rows = torn_off(frame)
+    query, rows = first_rows(frame)
     segment = frame.loc[rows, "country"].item()
     frame.loc[rows, "country"] = "xx"
     message = rf"Column 'country' \(by\) contains .*'xx'.* for query {query}: "
@@ -155,7 +155,7 @@ def test_a_query_in_two_segments_is_named_with_both(engine, partitioning):
 @pytest.mark.parametrize(("partitioning", "text"), [("clustered", True), ("whole", False)])
 def test_a_split_query_is_named_with_its_parts(engine, partitioning, text):
     frame = table(60, text)
-    query, lost = torn_off(frame)
+    query, lost = first_rows(frame)
     first, second, third = whole_pieces(frame.drop(index=lost), 3)
     parts = [first, pd.concat([second, frame.loc[lost], third])]
     message = f"rows of query {query!r} are not contiguous in {engine.part} . (and|to) "
@@ -165,7 +165,7 @@ def test_a_split_query_is_named_with_its_parts(engine, partitioning, text):
 
 def test_per_query_values_of_a_split_query_are_an_error(lazy_engine):
     frame = table(60, text=True)
-    query, lost = torn_off(frame)
+    query, lost = first_rows(frame)
     first, second, third = whole_pieces(frame.drop(index=lost), 3)
     parts = [first, pd.concat([second, frame.loc[lost], third])]
     where = f"{lazy_engine.part} . and {lazy_engine.part} ."

@@ -15,7 +15,16 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from engine_libraries import library
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, torn_off, whole_pieces
+from large_tables import (
+    COLUMNS,
+    MEASURES,
+    first_rows,
+    in_memory,
+    mixed,
+    pieces,
+    table,
+    whole_pieces,
+)
 from pyarrow import csv
 
 import skgraded as sg
@@ -284,7 +293,7 @@ def test_a_truncated_gzip_file_is_named(tmp_path):
 
 def test_a_split_query_of_csv_files_is_named(tmp_path):
     frame = table()
-    query, lost = torn_off(frame)
+    query, lost = first_rows(frame)
     frame.drop(index=lost).to_csv(tmp_path / "part-2.csv", index=False)
     frame.loc[lost].to_csv(tmp_path / "part-10.csv", index=False)
     message = f"query '{query}' are not contiguous in .*part-2.csv .* and .*part-10.csv from row 0"

@@ -191,10 +191,10 @@ def test_a_ranker_with_a_query_column_does_not_request_qid(routing):
         GridSearchCV(ranker, {}, scoring=scorer, cv=3).fit(X, y, qid=qid)
 
 
-# Torn queries ------------------------------------------------------------------------------------
+# Split queries -----------------------------------------------------------------------------------
 
-def n_torn(call, *arguments, **given):
-    """Count the warnings about torn queries that a call issues."""
+def n_warnings(call, *arguments, **given):
+    """Count the warnings about split queries that a call issues."""
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         call(*arguments, **given)
@@ -208,16 +208,17 @@ def test_splits_of_rows_warn_in_every_fold(routing, cv):
     ranker = sg.QueryRanker(Ridge())
     for scoring in (None, SCORER):
         given = {"params": {"qid": qid}, "cv": cv, "scoring": scoring}
-        assert n_torn(cross_val_score, ranker, X, y, **given) == n_splits
+        assert n_warnings(cross_val_score, ranker, X, y, **given) == n_splits
     # Training scores do not warn.
-    assert n_torn(cross_validate, ranker, X, y, return_train_score=True, **given) == n_splits
+    assert n_warnings(cross_validate, ranker, X, y, return_train_score=True, **given) == n_splits
     with sklearn.config_context(enable_metadata_routing=False):
         by_column = sg.QueryRanker(Ridge(), qid=1)
-        assert n_torn(cross_val_score, by_column, X, y, cv=cv) == n_splits
+        assert n_warnings(cross_val_score, by_column, X, y, cv=cv) == n_splits
 
 
 # Worker processes, which are started only once ---------------------------------------------------
 
+@pytest.mark.nightly
 def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
     # Python hashes text differently in each process, so stored queries must not depend on it.
     X, y, qid = toy_data()

@@ -38,7 +38,7 @@ SCORER = sg.make_ranking_scorer("ndcng@10")
 
 
 def caught(work):
-    """Return the result of the work, and its warnings about torn queries."""
+    """Return the result of the work, and its warnings about split queries."""
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         result = work()
@@ -64,8 +64,8 @@ IDS = {
 def test_scoring_other_rows_of_fitted_queries_warns(ids):
     X, y, qid = toy_data()
     whole = next(GroupKFold(2).split(qid, groups=qid))
-    torn = train_test_split(np.arange(len(qid)), test_size=0.4, random_state=0)
-    for train, test in (whole, torn):
+    split = train_test_split(np.arange(len(qid)), test_size=0.4, random_state=0)
+    for train, test in (whole, split):
         ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=ids(qid[train]))
         known = len(set(qid[test]) & set(qid[train]))
         for score in (SCORER, sg.QueryRanker.score):
@@ -190,9 +190,9 @@ def rows():
     return pd.DataFrame(X[:, [0, 2, 3]], labels, list("abc")), y, pd.Series(qid, labels)
 
 
-def counts(torn, verb):
+def counts(issued, verb):
     """Return (incomplete queries, queries, missing rows) of each warning about a fit or a score."""
-    found = [PARTIAL.search(str(one.message)) for one in torn]
+    found = [PARTIAL.search(str(one.message)) for one in issued]
     return [(int(m[1]), int(m[2]), int(m[5])) for m in found if m and m[3] == verb]
 
 
@@ -211,15 +211,16 @@ def counts_by_hand(qid, part):
 def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
     X, y, qid = rows
     scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
-    _, torn = caught(lambda: cross_val_score(sg.QueryRanker(Ridge(), qid=qid), X, y, cv=cv))
+    _, issued = caught(lambda: cross_val_score(sg.QueryRanker(Ridge(), qid=qid), X, y, cv=cv))
     splits = list(cv.split(X))
-    assert counts(torn, "fit") == [counts_by_hand(qid.to_numpy(), train) for train, _ in splits]
+    assert counts(issued, "fit") == [counts_by_hand(qid.to_numpy(), train) for train, _ in splits]
     # The warning about the score has the more serious reason.
-    assert len(torn) == 2 * len(splits)
-    assert sum("among those that the ranker was fitted on" in str(one.message) for one in torn) == 3
+    assert len(issued) == 2 * len(splits)
+    shared = "among those that the ranker was fitted on"
+    assert sum(shared in str(one.message) for one in issued) == 3
     # A regressor does not store the queries that it was fitted on.
-    _, torn = caught(lambda: cross_val_score(Ridge(), X, y, cv=cv, scoring=scorer))
-    assert counts(torn, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
+    _, issued = caught(lambda: cross_val_score(Ridge(), X, y, cv=cv, scoring=scorer))
+    assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
 
 
 def halving(ranker, scorer):
@@ -234,29 +235,29 @@ def test_a_halving_search_over_rows_warns_at_each_fit_and_score_on_some_rows(row
     search = halving(
         sg.QueryRanker(Ridge(), qid=qid), sg.make_ranking_scorer("ndcng@10", qid=qid)
     )
-    search, torn = caught(lambda: search.fit(X, y, groups=qid))
+    search, issued = caught(lambda: search.fit(X, y, groups=qid))
     n_partial = 3 * np.sum(search.cv_results_["n_resources"] < len(y))
     assert n_partial > 0
-    assert len(counts(torn, "fit")) == n_partial
-    assert len(counts(torn, "score")) == 2 * n_partial  # also on the training rows
+    assert len(counts(issued, "fit")) == n_partial
+    assert len(counts(issued, "score")) == 2 * n_partial  # also on the training rows
 
 
 def test_the_learning_curve_of_scikit_learn_warns_if_it_splits_queries(rows):
     X, y, qid = rows
     ranker = sg.QueryRanker(Ridge(), qid=qid)
     given = {"groups": qid, "cv": GroupKFold(3)}
-    _, torn = caught(lambda: learning_curve(
+    _, issued = caught(lambda: learning_curve(
         ranker, X, y, shuffle=True, random_state=0, train_sizes=[0.2, 0.5, 1.0], **given
     ))
-    assert len(counts(torn, "fit")) == 2 * 3
-    assert len(counts(torn, "score")) == 2 * 3  # training rows; the test queries are complete
+    assert len(counts(issued, "fit")) == 2 * 3
+    assert len(counts(issued, "score")) == 2 * 3  # training rows; the test queries are complete
     order = np.argsort(qid.to_numpy(), kind="stable")
     given["groups"] = qid.iloc[order]
-    _, torn = caught(lambda: learning_curve(
+    _, issued = caught(lambda: learning_curve(
         ranker, X.iloc[order], y[order], train_sizes=[45], **given
     ))
     # 45 sorted rows are 4 queries with 10 rows each and half of another query.
-    assert counts(torn, "fit") == [(1, 5, 5)] * 3
+    assert counts(issued, "fit") == [(1, 5, 5)] * 3
 
 
 @pytest.mark.parametrize(
@@ -290,9 +291,9 @@ def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
     ranker = sg.QueryRanker(Ridge(), qid=qid).fit(X[some], y[some])
     ranker.score(X[~some], y[~some])
     some[np.flatnonzero(qid == 7)[3]] = False
-    _, torn = caught(lambda: ranker.fit(X[some], y[some]))
-    assert counts(torn, "fit") == [(1, 12, 1)]
-    assert "such as 7, are" in str(torn[0].message)
+    _, issued = caught(lambda: ranker.fit(X[some], y[some]))
+    assert counts(issued, "fit") == [(1, 12, 1)]
+    assert "such as 7, are" in str(issued[0].message)
 
 
 def test_the_order_of_rows_and_repeated_rows_do_not_matter(rows):
@@ -303,8 +304,8 @@ def test_the_order_of_rows_and_repeated_rows_do_not_matter(rows):
     twice = np.concatenate([order, order[:50]])
     ranker.fit(X.iloc[twice], y[twice])
     drawn = np.repeat(order[:120], 2)
-    _, torn = caught(lambda: ranker.fit(X.iloc[drawn], y[drawn]))
-    assert counts(torn, "fit") == [counts_by_hand(qid.to_numpy(), order[:120])]
+    _, issued = caught(lambda: ranker.fit(X.iloc[drawn], y[drawn]))
+    assert counts(issued, "fit") == [counts_by_hand(qid.to_numpy(), order[:120])]
 
 
 KINDS = {
@@ -324,9 +325,9 @@ def test_incomplete_queries_of_any_kind_of_ids_are_counted(rows, kind):
     scorer = sg.make_ranking_scorer("ndcng@10", qid=ids)
     model = Ridge().fit(X, y)
     scorer(model, X, y)
-    _, torn = caught(lambda: scorer(model, X[:100], y[:100]))
-    assert counts(torn, "score") == [counts_by_hand(qid.to_numpy(), np.arange(100))]
-    assert f"such as {ids.tolist()[0]!r}, are" in str(torn[0].message)
+    _, issued = caught(lambda: scorer(model, X[:100], y[:100]))
+    assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), np.arange(100))]
+    assert f"such as {ids.tolist()[0]!r}, are" in str(issued[0].message)
 
 
 def test_labels_without_a_query_belong_to_no_query(rows):
@@ -356,12 +357,12 @@ def test_the_warnings_point_to_the_line_of_the_caller(rows):
         lambda: ranker.fit(*half), lambda: ranker.score(*half),
         lambda: scorer(Ridge().fit(X, y), *half),
     ):
-        _, torn = caught(work)
-        assert [one.filename for one in torn] == [__file__]
+        _, issued = caught(work)
+        assert [one.filename for one in issued] == [__file__]
 
 
 def test_incomplete_queries_of_a_query_column_are_not_detected():
     X, y, qid = toy_data()
     search = halving(sg.QueryRanker(Ridge(), qid=1), sg.make_ranking_scorer("ndcng@10", qid=1))
-    _, torn = caught(lambda: search.fit(X, y, groups=qid))
-    assert not torn
+    _, issued = caught(lambda: search.fit(X, y, groups=qid))
+    assert not issued

@@ -31,7 +31,7 @@ class TornQueryWarning(UserWarning):
     """
 
 
-TORN = (
+SHARED = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on. Either the split divides queries, and the score is better than it will "
     "be for new queries, or both sets use the same ids for different queries. Keep each query "
@@ -48,7 +48,7 @@ NUMBERED_ALIKE = (
 )
 
 PARTIAL = (
-    "{torn} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
+    "{partial} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
     "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in "
     "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
     "train_test_split. Split with GroupKFold, or choose another resource. If rows were omitted on "
@@ -72,7 +72,9 @@ class FittedQueries:
         self.grade_marks: np.ndarray = _marks(grades, order, starts)
         self.row_marks: np.ndarray = _marks(grades, order, starts, table)
 
-    def torn_in(self, judgments: Judgments, features: Callable[[], Any] | None = None) -> list[Any]:
+    def shared_with(
+        self, judgments: Judgments, features: Callable[[], Any] | None = None
+    ) -> list[Any]:
         """Return the ids of queries seen during fit, or [] if exactly the fitted rows are scored.
 
         Rows are compared by query and grade. If both are equal, the features are also compared;
@@ -130,7 +132,7 @@ def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: 
         ids = judgments.query_ids
         # Row-wise splits give both sets the same number of queries or leave gaps in the query ids.
         alike = all(map(_is_numbering, (ids, fitted.ids))) and len(ids) != len(fitted.ids)
-        message = (NUMBERED_ALIKE if alike else TORN).format(
+        message = (NUMBERED_ALIKE if alike else SHARED).format(
             shared=len(shared), scored=len(ids), example=plain(shared[0]),
             first=plain(ids.min()) if alike else "",
         )
@@ -153,7 +155,7 @@ def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> tuple[Any, l
     if estimator is None or estimator._fitted_queries is None:
         return None, []
     features = None if X is None else partial(features_of, estimator, as_table(X))
-    return estimator._fitted_queries, estimator._fitted_queries.torn_in(judgments, features)
+    return estimator._fitted_queries, estimator._fitted_queries.shared_with(judgments, features)
 
 
 def _is_numbering(ids: np.ndarray) -> bool:
@@ -179,10 +181,10 @@ def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:
     known = codes >= 0  # a row without a query belongs to none
     sizes = np.bincount(codes[known], minlength=len(ids))
     seen = np.bincount(codes[known & in_X], minlength=len(ids))
-    torn = np.flatnonzero((seen > 0) & (seen < sizes))
-    if len(torn):
+    incomplete = np.flatnonzero((seen > 0) & (seen < sizes))
+    if len(incomplete):
         message = PARTIAL.format(
-            torn=len(torn), seen=np.count_nonzero(seen), verb=verb, example=plain(ids[torn[0]]),
-            missing=(sizes - seen)[torn].sum(),
+            partial=len(incomplete), seen=np.count_nonzero(seen), verb=verb,
+            example=plain(ids[incomplete[0]]), missing=(sizes - seen)[incomplete].sum(),
         )
         warnings.warn(message, TornQueryWarning, stacklevel=4)
