@@ -19,19 +19,18 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 @contextmanager
 def open_table(
-    file: Any, separator: str, types: Mapping[str, Any], null_values: Sequence[str] = (),
-    block_size: int = BLOCK,
+    file: Any, separator: str, types: Mapping[str, Any], null_values: Sequence[str] = ()
 ) -> Iterator[csv.CSVStreamingReader]:
     """Open a CSV file as a stream of batches; `types` maps the columns to read to their types.
 
-    The file is parsed in blocks of `block_size` bytes; a row that is longer is an error.
+    The file is parsed in blocks of `BLOCK` bytes; a row that is longer is an error.
     """
     converting = csv.ConvertOptions(
         include_columns=list(types), column_types=types, null_values=list(null_values),
         strings_can_be_null=bool(null_values),
     )
     with csv.open_csv(
-        file, csv.ReadOptions(use_threads=False, block_size=block_size),
+        file, csv.ReadOptions(use_threads=False, block_size=BLOCK),
         csv.ParseOptions(delimiter=separator, newlines_in_values=True), converting,
     ) as reader:
         yield reader

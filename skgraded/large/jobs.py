@@ -112,6 +112,16 @@ class Job:
     is_single: bool  # whether y_score was a single name rather than a list
 
     @property
+    def arguments(self) -> list[tuple[str, str]]:
+        """Pairs (argument, name of its column)."""
+        optional = [("sample_weight", self.sample_weight), ("by", self.by)]
+        return [
+            ("qid", self.qid), *(("y_score", name) for name in self.y_score),
+            *((argument, name) for argument, name in optional if name is not None),
+            ("y_true", self.y_true),
+        ]
+
+    @property
     def columns(self) -> list[str]:
         """The names of all columns, without duplicates."""
         names = [self.y_true, *self.y_score, self.qid, self.sample_weight, self.by]
@@ -126,10 +136,12 @@ def check_job(
     """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
-    names = [("y_true", y_true), *(("y_score", name) for name in scores), ("qid", qid)]
-    optional = [("sample_weight", sample_weight), ("by", by)]
-    names += [(argument, name) for argument, name in optional if name is not None]
-    for argument, name in names:
+    job = Job(
+        y_true, scores, qid, tuple(as_measures(measures)), sample_weight,
+        _check_partitioning(partitioning), check_unjudged_documents(unjudged_documents), by, label,
+        is_single,
+    )
+    for argument, name in job.arguments:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
     if not isinstance(label, (str, type(None))):
@@ -138,13 +150,6 @@ def check_job(
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
-    measures = tuple(as_measures(measures))
-    partitioning = _check_partitioning(partitioning)
-    unjudged_documents = check_unjudged_documents(unjudged_documents)
-    job = Job(
-        y_true, scores, qid, measures, sample_weight, partitioning, unjudged_documents, by, label,
-        is_single,
-    )
     if shipped:
         pickle.dumps(job)  # raises an error if a measure contains a lambda
     return job

@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import plain_list
+from skgraded.large import parts
 from skgraded.large.jobs import Job
-from skgraded.large.parts import (
-    EDGES,
-    Measured,
-    finished,
-    joined,
-    measure_together,
-    merged,
-    refuse_other_types,
-    split_error,
-    summed,
-)
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -35,9 +25,9 @@ class Result:
     types: frozenset[tuple[str, str]]  # pairs (argument, type) of ids and segments
 
     @classmethod
-    def of(cls, measured: Measured, job: Job, with_sums: bool = True) -> "Result":
+    def of(cls, measured: parts.Measured, job: Job, with_sums: bool = True) -> "Result":
         """Return the result of one chunk."""
-        sums = summed([measured], job) if with_sums else None
+        sums = parts.summed([measured], job) if with_sums else None
         marks = [] if measured.place is None else [(measured.place, measured.marks)]
         return cls(sums, marks, [measured.edges], measured.types)
 
@@ -52,24 +42,25 @@ class Result:
     def add(self, other: "Result", job: Job) -> None:
         """Merge the result of the next chunks into this result in place."""
         sums = [sums for sums in (self.sums, other.sums) if sums is not None]
-        self.sums = merged(sums, job) if sums else None
+        self.sums = parts.merged(sums, job) if sums else None
         self.marks += other.marks
         self.edges += other.edges
         self.types |= other.types
 
     def measure_edges(
         self, job: Job, ids_of: Callable[[int], Any] | None, in_order: bool = True
-    ) -> Measured:
+    ) -> parts.Measured:
         """Check that no query is split, and evaluate the first and last queries of all chunks.
 
         `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`. If
         `in_order`, the rows of each query must be contiguous across the chunks.
         """
-        refuse_other_types(self.types)
-        edges = measure_together(joined(self.edges), job, EDGES, is_clustered=in_order)
+        parts.refuse_other_types(self.types)
+        rows = parts.joined(self.edges)
+        edges = parts.measure_together(rows, job, parts.EDGES, is_clustered=in_order)
         n_parts = len(self.marks)
         refuse_split(
-            [*self.marks, (EDGES, edges.marks)],
+            [*self.marks, (parts.EDGES, edges.marks)],
             ids_of and (lambda i: edges.query_ids if i == n_parts else ids_of(i)),
         )
         return edges
@@ -79,7 +70,7 @@ class Result:
     ) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of, in_order)
-        return finished(merged([self.sums, summed([edges], job)], job), job)
+        return parts.finished(parts.merged([self.sums, parts.summed([edges], job)], job), job)
 
 
 def merge_in_tree(
@@ -97,34 +88,34 @@ def merge_in_tree(
 
 
 def refuse_split(
-    parts: Sequence[tuple[str | None, np.ndarray]], ids_of: Callable[[int], Any] | None
+    chunks: Sequence[tuple[str | None, np.ndarray]], ids_of: Callable[[int], Any] | None
 ) -> None:
     """If two chunks share a query, raise a ValueError that names the query and both chunks.
 
-    `parts` contains the name and the query keys of each chunk. `ids_of` returns the query ids of
+    `chunks` contains the name and the query keys of each chunk. `ids_of` returns the query ids of
     the chunk with a given index, and may read the chunk again; it is None if ids are unavailable.
     """
-    marks = np.concatenate([np.empty(0, dtype=np.uint64), *(marks for _, marks in parts)])
+    marks = np.concatenate([np.empty(0, dtype=np.uint64), *(marks for _, marks in chunks)])
     marks.sort()
     for mark in marks[1:][marks[1:] == marks[:-1]]:
-        sharing = [i for i, (_, part_marks) in enumerate(parts) if (part_marks == mark).any()]
+        sharing = [i for i, (_, chunk_marks) in enumerate(chunks) if (chunk_marks == mark).any()]
         if len(sharing) > 1:  # two different ids in one chunk may have the same key
-            _refuse_shared_id(mark, sharing, parts, ids_of)
+            _refuse_shared_id(mark, sharing, chunks, ids_of)
 
 
 def _refuse_shared_id(
-    mark: Any, sharing: list[int], parts: Sequence[tuple[str | None, np.ndarray]],
+    mark: Any, sharing: list[int], chunks: Sequence[tuple[str | None, np.ndarray]],
     ids_of: Any
 ) -> None:
     """Raise a ValueError if chunks share an id; two distinct ids may have the same 64-bit key."""
     from skgraded._input import arrow
 
-    part_of: dict[Any, int] = {}
+    chunk_of: dict[Any, int] = {}
     for i in sharing if ids_of else []:
         ids = ids_of(i)
         for query in plain_list(ids[arrow.marks(ids) == mark]):
-            if query in part_of:
-                raise split_error(query, parts[part_of[query]][0], parts[i][0])
-            part_of[query] = i
-    if len(part_of) < 2:  # ids are unavailable, or rows changed between reads
-        raise split_error(next(iter(part_of), None), *(parts[i][0] for i in sharing[:2]))
+            if query in chunk_of:
+                raise parts.split_error(query, chunks[chunk_of[query]][0], chunks[i][0])
+            chunk_of[query] = i
+    if len(chunk_of) < 2:  # ids are unavailable, or rows changed between reads
+        raise parts.split_error(next(iter(chunk_of), None), *(chunks[i][0] for i in sharing[:2]))

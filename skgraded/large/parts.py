@@ -103,14 +103,10 @@ def _refuse_missing(table: Any, job: Job) -> None:
     """
     from skgraded._input.arrow import missing
 
-    arguments = [(job.qid, "qid"), *((name, "y_score") for name in job.y_score)]
-    optional = [(job.sample_weight, "sample_weight"), (job.by, "by")]
-    arguments += [(name, argument) for name, argument in optional if name is not None]
-    if job.unjudged_documents is None and not all(accepts_unjudged(m) for m in job.measures):
-        arguments.append((job.y_true, "y_true"))
-    for name, argument in arguments:
+    may_lack_grades = job.unjudged_documents or all(map(accepts_unjudged, job.measures))
+    for argument, name in job.arguments:
         is_missing = missing(table[name])
-        if is_missing.any():
+        if is_missing.any() and not (argument == "y_true" and may_lack_grades):
             row = int(is_missing.argmax())
             value = "null" if table[name][row].as_py() is None else "NaN"
             query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"

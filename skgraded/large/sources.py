@@ -15,7 +15,6 @@ from skgraded.datasets.text_files import BOM, unpacked
 from skgraded.large.jobs import Job
 
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)  # all other files are Parquet
-CSV_BLOCK = 2**20  # bytes of a CSV file that are parsed at once; a longer row is an error
 
 Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
 
@@ -247,6 +246,6 @@ def _of_csv(path: str, job: Job, n_rows: int) -> Iterator[Any]:
     types = {name: TEXTS if name in texts else NUMBERS for name in job.columns}
     with (
         _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,
-        open_table(file, separator, types, [""], CSV_BLOCK) as reader,
+        open_table(file, separator, types, [""]) as reader,
     ):
         yield from [reader.read_all()] if job.partitioning == "whole" else reader

@@ -231,9 +231,9 @@ def test_csv_files_folders_and_patterns(tmp_path, ending, small_steps):
 
 
 def test_each_csv_file_is_a_whole_part(tmp_path, monkeypatch):
-    from skgraded.large import sources
+    from skgraded.datasets import arrow_csv
 
-    monkeypatch.setattr(sources, "CSV_BLOCK", 2000)
+    monkeypatch.setattr(arrow_csv, "BLOCK", 2000)
     frame = table()
     for i, part in enumerate(whole_pieces(frame, 3)):
         mixed(part).to_csv(tmp_path / f"{i}.csv", index=False)
