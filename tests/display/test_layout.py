@@ -114,6 +114,22 @@ def test_a_new_figure_has_room_for_all_texts(kind, n, width):
         plt.close(display.figure_)
 
 
+@pytest.mark.parametrize(("make", "size"), [
+    (lambda n: sg.DifferenceHeatmapDisplay(
+        np.zeros((n, n)), name=["system"] * n, measure="AP"), (10.2125, 7.3)),
+    (lambda n: sg.IntervalDisplay(
+        *[np.full((n, 1), 0.5)] * 3, measures="AP", name=["system"] * n), (6.4, 5.94)),
+    (lambda n: sg.JudgeConfusionDisplay(
+        np.full((n, n), 10**6), range(n), truth="a", judge="b"), (12.6, 12.1)),
+])
+def test_the_size_of_a_new_figure_depends_on_the_number_of_rows(make, size):
+    display = make(20).plot()
+    try:
+        assert display.figure_.get_size_inches() == pytest.approx(size, abs=1e-3)
+    finally:
+        plt.close(display.figure_)
+
+
 @pytest.mark.parametrize(("kind", "n"), [
     ("threshold", 3), ("difference", 6), ("differences", 4), ("folds", 3), ("30 folds", 1),
 ])

@@ -1,7 +1,7 @@
 """Descriptions of drawn plots as lines of text, which snapshots store.
 
 Images differ between versions of matplotlib. A description contains the coordinates, texts and
-looks of all artists, but not sizes in pixels or the ticks that matplotlib chooses.
+looks of all artists, but no sizes in pixels and no ticks that matplotlib chooses.
 """
 
 import numpy as np
@@ -71,7 +71,8 @@ def _axes_lines(ax):
         if hasattr(collection, "get_segments"):
             color = to_hex(collection.get_color()[0], keep_alpha=True)
             segments = [segment.tolist() for segment in collection.get_segments()]
-            yield f"segments {_label(collection)} {color}: {numbers(segments)}"
+            look = f"{color} {collection.get_linewidth()[0]:g}"
+            yield f"segments {_label(collection)} {look}: {numbers(segments)}"
     for image in ax.images:
         array = np.ma.filled(image.get_array(), np.nan)
         yield f"image {array.shape} from {image.norm.vmin:.4g} to {image.norm.vmax:.4g}: " + (
@@ -79,7 +80,7 @@ def _axes_lines(ax):
         )
     texts = [
         f"{_one_line(text.get_text())} at {numbers(text.get_position())} "
-        f"{text.get_color()} {text.get_fontweight()}"
+        f"{text.get_color()} {text.get_fontweight()} {text.get_fontsize():.3g}"
         for text in ax.texts
     ]
     yield from texts[:MOST_NUMBERS]
@@ -96,9 +97,11 @@ def _label(artist):
 
 
 def _line(line):
-    look = [to_hex(line.get_color()), line.get_linestyle(), line.get_marker()]
+    look = [to_hex(line.get_color()), line.get_linestyle(), f"{line.get_linewidth():g}"]
+    look.append(line.get_marker())
     if line.get_marker() != "None":
         look.append(to_hex(line.get_markerfacecolor(), keep_alpha=True))
+        look.append(f"{line.get_markersize():g}")
     drawn = "" if line.get_drawstyle() == "default" else f" {line.get_drawstyle()}"
     every = "" if line.get_markevery() is None else f" every {line.get_markevery()}"
     x, y = line.get_data()
