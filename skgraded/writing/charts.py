@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted
+from skgraded.writing.columns import PageTable
 from skgraded.writing.text import DIGITS, fixed, interval_text, outcomes, shortened, signed
 
 MAX_BARS = 300  # maximum number of bars per chart; narrow screens cannot display more
@@ -41,24 +42,17 @@ def difference_charts(
     """Chart the per-query differences for each pair of systems, all on the same scale."""
     ordered = [-np.sort(-values) for values in differences]
     high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
+    ticks, digits = _ticks(-high, high)
+    labelled = [(tick, signed(tick, digits)) for tick in reversed(ticks)]
     charts = []
     for record, values in zip(records, ordered, strict=True):
         ends = _ends(len(values), "largest win", "largest loss")
         chart = _chart(
-            "difference", pair_name(record), outcomes(record), values, (-high, high),
-            _ticks_within(high), ends,
+            "difference", pair_name(record), outcomes(record), values, (ticks[0], ticks[-1]),
+            labelled, ends,
         )
         charts.append(chart | {"letters": _pair_letters(record, letters)})
     return charts
-
-
-def _ticks_within(high: float) -> list[tuple[float, str]]:
-    """Return three or five round numbers from high to -high, with their labels."""
-    power = 10.0 ** math.floor(math.log10(high))
-    step = next(power * unit for unit in (5, 2, 1) if power * unit <= high * (1 + 1e-9))
-    digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    n = math.floor(high / step + 1e-9)
-    return [(i * step, signed(i * step, digits)) for i in range(n, -n - 1, -1)]
 
 
 def _ends(n: int, first: str, last: str) -> list[str]:
@@ -122,6 +116,18 @@ def interval_mark(value: float, ends: Sequence[float], low: float, high: float) 
 def interval_axis(low: float, high: float) -> list[str]:
     """Return tick labels for the ends and the middle of an axis."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
+
+
+def with_intervals(
+    table: PageTable, frame: Any, names: Sequence[str], low: float
+) -> PageTable:
+    """Add a column that draws the intervals on an axis from `low` to 1.
+
+    `names` are the columns of `frame` that contain the value and the limits.
+    """
+    values = zip(*(frame[name] for name in names), strict=True)
+    marks = [interval_mark(value, ends, low, 1) for value, *ends in values]
+    return table.with_column(interval_axis(low, 1), "strip", marks)
 
 
 def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:

@@ -15,7 +15,7 @@ from skgraded._input.needs import needs
 from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
-from skgraded.writing.charts import interval_axis, interval_mark, level_chart
+from skgraded.writing.charts import level_chart, with_intervals
 from skgraded.writing.columns import PageTable
 
 MOST_IN_VERDICT = 2  # measures in the verdict
@@ -141,19 +141,15 @@ class EvaluationPage:
 
 def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> PageTable:
     lowest = min((np.fmin.reduce(values, initial=0.0) for values in profiles.values()), default=0)
-    low, high = math.floor(lowest), 1  # correlations can be as low as -1
     by_segment = "segment" in frame
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
         f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Undefined: "
         "number of queries for which the measure is undefined"
     )
-    marks = [
-        interval_mark(mean, ends, low, high)
-        for mean, *ends in zip(frame["mean"], frame["ci_low"], frame["ci_high"], strict=True)
-    ]
     table = PageTable.of(frame, caption, hidden=("method",))
-    return table.with_column(interval_axis(low, high), "strip", marks)
+    low = math.floor(lowest)  # correlations can be as low as -1
+    return with_intervals(table, frame, ("mean", "ci_low", "ci_high"), low)
 
 
 # Templates ---------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any
 
 from skgraded._input.words import counted
 from skgraded.writing import text
-from skgraded.writing.charts import interval_axis, interval_mark
+from skgraded.writing.charts import with_intervals
 from skgraded.writing.columns import PageTable
 from skgraded.writing.evaluation_page import render
 
@@ -78,11 +78,7 @@ class JudgesPage:
         if not drawn:
             return table
         low = -1 if any(end < 0 for end in columns["alpha_low"]) else 0
-        marks = [
-            interval_mark(alpha, ends, low, 1) for alpha, *ends in
-            zip(columns["alpha"], columns["alpha_low"], columns["alpha_high"], strict=True)
-        ]
-        return table.with_column(interval_axis(low, 1), "strip", marks)
+        return with_intervals(table, columns, ("alpha", "alpha_low", "alpha_high"), low)
 
     def _leaderboards(self) -> PageTable:
         return PageTable.of(

@@ -53,7 +53,7 @@ _LATEX = str.maketrans({
     **{mark: "\\" + mark for mark in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "≤": r"$\leq$",
+    "≤": r"$\leq$", "▲": r"$\uparrow$", "▼": r"$\downarrow$", "–": "--",
     "[": "{[}", "]": "{]}",  # LaTeX would read [ after \\ as an optional argument
 })
 
@@ -107,7 +107,7 @@ def frame(data: Any, **settings: Any) -> Any:
 def markdown(table: Any) -> str:
     """Format a table as Markdown; floats have four decimals. See `Grid.of` for `table`."""
     grid = Grid.of(table)
-    text = _as_text(grid, _safe_in_markdown, _marked_in_markdown)
+    text = _as_text(grid, _safe_in_markdown, best="**{}**")
     columns, rules = [], []
     for i, is_number in enumerate(grid.are_numbers):
         name, *cells = text.column(i)
@@ -129,7 +129,7 @@ def latex(table: Any) -> str:
     grid = Grid.of(table)
     is_long = len(grid.rows) > SHORT_TABLE
     safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
-    text = _as_text(grid, safe, _marked_in_latex)
+    text = _as_text(grid, safe, best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}")
     numeric = [
         is_number or all(_INTERVAL.fullmatch(str(cell)) for cell in grid.column(i)[1:])
         for i, is_number in enumerate(grid.are_numbers)
@@ -140,7 +140,7 @@ def latex(table: Any) -> str:
         for lines, is_number in zip(headings, numeric, strict=True)
     ]
     widths = [
-        max(map(len, [*lines, *(cell_text(_plain(cell)) for cell in grid.column(i)[1:])]))
+        max(map(len, [*lines, *map(cell_text, grid.column(i)[1:])]))
         for i, lines in enumerate(headings)
     ]
     columns = _columns_of_line(widths, numeric) if is_long else [
@@ -153,10 +153,6 @@ def latex(table: Any) -> str:
         return f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\n{table}}}\n"
     table = _TABULAR % ("".join(columns), head, "".join(lines))
     return f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
-
-
-def _plain(cell: Any) -> Any:
-    return f"{cell.value:.4f} {cell.mark}" if isinstance(cell, Marked) else cell
 
 
 def _columns_of_line(widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
@@ -188,7 +184,7 @@ def _in_lines(lines: list[str], side: str) -> str:
 def aligned(table: Any) -> str:
     """Format a table with left-aligned names and decimal-aligned numbers; see `Grid.of`."""
     grid = Grid.of(table)
-    text = _as_text(grid, str, _marked_in_text)
+    text = _as_text(grid, str, best="*{}")
     columns = []
     for i, is_number in enumerate(grid.are_numbers):
         name, *cells = text.column(i)
@@ -223,12 +219,17 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
     return None
 
 
-def _as_text(grid: Grid, safe: Callable[[str], str], marked: Callable[[str, Marked], str]) -> Grid:
-    """Convert all cells and names to text that is safe in the output format."""
+def _as_text(grid: Grid, safe: Callable[[str], str], best: str, mark: str = " {}") -> Grid:
+    """Convert all cells and names to text that is safe in the output format.
+
+    `best` and `mark` are patterns for the best mean and for the significance mark after a mean.
+    """
     def shown(cell: Any) -> str:
-        if isinstance(cell, Marked):
-            return marked(cell_text(cell.value), cell)
-        return safe(cell_text(cell))
+        if not isinstance(cell, Marked):
+            return safe(cell_text(cell))
+        value = cell_text(cell.value)
+        text = best.format(value) if cell.best else value
+        return text + mark.format(safe(cell.mark)) if cell.mark else text
 
     rows = [[shown(cell) for cell in row] for row in grid.rows]
     return Grid([safe(cell_text(name)) for name in grid.names], rows)
@@ -238,25 +239,13 @@ def cell_text(cell: Any) -> str:
     """Format a cell on one line: floats with `DIGITS` decimals, other values unchanged."""
     if isinstance(cell, Bound):
         return f"≤ {cell_text(float(cell))}"
+    if isinstance(cell, Marked):
+        return f"{cell_text(cell.value)} {cell.mark}"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
         # Very small p-values, such as 1e-9, must not be shown as 0.
         rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-DIGITS
         return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{DIGITS}f}"
     return " ".join(str(cell).split())  # a line break would end the row
-
-
-def _marked_in_text(text: str, cell: Marked) -> str:
-    return f"{'*' if cell.best else ''}{text}{cell.mark and ' ' + cell.mark}"
-
-
-def _marked_in_markdown(text: str, cell: Marked) -> str:
-    return f"{f'**{text}**' if cell.best else text}{cell.mark and ' ' + cell.mark}"
-
-
-def _marked_in_latex(text: str, cell: Marked) -> str:
-    mark = cell.mark.replace("▲", r"$\uparrow$").replace("▼", r"$\downarrow$").replace("–", "--")
-    bold = rf"\textbf{{{text}}}" if cell.best else text
-    return bold + (rf"\textsuperscript{{{mark}}}" if mark else "")
 
 
 def _safe_in_markdown(text: str) -> str:
