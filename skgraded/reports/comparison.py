@@ -14,7 +14,7 @@ from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap
 from skgraded.reports.comparison_tables import Leaderboard, MarginTests
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.pairing import QUERY_VALUES, QueryValues
-from skgraded.reports.report import Axis, Report
+from skgraded.reports.report import SHARES, Axis, Report
 from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.writing import sentences, tables
@@ -142,7 +142,7 @@ class Comparison(Report):
         if self.n_judge is not None and (values is not None or means is None):
             raise ValueError("A comparison with a judge needs system_means, not query_values.")
         for name, shares in (self.judged or {}).items():
-            Axis("system", "systems", systems).shares(shares, f"judged[{name!r}]")
+            Axis("system", "systems", systems).numbers(shares, f"judged[{name!r}]", SHARES)
 
     def _values(self) -> QueryValues:
         if self.query_values is None:

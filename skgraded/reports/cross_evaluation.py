@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded.measures import mean_over_queries
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import Axis, by_measure, concatenated
+from skgraded.reports.report import TIMES, Axis, by_measure, concatenated
 from skgraded.writing import tables
 from skgraded.writing.json_text import FLOATS, INTEGERS, TEXT, by_name, list_of, maybe, record
 
@@ -89,14 +89,14 @@ class CrossEvaluation(Evaluation):
         super().__post_init__(_is_valid)
         queries = Axis("query", "query_ids", self.query_ids)
         folds = Axis("fold", "errors", range(len(self.errors)))
-        for name in ("fit_time", "score_time"):
-            self._set(**{name: folds.numbers(
-                getattr(self, name), name, "times must be ≥ 0", lambda times: ~(times < 0)
-            )})
-        self._set(fold=queries.positions(self.fold, "fold", len(folds.keys)))
+        self._set(
+            fit_time=folds.numbers(self.fit_time, "fit_time", TIMES),
+            score_time=folds.numbers(self.score_time, "score_time", TIMES),
+            fold=queries.positions(self.fold, "fold", len(folds.keys)),
+        )
         if self.train_scores is not None:
             self._set(train_scores=by_measure(
-                self.train_scores, "train_scores", self.per_query, folds.values
+                self.train_scores, "train_scores", self.per_query, folds.numbers
             ))
         if self.tests is not None:
             query, fold, values = self.tests
@@ -104,14 +104,13 @@ class CrossEvaluation(Evaluation):
             self._set(tests=Tests(
                 tests.positions(query, "tests.query", len(self.query_ids)),
                 tests.positions(fold, "tests.fold", len(folds.keys)),
-                by_measure(values, "tests.values", self.per_query, tests.values),
+                by_measure(values, "tests.values", self.per_query, tests.numbers),
             ))
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.
 
         Do not compute intervals or tests from these means: folds share most of their training data.
-        Use `confidence_interval` and `compare`, which treat queries as the unit of inference.
 
         Returns
         -------

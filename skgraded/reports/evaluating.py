@@ -30,20 +30,6 @@ Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 @overload
 def evaluate(
     y_true: str,
-    y_score: str,
-    *,
-    qid: str | None = None,
-    group: ArrayLike | None = None,
-    measures: Measures = ...,
-    sample_weight: str | None = None,
-    unjudged_documents: str | None = None,
-    data: Any,
-) -> Evaluation: ...
-
-
-@overload
-def evaluate(
-    y_true: str,
     y_score: list[str] | tuple[str, ...],
     *,
     qid: str | None = None,
@@ -65,6 +51,7 @@ def evaluate(
     measures: Measures = ...,
     sample_weight: ArrayLike | None = None,
     unjudged_documents: str | None = None,
+    data: Any = None,
 ) -> Evaluation: ...
 
 

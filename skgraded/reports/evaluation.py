@@ -15,6 +15,7 @@ from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.measures import measure as as_measure
 from skgraded.reports.report import (
+    SHARES,
     WEIGHTS,
     Axis,
     ConfidenceIntervals,
@@ -23,7 +24,6 @@ from skgraded.reports.report import (
     by_measure,
     concatenated,
     means_rows,
-    written_page,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.writing import tables
@@ -88,12 +88,12 @@ class Evaluation(Report):
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
         self._set(
             query_ids=queries.keys,
-            per_query=by_measure(self.per_query, "per_query", self.per_query, queries.values),
+            per_query=by_measure(self.per_query, "per_query", self.per_query, queries.numbers),
             undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
             weights=None if self.weights is None
-            else queries.numbers(self.weights, "weights", *WEIGHTS),
+            else queries.numbers(self.weights, "weights", WEIGHTS),
             judged=None if self.judged is None
-            else by_measure(self.judged, "judged", self.judged, queries.shares),
+            else by_measure(self.judged, "judged", self.judged, queries.numbers, SHARES),
         )
 
     @property
@@ -311,10 +311,7 @@ class Evaluation(Report):
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of a subset of the queries.
 
-        Parameters
-        ----------
-        positions : ndarray of int or bool
-            Positions of the queries in `query_ids`, without duplicates, or a boolean mask.
+        `positions` are their positions in `query_ids`, without duplicates, or a boolean mask.
         """
         return Evaluation(
             self.query_ids[positions],
@@ -348,11 +345,7 @@ class Evaluation(Report):
         return tables.markdown(self._table(per_query))
 
     def to_latex(self, per_query: bool = False) -> str:
-        r"""Return a table as LaTeX text, with 4 decimals; see `to_markdown` for `per_query`.
-
-        Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
-        The document requires ``\usepackage{booktabs,array,graphicx,longtable}``.
-        """
+        """Return a table as LaTeX text; see `to_markdown` and `Comparison.to_latex`."""
         return tables.latex(self._table(per_query))
 
     def _table(self, per_query: bool) -> Any:
@@ -369,21 +362,12 @@ class Evaluation(Report):
 
         Parameters
         ----------
-        path : str or Path, optional
-            Path of the output file. If None, the page is returned as a string.
-        title : str, optional
-            Title of the page, such as the name of the run; by default, the type of report.
+        path, title
+            As for `Summary.to_html`.
         by : array-like of shape (n_queries,), mapping or pandas Series, optional
-            The segment of each query, as for `summary`; adds a table of segments.
-
-        Raises
-        ------
-        ValueError
-            If `by` does not contain a segment for every query.
-        ImportError
-            If pandas or Jinja2 is not installed.
+            As for `summary`; adds a table of segments.
         """
-        return written_page(lambda: self._page(title, by), path)
+        return self._write_page(path, title, by)
 
     def _page(self, title: str | None = None, by: Any = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
@@ -453,12 +437,10 @@ def _judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarr
 # Concatenation -----------------------------------------------------------------------------------
 
 def _refuse_mismatch(i: int, part: Evaluation, first: Evaluation) -> None:
-    differing = sorted(part.per_query.keys() ^ first.per_query.keys())
-    if differing:
-        shown = [", ".join(names) for names in (first.per_query, part.per_query, differing)]
+    if part.per_query.keys() != first.per_query.keys():
         raise ValueError(
-            f"All parts passed to concat must have the same measures: part 0 has {shown[0]}, and "
-            f"part {i} has {shown[1]}; only one of these parts has {shown[2]}."
+            "All parts passed to concat must have the same measures: part 0 has "
+            f"{', '.join(first.per_query)}, and part {i} has {', '.join(part.per_query)}."
         )
     if (part.weights is None) != (first.weights is None):
         weighted, unweighted = (0, i) if part.weights is None else (i, 0)

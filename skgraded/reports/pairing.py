@@ -97,7 +97,7 @@ class QueryValues:
                     f"contain only finite values or NaN; got shape {values.shape}."
                 )
         if self.weights is not None:
-            queries.numbers(self.weights, "weights", *WEIGHTS)
+            queries.numbers(self.weights, "weights", WEIGHTS)
         if (self.segments is None) != (self.segment is None):
             raise ValueError("segments and segment must either both be None or both be set.")
         if self.segments is not None:

@@ -84,8 +84,8 @@ class Table:
         """Return the table as a pandas.DataFrame."""
         raise NotImplementedError
 
-    def _shown(self) -> pandas.DataFrame:
-        """Return the DataFrame for Markdown and LaTeX."""
+    def _shown(self) -> Any:
+        """Return the table for Markdown and LaTeX."""
         return self.to_frame()
 
     def to_markdown(self) -> str:
@@ -134,8 +134,8 @@ class Report(Checked, Table):
 
         Parameters
         ----------
-        path : str or Path, optional
-            Path of the output file. If None, the text is returned.
+        path
+            As for `to_csv`.
 
         Raises
         ------
@@ -197,7 +197,18 @@ class Report(Checked, Table):
         ImportError
             If pandas or Jinja2 is not installed.
         """
-        return written_page(lambda: self._page(title), path)
+        return self._write_page(path, title)
+
+    def _write_page(self, path: str | Path | None, *settings: Any) -> str | None:
+        """Write the page with these arguments of `_page`, or return it if `path` is None."""
+        with needs("An HTML page", "pandas", "jinja2"):
+            import jinja2  # noqa: F401
+            import pandas  # noqa: F401
+        page = self._page(*settings).html()
+        if path is None:
+            return page
+        write_text(page, path)
+        return None
 
     def _repr_html_(self) -> str | None:
         try:
@@ -206,24 +217,19 @@ class Report(Checked, Table):
             return None
 
 
-def written_page(make_page: Callable[[], Any], path: str | Path | None) -> str | None:
-    """Write a page to a file, or return it if `path` is None; requires pandas and Jinja2."""
-    with needs("An HTML page", "pandas", "jinja2"):
-        import jinja2  # noqa: F401
-        import pandas  # noqa: F401
-    page = make_page().html()
-    if path is None:
-        return page
-    write_text(page, path)
-    return None
-
-
 # Arrays with one element per query, fold or test -------------------------------------------------
 
-# The rule for weights as text, and a function that checks the rule.
-WEIGHTS = (
-    "weights must be finite and ≥ 0", lambda weights: (weights >= 0) & (weights < np.inf)
-)
+class Rule(NamedTuple):
+    """A rule for numbers, as text for messages and as a function that returns a mask."""
+
+    text: str
+    holds: Callable[[np.ndarray], Any]
+
+
+VALUES = Rule("values must be finite or nan", lambda v: ~np.isinf(v))
+WEIGHTS = Rule("weights must be finite and ≥ 0", lambda v: (v >= 0) & (v < np.inf))
+SHARES = Rule("shares must be from 0 to 1, or nan", lambda v: ~(v < 0) & ~(v > 1))
+TIMES = Rule("times must be ≥ 0", lambda v: ~(v < 0))
 
 
 def as_query_ids(ids: Any) -> np.ndarray:
@@ -246,34 +252,25 @@ class Axis(NamedTuple):
     argument: str  # parameter that determines the number of elements
     keys: Any
 
-    def numbers(
-        self, values: Any, name: str, rule: str, holds: Callable[[np.ndarray], Any]
-    ) -> np.ndarray:
+    def numbers(self, values: Any, name: str, rule: Rule = VALUES) -> np.ndarray:
         """Convert values to floats and check that they satisfy a rule."""
         n = len(self.keys)
         floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
-        is_valid = holds(floats)
+        is_valid = rule.holds(floats)
         if not is_valid.all():
             i = int(np.argmin(is_valid))
             key = plain(self.keys[i])
-            raise ValueError(f"{name} contains {floats[i]:g} for {self.element} {key!r}: {rule}.")
+            raise ValueError(
+                f"{name} contains {floats[i]:g} for {self.element} {key!r}: {rule.text}."
+            )
         return floats
-
-    def values(self, values: Any, name: str) -> np.ndarray:
-        """Check that the values of a measure are finite or nan."""
-        return self.numbers(values, name, "values must be finite or nan", lambda v: ~np.isinf(v))
-
-    def shares(self, values: Any, name: str) -> np.ndarray:
-        """Check that shares are from 0 to 1, or nan."""
-        rule = "shares must be from 0 to 1, or nan"
-        return self.numbers(values, name, rule, lambda v: ~(v < 0) & ~(v > 1))
 
     def positions(self, values: Any, name: str, end: int) -> np.ndarray:
         """Check that positions are integers from 0 to `end` - 1."""
-        rule = f"values must be integers from 0 to {end - 1}"
-        return self.numbers(
-            values, name, rule, lambda v: (v >= 0) & (v < end) & (v == np.rint(v))
-        ).astype(np.intp)
+        return self.numbers(values, name, Rule(
+            f"values must be integers from 0 to {end - 1}",
+            lambda v: (v >= 0) & (v < end) & (v == np.rint(v)),
+        )).astype(np.intp)
 
     def flags(self, flags: Any, name: str) -> np.ndarray:
         """Check that flags are booleans; reject the integers 0 and 1."""
@@ -291,7 +288,8 @@ class Axis(NamedTuple):
 
 
 def by_measure(
-    values: Any, name: str, measures: Collection[str], check: Callable[[Any, str], np.ndarray]
+    values: Any, name: str, measures: Collection[str], check: Callable[..., np.ndarray],
+    *settings: Any,
 ) -> dict[str, np.ndarray]:
     """Check that `values` is a dict with one array per measure."""
     if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
@@ -301,4 +299,6 @@ def by_measure(
         raise ValueError(f"{name} must contain at least one measure.")
     if set(values) != set(measures):
         raise ValueError(f"Argument {name} must have the same measures as per_query.")
-    return {measure: check(values[measure], f"{name}[{measure!r}]") for measure in measures}
+    return {
+        measure: check(values[measure], f"{name}[{measure!r}]", *settings) for measure in measures
+    }
