@@ -50,7 +50,12 @@ def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
             f"that maps query ids to segments; got {by!r}."
         )
     if hasattr(by, "iloc"):
-        by = _mapping_of_series(by)
+        if by.ndim != 1:
+            raise TypeError("Argument 'by' is a DataFrame: pass only its segment column.")
+        if not by.index.is_unique:
+            label = by.index[by.index.duplicated()].tolist()[0]
+            raise ValueError(f"The index of 'by' must be unique, but it contains {label!r} twice.")
+        by = dict(zip(plain_list(by.index.to_numpy()), by.tolist(), strict=True))
     if isinstance(by, Mapping):
         for query in ids:
             if query not in by:
@@ -62,12 +67,3 @@ def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
             "one segment per query in the order of query_ids, or a dict of segments by query id."
         )
     return plain_list(by) if isinstance(by, np.ndarray) else list(by)
-
-
-def _mapping_of_series(by: Any) -> dict[Any, Any]:
-    if by.ndim != 1:
-        raise TypeError("Argument 'by' is a DataFrame: pass only its segment column.")
-    if not by.index.is_unique:
-        label = by.index[by.index.duplicated()].tolist()[0]
-        raise ValueError(f"The index of 'by' must be unique, but it contains {label!r} twice.")
-    return dict(zip(plain_list(by.index.to_numpy()), by.tolist(), strict=True))

@@ -15,6 +15,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from skgraded._kernels.sort cimport exact_run, position_mask, sort_in_place
+from skgraded._kernels.sums cimport Plan, Sum
 from skgraded._kernels.sums import PAIR
 
 cdef extern from "swaps.h" nogil:
@@ -49,20 +50,6 @@ cdef double NEAR = 0.01  # added to differences of scores, as in LightGBM and XG
 cdef double LN2 = 0.6931471805599453
 cdef double LARGEST = 1.7976931348623157e308  # largest double
 cdef double MOST = 1.7014117331926443e38  # half of the largest 32-bit float: XGBoost doubles it
-
-
-cdef struct Sum:
-    bint is_pair
-    bint by_row
-    Py_ssize_t k
-    const double* values
-    const double* discount
-
-
-cdef struct Push:
-    Py_ssize_t truncation
-    double sigmoid
-    bint norm
 
 
 cdef class Room:
@@ -121,13 +108,13 @@ cdef void clear_behind(double* numbers, Py_ssize_t n) noexcept nogil:
 
 
 cdef void fill(
-    Ranked* ranked, const Sum* sum, const double* values, const double* discount,
+    Ranked* ranked, bint is_pair, Py_ssize_t k, const double* values, const double* discount,
     const double* scores, const int32_t* codes, int32_t* ranked_codes, const uint64_t* keys,
     uint64_t mask,
 ) noexcept nogil:
     """Fill the arrays of `ranked` with scores, weights and discounts in ranked order."""
     cdef Py_ssize_t i, at, n = ranked.n
-    ranked.k = min(sum.k, n)
+    ranked.k = min(k, n)
     for i in range(n):
         at = keys[i] & mask
         ranked.scores[i] = 0.5 * scores[at]  # the difference of two halves is finite
@@ -135,7 +122,7 @@ cdef void fill(
         ranked.weights[i] = values[codes[at]]
         ranked.gradients[i] = ranked.hessians[i] = 0.0
     for i in range(ranked.k):
-        ranked.discount[i] = 1.0 / (i + 1) if sum.is_pair else discount[i]
+        ranked.discount[i] = 1.0 / (i + 1) if is_pair else discount[i]
     for i in range(ranked.k, n):
         ranked.discount[i] = 0.0
     clear_behind(ranked.discount, n)
@@ -213,22 +200,24 @@ cdef double norm_of(double pushes, double sigmoid) noexcept nogil:
     return log1p(x) / LN2 / x if x > 0.0 else 1.0
 
 
-cdef double push_apart(Ranked* ranked, bint is_pair, const Push* push) noexcept nogil:
+cdef double push_apart(
+    Ranked* ranked, bint is_pair, Py_ssize_t truncation, double sigmoid, bint norm
+) noexcept nogil:
     """Gradients and hessians of one query; returns what both have to be multiplied by."""
     cdef Py_ssize_t a
     cdef double first = ranked.scores[0], last = ranked.scores[ranked.n - 1], pushes = 0.0
-    cdef bint is_far = 2.0 * (push.sigmoid * (first - last)) > FAR  # scores are halved
-    cdef bint by_difference = push.norm and first != last
+    cdef bint is_far = 2.0 * (sigmoid * (first - last)) > FAR  # scores are halved
+    cdef bint by_difference = norm and first != last
     if not is_far:
-        fill_powers(ranked, 0, push.sigmoid, 0.5 * first + 0.5 * last)
-    for a in range(min(push.truncation, ranked.k, ranked.n - 1)):
+        fill_powers(ranked, 0, sigmoid, 0.5 * first + 0.5 * last)
+    for a in range(min(truncation, ranked.k, ranked.n - 1)):
         if is_far:
-            fill_powers(ranked, a, push.sigmoid, ranked.scores[a])
+            fill_powers(ranked, a, sigmoid, ranked.scores[a])
         find_swaps(ranked, is_pair, a, 1.0)
         pushes += add_pairs(
             ranked, a, NEAR if by_difference else 1.0, 2.0 if by_difference else 0.0
         )
-    return norm_of(2.0 * pushes, push.sigmoid) if push.norm else 1.0
+    return norm_of(2.0 * pushes, sigmoid) if norm else 1.0
 
 
 cdef inline float to_float(double number) noexcept nogil:
@@ -248,22 +237,9 @@ cdef void give_back(
         hessians[row] = to_float(of_hessians * ranked.hessians[i])
 
 
-cdef Sum sum_of(
-    Py_ssize_t kind, Py_ssize_t k, const double[::1] values, const double[::1] discount,
-    bint by_row,
-):
-    cdef Sum sum
-    sum.is_pair = kind == PAIR
-    sum.by_row, sum.k, sum.values = by_row, k, &values[0]
-    sum.discount = <const double*>NULL
-    if discount is not None:
-        sum.discount = &discount[0]
-    return sum
-
-
 def push_queries(
     const double[::1] scores, const Py_ssize_t[::1] order, const Py_ssize_t[::1] starts,
-    const int32_t[::1] codes, const Py_ssize_t[::1] level_starts, plan, weights,
+    const int32_t[::1] codes, const Py_ssize_t[::1] level_starts, Plan plan, weights,
     Py_ssize_t truncation, double sigmoid, bint norm,
     float[::1] gradients, float[::1] hessians, Py_ssize_t first_query, Py_ssize_t last_query,
 ):
@@ -272,9 +248,8 @@ def push_queries(
     `order` contains row positions sorted by query and, within a query, in the order in which tied
     scores are ranked; `codes` are in the same order. `weights` are those of the queries, or None.
     """
-    cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
-    cdef Push push
-    push.truncation, push.sigmoid, push.norm = truncation, sigmoid, norm
+    cdef Sum sum = plan.sum
+    cdef bint is_pair = sum.kind == PAIR
     cdef const double[::1] weights_ = weights
     cdef Py_ssize_t q, n, n_levels, row, size = 0
     for q in range(first_query, last_query):
@@ -296,13 +271,13 @@ def push_queries(
                 break
             ranked.n = n
             fill(
-                ranked, &sum, sum.values + level_starts[q],
+                ranked, is_pair, sum.k, sum.values + level_starts[q],
                 sum.discount + row if sum.by_row else sum.discount,
                 query, &codes[row], room.codes.data(), keys, mask,
             )
-            if sum.is_pair:
+            if is_pair:
                 fill_above(ranked, room.codes.data(), n_levels, room.tree.data())
-            factor = sigmoid * push_apart(ranked, sum.is_pair, &push)
+            factor = sigmoid * push_apart(ranked, is_pair, truncation, sigmoid, norm)
             if weights_ is not None:
                 factor *= weights_[q]
             factor = min(factor, LARGEST)  # 0 · infinity would be NaN
@@ -313,12 +288,13 @@ def push_queries(
     return all_finite
 
 
-def swaps_of_ranking(const int32_t[::1] codes, plan, double scale=1.0):
+def swaps_of_ranking(const int32_t[::1] codes, Plan plan, double scale=1.0):
     """Deltas of swapping any two documents of a ranked list, above the diagonal of (n, n).
 
     For tests only: `push_queries` computes one row of this matrix at a time.
     """
-    cdef Sum sum = sum_of(plan.kind, plan.k, plan.values, plan.discount, plan.by_row)
+    cdef Sum sum = plan.sum
+    cdef bint is_pair = sum.kind == PAIR
     cdef Py_ssize_t i, a, b, n = codes.shape[0]
     cdef Room room = Room(n)
     cdef Ranked* ranked = &room.ranked
@@ -330,13 +306,13 @@ def swaps_of_ranking(const int32_t[::1] codes, plan, double scale=1.0):
         room.keys[i] = i
     ranked.n = n
     fill(
-        ranked, &sum, sum.values, sum.discount, &scores[0], &codes[0], room.codes.data(),
+        ranked, is_pair, sum.k, sum.values, sum.discount, &scores[0], &codes[0], room.codes.data(),
         room.keys.data(), position_mask(n),
     )
-    if sum.is_pair:
+    if is_pair:
         fill_above(ranked, room.codes.data(), plan.values.shape[0], room.tree.data())
     for a in range(min(ranked.k, n - 1)):
-        find_swaps(ranked, sum.is_pair, a, scale)
+        find_swaps(ranked, is_pair, a, scale)
         for b in range(a + 1, n):
             out[a, b] = ranked.swaps[b]
     return out_array

@@ -18,7 +18,7 @@ from libcpp.vector cimport vector
 import numpy as np
 
 from skgraded._kernels.arrays cimport array_of
-from skgraded._kernels.sort cimport ascending_bits, exact_run, position_mask, sort_in_place
+from skgraded._kernels.sort cimport exact_run, ordered_bits, position_mask, sort_in_place
 
 
 cnp.import_array()
@@ -210,7 +210,7 @@ cdef int32_t code_any_grades(
         if not isnan(grades[i]):
             if not 0 <= grades[i] < INFINITY:
                 return -1
-            keys[m] = (ascending_bits(grades[i]) & ~mask) | <uint64_t>i
+            keys[m] = (ordered_bits(grades[i]) & ~mask) | <uint64_t>i
             m += 1
     sort_in_place(keys, keys + n, m)
     if levels.capacity() < levels.size() + m:

@@ -1,15 +1,9 @@
 """The part of `sort` that other kernels use; functions defined here are inlined there."""
 
 from libc.stdint cimport uint64_t
-from libc.string cimport memcpy
 
-
-cdef inline uint64_t ascending_bits(double x) noexcept nogil:
-    """Bits whose order as integers is the order of the numbers; 0.0 and -0.0 have equal bits."""
-    cdef uint64_t bits
-    x += 0.0
-    memcpy(&bits, &x, 8)
-    return bits ^ ((<uint64_t>0 - (bits >> 63)) | (<uint64_t>1 << 63))
+cdef extern from "loops.h" nogil:
+    uint64_t ordered_bits(double x)
 
 
 cdef inline uint64_t position_mask(Py_ssize_t n) noexcept nogil:

@@ -178,7 +178,7 @@ cdef void sort_exactly(
     cdef Py_ssize_t i
     run.resize(n)
     for i in range(n):
-        run[i].first = ascending_bits(sign * x[keys[i] & mask])
+        run[i].first = ordered_bits(sign * x[keys[i] & mask])
         run[i].second = keys[i]
     sort(run.begin(), run.end())
     for i in range(n):

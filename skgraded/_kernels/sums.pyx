@@ -38,9 +38,7 @@ from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport reverse, sort
 from libcpp.vector cimport vector
 
-from skgraded._kernels.sort cimport (
-    ascending_bits, exact_run, position_mask, sort_top
-)
+from skgraded._kernels.sort cimport exact_run, ordered_bits, position_mask, sort_top
 
 cdef extern from "loops.h" nogil:
     void gather(
@@ -97,18 +95,6 @@ cdef double HALF_A_BIT = 2.0**-54  # terms below this do not change a sum near 1
 cdef double EPSILON = 2.0**-52
 
 
-cdef struct Sum:
-    int kind
-    int ties
-    bint by_row
-    bint per_retrieved
-    Py_ssize_t k
-    double prior
-    const double* values
-    const double* discount
-    double* out
-
-
 cdef class Plan:
     """What the kernel computes for one measure: a sum, a tie rule, a depth and two tables.
 
@@ -132,9 +118,6 @@ cdef class Plan:
         The value of each query is scale · sum + shift, which `score_queries` computes.
     """
 
-    cdef Sum sum
-    cdef readonly object values, discount, by_row, scale, shift
-
     def __init__(
         self, kind, values, ties, k, discount=None, by_row=False, per_retrieved=False,
         prior=0.0, scale=None, shift=None,
@@ -153,11 +136,6 @@ cdef class Plan:
     def kind(self):
         """The kind of sum."""
         return self.sum.kind
-
-    @property
-    def k(self):
-        """Depth of the sum."""
-        return self.sum.k
 
 
 # Ranking ---------------------------------------------------------------------------------------
@@ -210,7 +188,7 @@ cdef bint rank_query(
 
     Returns whether a score is NaN.
     """
-    cdef uint64_t mask = position_mask(n), not_retrieved = ascending_bits(INFINITY)
+    cdef uint64_t mask = position_mask(n), not_retrieved = ordered_bits(INFINITY)
     cdef uint64_t* keys = ranking.keys
     cdef Py_ssize_t m, n_all
     cdef bint has_nan = make_keys(scores, keys, n, mask)

@@ -79,17 +79,12 @@ def jackknife(
         return estimate, UNKNOWN
     error = np.sqrt((n - 1) / n * np.sum((values - values.mean()) ** 2))
     reach = t_reach(n, level) * error
-    return estimate, ConfidenceInterval(
-        float(max(estimate - reach, -1.0)), float(min(estimate + reach, 1.0))
-    )
+    low, high = np.clip([estimate - reach, estimate + reach], -1.0, 1.0).tolist()
+    return estimate, ConfidenceInterval(low, high)
 
 
 class GradePairs:
     """Counts of the distinct pairs (true grade, judge's grade) in each query."""
-
-    grades: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
 
     def __init__(self, truth: np.ndarray, judge: np.ndarray, query: np.ndarray) -> None:
         self.grades, codes = np.unique(np.concatenate([truth, judge]), return_inverse=True)

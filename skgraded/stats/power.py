@@ -52,8 +52,7 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
             f"effect_size is too small to detect with {MOST:,} queries; got {effect_size!r}. Pass "
             "the smallest effect that matters, such as 0.2."
         )
-    numbers = range(2, MOST + 1)
-    return numbers[bisect_left(numbers, power, key=lambda n: _power(effect, n, level))]
+    return bisect_left(range(MOST), power, lo=2, key=lambda n: _power(effect, n, level))
 
 
 def sample_queries(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded.stats.intervals import ROUNDING
+from skgraded.stats.intervals import ROUNDING, t_reach
 from skgraded.stats.paired_tests import p_of_identical, p_of_t
 from skgraded.stats.power import MOST
 
@@ -104,21 +104,18 @@ def queries_needed(
     The judge's queries are fixed. Variances and the covariance are estimated from the pilot. If
     the judge does not reduce the number of human-judged queries, both results are equal.
     """
-    from scipy.special import stdtrit
-
-    def reached(degrees: Any, square: Any) -> np.ndarray:
-        return stdtrit(degrees, (1 + level) / 2) * np.sqrt(square) <= half_width
+    def suffices(degrees: Any, square: Any) -> Any:
+        return t_reach(degrees + 1, level) * np.sqrt(square) <= half_width
 
     human_variance, total = variance(human), len(judge) + len(others)
-    if not reached(MOST - 1, human_variance / MOST):
+    if not suffices(MOST - 1, human_variance / MOST):
         raise ValueError(
             f"half_width is {half_width}, but even {MOST:,} human-judged queries would give a "
             "wider interval."
         )
-    numbers = range(2, MOST + 1)
-    alone = numbers[bisect_left(
-        numbers, True, key=lambda n: bool(reached(n - 1, human_variance / n))
-    )]
+    alone = bisect_left(
+        range(MOST), True, lo=2, key=lambda n: bool(suffices(n - 1, human_variance / n))
+    )
     n = np.arange(FEWEST_QUERIES, min(alone, total - 1))
     judge_variance = variance(np.concatenate([judge, others]))
     if not len(n) or not judge_variance:
@@ -127,5 +124,5 @@ def queries_needed(
     weight = np.clip(covariance / ((1 + n / (total - n)) * judge_variance), 0, 1)
     residual = human_variance - 2 * weight * covariance + weight**2 * variance(judge)
     square = weight**2 * judge_variance / (total - n) + np.maximum(residual, 0) / n
-    enough = reached(n - 2, square)
+    enough = suffices(n - 2, square)
     return alone, int(n[np.argmax(enough)]) if enough.any() else alone

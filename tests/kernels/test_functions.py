@@ -34,4 +34,5 @@ USED = {
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
 def test_every_function_of_a_compiled_module_is_used(path):
     defined = set(DECLARATION.findall(path.read_text(encoding="utf-8")))
-    assert defined and not {name for name in defined - USED if not name.startswith("__")}
+    assert defined or path.suffix == ".pxd"
+    assert not {name for name in defined - USED if not name.startswith("__")}
