@@ -55,18 +55,8 @@ class PairAccuracy(_Correlation):
     the grade and s_i the score of document i. Values range from 0 to 1; a random order has the
     expected value 1/2, and an ideal list scores 1. Pair accuracy equals (τ + 1) / 2, where τ is
     (concordant - discordant) / all pairs with different grades. For grades 0 and 1, it equals
-    `AUC`, the measure used in BPR (Rendle et al. 2009, section 4.1.1). Documents that were not
+    `AUC`, the measure used in BPR (Rendle et al., UAI 2009, section 4.1.1). Documents that were not
     retrieved are tied in last place. Pair accuracy is undefined if all grades of a query are equal.
-
-    See Also
-    --------
-    AUC : Pair accuracy for relevant and irrelevant documents.
-    KendallTau : A correlation that also corrects for ties.
-
-    References
-    ----------
-    S. Rendle, C. Freudenthaler, Z. Gantner, L. Schmidt-Thieme: BPR: Bayesian Personalized Ranking
-    from Implicit Feedback. UAI 2009.
 
     Examples
     --------
@@ -87,22 +77,13 @@ class PairAccuracy(_Correlation):
 
 @base.registered()
 class AUC(Relevance):
-    r"""Area under the ROC curve: the share of pairs in which the relevant document ranks higher.
+    r"""Area under the ROC curve (Hanley & McNeil 1982), for relevant and irrelevant documents.
 
     AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
     irrelevant document j, where s_i is the score of document i. It ranges from 0 to 1; a random
     order has the expected value 1/2, and an ideal list scores 1. Per-query values equal
     scikit-learn's ``roc_auc_score``. Documents that were not retrieved are tied in last place. AUC
     is undefined for a query without relevant documents or without irrelevant documents.
-
-    See Also
-    --------
-    PairAccuracy : The share of correctly ordered pairs for graded relevance.
-
-    References
-    ----------
-    J. A. Hanley, B. J. McNeil: The meaning and use of the area under a receiver operating
-    characteristic (ROC) curve. Radiology 143(1), 1982.
 
     Examples
     --------
@@ -172,7 +153,8 @@ class TauAP(_Correlation):
 class EDRC(_Correlation):
     r"""Expected discounted rank correlation with the preferences implied by grades.
 
-    See Ackerman & Chen 2011, section 4. A document is preferred to all documents with lower grades.
+    For explicit preference pairs, see `edrc_score`. The definition is from Ackerman & Chen 2011,
+    section 4. A document is preferred to all documents with lower grades.
     Equal grades and the grade NaN imply no preference. R(v) is 1 for the query's highest grade, 2
     for the next lower grade, and so on. W(v) contains all documents except v and those that v is
     preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is preferred to v, EP(v, w) is 1 if w has the
@@ -189,10 +171,6 @@ class EDRC(_Correlation):
         of divisors > 0.
     prior : float, default=0.5
         Value of a pair whose scores are equal or whose preference is unknown, from 0 to 1.
-
-    See Also
-    --------
-    edrc_score : EDRC on explicit, possibly incomplete preference pairs.
 
     Examples
     --------
@@ -264,8 +242,7 @@ class KendallTau(_ByScipy):
     discordant pairs. T is the number of pairs tied only in the grades, and U the number of pairs
     tied only in the scores. Values range from -1 to 1; the value is 0 if all scores are equal.
     Documents that were not retrieved are tied in last place. τ_b is undefined for a query with a
-    single document, or if all grades are equal. SciPy takes about 0.8 ms per query, a thousand
-    times as long as the other measures.
+    single document, or if all grades are equal. SciPy takes about 0.8 ms per query.
 
     Examples
     --------
@@ -284,7 +261,7 @@ class SpearmanRho(_ByScipy):
     ρ is the correlation between the ranks; tied values receive their mean rank. ρ ranges from -1 to
     1 and is 0 if all scores are equal. Documents that were not retrieved are tied in last place. ρ
     is undefined for a query with a single document, or if all grades are equal. SciPy takes about
-    0.8 ms per query, a thousand times as long as the other measures.
+    0.8 ms per query.
 
     Examples
     --------

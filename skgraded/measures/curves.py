@@ -51,7 +51,7 @@ def threshold_curve(
     A document is relevant if its grade is at least t, so AP^t for one query is constant between two
     consecutive grades. μAP is the mean of AP^t over (0, r_max], where r_max is the highest grade of
     the query (Scheel et al. 2011, eq. 4). Therefore, the area under the curve of mean AP^t against
-    t / r_max is μMAP.
+    t / r_max is μMAP. `ThresholdCurveDisplay` plots this curve.
 
     Parameters
     ----------
@@ -74,10 +74,6 @@ def threshold_curve(
     ------
     ValueError, TypeError
         If the input is invalid, or if no grade is > 0 and ``relative=False``.
-
-    See Also
-    --------
-    skgraded.ThresholdCurveDisplay : Plot of the curve.
 
     Examples
     --------
@@ -122,6 +118,8 @@ def cutoff_curve(
 ) -> CutoffCurve:
     """Compute the means of measures for a range of cut-offs, such as NDCG@n for n from 1 to 100.
 
+    `CutoffCurveDisplay` plots these curves.
+
     Parameters
     ----------
     y_true, y_score, qid, group, sample_weight
@@ -142,10 +140,6 @@ def cutoff_curve(
     ------
     ValueError, TypeError
         If the input is invalid, a measure has no parameter `k`, or its cut-off is already set.
-
-    See Also
-    --------
-    skgraded.CutoffCurveDisplay : Plot of the curves.
 
     Examples
     --------

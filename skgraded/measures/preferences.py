@@ -39,9 +39,8 @@ def edrc_score(
     rank among the items preferred to v. W(v) contains all other items except those that v is
     preferred to. If w is preferred to v in G, EP(v, w) is 1 if Ĝ agrees, 0 if Ĝ states the
     opposite, and `prior` if Ĝ states no preference. If G states no preference, EP(v, w) is `prior`;
-    for a callable `prior`, see Notes. Where the formulas and the example in the paper differ, the
-    implementation follows the example: start nodes have rank 1 (2 in the algorithm), and Z divides
-    by D(R(v)).
+    for a callable `prior`, see Notes. As in the example of the paper, start nodes have rank 1 (2 in
+    its algorithm), and Z divides by D(R(v)), unlike in its formula.
 
     Parameters
     ----------
@@ -59,12 +58,11 @@ def edrc_score(
         prior(v, w)``. It is called for every such pair, up to n_items² times.
     items : collection of items, mapping, "judged" or "predicted", optional
         The items to evaluate: transitive closures are computed first, then restricted to these
-        items. "judged" selects the items of `true_pairs`. "predicted" selects the recommended
-        items, as in the paper: all items of `predicted_pairs` except those with the score -inf. For
-        a mapping, the keys are the items. By default, the items of both sides are used. Each scored
-        item that is absent from the truth then scores `prior`; with many such items, the value is
-        close to ``2 * prior - 1`` for any ranking. With `qid`, pass one collection for all
-        queries, or a mapping of query to collection.
+        items. "judged" selects the items of `true_pairs`, and "predicted" the items of
+        `predicted_pairs` except those with the score -inf. For a mapping, the keys are the items.
+        By default, the items of both sides are used; each scored item that is absent from the truth
+        then scores `prior`. With `qid`, pass one collection for all queries, or a mapping of query
+        to collection.
     qid : array-like of shape (n,), optional
         The query (the user) of each true pair. Without it, all pairs belong to one query.
     undefined : {0.0, 1.0, nan}, default=0.0
@@ -72,10 +70,9 @@ def edrc_score(
     cycles : {"raise", "unknown", "majority"}, default="raise"
         How to handle contradictory preferences, on both sides. "raise": raise an error that names a
         cycle. "unknown": a pair that is stated both ways or lies in a cycle of any length (within a
-        strongly connected component) is unknown, like an unjudged pair; pairs between different
-        components are kept. "majority": for a pair that is stated more often one way than the
-        other, only that way counts; then the rule for "unknown" applies. A query without any
-        remaining pair is undefined.
+        strongly connected component) is unknown, like an unjudged pair. "majority": for a pair that
+        is stated more often one way than the other, only that way counts; then the rule for
+        "unknown" applies.
 
     Returns
     -------
@@ -90,9 +87,8 @@ def edrc_score(
     Raises
     ------
     ValueError, TypeError
-        If pairs are malformed or empty, an item is missing or preferred to itself, preferences
-        form a cycle (with "raise"; the error names a cycle), a score is not a number, a query has
-        no prediction, or `discount` or `prior` is out of range.
+        If pairs are malformed, empty or contradictory (with "raise"), a score is not a number, a
+        query has no prediction, or `discount` or `prior` is out of range.
 
     See Also
     --------
@@ -102,19 +98,15 @@ def edrc_score(
 
     Notes
     -----
-    With a callable prior, EP(v, w) is the probability that both sides agree on the pair. Let g and
-    ĝ be the probabilities that w is preferred to v in G and in Ĝ: 1 or 0 if that side states a
-    preference, else ``prior(w, v)``. Then EP = g ĝ + (1 - g) (1 - ĝ). If G contains the pair, this
-    is the paper's rule. Otherwise it is the expectation of that rule over the unknown preference:
-    with a prior of 0.7 for w, a prediction that ranks w above v scores 0.7, and the opposite
-    prediction scores 0.3. The paper's examples use a prior of 1/2.
+    With a callable prior, EP(v, w) is the probability that both sides agree on the pair: EP = g ĝ +
+    (1 - g) (1 - ĝ), where g and ĝ are the probabilities that w is preferred to v in G and in Ĝ: 1
+    or 0 if that side states a preference, else ``prior(w, v)``. If G contains the pair, this is the
+    paper's rule; otherwise, it is the expectation of that rule over the unknown preference.
 
-    If both sides are orders (scores, or pairs that leave only ties open, such as a chain), the
-    computation sorts the items, which takes a few seconds for a million items. Otherwise, the time
-    grows with items × pairs: 100,000 items with 500,000 pairs per side take a few seconds, and a
-    million items need less than a gigabyte of memory. Items that are absent from the truth add
-    little time, unless the prior is callable. With ``discount=lambda rank: rank - 1`` and a total
-    order, EDRC is the AP correlation with the roles of the lists swapped.
+    If both sides are orders, such as scores, the computation sorts the items. Otherwise, the time
+    grows with items × pairs: 100,000 items with 500,000 pairs per side take a few seconds. With
+    ``discount=lambda rank: rank - 1`` and a total order, EDRC is the AP correlation with the roles
+    of the lists swapped.
 
     References
     ----------
@@ -133,11 +125,6 @@ def edrc_score(
     True
     >>> round(edrc_score(true + [("B", "E")], predicted), 12) == round(5 / 29, 12)
     True
-
-    A prediction can consist of scores; see `edrc_per_query` for several users:
-
-    >>> edrc_score([("A", "B")], {"A": 0.9, "B": 0.2})
-    1.0
 
     Only two of a thousand retrieved documents were judged:
 
@@ -167,21 +154,13 @@ def edrc_per_query(
 
     Parameters
     ----------
-    true_pairs, predicted_pairs, discount, prior, items, undefined, cycles
-        The same as for `edrc_score`.
-    qid : array-like of shape (n,)
-        The query (the user) of each true pair.
+    true_pairs, predicted_pairs, discount, prior, items, qid, undefined, cycles
+        The same as for `edrc_score`; `qid` is required.
 
     Returns
     -------
     dict
         The value of each query, in order of first appearance in `qid`.
-
-    See Also
-    --------
-    edrc_score : The mean over queries, with the same warnings and errors.
-    skgraded.evaluate_preferences : Return an Evaluation for comparisons and reports.
-    skgraded.datasets.read_preferences : Read TREC files with preferences.
 
     Examples
     --------
@@ -206,12 +185,10 @@ def preferences_left_out(
 
     Parameters
     ----------
-    pairs : list of tuples, array of shape (n, 2), or frame of two columns
-        Pairs (preferred, other) of items; see `edrc_score`.
+    pairs, qid
+        The pairs and the query of each pair, as for `edrc_score`.
     cycles : {"unknown", "majority"}, default="unknown"
         The rule that leaves pairs out; see `edrc_score`.
-    qid : array-like of shape (n,)
-        The query (the user) of each pair.
 
     Returns
     -------
