@@ -17,8 +17,8 @@ from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison, aligned_differences
+from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import evaluated_name
-from skgraded.reports.pairing import check_system
 from skgraded.stats.paired_samples import count_outcomes
 
 MOST_NAMED = 20  # maximum number of queries whose ids are shown
@@ -201,8 +201,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
 def _row_of(comparison: Comparison, system: str | None, baseline: str | None, measure: str) -> Any:
     """Return the only row of the comparison that matches the names."""
     for argument, name in (("system", system), ("baseline", baseline)):
-        if name is not None:
-            check_system(argument, name, comparison.systems)
+        check_choice(argument, name, comparison.systems)
     rows = [row for row in comparison.rows if row.measure == measure]
     matches = [
         row for row in rows if system in (None, row.system) and baseline in (None, row.baseline)

@@ -14,7 +14,7 @@ _CHECK_TIES = columns.choice_validator("ties", ("average", "corrected", "sports"
 
 
 def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> float:
-    r"""Compute the extrapolated rank-biased overlap of two rankings (Webber et al., TOIS 2010, eq. 32).
+    r"""Compute the extrapolated rank-biased overlap of two rankings (Webber et al. 2010, eq. 32).
 
     RBO = (1 - p) Σ_d p^(d-1) A_d, where A_d is the agreement of the two rankings at depth d: the
     number of items that are among the first d of both rankings, divided by d. Beyond the end of a
@@ -28,7 +28,7 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     p : float, default=0.9
         Persistence, between 0 and 1. Smaller values give more weight to the top ranks.
     ties : {"average", "corrected", "sports"}, default="average"
-        How items with equal scores are treated (Corsi & Urbano, SIGIR 2024):
+        How items with equal scores are treated (Corsi & Urbano 2024):
 
         - "average": the expectation over all orders of tied items (variant a in the paper);
         - "corrected": this expectation, corrected for the information lost through ties, so that
@@ -44,6 +44,12 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     ------
     ValueError, TypeError
         If lengths differ, a score is NaN, a ranking contains no items, or `p` or `ties` is invalid.
+
+    References
+    ----------
+    W. Webber, A. Moffat, J. Zobel: A similarity measure for indefinite rankings. TOIS 28(4), 2010.
+
+    M. Corsi, J. Urbano: The treatment of ties in rank-biased overlap. SIGIR 2024.
 
     Examples
     --------

@@ -55,9 +55,8 @@ def compare(
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 
-    Per-query values are paired by query id, so their order may differ between systems. The query is
-    the unit of inference, even for a `CrossEvaluation`: folds share most of their training data and
-    are too few for a test.
+    Per-query values are paired by query id. The query is the unit of inference, even for a
+    `CrossEvaluation`: folds share most of their training data and are too few for a test.
 
     Parameters
     ----------
@@ -73,10 +72,7 @@ def compare(
     correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
         Correction for the number of tests in the table (pairs × measures): Holm (1979),
         Bonferroni, the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey
-        HSD [8]_, which is more powerful with many systems. HSD randomly permutes the values of
-        each query among the systems and compares each difference with the largest difference
-        between any two systems. It uses queries with values for all systems and a positive
-        weight, and multiplies p-values by the number of measures.
+        HSD [6]_, which is more powerful with many systems; see Notes.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
         significantly if ``p_adjusted`` ≤ 1 - level.
@@ -89,15 +85,13 @@ def compare(
         `n_resamples`, the p-value of a pair does not depend on the other systems and measures.
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
-        id. Systems are then compared within each segment, with one correction over all segments,
-        and their differences are compared between segments. For Summaries, the `by` with which
-        they were evaluated.
+        id. Systems are then compared within each segment, with one correction over all segments.
+        For Summaries, the `by` with which they were evaluated.
     judge : mapping of str to Evaluation, optional
         Evaluations of the same systems under the grades of a judge, such as a language model, for
         the queries of `evaluations` and further queries. The differences are then
-        prediction-powered: they combine the human judgments in `evaluations` with the judge's; see
-        `prediction_powered`, which also describes the errors. Requires `test` to be "t", without
-        `by`.
+        prediction-powered; see `prediction_powered`, which also describes the errors. Requires
+        `test` to be "t", without `by`.
     progress : bool, default=False
         Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
@@ -123,10 +117,9 @@ def compare(
           Notes,
         - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t",
         - ``weight``, ``worth`` (with `judge`): the weight λ of the judge, and the number of
-          human-judged queries that alone would give an equally small error. ``mean`` and
-          ``baseline_mean`` use the λ of the difference. Queries, wins, ties and losses are those
-          of the human judgments, and the standard deviation in ``effect_size`` is √n times the
-          standard error.
+          human-judged queries that alone would give an equally small error. Both means use this
+          λ. Counts of queries are those of the human judgments, and the standard deviation in
+          ``effect_size`` is √n times the standard error.
 
     Raises
     ------
@@ -169,16 +162,17 @@ def compare(
     2005). Without a correction or a test, it is `level`. If a difference is not significant, its
     interval is widened to contain 0, unless all differences are equal.
 
+    Randomized Tukey HSD permutes the values of each query among the systems at random and compares
+    each difference with the largest difference between any two systems. It uses queries with values
+    for all systems and a positive weight, and multiplies p-values by the number of measures.
+
     The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
     d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power
-    [9]_. With enough queries, sign flips and the bootstrap have the same power as the t-test.
-    For normal differences, Wilcoxon's test is as powerful as a t-test on 3/π (95 %) of the queries.
-    For HSD, δ depends on its critical difference. The value is nan if no outcome would be
-    significant, if all differences are equal, or without a test.
+    [7]_. For Wilcoxon's test, n is replaced by 3/π (95 %) of the queries. For HSD, δ depends on its
+    critical difference. The value is nan if no outcome would be significant, if all differences are
+    equal, or without a test.
 
-    RR takes the values 1, 1/2, 1/3, …, which are not equally spaced. Whether means of RR may be
-    compared is disputed (Fuhr 2017, Sakai 2020). The effect size depends on the variation between
-    queries: compare effect sizes only on the same queries.
+    The page "Reports" of the user guide discusses means of RR and effect sizes.
 
     References
     ----------
@@ -189,12 +183,9 @@ def compare(
     .. [4] Davison, Hinkley: Bootstrap methods and their application. 1997.
     .. [5] Benjamini, Yekutieli: False discovery rate-adjusted multiple confidence intervals for
        selected parameters. JASA 100, 2005.
-    .. [6] Fuhr: Some common mistakes in IR evaluation, and how they can be avoided. SIGIR Forum
-       51(3), 2017.
-    .. [7] Sakai: On Fuhr's guideline for IR evaluation. SIGIR Forum 54(1), 2020.
-    .. [8] Carterette: Multiple testing in statistical analysis of systems-based information
+    .. [6] Carterette: Multiple testing in statistical analysis of systems-based information
        retrieval experiments. ACM TOIS 30(1), 2012.
-    .. [9] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
+    .. [7] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
 
     Examples
     --------
@@ -216,8 +207,7 @@ def compare(
     else:
         pairing.check_evaluations(evaluations)
         systems = list(evaluations)
-    if baseline is not None:
-        pairing.check_system("baseline", baseline, systems)
+    comparison_rows.check_choice("baseline", baseline, systems)
     if test == "auto":
         is_by_query = judge is None and not isinstance(evaluations, SystemSums)
         test = "randomization" if is_by_query else "t"
@@ -230,37 +220,35 @@ def compare(
         raise ValueError(
             f"correction='hsd' requires test='randomization'; got test={test!r}."
         )
-    if isinstance(evaluations, SystemSums) or judge is not None:
-        settings = Settings(test, correction, level, FEWEST, 0)
-        if isinstance(evaluations, SystemSums):
-            if judge is not None:
-                raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
-            return evaluations._compared(settings, baseline, by)
+    settings = Settings(test, correction, level, FEWEST, 0)
+    if isinstance(evaluations, SystemSums):
+        if judge is not None:
+            raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
+        return evaluations._compared(settings, baseline, by)
+    judged = mean_judged(list(evaluations.values()))
+    warn_of_judged_gap(systems, judged)
+    if judge is not None:
         if by is not None:
             raise ValueError("Argument 'by' must be None if a judge is passed.")
         pairing.check_evaluations(judge, "judge")
-        judged = mean_judged(list(evaluations.values()))
-        warn_of_judged_gap(systems, judged)
-        return _compare_judged(evaluations, judge or {}, settings, baseline, judged)
+        return _compare_judged(evaluations, judge, settings, baseline, judged)
+    settings = Settings(
+        test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
+    )
     return _compare_values(
-        evaluations, baseline, Settings(
-            test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
-        ),
-        by, n_resamples is None, progress, rng,
+        evaluations, baseline, settings, judged, by, n_resamples is None, progress, rng
     )
 
 
 def _compare_values(
-    evaluations: Mapping[str, Evaluation], baseline: str | None,
-    settings: Settings, by: Any, is_default: bool, progress: bool, rng: Any
+    evaluations: Mapping[str, Evaluation], baseline: str | None, settings: Settings,
+    judged: dict[str, np.ndarray], by: Any, is_default: bool, progress: bool, rng: Any
 ) -> Comparison:
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
     test, correction, level, *_ = settings
     systems = list(evaluations)
     paired = pairing.pair_evaluations(evaluations)
     pairing.warn_of_different_folds(paired.folds)
-    judged = mean_judged(list(evaluations.values()))
-    warn_of_judged_gap(systems, judged, stacklevel=4)
     values = paired.values
     segments = [] if by is None else few_segments_of(values.query_ids, by)
     if test is not None:
@@ -398,10 +386,8 @@ def _compare_judged(
     )
 
 
-def warn_of_judged_gap(
-    systems: Sequence[str], judged: Mapping[str, np.ndarray], stacklevel: int = 3
-) -> None:
+def warn_of_judged_gap(systems: Sequence[str], judged: Mapping[str, np.ndarray]) -> None:
     """Warn if two systems' shares of judged documents differ by more than 0.1."""
     message = judged_gap(systems, judged)
     if message:
-        warnings.warn(message, stacklevel=stacklevel)
+        warnings.warn(message, stacklevel=3)  # the caller of compare

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -38,17 +38,11 @@ class Comparison(Report):
 
     Attributes
     ----------
-    systems : list of str
-    measures : list of str
+    systems, measures : list of str
     rows : list of ComparisonRow
         One row per pair of systems, measure and, with `by`, segment.
-    baseline : str or None
-        The system that all other systems are compared with; None if all pairs are compared.
-    test, correction : str or None
-    level : float
-        Confidence level of the family of intervals; a difference is significant if
-        p_adjusted ≤ 1 - level.
-    n_resamples : int
+    baseline, test, correction, level, n_resamples
+        The parameters of `compare`; `test` is not "auto", and `n_resamples` is not None.
     seed : int or None
         The `rng` passed to `compare` if it was an int, else None.
     n_queries : int
@@ -176,7 +170,7 @@ class Comparison(Report):
         measure : str
             Name of a measure.
         segment : object, optional
-            One of `segments`. If None, all queries are used.
+            One of `segments`; None: all queries.
 
         Returns
         -------
@@ -193,13 +187,10 @@ class Comparison(Report):
 
         The columns of the pandas.DataFrame are described in `compare`.
         """
-        return tables.frame(self._columns(ComparisonRow, self.rows))
-
-    def _columns(self, row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
-        columns = comparison_rows.columns_of(row_type, rows)
         hidden = ["segment"] * (self.segments is None)
         hidden += ["weight", "worth"] * (self.n_judge is None)
-        return {name: column for name, column in columns.items() if name not in hidden}
+        table = tables.frame(comparison_rows.columns_of(ComparisonRow, self.rows))
+        return table.drop(columns=hidden)
 
     def between_segments(self) -> pandas.DataFrame:
         """Tabulate how the differences between two systems vary across segments.
@@ -265,8 +256,19 @@ class Comparison(Report):
         """
         if self.test is None:
             raise ValueError("The comparison has no test: call compare with a test.")
-        rows = comparison_rows.powers_of(ComparisonView(self).rows)
-        return tables.frame(self._columns(comparison_rows.MeasurePower, rows))
+        groups: dict[Any, list[Any]] = {}
+        for row in ComparisonView(self).rows:
+            groups.setdefault((row.segment, row.measure), []).append(row)
+        powers = []
+        for (segment, measure), rows in groups.items():
+            differences = [abs(row.difference) for row in rows if row.is_significant]
+            powers.append({
+                "segment": segment, "measure": measure, "n_pairs": len(rows),
+                "n_significant": len(differences), "share": len(differences) / len(rows),
+                "smallest_difference": min(differences, default=np.nan),
+            })
+        table = tables.frame(powers)
+        return table.drop(columns="segment") if self.segments is None else table
 
     def leaderboard(self) -> Leaderboard:
         """Return a leaderboard: the means of all systems, with significant differences marked.

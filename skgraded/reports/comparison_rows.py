@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.progress import unseen
+from skgraded._input.words import did_you_mean
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
 from skgraded.stats.intervals import METHODS, t_interval, t_reach
@@ -116,7 +117,10 @@ def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
     """Raise a ValueError unless `value` is None or one of the `known` values."""
     if value is not None and value not in list(known):
-        raise ValueError(f"{name} must be one of {list(known)} or None; got {value!r}.")
+        raise ValueError(
+            f"{name} must be one of {list(known)} or None; got {value!r}."
+            f"{did_you_mean(value, known)}"
+        )
 
 
 # Rows --------------------------------------------------------------------------------------------
@@ -178,10 +182,7 @@ class SegmentGap:
         check_numbers(self)
 
 
-HIGHEST: dict[str, float] = {"weight": 1, "worth": math.inf}
-COUNTS = (
-    "n_queries", "wins", "ties", "losses", "other_n_queries", "n_before", "n_after",
-)
+COUNTS = "n_queries", "wins", "ties", "losses", "other_n_queries", "n_before", "n_after"
 
 
 def check_numbers(row: Any) -> None:
@@ -196,7 +197,7 @@ def check_numbers(row: Any) -> None:
         p = getattr(row, name, math.nan)
         if not (p != p or 0 <= p <= 1):
             raise ValueError(f"{name} of {row} must be from 0 to 1; got {p!r}.")
-    for name, highest in HIGHEST.items():
+    for name, highest in (("weight", 1), ("worth", math.inf)):
         cell = getattr(row, name, math.nan)
         if cell < 0 or cell > highest:
             raise ValueError(f"{name} of {row} must be from 0 to {highest}; got {cell!r}.")
@@ -222,32 +223,6 @@ class ShownRow(ComparisonRow):
         return self.system if self.difference > 0 else self.baseline
 
 
-class MeasurePower(NamedTuple):
-    """Number of pairs that a measure separates; see `Comparison.discriminative_power`."""
-
-    segment: Any
-    measure: str
-    n_pairs: int
-    n_significant: int
-    share: float
-    smallest_difference: float
-
-
-def powers_of(rows: Sequence[ShownRow]) -> list[MeasurePower]:
-    """Count the significant rows of each measure and segment."""
-    groups: dict[Any, list[ShownRow]] = {}
-    for row in rows:
-        groups.setdefault((row.segment, row.measure), []).append(row)
-    powers = []
-    for (segment, measure), group in groups.items():
-        differences = [abs(row.difference) for row in group if row.is_significant]
-        n = len(differences)
-        powers.append(MeasurePower(
-            segment, measure, len(group), n, n / len(group), min(differences, default=math.nan)
-        ))
-    return powers
-
-
 def larger_lead_first(gap: SegmentGap) -> SegmentGap:
     """Return a gap in which the better system and the segment of its larger lead come first.
 
@@ -267,11 +242,6 @@ def larger_lead_first(gap: SegmentGap) -> SegmentGap:
             n_queries=gap.other_n_queries, other_n_queries=gap.n_queries,
         )
     return gap
-
-
-def pair_key(row: ComparisonRow) -> tuple[Any, ...]:
-    """Return a key of a row that does not depend on the order of its two systems."""
-    return frozenset((row.system, row.baseline)), row.measure, row.segment
 
 
 # The pipeline ------------------------------------------------------------------------------------
@@ -362,21 +332,8 @@ def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> lis
 
 def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
     """Convert rows to a dict of columns, one per field of `row_type`."""
-    names = getattr(row_type, "_fields", None) or [column.name for column in fields(row_type)]
+    names = [column.name for column in fields(row_type)]
     return {name: [getattr(row, name) for row in rows] for name in names}
-
-
-def pair_matrices(rows: Sequence[ShownRow], systems: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return two matrices for all pairs: row mean minus column mean, and significance."""
-    places = {name: i for i, name in enumerate(systems)}
-    differences, significant = np.full((2, len(systems), len(systems)), np.nan)
-    np.fill_diagonal(differences, 0.0)
-    for row in rows:
-        i, j = places[row.system], places[row.baseline]
-        differences[i, j], differences[j, i] = row.difference, -row.difference
-        if row.is_significant is not None:
-            significant[i, j] = significant[j, i] = row.is_significant
-    return differences, significant
 
 
 def check_rows(

@@ -9,8 +9,13 @@ import numpy as np
 
 from skgraded._input.words import counted
 from skgraded.reports import comparison_rows
-from skgraded.reports.comparison_rows import ComparisonRow, ShownRow, pair_key
-from skgraded.reports.comparison_tables import Leaderboard, leaderboard_of, winner_first
+from skgraded.reports.comparison_rows import ComparisonRow, ShownRow
+from skgraded.reports.comparison_tables import (
+    Leaderboard,
+    better_first,
+    leaderboard_of,
+    winner_first,
+)
 from skgraded.stats import corrections, paired_tests
 from skgraded.writing import sentences, tables
 from skgraded.writing.text import Bound
@@ -113,10 +118,17 @@ class ComparisonView:
         order = [comparison.systems.index(name) for name in systems]
         matrices = {}
         for (measure, segment), heading in self.headings.items():
-            rows = [row for row in self.rows if row.heading == heading]
-            matrices[heading] = comparison_rows.pair_matrices(rows, systems)
+            differences, significant = np.full((2, len(systems), len(systems)), np.nan)
+            np.fill_diagonal(differences, 0.0)
+            for row in self.rows:
+                if row.heading == heading:
+                    i, j = systems.index(row.system), systems.index(row.baseline)
+                    differences[i, j], differences[j, i] = row.difference, -row.difference
+                    if row.is_significant is not None:
+                        significant[i, j] = significant[j, i] = row.is_significant
             if comparison.query_values is not None:
-                comparison.query_values.fill_pairs(matrices[heading][0], order, measure, segment)
+                comparison.query_values.fill_pairs(differences, order, measure, segment)
+            matrices[heading] = differences, significant
         return matrices
 
     def hidden_columns(self) -> list[str]:
@@ -147,15 +159,17 @@ class ComparisonView:
         said = sentences.corrected(comparison.correction, int((~np.isnan(p_values)).sum()))
         sizes = self._segment_sizes()
         headings = list(self.headings.values())
-        places = {pair_key(row): i for i, row in enumerate(comparison.rows)}
-        rows = winner_first(self.rows, self.leaderboard.systems, None)
-        rows.sort(key=lambda row: (headings.index(row.heading), not row.is_significant))
+        order = self.leaderboard.systems
+        numbered = [(i, better_first(row, order)) for i, row in enumerate(self.rows)]
+        numbered.sort(key=lambda pair: (
+            headings.index(pair[1].heading), not pair[1].is_significant,
+            order.index(pair[1].system), order.index(pair[1].baseline),
+        ))
         return [
             (row, sentences.sentence(
-                row, self._findings(places[pair_key(row)], row, p_values), sizes[row.segment],
-                comparison.level, said,
+                row, self._findings(i, row, p_values), sizes[row.segment], comparison.level, said
             ))
-            for row in rows
+            for i, row in numbered
         ]
 
     def _segment_sizes(self) -> dict[Any, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import counted, did_you_mean, plain_list
+from skgraded._input.words import counted, plain_list
 from skgraded.measures import mean_over_queries
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.cross_evaluation import CrossEvaluation
@@ -52,15 +52,6 @@ def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
                 f"cross_evaluate; got {type(evaluation).__name__}."
                 + " To compare Summaries of different queries, use compare_periods." * is_summary
             )
-
-
-def check_system(argument: str, name: Any, systems: Sequence[str]) -> None:
-    """Raise a ValueError if `name` is not one of the systems."""
-    if name not in systems:
-        raise ValueError(
-            f"{argument} must be one of the systems {systems}; got {name!r}."
-            f"{did_you_mean(name, systems)}"
-        )
 
 
 @dataclass(frozen=True, eq=False)

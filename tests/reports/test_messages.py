@@ -50,7 +50,7 @@ COMPARE = [
     ("other weights", lambda: compared(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))), V,
      "^Systems 'b' and 'a' have different weights for 1 query, such as 2 and 1 for query 2"),
     ("baseline", lambda: compared(baseline="bm24"), V,
-     r"baseline must be one of the systems \['bm25', 'lgbm'\]; got 'bm24'. Did you mean 'bm25"),
+     r"baseline must be one of \['bm25', 'lgbm'\] or None; got 'bm24'. Did you mean 'bm25"),
     ("baseline 3", lambda: compared(baseline=3), V, r"baseline must be one of .*; got 3\.$"),
     ("test", lambda: compared(test="anova"), V,
      r"test must be one of \['randomization', 't', .*'anova'"),
