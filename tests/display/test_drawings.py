@@ -236,7 +236,7 @@ CASES = {
         "grades outside the scale": lambda ax: sg.JudgeConfusionDisplay.from_report(
             judges(), "high", ax=ax),
         "arrays": lambda ax: sg.JudgeConfusionDisplay(
-            [[1000, 0], [0, 0]], [0, 0.5], truth="$a", judge="b").plot(ax, cmap="Reds"),
+            [[10**7, 0], [0, 0]], [0, 0.5], truth="$a", judge="b").plot(ax, cmap="Reds"),
     },
     "JudgeMeansDisplay": {
         "first judge": lambda ax: sg.JudgeMeansDisplay.from_report(judges(), ax=ax),

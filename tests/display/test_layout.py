@@ -119,13 +119,16 @@ def test_a_new_figure_has_room_for_all_texts(kind, n, width):
         np.zeros((n, n)), name=["system"] * n, measure="AP"), (10.2125, 7.3)),
     (lambda n: sg.IntervalDisplay(
         *[np.full((n, 1), 0.5)] * 3, measures="AP", name=["system"] * n), (6.4, 5.94)),
+    (lambda n: sg.IntervalDisplay(  # the height of the legend depends on the font
+        *[np.full((n, 5), 0.5)] * 3, measures=list("abcde"), name=["system"] * n),
+     pytest.approx((6.4, 15.8), abs=0.4)),
     (lambda n: sg.JudgeConfusionDisplay(
         np.full((n, n), 10**6), range(n), truth="a", judge="b"), (12.6, 12.1)),
 ])
 def test_the_size_of_a_new_figure_depends_on_the_number_of_rows(make, size):
     display = make(20).plot()
     try:
-        assert display.figure_.get_size_inches() == pytest.approx(size, abs=1e-3)
+        assert tuple(display.figure_.get_size_inches().round(4)) == size
     finally:
         plt.close(display.figure_)
 
