@@ -204,6 +204,10 @@ class BoosterAdapter(Adapter):
     conflicting: frozenset[str] = frozenset()
     init_model_argument: str = ""
 
+    def with_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
+        """Return the fit arguments with a callback after those that the user passes."""
+        return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
+
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
         model, labels = self.labelled(rows.grades)

@@ -7,7 +7,8 @@ query weight per row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from types import SimpleNamespace
 from typing import Any, Self
 
 import numpy as np
@@ -97,8 +98,7 @@ class _CatBoostAdapter(BoosterAdapter):
         metric = _ScoreObserver(progress, 4 * float(weights.max()))
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
         model = self.copy(STOPPING, eval_metric=metric)
-        arguments = fit_params | arguments | {
-            "callbacks": [*(fit_params.get("callbacks") or ()), metric],
+        arguments = self.with_callback(fit_params, metric) | arguments | {
             "eval_set": self._validation_pool(validation, metric.mark, of_fit),
             "use_best_model": True, "metric_period": 1,
         }
@@ -112,9 +112,13 @@ class _CatBoostAdapter(BoosterAdapter):
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
         if self.report is not None:
-            callbacks = [*(fit_params.get("callbacks") or ()), _RoundReporter(self.report)]
-            fit_params = fit_params | {"callbacks": callbacks}
+            callback = SimpleNamespace(after_iteration=self._report_round)
+            fit_params = self.with_callback(fit_params, callback)
         return super().train(model, labels, rows, fit_params)
+
+    def _report_round(self, info: Any) -> bool:
+        self.report()  # type: ignore[misc]
+        return True  # continue the training
 
     def _validation_pool(self, validation: Rows, mark: float, of_fit: dict[str, Any]) -> Any:
         """Return the validation set as a Pool in which every row has the weight `mark`."""
@@ -129,16 +133,6 @@ class _CatBoostAdapter(BoosterAdapter):
             validation.X, validation.grades, baseline=validation.by_row.get("baseline"),
             **{name: parameters.get(name) for name in typed}, **weights,
         )
-
-
-class _RoundReporter:
-    def __init__(self, report: Callable[[], object]) -> None:
-        self._report = report
-
-    def after_iteration(self, info: Any) -> bool:
-        """Report the round, and let the training continue."""
-        self._report()
-        return True
 
 
 class _Metric:
@@ -173,7 +167,7 @@ class _ScoreObserver(_Metric):
     def evaluate(
         self, approxes: Sequence[np.ndarray], target: Any, weight: Any
     ) -> tuple[float, float]:
-        """Return the value of the first measure (0 for training rows) and the weight 1."""
+        """Return the value of the first measure (0 for training rows), and the weight 1."""
         if self.progress is None or weight is None or weight[0] < self.mark / 2:
             return 0.0, 1.0
         self.progress.see(approxes[0])

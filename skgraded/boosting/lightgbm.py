@@ -106,8 +106,7 @@ class _LGBMAdapter(BoosterAdapter):
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
         report = self.report
         if report is not None and "callbacks" in self.fit_parameters:
-            callbacks = [*(fit_params.get("callbacks") or ()), lambda env: report()]
-            fit_params = fit_params | {"callbacks": callbacks}
+            fit_params = self.with_callback(fit_params, lambda env: report())
         return super().train(model, labels, rows, fit_params)
 
     def fit_stopped(
@@ -125,9 +124,8 @@ class _LGBMAdapter(BoosterAdapter):
         stop = early_stopping(patience, first_metric_only=True, verbose=False)
         model, labels = self.labelled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
-        arguments = fit_params | self.fit_arguments(training)
+        arguments = self.with_callback(fit_params, stop) | self.fit_arguments(training)
         arguments |= self._validation_arguments(validation)
-        arguments["callbacks"] = [*(fit_params.get("callbacks") or ()), stop]
         model.fit(training.X, labels, eval_metric=measure, **arguments)
         # Set the best round even if a callback passed by the user stopped the training.
         model.booster_.best_iteration = progress.best_round
@@ -171,35 +169,31 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
         group)``. It returns ``(name, value, True)``, where True means that higher is better, or a
         list of such tuples for a list of measures. It raises a ValueError in distributed training
         (Dask, ``machines=``), where it would report only the queries of one machine, as LightGBM's
-        own metrics do. It also raises a ValueError for NaN predictions; otherwise, LightGBM would
-        stop training silently.
+        own metrics do.
 
     Examples
     --------
     >>> import lightgbm as lgb, numpy as np
+    >>> from skgraded.datasets import make_ranking
     >>> from skgraded.lightgbm import eval_metric
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(400, 3))
-    >>> y = np.clip(np.round(X[:, 0] + rng.normal(size=400)), 0, 4)
-    >>> train = lgb.Dataset(X[:300], y[:300], group=[10] * 30)
-    >>> valid = lgb.Dataset(X[300:], y[300:], group=[10] * 10, reference=train)
+    >>> X, y, qid = make_ranking(n_queries=40, random_state=0)
+    >>> sizes = np.bincount(qid)
+    >>> train = lgb.Dataset(X[qid < 30], y[qid < 30], group=sizes[:30])
+    >>> valid = lgb.Dataset(X[qid >= 30], y[qid >= 30], group=sizes[30:], reference=train)
     >>> params = {"objective": "lambdarank", "metric": "None", "num_threads": 1, "verbose": -1}
-    >>> history = {}
     >>> booster = lgb.train(
     ...     params, train, valid_sets=[valid], feval=eval_metric(["ndcng@5", "mu_map"]),
-    ...     callbacks=[lgb.early_stopping(10, first_metric_only=True, verbose=False),
-    ...                lgb.record_evaluation(history)],
+    ...     callbacks=[lgb.early_stopping(10, first_metric_only=True, verbose=False)],
     ... )
-    >>> list(history["valid_0"])
+    >>> list(booster.best_score["valid_0"])
     ['NDCNG@5', 'MuAP']
     """
     return _EvalMetric(measures)
 
 
 class _EvalMetric(BoostingMetric):
-    # LightGBM's scikit-learn interface passes as many arguments as the metric has parameters.
-    # A metric with exactly four parameters also works in lgb.train, which passes the first two.
-
+    # LightGBM's scikit-learn interface passes as many arguments as the metric has parameters, and
+    # lgb.train passes two.
     factory = "eval_metric"
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Any:
@@ -289,7 +283,7 @@ def evaluate_rounds(
     if not isinstance(data, Dataset):
         raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
     # Read the attributes directly, because the getter methods require a binned Dataset.
-    judgments = _judgments_of_dataset(data, data.label, data.group, data.weight)
+    judgments = _judgments_of(data, data.label, data.group, data.weight)
     X, last = data.data, booster.current_iteration()
     if X is None:
         raise ValueError("The Dataset has no raw data: create it with free_raw_data=False.")
@@ -317,24 +311,31 @@ def _read_arguments(
     from lightgbm import Dataset
 
     if not isinstance(y_pred, Dataset):
-        return _checked_judgments(y_true, y_true, group, weight), y_pred
+        return _judgments_of(y_true, y_true, group, weight), y_pred
     columns = y_pred.get_label(), y_pred.get_group(), y_pred.get_weight()
-    return _judgments_of_dataset(y_pred, *columns), y_true
+    return _judgments_of(y_pred, *columns), y_true
 
 
-def _judgments_of_dataset(dataset: Any, labels: Any, group: Any, weight: Any) -> Judgments:
-    check = partial(_refuse_split_queries, dataset)
-    return _checked_judgments(dataset, labels, group, weight, check)
+def _judgments_of(owner: Any, labels: Any, group: Any, weight: Any) -> Judgments:
+    """Return the judgments of a Dataset, or of an array of labels."""
+    if labels is None:
+        raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
+    if group is None:
+        raise ValueError(
+            "The Dataset has no query sizes, which ranking measures require: pass group= "
+            "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
+        )
+    return judgments_of(owner, labels, group, weight, partial(_refuse_split_queries, owner))
 
 
 def _refuse_split_queries(dataset: Any) -> None:
     """Raise a ValueError if a Dataset contains only some rows of a query, as with lgb.cv."""
-    is_part = dataset.used_indices is not None and dataset.reference is not None
-    sizes = dataset.reference.get_group() if is_part else None
-    if sizes is None:
+    reference, rows = (getattr(dataset, name, None) for name in ("reference", "used_indices"))
+    if reference is None or rows is None or reference.get_group() is None:
         return
+    sizes = reference.get_group()
     query_of_row = np.repeat(np.arange(len(sizes)), sizes)
-    taken = np.bincount(query_of_row[dataset.used_indices], minlength=len(sizes))
+    taken = np.bincount(query_of_row[rows], minlength=len(sizes))
     is_split = (taken > 0) & (taken < sizes)
     if is_split.any():
         query = int(np.argmax(is_split))
@@ -343,19 +344,6 @@ def _refuse_split_queries(dataset: Any) -> None:
             f"query {query}. lgb.cv keeps queries whole only for LightGBM's own ranking "
             "objectives: pass folds=sklearn.model_selection.GroupKFold()."
         )
-
-
-def _checked_judgments(
-    owner: Any, labels: Any, group: Any, weight: Any, check: Callable[[], None] | None = None
-) -> Judgments:
-    if labels is None:
-        raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
-    if group is None:
-        raise ValueError(
-            "The Dataset has no query sizes, which ranking measures require: pass group= "
-            "to lightgbm.Dataset, or eval_group= to LGBMRanker.fit."
-        )
-    return judgments_of(owner, labels, group, weight, check)
 
 
 # Measures as objectives --------------------------------------------------------------------------

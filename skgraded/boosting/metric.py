@@ -36,8 +36,7 @@ class BoostingMetric:
         """Return the mean of each measure."""
         means = self._scored(mean_scores, judgments, preds)
         for measure in self.measures:
-            if not has_value(measure, judgments):
-                _refuse_undefined(measure, judgments.weights)
+            _check_defined(measure, has_value(measure, judgments))
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
@@ -64,8 +63,7 @@ class BoostingMetric:
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; `sums` is the total of all workers."""
         for measure, defined in zip(self.measures, sums[2], strict=True):
-            if defined == 0:
-                _refuse_undefined(measure, defined)
+            _check_defined(measure, defined > 0)
         return (sums[0] / sums[1]).tolist()
 
 
@@ -142,11 +140,9 @@ def refuse_nan(preds: ArrayLike) -> None:
         ) from None
 
 
-def _refuse_undefined(measure: Measure, weights: np.ndarray | None) -> None:
-    condition, and_weights = "", ""
-    if weights is not None:
-        condition, and_weights = " with positive weight", " and weights"
-    raise ValueError(
-        f"The measure {measure} is undefined for every query{condition} in this data set, usually "
-        f"because no document is relevant: check the labels{and_weights}."
-    )
+def _check_defined(measure: Measure, is_defined: bool) -> None:
+    if not is_defined:
+        raise ValueError(
+            f"The measure {measure} is undefined for every query with positive weight in this data "
+            "set, usually because no document is relevant: check the labels and weights."
+        )

@@ -27,12 +27,6 @@ __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
 # Metrics to maximize: all measures, and the metrics that XGBoost's EarlyStopping maximizes.
 HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
-NOT_FOR_SKLEARN = (
-    "{metric} works only with xgb.train and xgb.cv, which pass it a DMatrix with queries. "
-    "XGBRanker would call it once per query and weight the values by query size; other estimators "
-    "would pass no queries. Use xgb.train(…, custom_metric=…) or "
-    "skgraded.QueryRanker(XGBRanker(), measure=…, early_stopping=True)."
-)
 
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
@@ -99,13 +93,10 @@ class _XGBAdapter(BoosterAdapter):
             progress.see(booster.predict(data))  # XGBoost caches the scores of earlier rounds
             return progress.is_over
 
-        callbacks, patience = model.callbacks, model.early_stopping_rounds
-        model.set_params(
-            callbacks=[_AfterRound(stop), *(callbacks or ())], early_stopping_rounds=None
-        )
-        super().train(model, labels, training, fit_params)  # `progress` reports the rounds
-        # Set attributes, because set_params would also change the trained booster.
-        model.callbacks, model.early_stopping_rounds = callbacks, patience
+        patience = model.early_stopping_rounds
+        model.set_params(early_stopping_rounds=None)
+        self.train(model, labels, training, fit_params, stop)
+        model.early_stopping_rounds = patience
         booster = model.get_booster()
         # XGBoost skips the remaining callbacks once a callback stops the training.
         # In XGBoost 2.1 and earlier, callbacks run in arbitrary order.
@@ -116,15 +107,21 @@ class _XGBAdapter(BoosterAdapter):
         )
         return model
 
-    def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
+    def train(
+        self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any],
+        after_round: Callable[[Any], object] | None = None,
+    ) -> Any:
+        """Fit and return `model`; `after_round` receives the Booster and may stop."""
         callbacks = model.callbacks
-        report = self.report
-        if report is not None:
-            reporter = _AfterRound(lambda booster: report())
-            model.set_params(callbacks=[*(callbacks or ()), reporter])
+        after_round = after_round or self._report_round
+        model.set_params(callbacks=[_AfterRound(after_round), *(callbacks or ())])
         super().train(model, labels, rows, fit_params)
-        model.callbacks = callbacks
+        model.callbacks = callbacks  # set_params would also change the trained booster
         return model
+
+    def _report_round(self, booster: Any) -> None:
+        if self.report is not None:
+            self.report()
 
 
 class _AfterRound(xgb.callback.TrainingCallback):
@@ -160,10 +157,9 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
         partition. A DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
         folds. XGBoost records the values with six decimals.
 
-        If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError. Without this error,
-        XGBoost would call the metric once per query and average the values weighted by query
-        *size*, as it does for a Measure. If every query has one document, XGBoost does not call
-        the metric and records the value 1 for ``custom_metric``. Use
+        If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError, because XGBoost
+        would weight the values by query *size*, as it does for a Measure. (If every query has one
+        document, XGBoost records the value 1 without a call.) Use
         ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop on the mean over queries.
 
     Examples
@@ -181,8 +177,6 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
     ...     custom_metric=custom_metric(["mu_map", "ndcng@5"]),
     ...     callbacks=[EarlyStopping(rounds=5)], evals_result=history, verbose_eval=False,
     ... )
-    >>> list(history["valid"])
-    ['MuAP', 'NDCNG@5']
     >>> booster.best_score == max(history["valid"]["NDCNG@5"])
     True
     """
@@ -197,7 +191,11 @@ class _CustomMetric(BoostingMetric):
 
     def __call__(self, preds: np.ndarray, dmatrix: Any, sample_weight: Any = None) -> Any:
         if not isinstance(dmatrix, xgb.DMatrix):
-            raise TypeError(NOT_FOR_SKLEARN.format(metric=self))
+            raise TypeError(
+                f"{self} works only with xgb.train and xgb.cv, which pass it a DMatrix with "
+                "queries. For XGBoost's estimators, use skgraded.QueryRanker(XGBRanker(), "
+                "measure=…, early_stopping=True)."
+            )
         if xgb.collective.get_world_size() > 1:
             return self.results(self._means_of_workers(dmatrix, preds))
         return self.results(self.means(_judgments_of(dmatrix), preds))
@@ -261,14 +259,10 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     min_delta : float, default=0.0
         The smallest increase that counts as an improvement.
 
-    Raises
-    ------
-    ValueError
-        After the first round, if it is unknown whether higher values of the metric are better.
-
     Notes
     -----
     Unlike XGBoost's callback, it can be reused, because its state is reset before each training.
+    If it is unknown whether higher values are better, the first round raises a ValueError.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """Early stopping of a ranker: settings, held-out queries and the stopping rule."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,41 +16,41 @@ from skgraded.measures import Measure, mean_scores
 from skgraded.model_selection.folds import splits_of_queries
 
 
+@dataclass
 class StoppingState:
     """Validation scores per measure and round, and the rule that decides when to stop.
 
     Training stops after `patience` rounds without a new best value of the first measure.
     """
 
-    def __init__(
-        self, measures: list[Measure], judgments: Judgments, patience: int, report: Any = None
-    ) -> None:
-        self.history: dict[str, list[float]] = {measure.name: [] for measure in measures}
-        self.n_rounds: int = 0
-        self.last: float = np.nan  # last value of the first measure
-        self.best_round: int = 0  # counted from 1
-        self.best_score: float = -np.inf
-        self._measures = measures
-        self._judgments = judgments
-        self._patience = patience
-        self._report = report  # called after each round
+    measures: list[Measure]
+    judgments: Judgments
+    patience: int
+    report: Callable[[], object] | None  # called after each round
+    n_rounds: int = 0
+    last: float = np.nan  # last value of the first measure
+    best_round: int = 0  # counted from 1
+    best_score: float = -np.inf
+
+    def __post_init__(self) -> None:
+        self.history: dict[str, list[float]] = {measure.name: [] for measure in self.measures}
 
     def see(self, scores: np.ndarray) -> None:
         """Evaluate the validation scores of a new round and update the best round."""
-        means = mean_scores(self._measures, self._judgments, scores)
+        means = mean_scores(self.measures, self.judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)
         self.n_rounds += 1
         self.last = means[0]
         if self.last > self.best_score:
             self.best_score, self.best_round = self.last, self.n_rounds
-        if self._report is not None:
-            self._report()
+        if self.report is not None:
+            self.report()
 
     @property
     def over_at(self) -> int:
         """Round after which training stops if the best score does not improve."""
-        return self.best_round + self._patience
+        return self.best_round + self.patience
 
     @property
     def is_over(self) -> bool:
@@ -65,7 +67,15 @@ def hold_out(
     """
     query_of_row = queries.of_row
     if is_splitter(ranker.early_stopping):
-        trained, held_out = _split_rows(ranker.early_stopping, table, rows, queries, query_of_row)
+        splits = splits_of_queries(
+            ranker.early_stopping, table, rows.grades, queries.ids, query_of_row, "early_stopping"
+        )
+        if not splits or not all(map(len, splits[-1])):
+            raise ValueError(
+                f"The last split of the {type(ranker.early_stopping).__name__} passed as "
+                "early_stopping must contain both training and validation rows."
+            )
+        trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
     else:
         held_out = _drawn_queries(ranker, len(queries.ids))[query_of_row]
         trained = ~held_out
@@ -82,35 +92,20 @@ def hold_out(
 
 def _drawn_queries(ranker: Any, n_queries: int) -> np.ndarray:
     """Return a random boolean mask, of shape (n_queries,), of the queries to hold out."""
-    fraction = ranker.validation_fraction
     if n_queries < 2:
         raise ValueError(
             "early_stopping=True requires at least two queries; got one. Pass validation queries "
             "as eval_X, eval_y and eval_qid, or set early_stopping=False."
         )
-    n_held_out = max(1, round(fraction * n_queries))
+    n_held_out = max(1, round(ranker.validation_fraction * n_queries))
     if n_held_out == n_queries:
         raise ValueError(
-            f"validation_fraction={fraction} holds out all {n_queries} queries: decrease it."
+            f"validation_fraction={ranker.validation_fraction} holds out all {n_queries} queries: "
+            "decrease it."
         )
     held_out = np.zeros(n_queries, dtype=bool)
     held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
     return held_out
-
-
-def _split_rows(
-    splitter: Any, table: Any, rows: Rows, queries: Queries, query_of_row: np.ndarray
-) -> list[np.ndarray]:
-    """Return boolean masks, of shape (n,), of the training and test rows of the last split."""
-    splits = splits_of_queries(
-        splitter, table, rows.grades, queries.ids, query_of_row, "early_stopping"
-    )
-    if not splits or not all(map(len, splits[-1])):
-        raise ValueError(
-            f"The last split of the {type(splitter).__name__} passed as early_stopping must "
-            "contain both training and validation rows."
-        )
-    return [np.isin(np.arange(len(query_of_row)), part) for part in splits[-1]]
 
 
 def is_splitter(early_stopping: Any) -> bool:

@@ -233,12 +233,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If qid is missing or passed twice; if a grade is negative or not finite, or fractional
-            for a ranker that accepts only integer grades (see `grades`); if lengths differ; if
-            weights are negative, all 0 or not supported by `estimator`; if settings of `estimator`
-            prevent it from learning. With `early_stopping`: if `estimator` does not support it; if
-            a query is in both X and `eval_X`; if a measure is undefined for all validation queries;
-            if `fit_params` contains other stopping settings.
+            If an argument is invalid or settings conflict, such as `qid` passed twice, fractional
+            grades for a ranker that accepts only integers (see `grades`), weights that `estimator`
+            does not support, a query in both X and `eval_X`, or a measure that is undefined for
+            all validation queries.
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
@@ -253,8 +251,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._query_column = QueryColumn.of(table, self.qid)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
         self._remember_features(rows.X)
-        validation: Rows | None = None
-        eval_ids = None
+        validation, eval_ids = None, None
         if eval_X is not None:
             eval_rows, eval_queries = self._read(
                 adapter, as_table(eval_X), eval_y, eval_qid, None, eval_sample_weight, {}, "eval_"
@@ -450,12 +447,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     # What scikit-learn calls ----------------------------------------------------------------------
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the requested metadata: `qid`, unless it was passed to the constructor.
-
-        Returns
-        -------
-        sklearn.utils.metadata_routing.MetadataRequest
-        """
+        """Return the requested metadata: `qid`, unless it was passed to the constructor."""
         request = super().get_metadata_routing()
         if self.qid is not None:
             for method in ("fit", "score"):

@@ -34,17 +34,10 @@ class TornQueryWarning(UserWarning):
 SHARED = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on. Either the split divides queries, and the score is better than it will "
-    "be for new queries, or both sets use the same ids for different queries. Keep each query "
-    "whole: cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
-    "cv=GroupKFold(5).set_split_request(groups='qid')."
-)
-
-NUMBERED_ALIKE = (
-    "{shared} of the {scored} queries to score, such as {example!r}, have the ids of queries that "
-    "the ranker was fitted on. Both sets number their queries from {first}, as often in separate "
-    "files. If the queries differ, use different ids, such as qid + 1_000_000 or "
-    "('test', qid). If they are the same queries, the split divides them, and the score is better "
-    "than it will be for new queries: use cv=GroupKFold(5)."
+    "be for new queries: use cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata "
+    "routing, cv=GroupKFold(5).set_split_request(groups='qid'). Or both sets use the same ids for "
+    "different queries, as in files that number their queries from 0 or 1: use other ids, such as "
+    "('test', qid)."
 )
 
 PARTIAL = (
@@ -123,26 +116,20 @@ def _marks(
 def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
     """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
 
-    Only a QueryRanker stores the queries that it was fitted on. It may be part of a search or a
-    pipeline. X is the table to score, with or without the query column. `source` specifies where
-    the queries were found.
+    Only a QueryRanker, which may be part of a search or pipeline, stores the queries of its fit.
     """
-    fitted, shared = _known_queries(estimator, X, judgments)
+    shared = _known_queries(estimator, X, judgments)
     if shared:
-        ids = judgments.query_ids
-        # Row-wise splits give both sets the same number of queries or leave gaps in the query ids.
-        alike = all(map(_is_numbering, (ids, fitted.ids))) and len(ids) != len(fitted.ids)
-        message = (NUMBERED_ALIKE if alike else SHARED).format(
-            shared=len(shared), scored=len(ids), example=plain(shared[0]),
-            first=plain(ids.min()) if alike else "",
+        message = SHARED.format(
+            shared=len(shared), scored=judgments.n_queries, example=plain(shared[0])
         )
         warnings.warn(message, TornQueryWarning, stacklevel=3)
     else:
         warn_of_partial_queries(X, source, "score")
 
 
-def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> tuple[Any, list[Any]]:
-    """Return the FittedQueries of a ranker, and the ids of scored queries that it was fitted on."""
+def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> list[Any]:
+    """Return the ids of the scored queries that the ranker was fitted on."""
     while estimator is not None and not hasattr(estimator, "_fitted_queries"):
         if hasattr(estimator, "best_estimator_"):  # a search
             estimator = estimator.best_estimator_
@@ -153,16 +140,9 @@ def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> tuple[Any, l
         else:  # a feature selection, or no ranker
             estimator = getattr(estimator, "estimator_", None)
     if estimator is None or estimator._fitted_queries is None:
-        return None, []
+        return []
     features = None if X is None else partial(features_of, estimator, as_table(X))
-    return estimator._fitted_queries, estimator._fitted_queries.shared_with(judgments, features)
-
-
-def _is_numbering(ids: np.ndarray) -> bool:
-    """Return whether ids are 0, 1, 2, … or 1, 2, 3, … in any order."""
-    if ids.dtype.kind not in "iu":
-        return False
-    return ids.min() in (0, 1) and ids.max() - ids.min() == len(ids) - 1
+    return estimator._fitted_queries.shared_with(judgments, features)
 
 
 def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:

@@ -130,7 +130,7 @@ ROWS = [
      lambda: trained_by_catboost(valid=(X, Y, np.arange(N) // 2)), CatBoostError,
      f"the same {N} labels in the same order but different"),
     ("CatBoost: undefined", lambda: trained_by_catboost(valid=(X, 0 * Y, QID)), CatBoostError,
-     "NDCNG is undefined for every query in this data"),
+     "NDCNG is undefined for every query with positive weight in this data"),
     ("CatBoost: outside training",
      lambda: catboost.eval_metric("ndcng", [1, 1], [1, 2]).evaluate([np.zeros(2)], [0, 0], None),
      ValueError, "identifies a data set by its number of rows; got 2"),

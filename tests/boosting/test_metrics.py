@@ -168,8 +168,7 @@ def test_a_measure_without_a_defined_query_raises_an_error(library, weight, unde
     y = np.zeros(6) if weight is None else np.array([1.0, 2, 0, 0, 0, 0])
     data = library.data(np.ones((6, 1)), y, [3, 3], weight)
     metric = library.metric(["precision", sg.MuAP(undefined=undefined)])
-    condition = " with positive weight" if weight else ""
-    with pytest.raises(ValueError, match=f"MuAP.* is undefined for every query{condition} in"):
+    with pytest.raises(ValueError, match="MuAP.* is undefined for every query"):
         library.history_of(data, [data], metric, 2)
 
 

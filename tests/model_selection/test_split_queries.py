@@ -167,19 +167,6 @@ def test_a_ranker_stores_a_few_numbers_per_query():
     assert len(pickle.dumps(ranker)) < 40 * n_queries
 
 
-@pytest.mark.parametrize("first", [0, 1])
-def test_queries_numbered_alike_in_two_files_are_the_likely_cause(first):
-    X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
-    ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid + first)
-    few = qid < 5
-    message = f"5 of the 5 queries to score.*number their queries from {first}, as often in"
-    with pytest.warns(sg.TornQueryWarning, match=message):
-        ranker.score(X[few] + 1, y[few], qid=qid[few] + first)
-    others = (qid >= 3) & (qid < 6)
-    with pytest.warns(sg.TornQueryWarning, match="the split divides queries, and"):
-        ranker.score(X[others] + 1, y[others], qid=qid[others] + first)
-
-
 # Incomplete queries in X, known from a Series ----------------------------------------------------
 
 @pytest.fixture
