@@ -19,6 +19,7 @@ from skgraded.reports.comparison_rows import (
     check_numbers,
     columns_of,
     corrected_p_values,
+    correction_text,
     rows_form,
 )
 from skgraded.reports.comparison_tables import margins_of
@@ -114,16 +115,14 @@ class PeriodComparison(Report):
         -smallest. It does not matter if the whole interval is between -smallest and smallest.
         Otherwise, the result is inconclusive.
         """
-        n_tests = sum(row.p_value == row.p_value for row in self.rows)
-        said = sentences.corrected(self.correction, n_tests)
+        said = correction_text(self.correction, self.rows)
         names = self.before, self.after
         return [sentences.period_sentence(row, names, self.level, said) for row in self.rows]
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.table_page import TablePage
 
-        n_tests = sum(row.p_value == row.p_value for row in self.rows)
-        after_correction = sentences.corrected(self.correction, n_tests)
+        after_correction = correction_text(self.correction, self.rows)
         return TablePage(
             f"Changes from {self.before} to {self.after}" if title is None else title,
             f"{percent_text(self.level)} intervals; Welch's t-test{after_correction}.",

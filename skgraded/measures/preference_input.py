@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import is_missing, unmasked
+from skgraded._input.columns import is_missing, number_validator, unmasked
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 
+_CHECK_PRIOR = number_validator("prior", 0, 1)
 JUDGED, PREDICTED = "judged", "predicted"  # the items of one side, for each query
 
 
@@ -20,13 +21,7 @@ def is_probability(value: Any) -> bool:
 
 def check_prior(prior: Any) -> Any:
     """Check that the prior is a callable or a number in [0, 1], and return it."""
-    if callable(prior):
-        return prior
-    if isinstance(prior, (bool, np.bool_)) or not is_probability(prior):
-        raise ValueError(
-            f"prior must be a number in [0, 1] or a callable that accepts two items; got {prior!r}."
-        )
-    return float(prior)
+    return prior if callable(prior) else _CHECK_PRIOR(prior)
 
 
 def refuse_empty(values: Sized, name: str) -> None:

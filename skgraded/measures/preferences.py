@@ -227,8 +227,7 @@ def check_preference_measures(
     measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
 ) -> dict[str, Measure]:
     """Return preference measures keyed by their names in reports; these names include settings."""
-    discount, prior = correlation.CHECK_DISCOUNT(discount), inputs.check_prior(prior)
-    shown = {"discount": discount, "prior": prior if callable(prior) else EDRC(prior=prior).prior}
+    shown = {"discount": correlation.CHECK_DISCOUNT(discount), "prior": inputs.check_prior(prior)}
     named: dict[str, Measure] = {}
     for measure in as_measures(measures):
         if type(measure) not in FORMULAS:

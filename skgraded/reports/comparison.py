@@ -17,19 +17,14 @@ from skgraded.reports.pairing import QUERY_VALUES, QueryValues
 from skgraded.reports.report import SHARES, Axis, Report
 from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL
-from skgraded.writing import sentences, tables
+from skgraded.writing import json_text, sentences, tables
 from skgraded.writing.columns import fitting
-from skgraded.writing.json_text import (
-    FLOATS,
-    SEGMENT_NAMES,
-    Form,
-    by_name,
-    list_of,
-    maybe,
-)
+from skgraded.writing.json_text import Form
 
 if TYPE_CHECKING:
     import pandas
+
+MEANS = json_text.list_of(json_text.FLOATS)  # the columns of `system_means`
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -84,11 +79,13 @@ class Comparison(Report):
     segments: list[Any] | None = None
 
     _json = {
-        "segments": maybe(SEGMENT_NAMES), "rows": comparison_rows.rows_form(ComparisonRow),
-        "gaps": comparison_rows.rows_form(SegmentGap), "query_values": maybe(QUERY_VALUES),
-        "system_means": maybe(by_name(Form(
-            lambda means: [FLOATS.write(column) for column in means.T],
-            lambda written, name: np.column_stack(list_of(FLOATS).read(written, name)),
+        "segments": json_text.maybe(json_text.SEGMENT_NAMES),
+        "rows": comparison_rows.rows_form(ComparisonRow),
+        "gaps": comparison_rows.rows_form(SegmentGap),
+        "query_values": json_text.maybe(QUERY_VALUES),
+        "system_means": json_text.maybe(json_text.by_name(Form(
+            lambda means: [json_text.FLOATS.write(column) for column in means.T],
+            lambda written, name: np.column_stack(MEANS.read(written, name)),
         ))),
     }
 

@@ -19,17 +19,8 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import welch_interval, welch_p_value
-from skgraded.writing.json_text import (
-    INTEGER,
-    PLAIN_NUMBER,
-    SEGMENT,
-    TEXT,
-    TRUE_OR_FALSE,
-    Form,
-    list_of,
-    maybe,
-    read_fields,
-)
+from skgraded.writing import json_text, sentences
+from skgraded.writing.json_text import Form
 from skgraded.writing.text import label, labels
 
 # Cases and settings ------------------------------------------------------------------------------
@@ -244,6 +235,11 @@ def larger_lead_first(gap: SegmentGap) -> SegmentGap:
     return gap
 
 
+def correction_text(correction: str | None, rows: Sequence[Any]) -> str:
+    """Return a phrase for the correction over all rows that have a p-value."""
+    return sentences.corrected(correction, sum(row.p_value == row.p_value for row in rows))
+
+
 # The pipeline ------------------------------------------------------------------------------------
 
 def corrected_p_values(
@@ -370,18 +366,21 @@ def _check_keys(name: str, keys: Collection[Any], expected: Collection[Any]) -> 
 
 CELL = Form(
     lambda cell: None if cell != cell else cell,
-    lambda written, name: math.nan if written is None else PLAIN_NUMBER.read(written, name),
+    lambda cell, name: math.nan if cell is None else json_text.PLAIN_NUMBER.read(cell, name),
 )
 # Maps the type of a field to the JSON form of its column.
-FORMS = {"str": TEXT, "int": INTEGER, "float": CELL, "bool": TRUE_OR_FALSE, "Any": maybe(SEGMENT)}
+FORMS = {
+    "str": json_text.TEXT, "int": json_text.INTEGER, "float": CELL,
+    "bool": json_text.TRUE_OR_FALSE, "Any": json_text.maybe(json_text.SEGMENT),
+}
 
 
 def rows_form(row_type: Any) -> Form:
     """Return the JSON form of rows: one list per column; fields of type Any are segments."""
-    forms = {column.name: list_of(FORMS[str(column.type)]) for column in fields(row_type)}
+    forms = {column.name: json_text.list_of(FORMS[str(column.type)]) for column in fields(row_type)}
 
     def read(written: Any, name: str) -> list[Any]:
-        columns = read_fields(forms, written, name)
+        columns = json_text.read_fields(forms, written, name)
         lengths = {len(cells) for cells in columns.values()}
         if len(lengths) > 1:
             raise ValueError(f"Columns of {name} must have equal lengths; got {sorted(lengths)}.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.columns import number_validator
 from skgraded.measures import Measure
-from skgraded.reports.comparison_rows import columns_of, corrected_p_values
+from skgraded.reports.comparison_rows import columns_of, corrected_p_values, correction_text
 from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.pairing import refuse_unequal
 from skgraded.reports.report import Table
@@ -308,8 +308,7 @@ class MarginTests(Table):
 
     def sentences(self) -> list[str]:
         """Describe each row in a sentence; significant results come first for each measure."""
-        n_tests = sum(row.p_value == row.p_value for row in self.rows)
-        said = sentences.corrected(self.correction, n_tests)
+        said = correction_text(self.correction, self.rows)
         measures = list(dict.fromkeys(row.measure for row in self.rows))
         rows = sorted(self.rows, key=lambda row: (
             measures.index(row.measure), not corrections.is_significant(row.p_adjusted, self.level)

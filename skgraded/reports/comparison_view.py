@@ -131,9 +131,10 @@ class ComparisonView:
             matrices[heading] = differences, significant
         return matrices
 
-    def hidden_columns(self) -> list[str]:
-        """Return the names of columns that are uninformative for this comparison."""
+    def frame(self) -> pandas.DataFrame:
+        """Return the DataFrame for Markdown and LaTeX, without uninformative columns."""
         comparison = self.comparison
+        columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows)
         hidden = ["ci_method"] + ["baseline"] * (comparison.baseline is not None)
         hidden += ["segment"] * (comparison.segments is None)
         hidden += ["weight", "worth"] * (comparison.n_judge is None)
@@ -141,12 +142,6 @@ class ComparisonView:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
         if not any(row.n_undefined > 0 for row in comparison.rows):
             hidden.append("n_undefined")
-        return hidden
-
-    def frame(self) -> pandas.DataFrame:
-        """Return the DataFrame for Markdown and LaTeX."""
-        columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows)
-        hidden = self.hidden_columns()
         shown = {name: column for name, column in columns.items() if name not in hidden}
         return tables.frame(shown, dtype=object)
 
@@ -156,7 +151,7 @@ class ComparisonView:
         """Return (row, sentence) pairs; significant rows of each measure come first."""
         comparison = self.comparison
         p_values = np.array([row.p_value for row in comparison.rows], dtype=float)
-        said = sentences.corrected(comparison.correction, int((~np.isnan(p_values)).sum()))
+        said = comparison_rows.correction_text(comparison.correction, comparison.rows)
         sizes = self._segment_sizes()
         headings = list(self.headings.values())
         order = self.leaderboard.systems
@@ -203,8 +198,9 @@ class ComparisonView:
     def gap_sentences(self) -> list[str]:
         """Return one sentence per comparison between segments; significant ones come first."""
         comparison, level = self.comparison, self.comparison.level
-        n_tests = sum(gap.p_value == gap.p_value for gap in comparison.gaps)
-        said = sentences.corrected(corrections.without_hsd(comparison.correction), n_tests)
+        said = comparison_rows.correction_text(
+            corrections.without_hsd(comparison.correction), comparison.gaps
+        )
         gaps = sorted(comparison.gaps, key=lambda gap: (
             comparison.measures.index(gap.measure), not self.is_significant(gap.p_adjusted)
         ))

@@ -17,18 +17,8 @@ from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
 from skgraded.stats.paired_samples import differences_by_query
-from skgraded.writing.json_text import (
-    FLOATS,
-    IDS,
-    INTEGERS,
-    SEGMENT_NAMES,
-    Form,
-    by_name,
-    forms_of,
-    list_of,
-    maybe,
-    record,
-)
+from skgraded.writing import json_text
+from skgraded.writing.json_text import Form
 
 
 def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
@@ -141,7 +131,7 @@ class QueryValues:
 
 
 def _read_systems(written: Any, name: str) -> np.ndarray:
-    rows = list_of(FLOATS).read(written, name)
+    rows = json_text.list_of(json_text.FLOATS).read(written, name)
     if len(set(map(len, rows))) > 1:
         raise ValueError(
             f"All systems in {name} must have the same number of values; got {[*map(len, rows)]}."
@@ -149,13 +139,11 @@ def _read_systems(written: Any, name: str) -> np.ndarray:
     return np.array(rows)
 
 
-BY_SYSTEM = Form(lambda values: [FLOATS.write(row) for row in values], _read_systems)
-QUERY_VALUES = record(
-    QueryValues, **forms_of(
-        QueryValues, query_ids=IDS, per_query=by_name(BY_SYSTEM), segments=maybe(SEGMENT_NAMES),
-        segment=maybe(INTEGERS),
-    ),
-)
+BY_SYSTEM = Form(lambda values: [json_text.FLOATS.write(row) for row in values], _read_systems)
+QUERY_VALUES = json_text.record(QueryValues, **json_text.forms_of(
+    QueryValues, query_ids=json_text.IDS, per_query=json_text.by_name(BY_SYSTEM),
+    segments=json_text.maybe(json_text.SEGMENT_NAMES), segment=json_text.maybe(json_text.INTEGERS),
+))
 
 
 class Paired(NamedTuple):

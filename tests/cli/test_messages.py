@@ -59,7 +59,7 @@ COMMANDS = [  # each with a regex that the message matches
     # Preferences
     ("preferences truth.pref", "at least one run after the preferences file truth.pref"),
     ("preferences truth.pref a.run -m ndcg", "kendall_tau; got NDCG"),
-    ("preferences truth.pref a.run --prior 3", "prior must be a number in"),
+    ("preferences truth.pref a.run --prior 3", "prior must be a finite number"),
     ("preferences truth.pref truth.pref", "a run must have 6 columns"),
     ("preferences a.run a.run", "a file of preferences must have 3 col"),
     ("preferences - -", r"input \(-\) can be used for only one"),

@@ -180,7 +180,7 @@ PREFERENCES = [
         ({"ann": GOOD}, TypeError, "maps 'ann' to .* pass qid"),
         (pd.Series({"A": 2.0, "B": 1.0}), TypeError, r"is a numeric Series.*to_dict\(\)"),
     )),
-    *((partial(edrc, prior=prior), ValueError, r"prior must be a number in \[0, 1\]")
+    *((partial(edrc, prior=prior), ValueError, r"prior must be a finite number ≥ 0 and ≤ 1")
       for prior in (-0.1, 1.01, nan, inf, None, "half", True, [0.5])),
     *((partial(edrc, predicted_pairs=[("C", "A")], items=["A", "B"], prior=lambda v, w, p=p: p),
        ValueError, r"prior\('A', 'B'\) returned") for p in (-0.1, 1.5, nan, None, "half")),
