@@ -80,7 +80,9 @@ def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: data[name] for name in names}
 
 
-def refuse_unknown(names: Iterable[Any], known: Any, place: str = "") -> None:
+def refuse_unknown(
+    names: Iterable[Any], known: Any, place: str = "", advice: str = ""
+) -> None:
     """Raise a ValueError unless every name matches exactly one known column."""
     known = list(known)
     for name in names:
@@ -90,7 +92,7 @@ def refuse_unknown(names: Iterable[Any], known: Any, place: str = "") -> None:
             shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "") or "none"
             raise ValueError(
                 f"{place}There is no column {name!r}. Available columns: {shown}."
-                f"{did_you_mean(name, known)}"
+                f"{did_you_mean(name, known)}{advice}"
             )
 
 

@@ -36,7 +36,14 @@ def entries_of(source: Any, side: str) -> Entries:
 
 def _convert(source: Any, side: str) -> Entries:
     if type(source).__module__.partition(".")[0] == "ranx":
-        return _from_queries(_dict_of_ranx(source, side).items(), side)
+        kind = type(source).__name__
+        if side == "qrels" and kind == "Run":
+            raise TypeError(
+                "qrels is a ranx Run, which contains scores instead of grades: call "
+                "join_run(qrels, run)."
+            )
+        if kind in ("Qrels", "Run"):
+            return _from_queries(source.to_dict().items(), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -57,18 +64,6 @@ def _convert(source: Any, side: str) -> Entries:
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
         return _from_items(list(source), source, side)
     raise _wrong_type(source, side)
-
-
-def _dict_of_ranx(source: Any, side: str) -> dict[str, dict[str, float]]:
-    name = type(source).__name__
-    if name not in ("Qrels", "Run"):
-        raise _wrong_type(source, side)
-    if side == "qrels" and name == "Run":
-        raise TypeError(
-            "qrels is a ranx Run, which contains scores instead of grades: call join_run(qrels, "
-            "run)."
-        )
-    return source.to_dict()
 
 
 def _wrong_type(source: Any, side: str) -> TypeError:
@@ -180,19 +175,19 @@ def _queries_of(source: Any) -> Iterable[tuple[Any, Any]] | None:
             return _rated_queries(source[key], key)
     if "metric_score" in source and isinstance(source.get("details"), Mapping):
         source = source["details"]  # a _rank_eval response
-    if not any(map(_are_documents, source.values())):
-        return None
-    return source.items()
-
-
-def _are_documents(value: Any) -> bool:
-    is_list = isinstance(value, list) and len(value) > 0
-    return isinstance(value[0] if is_list else value, Mapping)
+    for documents in source.values():
+        is_list = isinstance(documents, list) and len(documents) > 0
+        if isinstance(documents[0] if is_list else documents, Mapping):
+            return source.items()
+    return None
 
 
 def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
-    """Convert (query, documents) pairs to Entries; the documents are a dict or a list of dicts."""
-    ids, sizes = [], []
+    """Convert (query, documents) pairs to Entries; the documents are a dict or a list of dicts.
+
+    In runs, queries for which no documents were retrieved are kept.
+    """
+    kept_queries, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
     for query, value in queries:
@@ -208,11 +203,23 @@ def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
                 f"Element {side}[{query!r}] must be a dict that maps documents to numbers; got "
                 f"{value!r:.200}."
             )
-        ids.append(query)
-        sizes.append(len(names))
+        if names or side == "run":
+            kept_queries.append(query)
+            sizes.append(len(names))
         documents.extend(names)
         numbers.extend(values)
-    return _from_lists(ids, sizes, documents, numbers, side)
+    if not documents:
+        raise ValueError(f"{side} is empty: it contains no documents.")
+    codes, ids = query_codes(kept_queries, name=f"{side}.query")
+    codes = np.repeat(codes, sizes)
+    ids_of_documents = _document_ids(documents, None, None, f"{side}.document")
+
+    def row_name(row: int) -> str:
+        return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
+
+    check = columns.check_grades if side == "qrels" else columns.check_scores
+    numbers = check(numbers, name=side, n=len(documents), row_name=row_name)
+    return Entries(side, ids, codes, ids_of_documents, numbers)
 
 
 def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
@@ -230,22 +237,3 @@ def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
         as_float = parsed(float, number) if isinstance(number, str) else None  # such as "3.000"
         numbers.append(number if as_float is None else as_float)
     return names, numbers
-
-
-def _from_lists(queries: Any, sizes: Any, documents: list[Any], numbers: Any, side: str) -> Entries:
-    """Convert lists to Entries; in runs, keep queries for which no documents were retrieved."""
-    if not documents:
-        raise ValueError(f"{side} is empty: it contains no documents.")
-    if side == "qrels":
-        queries = [query for query, size in zip(queries, sizes, strict=True) if size]
-        sizes = [size for size in sizes if size]
-    codes, ids = query_codes(queries, name=f"{side}.query")
-    codes = np.repeat(codes, sizes)
-    ids_of_documents = _document_ids(documents, None, None, f"{side}.document")
-
-    def row_name(row: int) -> str:
-        return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
-
-    check = columns.check_grades if side == "qrels" else columns.check_scores
-    numbers = check(numbers, name=side, n=len(documents), row_name=row_name)
-    return Entries(side, ids, codes, ids_of_documents, numbers)

@@ -13,6 +13,7 @@ import numpy as np
 
 from skgraded._input.columns import whole_number
 from skgraded.datasets import text_files
+from skgraded.datasets.text_files import parsed, shown
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -107,7 +108,7 @@ def read_rows(
         lambda text, _: (
             _numbers(text, n_features, negative), _names(text.split(b"\n"), with_query)
         ),
-        lambda line: _problem(line, n_features, negative, with_query),
+        lambda line: _check_line(line, n_features, negative, with_query),
     ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
@@ -178,45 +179,48 @@ def _names(lines: list[bytes], with_query: bool) -> tuple[list[Any], list[str | 
     return qid, doc_id
 
 
-def _problem(line: bytes, n_features: int | None, negative: bool, with_query: bool) -> str | None:
-    """Return a description of the error in a line, or None if there is no error."""
+def _check_line(line: bytes, n_features: int | None, negative: bool, with_query: bool) -> None:
+    """Raise a ValueError that describes the first error in a line."""
     body, _, comment = line.partition(b"#")
     words = body.split()
     if not words:
-        return None
+        return
     grade = text_files.number_in(words[0])
     if grade is None or not np.isfinite(grade):
-        return f"the grade must be a finite number; got {text_files.shown(words[0])}."
+        raise ValueError(f"the grade must be a finite number; got {shown(words[0])}.")
     if grade < 0 and not negative:
-        return f"the grade {grade:g} is negative: shift all grades so that 0 means irrelevant."
+        raise ValueError(
+            f"the grade {grade:g} is negative: shift all grades so that 0 means irrelevant."
+        )
     query = words[1] if len(words) > 1 else b""
     if not with_query and query.startswith(b"qid:"):
-        return f"the file contains queries such as {text_files.shown(query)}: omit group."
+        raise ValueError(f"the file contains queries such as {shown(query)}: omit group.")
     if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
         advice = "" if query.startswith(b"qid") else WITHOUT_QUERIES
-        return f"'qid:' and the query must follow the grade; got {text_files.shown(query)}.{advice}"
+        raise ValueError(f"'qid:' and the query must follow the grade; got {shown(query)}.{advice}")
     match = DOC_ID.match(comment)
     for word in (query, match[1] if match else b""):
-        if text_files.parsed(bytes.decode, word) is None:
-            return f"query and document ids must be UTF-8; got {text_files.shown(word)}."
-    return _problem_of_features(words[1 + with_query :], n_features)
-
-
-def _problem_of_features(words: list[bytes], n_features: int | None) -> str | None:
+        if parsed(bytes.decode, word) is None:
+            raise ValueError(f"query and document ids must be UTF-8; got {shown(word)}.")
     before = 0
-    for word in words:
-        index, colon, value = word.partition(b":")
-        index = text_files.parsed(int, index)
-        if not colon or index is None or text_files.parsed(float, value) is None or b"_" in word:
-            return f"a feature must have the form index:number; got {text_files.shown(word)}."
-        if not 1 <= index <= (n_features or LARGEST_INDEX):
-            most = f"n_features={n_features}" if n_features else LARGEST_INDEX
-            return f"a feature index must be from 1 to {most}; got {text_files.shown(word)}."
-        if index <= before:
-            got = f"{text_files.shown(word)} after index {before}"
-            return f"feature indices must be ascending; got {got}."
-        before = index
-    return None
+    for word in words[1 + with_query :]:
+        before = _checked_index(word, before, n_features)
+
+
+def _checked_index(word: bytes, before: int, n_features: int | None) -> int:
+    """Return the index of a feature; it must be greater than the index `before` it."""
+    text, colon, value = word.partition(b":")
+    index = parsed(int, text)
+    if not colon or index is None or parsed(float, value) is None or b"_" in word:
+        raise ValueError(f"a feature must have the form index:number; got {shown(word)}.")
+    if not 1 <= index <= (n_features or LARGEST_INDEX):
+        most = f"n_features={n_features}" if n_features else LARGEST_INDEX
+        raise ValueError(f"a feature index must be from 1 to {most}; got {shown(word)}.")
+    if index <= before:
+        raise ValueError(
+            f"feature indices must be ascending; got {shown(word)} after index {before}."
+        )
+    return index
 
 
 # Files with one number per line ------------------------------------------------------------------
@@ -240,13 +244,13 @@ def _read_column(
             raise ValueError(rule)
         return numbers
 
-    def problem_of(line: bytes) -> str | None:
+    def check_line(line: bytes) -> None:
         number = text_files.number_in(line)
-        is_bad = number is None or not is_good(number)
-        return f"{rule}; got {text_files.shown(line.strip())}." if is_bad else None
+        if number is None or not is_good(number):
+            raise ValueError(f"{rule}; got {shown(line.strip())}.")
 
     kind = f"a list of {name}s"
-    pieces = list(text_files.parsed_blocks(source, path, kind, parse, problem_of, progress))
+    pieces = list(text_files.parsed_blocks(source, path, kind, parse, check_line, progress))
     if not pieces:
         raise ValueError(f"{path}: the file contains no {name}s: it is empty.")
     return np.concatenate(pieces)

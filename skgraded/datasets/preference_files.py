@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from skgraded.datasets.text_files import BOM, blocks, check_path, number_in, parsed, shown
+from skgraded.datasets.text_files import BOM, check_path, number_in, parsed_blocks, shown, words_of
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -91,18 +90,22 @@ def read_preference_columns(path: Any, progress: bool = False) -> np.ndarray:
     """Read the columns `query`, `preferred` and `other` as object arrays of shape (n,)."""
     source, path = path, check_path(path)
     n_columns = 0
-    rows: list[tuple[int, list[Any]]] = []
-    for first, text in blocks(source, path, progress):
-        for number, line in enumerate(text.removesuffix(b"\n").split(b"\n"), first):
-            # In concatenated files, any line may start with a byte order mark.
-            words = re.split(rb"[ \t]+", line.removeprefix(BOM).strip(b" \t\r"))
-            if words == [b""]:
-                continue
-            n_columns = n_columns or len(words)
-            problem = _problem(words, n_columns)
-            if problem:
-                raise ValueError(f"{path}: line {number}: {problem}")
-            rows.append((number, [word.decode() for word in words]))
+
+    def check_line(line: bytes) -> list[str]:
+        nonlocal n_columns
+        words = words_of(line.removeprefix(BOM))  # any line, if files were concatenated
+        if words:
+            _check_words(words, n_columns or len(words))
+            n_columns = len(words)
+        return [word.decode() for word in words]
+
+    def parse(text: bytes, first: int) -> list[tuple[int, list[str]]]:
+        lines = enumerate(text.removesuffix(b"\n").split(b"\n"), first)
+        return [(number, words) for number, line in lines if (words := check_line(line))]
+
+    kind = "a file of preferences"
+    blocks = parsed_blocks(source, path, kind, parse, check_line, progress)
+    rows = list(itertools.chain.from_iterable(blocks))
     if not rows:
         raise ValueError(f"{path}: the file is empty or contains only blank lines.")
     if n_columns == 5:
@@ -141,31 +144,24 @@ def _pairs_of_levels(rows: list[tuple[int, list[Any]]], path: str) -> list[tuple
     return [pair[:3] for pair in pairs]
 
 
-def _problem(words: list[bytes], n_columns: int) -> str | None:
-    """Return a description of the error in a line (a list of words); None if there is no error."""
-    for word in words:
-        if b"\0" in word:
-            return "a file of preferences must be UTF-8 text; got a NUL byte."
-        if parsed(bytes.decode, word) is None:
-            return f"text must be UTF-8; got {shown(word)}."
-        if b"\r" in word:
-            return "the line contains a carriage return; lines must end with a line feed."
+def _check_words(words: list[bytes], n_columns: int) -> None:
+    """Raise a ValueError that describes the first error in a line."""
     line = shown(b" ".join(words))
     if n_columns not in COLUMNS:
         known = " or ".join(f"{n} columns ({names})" for n, names in COLUMNS.items())
-        return f"a file of preferences must have {known}; got {len(words)}: {line}."
+        raise ValueError(f"a file of preferences must have {known}; got {len(words)}: {line}.")
     if len(words) != n_columns:
-        return f"previous lines have {n_columns} columns ({COLUMNS[n_columns]}); got {line}."
+        raise ValueError(
+            f"previous lines have {n_columns} columns ({COLUMNS[n_columns]}); got {line}."
+        )
     if n_columns == 5:
         level = number_in(words[4])
         if level is None or math.isinf(level):
-            return f"the level must be a finite number; got {shown(words[4])}."
-        return None
-    if words[1] == words[2]:
-        return f"document {shown(words[1])} is preferred to itself."
-    if n_columns == 4 and words[3] not in words[1:3]:
-        return (
+            raise ValueError(f"the level must be a finite number; got {shown(words[4])}.")
+    elif words[1] == words[2]:
+        raise ValueError(f"document {shown(words[1])} is preferred to itself.")
+    elif n_columns == 4 and words[3] not in words[1:3]:
+        raise ValueError(
             f"the last column must name the preferred document, {shown(words[1])} or "
             f"{shown(words[2])}; got {shown(words[3])}."
         )
-    return None

@@ -12,10 +12,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.columns import column, grades_as_given
+from skgraded._input.columns import column, grades_as_given, refuse_nan_scores
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes
-from skgraded._input.words import did_you_mean, object_array
+from skgraded._input.table_kinds import refuse_unknown
+from skgraded._input.words import object_array
 from skgraded.datasets.entries import repeats
 from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, parsed, shown
 
@@ -78,18 +79,6 @@ def read_columns(source: Any, names: Names, progress: bool = False) -> Columns:
     return _read_csv(data, path, names)
 
 
-def _refuse_missing(path: str, place: str, names: Names, known: list[str]) -> None:
-    for name in names.all:
-        if name not in known:
-            raise ValueError(
-                f"{path}: {place}there is no column {name!r}; the columns are "
-                f"{', '.join(map(repr, known[:20]))}.{did_you_mean(name, known)}{names.advice}"
-            )
-        if known.count(name) > 1:
-            n = known.count(name)
-            raise ValueError(f"{path}: {place}there are {n} columns named {name!r}.")
-
-
 def _checked(table: Any, names: Names) -> Columns:
     """Check the named columns of a table; errors state the column and the row, counted from 0."""
     columns = Columns(
@@ -102,9 +91,7 @@ def _checked(table: Any, names: Names) -> Columns:
     )
     codes, _ = query_codes(columns.query, name=f"column {names.query!r}")
     for name, values in columns.scores.items():
-        if np.isnan(values).any():
-            row = int(np.argmax(np.isnan(values)))
-            raise ValueError(f"column {name!r} contains a missing value or NaN in row {row}.")
+        refuse_nan_scores(values, f"column {name!r}")
     if names.document:
         for row in repeats(codes, columns.document)[0]:
             raise ValueError(f"row {row}: the query contains this document twice.")
@@ -122,7 +109,7 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
     try:
         # With pre_buffer=True, Arrow's threads may abort the process at exit (apache/arrow#34314).
         file = ParquetFile(source, pre_buffer=False)
-        _refuse_missing(path, "", names, file.schema_arrow.names)
+        refuse_unknown(names.all, file.schema_arrow.names, f"{path}: ", names.advice)
         table = file.read(names.all, use_threads=False)
         frame = table.to_pandas(use_threads=False, ignore_metadata=True)  # an index stays a column
     except (ArrowException, OSError) as error:
@@ -141,7 +128,7 @@ def _read_csv(data: bytes, path: str, names: Names) -> Columns:
     if (position := data.find(b"\0")) >= 0:
         raise _not_text(path, data.count(b"\n", 0, position) + 1)
     separator, header = read_header(io.BytesIO(data), path)
-    _refuse_missing(path, "line 1: ", names, header)
+    refuse_unknown(names.all, header, f"{path}: line 1: ", names.advice)
     if is_installed("pyarrow"):
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
             return _all_at_once(data, separator, names)

@@ -122,12 +122,12 @@ class _Counted:
 
 def parsed_blocks(
     source: Any, path: str, kind: str, parse: Callable[[bytes, int], Any],
-    problem_of: Callable[[bytes], str | None], progress: bool = False
+    check_line: Callable[[bytes], Any], progress: bool = False
 ) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
     If `parse` fails, the error names the first line that contains a NUL byte or for which
-    `problem_of` returns a description. `kind` is a description of the file for error messages.
+    `check_line` raises a ValueError. `kind` is a description of the file for error messages.
     """
     for first, text in blocks(source, path, progress):
         try:
@@ -137,10 +137,11 @@ def parsed_blocks(
         except (ValueError, OverflowError) as error:
             lines = text.removesuffix(b"\n").split(b"\n")
             for number, line in enumerate(lines, first):
-                problem: str | None = f"{kind} must be UTF-8 text; got a NUL byte."
-                if b"\0" not in line:
-                    problem = problem_of(line)
-                if problem:
+                try:
+                    if b"\0" in line:
+                        raise ValueError(f"{kind} must be UTF-8 text; got a NUL byte.")
+                    check_line(line)
+                except ValueError as problem:
                     raise ValueError(f"{path}: line {number}: {problem}") from None
             last = first + len(lines) - 1
             raise ValueError(f"{path}: lines {first} to {last}: {error}") from None
@@ -195,6 +196,17 @@ def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
 
 
 # Words and numbers -------------------------------------------------------------------------------
+
+def words_of(line: bytes) -> list[bytes]:
+    """Split a line at spaces and tabs; raise a ValueError if it is not text."""
+    if b"\r" in line[:-1]:
+        raise ValueError("the line contains a carriage return; lines must end with a line feed.")
+    words = line.strip(b" \t\r").replace(b"\t", b" ").split(b" ")
+    for word in words:
+        if parsed(bytes.decode, word) is None:
+            raise ValueError(f"text must be UTF-8; got {shown(word)}.")
+    return [word for word in words if word]
+
 
 def floats(words: list[bytes]) -> np.ndarray:
     """Convert words to floats; unlike Python's `float`, reject underscores (as in 1_0)."""

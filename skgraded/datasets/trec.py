@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -147,15 +146,19 @@ def _read(path: Any, form: Form, progress: bool) -> Entries:
     name = text_files.check_path(path)
     blocks = list(filter(None, text_files.parsed_blocks(
         path, name, form.kind, lambda text, first: _parsed(text, first, form),
-        lambda line: _problem(line, form), progress,
+        lambda line: _check_line(line, form), progress,
     )))
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains only blank lines.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
+    if is_installed("pyarrow", "pandas"):
+        from skgraded.datasets.arrow_csv import joined as joined_texts
+    else:
+        joined_texts = np.concatenate
     return Entries(
-        name, query_ids, query_codes, _joined(columns["document"]),
+        name, query_ids, query_codes, joined_texts(columns["document"]),
         np.concatenate(columns[form.number]), np.concatenate(columns["line"]), names, name_codes,
     )
 
@@ -168,14 +171,6 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
         numbers = [known.setdefault(text, len(known)) for text in texts]
         codes.append(np.array(numbers, np.min_scalar_type(len(known)))[rows])
     return object_array(list(known)), np.concatenate(codes)
-
-
-def _joined(blocks: list[Any]) -> Any:
-    if not is_installed("pyarrow", "pandas"):
-        return np.concatenate(blocks)
-    from skgraded.datasets.arrow_csv import joined
-
-    return joined(blocks)
 
 
 def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
@@ -241,27 +236,19 @@ def _by_python(text: bytes, form: Form) -> dict[str, Any]:
     return {name: columns[name] for name in (*form.few, "document", form.number)}
 
 
-# Errors ------------------------------------------------------------------------------------------
-
-def _problem(line: bytes, form: Form) -> str | None:
-    """Return a description of the error in a line, or None if there is no error."""
-    if b"\r" in line[:-1]:
-        return "the line contains a carriage return; lines must end with a line feed."
-    words = re.split(rb"[ \t]+", line.strip(b" \t\r"))
-    if words == [b""]:
-        return None
-    for word in words:
-        if text_files.parsed(bytes.decode, word) is None:
-            return f"text must be UTF-8; got {text_files.shown(word)}."
+def _check_line(line: bytes, form: Form) -> None:
+    """Raise a ValueError that describes the first error in a line."""
+    words = text_files.words_of(line)
+    if not words:
+        return
     if len(words) != len(form.columns):
-        return (
+        raise ValueError(
             f"a line of {form.kind} must have {len(form.columns)} columns "
             f"({' '.join(form.columns)}); got {len(words)}: {text_files.shown(line.strip())}."
         )
     word = words[form.columns.index(form.number)]
     number = text_files.number_in(word)
     if number is None:
-        return f"the {form.number} must be a number; got {text_files.shown(word)}."
+        raise ValueError(f"the {form.number} must be a number; got {text_files.shown(word)}.")
     if form is QRELS and math.isinf(number):
-        return f"the grade must be finite; got {text_files.shown(word)}."
-    return None
+        raise ValueError(f"the grade must be finite; got {text_files.shown(word)}.")

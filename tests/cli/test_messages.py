@@ -129,7 +129,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")}, "evaluate test.letor scores",
      "test.letor: line 5: the grade -1 is negative"),
     ({"t.csv": CSV}, "evaluate t.csv --score-column bm52",
-     "t.csv: line 1: there is no column 'query'; the columns are 'q', 'doc', 'label', 'bm25'"),
+     "t.csv: line 1: There is no column 'query'. Available columns: 'q', 'doc', 'label', 'bm25'"),
     # Tables
     *(({"t.csv": CSV.replace(old, new, 1)}, TABLE, f"t.csv: {message}")
       for old, new, message in [
@@ -153,7 +153,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({"t.csv": "query,grade,score\n"}, "evaluate t.csv",
      "t.csv: line 2: the table contains no rows"),
     ({"t.csv": "query,grade,score,score\nq,1,2,3\n"}, "evaluate t.csv",
-     "t.csv: line 1: there are 2 columns named 'score'"),
+     "t.csv: line 1: Several columns are named 'score'"),
     ({"t.csv": b"\x00\xff\x01"}, "evaluate t.csv", "t.csv: line 1: the file is neither UTF-8 text"),
     ({"t.csv": b"query,grade,score\n1,1,1\n\xff,1,1\n"}, "evaluate t.csv", "UTF-8"),
     ({"t.parquet": b"PAR1 and nothing else"}, "evaluate t.parquet",
@@ -161,7 +161,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({"t.parquet": parquet(query=[1, 1], grade=[1.0, -1], score=1)}, "evaluate t.parquet",
      "t.parquet: column 'grade' must contain only grades ≥ 0; got -1"),
     ({"t.parquet": parquet(query=[1, 1], grade=1, score=[1, float("nan")])}, "evaluate t.parquet",
-     "'score' contains a missing value or NaN in row 1"),
+     "'score' must not contain NaN; got nan for row 1"),
     (FOLDER, "evaluate parts/0.parquet --score-column x", "no column 'x'"),
     ({"t.parquet": parquet(query=[1, 2, 1], grade=1, score=1, doc="a")},
      "evaluate t.parquet --document-column doc",
