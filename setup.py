@@ -23,6 +23,10 @@ SHARED = "skgraded._kernels._cython"  # what Cython would otherwise repeat in ea
 # their meaning. Products are not fused with sums. Kernels reuse buffers for numbers of other types.
 OPTIMIZE = ["-O3", "-std=c++17", "-fno-strict-aliasing", "-ffp-contract=off"]
 SMALL = ["-O1"]  # the shared module has no loop over documents
+DIRECTIVES = {
+    "language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
+    "initializedcheck": False, "freethreading_compatible": True,
+}
 if sys.platform == "win32":
     OPTIMIZE, SMALL = ["/O2", "/std:c++17", "/utf-8"], ["/O1"]
 elif "-g" not in os.environ.get("CFLAGS", ""):
@@ -55,7 +59,7 @@ class BuildExt(build_ext):
 
         made = cythonize(
             self.extensions, force=self.force, shared_utility_qualified_name=SHARED,
-            compiler_directives={"freethreading_compatible": True},
+            compiler_directives=DIRECTIVES,
         )
         for ext, with_sources in zip(self.extensions, made, strict=True):
             ext.sources = with_sources.sources

@@ -1,7 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
-# cython: initializedcheck=False
 """Transitive closure of preferences: acyclic graphs, closed for one block of items at a time.
 
 No known algorithm counts the reachable items of all items in less than items × pairs steps. Here,

@@ -1,7 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
-# cython: initializedcheck=False
 """Exact sums of floats and of their products, as integers.
 
 A float is a whole multiple of 2^-1074, and a product of two floats is a multiple of 2^-2148. A sum

@@ -1,7 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
-# cython: initializedcheck=False
 """Gradients of the LINEAR and PAIR sums for objectives, from the deltas of swapping two documents.
 
 For each pair with a document among the first ranks, the change of the sum after a swap determines

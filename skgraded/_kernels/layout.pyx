@@ -1,7 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
-# cython: initializedcheck=False
 """Layout of judgments: numbered queries, grades coded by level, tables of one number per level.
 
 Each document of a query has a *code*: 0 for grade 0, and 1, 2, … in ascending order for the grades

@@ -1,6 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
 """Sorting of keys, of the top k keys, and of numbers that share the same key bits.
 
 A key contains the upper bits of a number and, below them, its position in the query. Integers are

@@ -1,7 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
-# cython: initializedcheck=False
 """Hashing, numbering and copying of texts in memory, such as the memory of an Arrow column.
 
 Text i occupies the addresses from `base + starts[i]` to `base + stops[i]`, without the latter. The

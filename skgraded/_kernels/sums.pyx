@@ -1,7 +1,3 @@
-# distutils: language = c++
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-# cython: freethreading_compatible=True
-# cython: initializedcheck=False
 """The sums that define the measures: `Plan`, the ranking of a query, and one function per sum.
 
 A measure is a table with one number per level, `value`, and one of eleven sums over the ranked list
@@ -96,26 +92,9 @@ cdef double EPSILON = 2.0**-52
 
 
 cdef class Plan:
-    """What the kernel computes for one measure: a sum, a tie rule, a depth and two tables.
+    """What the kernel computes for one measure: a `Sum`, whose fields `sums.pxd` describes.
 
-    Parameters
-    ----------
-    kind : LINEAR, PAIR, FIRST, ABOVE, TAU, CASCADE, CUMULATED, KNOWN, BPREF, HIGHEST or OVERLAP
-    values : (n_levels,) array
-        One number for each level of each query.
-    ties : AVERAGE, ORDINAL, BEST or WORST
-    k : int
-        Depth of the sum.
-    discount : array or None
-        Discounts of ranks 1, 2, …, the same for all queries, or one per row if `by_row`. None: 1
-        at every rank.
-    by_row : bool
-    per_retrieved : bool
-        Divide the sum by the number of retrieved documents, at most `k`.
-    prior : float
-        The count of a tied document in ABOVE.
-    scale, shift : (n_queries,) arrays or None
-        The value of each query is scale · sum + shift, which `score_queries` computes.
+    The value of each query is scale · sum + shift; both are arrays of shape (n_queries,), or None.
     """
 
     def __init__(
@@ -124,7 +103,7 @@ cdef class Plan:
     ):
         cdef const double[::1] numbers = values
         self.values, self.discount = values, discount  # keep the arrays alive
-        self.by_row, self.scale, self.shift = by_row, scale, shift
+        self.scale, self.shift = scale, shift
         self.sum.kind, self.sum.ties, self.sum.k, self.sum.prior = kind, ties, k, prior
         self.sum.by_row, self.sum.per_retrieved = by_row, per_retrieved
         self.sum.values = &numbers[0]

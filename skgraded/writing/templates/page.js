@@ -8,8 +8,8 @@
   const counted = (n) => n.toLocaleString("en");
   const isMissing = (value) => value === null || value === undefined;
 
-  function element(name, attributes = {}, text = null) {
-    const made = document.createElement(name);
+  function element(name, attributes = {}, text = null, space = document.documentElement.namespaceURI) {
+    const made = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== null) made.textContent = text;
     return made;
@@ -96,11 +96,11 @@
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
   let timer = null, finish = () => {};  // draw the remaining rows
 
-  function shown(value, column) {
+  function shown(value, kind) {
     if (isMissing(value)) return "nan";
-    const text = Math.abs(value).toFixed(column.digits);
+    const text = Math.abs(value).toFixed(4);
     const nothing = Number(text) === 0;
-    const plus = column.kind === "difference" && !nothing ? "+" : "";
+    const plus = kind === "difference" && !nothing ? "+" : "";
     return (value < 0 && !nothing ? "\u2212" : plus) + text;
   }
 
@@ -116,16 +116,12 @@
 
   function valueColumn(column) {
     const [low, high] = extent(column.values);
-    const made = { digits: 4, kind: "level", undefined: [], start: false, ...column };
+    const made = { kind: "level", undefined: [], start: false, ...column };
     made.missing = new Set(made.undefined);
     made.ranked = made.values.map((value, q) => (made.missing.has(q) ? null : value));
     made.low = Math.min(0, low);
     made.high = Math.max(1, high);
     return made;
-  }
-
-  function evaluationColumns() {
-    return data.columns.map((column) => valueColumn({ title: column.name, start: true, ...column }));
   }
 
   // The selected measure, system and baseline.
@@ -188,7 +184,7 @@
     made.append(name);
     for (const column of columns) {
       const value = column.values[q];
-      const cell = element("td", { class: column.start ? "number start" : "number" }, shown(value, column));
+      const cell = element("td", { class: column.start ? "number start" : "number" }, shown(value, column.kind));
       if (column.missing.has(q)) cell.textContent = `\u2020\u00a0${cell.textContent}`;
       if (column.kind !== "plain" && !isMissing(value)) {
         const part = (x) => ((x - column.low) / (column.high - column.low)).toFixed(3);
@@ -239,11 +235,8 @@
 
   const NEAR = 0.03;  // maximum distance of the pointer to a point, as a share of the width
 
-  function drawn(name, attributes) {
-    const made = document.createElementNS(byId("cloud").firstElementChild.namespaceURI, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  }
+  const drawn = (name, attributes) =>
+    element(name, attributes, null, byId("cloud").firstElementChild.namespaceURI);
 
   // Return round numbers that span low to high.
   function ticks(low, high) {
@@ -295,8 +288,8 @@
       points = both.sort((a, b) => gaps[b] - gaps[a]).map((q) => ({
         q, x: part(base[q]), y: 100 - part(values[q]),
         side: gaps[q] > 0 ? "win" : gaps[q] < 0 ? "loss" : "tie",
-        text: `${data.ids[q]}: ${names[0]} ${shown(values[q], { digits: 4 })}, ${names[1]} ` +
-          `${shown(base[q], { digits: 4 })}, difference ${shown(gaps[q], { digits: 4, kind: "difference" })}`,
+        text: `${data.ids[q]}: ${names[0]} ${shown(values[q])}, ${names[1]} ${shown(base[q])}, ` +
+          `difference ${shown(gaps[q], "difference")}`,
       }));
       const svg = drawn("svg", { viewBox: "0 0 100 100", "aria-hidden": "true", focusable: "false" });
       for (const { value } of marks) {
@@ -355,7 +348,8 @@
 
   function start() {
     if (cloud) cloud.draw();
-    columns = data.columns ? evaluationColumns() : comparisonColumns();
+    columns = data.columns?.map((column) => valueColumn({ title: column.name, start: true, ...column }))
+      ?? comparisonColumns();
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
     fillHead();
     const kinds = ["difference", "level"].map((kind) => columns.find((column) => column.kind === kind));
