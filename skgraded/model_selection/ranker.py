@@ -33,7 +33,8 @@ NO_QID = (
     "X, QueryRanker(…, qid=series)."
 )
 _check_grades = choice_validator("grades", ("level", "gain"))
-STOPPED = ("n_iter_", "best_iteration_", "best_score_", "evals_result_")
+# Attributes that not every fit sets
+OPTIONAL = ("feature_names_in_", "n_iter_", "best_iteration_", "best_score_", "evals_result_")
 
 
 class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
@@ -111,18 +112,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    The ranker stores its training queries. Scoring other documents of these queries, or of the
-    validation queries of early stopping, issues a `TornQueryWarning`. Scoring exactly the training
-    rows, which are recognised by their query ids and grades, does not issue a warning.
+    Scoring other documents of the training queries, or of the validation queries of early stopping,
+    issues a `TornQueryWarning`. Scoring exactly the training rows does not.
 
-    Row weights are converted for each library. For XGBRanker and CatBoostRanker, as for the
-    measures, the weight of a query is the mean weight of its rows. LGBMRanker and regressors
-    receive one weight per row.
+    For XGBRanker and CatBoostRanker, as for the measures, the weight of a query is the mean weight
+    of its rows. LGBMRanker and regressors receive one weight per row.
 
-    Early stopping computes the measures of `skgraded` on the original grades and averages them over
-    queries, with the same rules for ties, undefined queries and weights. The libraries compute no
-    metrics of their own, except those that CatBoost requires. Early stopping does not support
-    boosters that modify earlier rounds: ``dart`` and ``gblinear``.
+    Early stopping computes the measures of `skgraded` on the original grades; the libraries compute
+    no metrics of their own, except those that CatBoost requires. Boosters that modify earlier
+    rounds (``dart`` and ``gblinear``) are not supported.
 
     Examples
     --------
@@ -247,6 +245,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             eval_sample_weight=eval_sample_weight,
         )
 
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
         table = as_table(X)
         self._query_column = QueryColumn.of(table, self.qid)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
@@ -260,22 +260,20 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             eval_ids = eval_queries.ids
             early_stopping.refuse_shared_queries(queries.ids, eval_ids)
             validation = eval_rows.sorted_by(eval_queries)
-        # Ids generated from group sizes do not identify queries.
-        self._fitted_queries = (
-            FittedQueries(queries, rows.grades, rows.X, eval_ids) if group is None else None
-        )
+        self._fitted_queries = None  # ids generated from group sizes do not identify queries
+        if group is None:
+            self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
         holds_out = self.early_stopping and validation is None
         if holds_out or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
 
-        stopped_on = validation
         if holds_out:
-            training, stopped_on = early_stopping.hold_out(self, table, rows, queries, by_query)
+            parts = early_stopping.hold_out(self, table, rows, queries, by_query)
         else:
-            training = rows.sorted_by(queries) if by_query else rows
+            parts = rows.sorted_by(queries) if by_query else rows, validation
 
         def train() -> None:
-            self._fit_parts(adapter, training, stopped_on, measures, fit_params)
+            self._fit_parts(adapter, *parts, measures, fit_params)
             if self.early_stopping and self.refit:
                 everything = rows.sorted_by(queries) if by_query else rows
                 everything.X = adapter.readable(everything.X)
@@ -317,10 +315,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, qid, group
-            As for `fit`.
-        sample_weight : array-like of shape (n,), optional
-            A query's weight is the mean over its rows.
+        X, y, qid, group, sample_weight
+            As for `fit`. A query's weight is the mean over its rows.
 
         Returns
         -------
@@ -365,8 +361,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         fit_params: dict[str, Any]
     ) -> None:
         """Fit `estimator_` on the training rows, stopped early if there are validation rows."""
-        for name in STOPPED:
-            self.__dict__.pop(name, None)
         training.X = adapter.readable(training.X)
         if validation is None:
             self.estimator_ = adapter.fit(training, fit_params)
@@ -422,7 +416,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _remember_features(self, X: Any) -> None:
         self.n_features_in_ = X.shape[1]
-        self.__dict__.pop("feature_names_in_", None)
         names = column_names(X)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -39,9 +39,8 @@ def make_ranking_scorer(
     measure : Measure, str, a list of them, or a mapping of names to them
         The measures to compute. With a list, the scorer returns a dict of scores by measure name,
         from one ``predict`` and one sort. With a mapping, the dict has the names of the mapping,
-        such as ``{"ndcng10": "ndcng@10"}`` for tools that reject "@". A search then needs
-        ``refit="NDCNG@10"`` or ``refit="ndcng10"``, spelled exactly as in `names` of the scorer:
-        scikit-learn only compares strings.
+        such as ``{"ndcng10": "ndcng@10"}`` for tools that reject "@". The `refit` of a search must
+        be spelled exactly as in `names` of the scorer.
     qid : str, int or pandas Series, optional
         The source of the query ids. If None, the scorer uses the `qid` of the `QueryRanker`, alone
         or at the end of a pipeline, or metadata routing, ``search.fit(X, y, qid=qid)``. It requests
@@ -74,10 +73,8 @@ def make_ranking_scorer(
 
     Notes
     -----
-    scikit-learn checks `refit` only after a search has fitted all candidates, because it reads the
-    names from the first dict of scores. Use ``refit=scorer.names[0]`` to avoid misspellings. With a
-    dict of scorers, ``scoring={"ndcng10": make_ranking_scorer(…), …}``, scikit-learn checks `refit`
-    before the first fit, but calls ``predict`` once per scorer.
+    scikit-learn checks `refit` only after a search has fitted all candidates. Use
+    ``refit=scorer.names[0]`` to avoid misspellings.
 
     Examples
     --------
@@ -87,8 +84,7 @@ def make_ranking_scorer(
     >>> X = np.array([[1, 0.9], [1, 0.2], [2, 0.3], [2, 0.8], [2, 0.1]])
     >>> y = np.array([2, 0, 1, 3, 0])
     >>> model = LinearRegression().fit(X, y)
-    >>> scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=0)
-    >>> scorer(model, X, y)
+    >>> sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=0)(model, X, y)
     {'NDCNG@10': 1.0, 'MuAP': 1.0}
     >>> scorer = sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=0)
     >>> scorer(model, X, y)
@@ -106,10 +102,7 @@ class RankingScorer:
         check_source(qid)
         self._measures = _named(measure)
         self._is_single = isinstance(measure, (str, Measure))
-        shown: Any = {name: each.name for name, each in self._measures.items()}
-        if not isinstance(measure, Mapping):
-            shown = next(iter(shown)) if self._is_single else list(shown)
-        self._shown = repr(shown)
+        self._has_names = isinstance(measure, Mapping)
         self._qid = qid
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
@@ -177,7 +170,12 @@ class RankingScorer:
         return copy(self)  # no attribute is ever modified in place
 
     def __repr__(self) -> str:
-        shown = self._shown
+        measures: Any = self.names
+        if self._is_single:
+            measures = measures[0]
+        elif self._has_names:
+            measures = {name: measure.name for name, measure in self._measures.items()}
+        shown = repr(measures)
         if self._qid is not None:
             qid = repr(self._qid) if is_column(self._qid) else f"<Series of {len(self._qid)} rows>"
             shown += f", qid={qid}"

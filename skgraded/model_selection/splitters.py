@@ -156,8 +156,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         if np.any(missing):
             raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
         names, time_codes = np.unique(times, return_inverse=True)
-        first = np.empty(len(ids), dtype=np.intp)
-        first[codes[::-1]] = time_codes[::-1]  # time of the first row of each query
+        first = time_codes[np.unique(codes, return_index=True)[1]]  # of each query's first row
         differs = time_codes != first[codes]
         if differs.any():
             row = int(np.argmax(differs))
