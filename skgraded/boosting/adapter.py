@@ -185,9 +185,8 @@ class Adapter(WholeEstimator):
 class BoosterAdapter(Adapter):
     """Base class of adapters for boosters, which the modules of the libraries list in `ADAPTERS`.
 
-    ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator on the
-    training rows. After each round, the scores of the validation rows are passed to `progress`,
-    which decides when to stop. The fitted copy predicts with the best number of rounds.
+    ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator, and
+    passes the scores of the validation rows to `progress`, a StoppingState, after each round.
     """
 
     package: str  # import name of the library

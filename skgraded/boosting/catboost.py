@@ -153,8 +153,7 @@ class _ScoreObserver(_Metric):
     """A CatBoost metric and callback that passes the validation scores to `progress`.
 
     CatBoost does not tell a metric which data set is being evaluated. The validation rows therefore
-    have the weight `mark`, far above the weight of any training row. Metrics that CatBoost itself
-    computes with this weight are not used.
+    have the weight `mark`, far above the weight of any training row.
     """
 
     def __init__(self, progress: Any, mark: float):
@@ -188,8 +187,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     """Make a metric that CatBoost reports at each round and can use for early stopping.
 
     Pass the metric to ``CatBoostRanker(eval_metric=)`` or ``CatBoost({"eval_metric": …})``.
-    CatBoost passes neither the queries nor the name of the data set to a metric. The metric
-    therefore requires the queries of the training and validation sets, and works only for them.
+    CatBoost passes no queries to a metric, so the metric works only for the data sets whose queries
+    are passed here.
 
     Parameters
     ----------
@@ -204,9 +203,9 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     Returns
     -------
     object
-        An object with the methods ``is_max_optimal``, ``evaluate`` and ``get_final_error``, which
-        CatBoost calls. Its class has the name of the measure, which CatBoost shows. ``evaluate``
-        raises a ValueError if the data sets do not match `group_id` and `eval_group_id`.
+        An object with the methods that CatBoost calls. Its class has the name of the measure, which
+        CatBoost shows. ``evaluate`` raises a ValueError if the data sets do not match `group_id`
+        and `eval_group_id`.
 
         **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles rows if there
         are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``, and does

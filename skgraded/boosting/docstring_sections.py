@@ -31,13 +31,9 @@ A call raises a ValueError if a value would be misleading: if predictions are Na
 the data set has no queries, or if a measure is undefined for every query with positive weight,
 regardless of its `undefined` parameter.
 
-The grades of a data set are preprocessed at its first evaluation, and released with the data set.
-They are preprocessed again if its labels, queries or weights change, even in place.
-
 The libraries store labels as 32-bit floats, in which 0.7 becomes a number below 0.7. Each label is
-therefore converted to the shortest decimal that rounds to it, so grades with up to six digits are
-recovered exactly. The `threshold` and `max_grade` of a measure are rounded in the same way, so a
-grade that reached a threshold still reaches it.
+therefore converted to the shortest decimal that rounds to it. The `threshold` and `max_grade` of a
+measure are rounded in the same way, so a grade that reached a threshold still reaches it.
 """
 ON_OBJECTIVES = COMMON + """
 Notes
@@ -50,8 +46,6 @@ the sum of all pushes in the query. The gradients are also multiplied by the wei
 the mean weight of its rows. Tied documents (in the first round, all documents) are ranked in a
 random order that is the same in each training.
 
-Both derivatives are finite 32-bit floats. If `sigmoid` or a weight is so large that a derivative
-exceeds 1.7e38 in magnitude, half of the largest such float, it is set to this limit.
-
-A call raises a ValueError for data sets without queries and for predictions that are not finite.
+Both derivatives are 32-bit floats, and are limited to 1.7e38 in magnitude. A call raises a
+ValueError for data sets without queries and for predictions that are not finite.
 """

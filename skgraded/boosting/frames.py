@@ -10,8 +10,7 @@ def library_locals(name: str, kind: type) -> Mapping[str, Any]:
     """Return the locals of the innermost library frame whose variable `name` has type `kind`.
 
     Metrics and callbacks do not receive the Booster or the Dataset, but both are local variables of
-    the calling library functions (see docs/relied_on.md). `kind` is a class of the library, such as
-    its Booster. An empty dict is returned if no such function is on the call stack.
+    the calling library functions. Without such a function on the stack, the dict is empty.
     """
     library = kind.__module__.partition(".")[0]
     frame: FrameType | None = sys._getframe(1)

@@ -120,8 +120,7 @@ class _LGBMAdapter(BoosterAdapter):
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
-        patience = int(progress.over_at)  # before the first round, over_at equals the patience
-        stop = early_stopping(patience, first_metric_only=True, verbose=False)
+        stop = early_stopping(int(progress.patience), first_metric_only=True, verbose=False)
         model, labels = self.labelled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
         arguments = self.with_callback(fit_params, stop) | self.fit_arguments(training)
@@ -358,22 +357,20 @@ def objective(
     ``LGBMRanker(objective=…, metric="None")``. Grades may be any numbers ≥ 0 with any number of
     levels, and a query may have any number of rows.
 
-    There are four differences from ``lambdarank``. The ideal DCG uses the cut-off of the measure,
-    not `truncation`. Sums use 64-bit floats, and the sigmoid is computed, not looked up in a table.
-    Tied documents are ranked in random order. Weights apply to queries, not to rows.
+    Unlike in ``lambdarank``, the ideal DCG uses the cut-off of the measure, not `truncation`; sums
+    use 64-bit floats; tied documents are ranked in random order; weights apply to queries.
     If ``lambdarank`` can be used, this objective does not yield better models; see the guide.
 
-    LightGBM saves the model without the objective, which is not needed for prediction. LightGBM
-    cannot refit such a model, and does not support this objective for random forests.
+    LightGBM saves the model without the objective, so it cannot refit the model. It does not
+    support this objective for random forests.
 
     Returns
     -------
     callable
         LightGBM calls it as ``objective(preds, dataset)`` or ``objective(y_true, y_pred, weight,
         group)``. It returns gradients and hessians. It raises a ValueError with
-        ``bagging_by_query``, for which LightGBM passes no rows to a callable objective. It also
-        raises a ValueError with the default folds of ``lgb.cv``, which split queries; pass
-        ``folds=GroupKFold(…)`` from scikit-learn instead.
+        ``bagging_by_query``, for which LightGBM passes no rows, and with the default folds of
+        ``lgb.cv``, which split queries: pass ``folds=GroupKFold(…)`` from scikit-learn.
 
     Examples
     --------

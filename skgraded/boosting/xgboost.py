@@ -152,10 +152,9 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
         XGBoost calls it as ``metric(preds, dmatrix)``. It returns ``(name, value)``, where higher
         is better, or a list of such pairs for a list of measures. In distributed training
         (``xgboost.dask.train``, a `CommunicatorContext`), the value is the mean over the queries
-        of all workers. A query whose rows are split between two workers counts as two queries,
-        because each worker evaluates its own rows: in Dask, keep all rows of a query in one
-        partition. A DMatrix has one weight per query; ``xgb.cv`` drops the weights from its
-        folds. XGBoost records the values with six decimals.
+        of all workers. A query whose rows are split between two workers counts as two: in Dask,
+        keep all rows of a query in one partition. A DMatrix has one weight per query; ``xgb.cv``
+        drops the weights from its folds. XGBoost records the values with six decimals.
 
         If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError, because XGBoost
         would weight the values by query *size*, as it does for a Measure. (If every query has one
@@ -203,7 +202,7 @@ class _CustomMetric(BoostingMetric):
     def _means_of_workers(self, dmatrix: Any, preds: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""
         # XGBoost itself would compute the unweighted mean of the workers' means (xgboost#8475).
-        # Workers without rows add 0. Failed workers also call allreduce, or the others would hang.
+        # Failed workers also call allreduce, or the others would hang.
         sums, error = np.zeros((3, len(self.measures))), None
         if dmatrix.num_row():
             try:

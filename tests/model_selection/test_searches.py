@@ -1,7 +1,5 @@
 """Scorers and QueryRanker in the searches and cross-validation functions of scikit-learn."""
 
-import warnings
-
 import numpy as np
 import pytest
 import sklearn
@@ -10,7 +8,7 @@ from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker
 
@@ -189,31 +187,6 @@ def test_a_ranker_with_a_query_column_does_not_request_qid(routing):
     np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
     with pytest.raises(TypeError, match="qid"):  # nor does the splitter
         GridSearchCV(ranker, {}, scoring=scorer, cv=3).fit(X, y, qid=qid)
-
-
-# Split queries -----------------------------------------------------------------------------------
-
-def n_warnings(call, *arguments, **given):
-    """Count the warnings about split queries that a call issues."""
-    with warnings.catch_warnings(record=True) as record:
-        warnings.simplefilter("always")
-        call(*arguments, **given)
-    return sum(issubclass(one.category, sg.TornQueryWarning) for one in record)
-
-
-@pytest.mark.parametrize("cv", [None, 2, KFold(3, shuffle=True, random_state=0)], ids=str)
-def test_splits_of_rows_warn_in_every_fold(routing, cv):
-    X, y, qid = toy_data()
-    n_splits = cv if isinstance(cv, int) else 5 if cv is None else cv.get_n_splits()
-    ranker = sg.QueryRanker(Ridge())
-    for scoring in (None, SCORER):
-        given = {"params": {"qid": qid}, "cv": cv, "scoring": scoring}
-        assert n_warnings(cross_val_score, ranker, X, y, **given) == n_splits
-    # Training scores do not warn.
-    assert n_warnings(cross_validate, ranker, X, y, return_train_score=True, **given) == n_splits
-    with sklearn.config_context(enable_metadata_routing=False):
-        by_column = sg.QueryRanker(Ridge(), qid=1)
-        assert n_warnings(cross_val_score, by_column, X, y, cv=cv) == n_splits
 
 
 # Worker processes, which are started only once ---------------------------------------------------

@@ -3,7 +3,6 @@
 import lightgbm as lgb
 import numpy as np
 import pytest
-from catboost import CatBoostError, CatBoostRanker
 from lightgbm import LGBMRanker
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
@@ -130,13 +129,3 @@ def test_more_than_65536_grades():
     ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, group=[1000] * 70)
     assert len(ranker.estimator_.get_params()["label_gain"]) == 70_000 > 2**16
     assert ranker.score(X, y, group=[1000] * 70) > 0.1
-
-
-@pytest.mark.nightly
-def test_rankers_of_other_libraries_reject_callable_objectives(data):
-    X, y, qid = data
-    with pytest.raises(ValueError, match="custom objective function not supported by XGBRanker"):
-        XGBRanker(objective=objective("ndcg"))
-    ranker = CatBoostRanker(loss_function=objective("ndcg"), allow_writing_files=False)
-    with pytest.raises(CatBoostError, match="for ranker use YetiRank"):
-        sg.QueryRanker(ranker).fit(X, y, qid=qid)
