@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
@@ -14,14 +14,8 @@ from skgraded._input.columns import whole_number
 from skgraded._input.segments import refuse_too_many
 from skgraded._input.words import counted
 from skgraded.measures import Measure
-from skgraded.reports.comparison_rows import (
-    check_choice,
-    check_numbers,
-    columns_of,
-    corrected_p_values,
-    correction_text,
-    rows_form,
-)
+from skgraded.reports import comparison_rows
+from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_form
 from skgraded.reports.comparison_tables import margins_of
 from skgraded.reports.evaluation import LEVEL, evaluated_name
 from skgraded.reports.report import Report
@@ -37,7 +31,6 @@ if TYPE_CHECKING:
 
 # Number of mean moving ranges of two values in three standard deviations: 3 / d₂(2).
 LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
-
 
 PERIOD_CORRECTIONS = [name for name in CORRECTIONS if name != "hsd"]
 
@@ -75,9 +68,8 @@ class PeriodComparison(Report):
     before, after : str
         Names of the periods: their labels, or "before" and "after".
     rows : list of PeriodRow
-    correction : str or None
-    level : float
-        Level of the intervals; a change is significant if p_adjusted ≤ 1 - level.
+    correction, level
+        As passed to `compare_periods`.
     """
 
     before: str
@@ -90,7 +82,7 @@ class PeriodComparison(Report):
 
     def __post_init__(self) -> None:
         CHECK_LEVEL(self.level)
-        check_choice("correction", self.correction, PERIOD_CORRECTIONS)
+        comparison_rows.check_choice("correction", self.correction, PERIOD_CORRECTIONS)
         segments = list(dict.fromkeys(row.segment for row in self.rows))
         measures = list(dict.fromkeys(row.measure for row in self.rows))
         keys = [(row.segment, row.measure) for row in self.rows]
@@ -115,17 +107,18 @@ class PeriodComparison(Report):
         -smallest. It does not matter if the whole interval is between -smallest and smallest.
         Otherwise, the result is inconclusive.
         """
-        said = correction_text(self.correction, self.rows)
-        names = self.before, self.after
+        names, said = (self.before, self.after), self._correction_text()
         return [sentences.period_sentence(row, names, self.level, said) for row in self.rows]
+
+    def _correction_text(self) -> str:
+        return comparison_rows.correction_text(self.correction, self.rows)
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.table_page import TablePage
 
-        after_correction = correction_text(self.correction, self.rows)
         return TablePage(
             f"Changes from {self.before} to {self.after}" if title is None else title,
-            f"{percent_text(self.level)} intervals; Welch's t-test{after_correction}.",
+            f"{percent_text(self.level)} intervals; Welch's t-test{self._correction_text()}.",
             self.to_frame(), self.sentences(),
         )
 
@@ -160,10 +153,8 @@ def compare_periods(
     by : str, optional
         Attribute `by` of both Summaries. If passed, each segment that occurs in both periods is
         compared.
-    correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
-        Correction for the number of tests, as in `compare`.
-    level : float, default=0.95
-        Confidence level of the intervals, between 0 and 1.
+    correction, level
+        As for `compare`, without "hsd".
 
     Returns
     -------
@@ -197,9 +188,9 @@ def compare_periods(
     >>> periods.sentences()[0].split(":")[0]
     'RR rose by more than 0.01 from Monday to Tuesday'
     """
-    _check_periods(before, after)
+    _check_summaries({"before": before, "after": after})
     CHECK_LEVEL(level)
-    check_choice("correction", correction, PERIOD_CORRECTIONS)
+    comparison_rows.check_choice("correction", correction, PERIOD_CORRECTIONS)
     smallest_of = {} if smallest is None else margins_of(smallest, before.measures, "smallest")
     cases = [
         (segment, measure, parts)
@@ -211,7 +202,7 @@ def compare_periods(
         for _, measure, parts in cases
     ]
     p_values = np.array([welch_p_value(late, early) for early, late in groups])
-    adjusted, row_level = corrected_p_values(p_values, correction, level)
+    adjusted, row_level = comparison_rows.corrected_p_values(p_values, correction, level)
     rows = []
     for (segment, measure, _), (early, late), p, p_adjusted in zip(
         cases, groups, p_values.tolist(), adjusted, strict=True
@@ -225,22 +216,26 @@ def compare_periods(
     return PeriodComparison(*names, rows, correction, level)
 
 
-def _check_periods(before: Any, after: Any) -> None:
-    """Raise an error unless both are Summaries with the same measures and different labels."""
-    for name, summary in (("before", before), ("after", after)):
+def _check_summaries(summaries: Mapping[str, Any]) -> None:
+    """Raise an error unless all are Summaries with the same measures and different labels."""
+    first: Any = next(iter(summaries.values()), None)
+    name_of_label: dict[str, str] = {}
+    for name, summary in summaries.items():
         if not isinstance(summary, Summary):
             kind = type(summary).__name__
             raise TypeError(f"{name} must be a Summary; got {kind}. Pass Summary.of(…).")
-    if before.measures != after.measures:
-        raise ValueError(
-            f"Both Summaries must have the same measures; got {before.measures} and "
-            f"{after.measures}."
-        )
-    shared = [label for label in before.labels if label in after.labels]
-    if shared:
-        raise ValueError(
-            f"Both Summaries have the label {shared[0]!r}: pass Summaries of different periods."
-        )
+        if summary.measures != first.measures:
+            raise ValueError(
+                f"All Summaries must have the same measures; got {first.measures} and, for "
+                f"{name}, {summary.measures}."
+            )
+        for label in summary.labels:
+            if label in name_of_label:
+                raise ValueError(
+                    f"{name_of_label[label]} and {name} both have the label {label!r}: pass "
+                    "Summaries of different periods."
+                )
+            name_of_label[label] = name
 
 
 def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple[Any, Any]]:
@@ -293,9 +288,8 @@ class Trend(Report):
     labels, measures : list of str
     rows : list of TrendRow
         One row per label and measure, in the order of `labels`.
-    season : int or None
-    level : float
-        Level of the intervals of the means.
+    season, level
+        As passed to `trend`.
     """
 
     labels: list[str]
@@ -369,7 +363,7 @@ def trend(
         Number of labels per season. With 7, each day is compared with the mean of the same
         weekday; labels must then be consecutive days. Requires at least two seasons.
     level : float, default=0.95
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals.
 
     Returns
     -------
@@ -393,9 +387,8 @@ def trend(
     The limits are center ± 2.66 · MR, where MR is the mean of the moving ranges \|x_i - x_{i-1}\|.
     The values x are the means or, with `season`, the differences between the means and their
     centers. 2.66 is 3 / d₂, where d₂ = 1.128 is the expected range of two standard normal values
-    (Wheeler and Chambers 1992, chapter 3). The moving ranges include the variation between days.
-    Limits computed from the variation between the queries of a day would be far too narrow for days
-    with many queries.
+    (Wheeler and Chambers 1992, chapter 3). Moving ranges include the variation between days, which
+    the intervals of the means do not.
 
     References
     ----------
@@ -415,13 +408,21 @@ def trend(
     """
     CHECK_LEVEL(level)
     summaries = list(summaries)
-    labels, measures = _check_days(summaries)
+    _check_summaries({f"summaries[{i}]": summary for i, summary in enumerate(summaries)})
+    for i, summary in enumerate(summaries):
+        if len(summary.labels) != 1:
+            raise ValueError(
+                f"Each Summary must have exactly one label; summaries[{i}] has the labels "
+                f"{summary.labels}. Pass label= when evaluating."
+            )
+    labels = [summary.labels[0] for summary in summaries]
     if season is not None:
         whole_number(season, "season", 2)
     if len(labels) < 2 * (season or 1):
         raise ValueError(
             f"A trend requires at least {2 * (season or 1)} Summaries; got {len(labels)}."
         )
+    measures = summaries[0].measures
     charts = {
         measure: _limits(np.array([part.mean()[measure] for part in summaries]), season or 1)
         for measure in measures
@@ -437,29 +438,6 @@ def trend(
         for center, lower, upper in [charts[row["measure"]][i].tolist()]
     ]
     return Trend(labels, measures, rows, season, level)
-
-
-def _check_days(summaries: Sequence[Any]) -> tuple[list[str], list[str]]:
-    """Return the labels and measures of Summaries, after validation."""
-    for i, summary in enumerate(summaries):
-        if not isinstance(summary, Summary):
-            kind = type(summary).__name__
-            raise TypeError(f"Element {i} of summaries must be a Summary; got {kind}.")
-        if len(summary.labels) != 1:
-            raise ValueError(
-                f"Each Summary must have exactly one label; element {i} has the labels "
-                f"{summary.labels}. Pass label= when evaluating."
-            )
-        if summary.measures != summaries[0].measures:
-            raise ValueError(
-                f"All Summaries must have the measures {summaries[0].measures}; element {i} has "
-                f"{summary.measures}."
-            )
-    labels = [summary.labels[0] for summary in summaries]
-    for i, label in enumerate(labels):
-        if label in labels[:i]:
-            raise ValueError(f"Two Summaries have the label {label!r}: pass each day only once.")
-    return labels, summaries[0].measures if summaries else []
 
 
 def _limits(means: np.ndarray, season: int) -> np.ndarray:

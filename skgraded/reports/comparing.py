@@ -366,7 +366,7 @@ def _compare_judged(
         judge = {name: judge[name] for name in evaluations}
     if settings.test != "t":
         raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
-    pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=5)
+    pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
     systems, measures = list(evaluations), list(pool)
     source = JudgedSamples(pool, comparison_rows.cases_of(systems, measures, baseline))
     powered = {

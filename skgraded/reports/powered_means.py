@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
 
+
 @dataclass(frozen=True, repr=False)
 class PredictionPowered(Report):
     """Means that combine human and machine judgments, returned by `prediction_powered`.
@@ -56,20 +57,16 @@ class PredictionPowered(Report):
         if len({(estimate.n, estimate.n_judge) for estimate in self.estimates.values()}) != 1:
             raise ValueError("estimates must contain measures of the same queries.")
         for name, estimate in self.estimates.items():
-            self._check(name, estimate)
-
-    def _check(self, name: str, estimate: PoweredMean) -> None:
-        if estimate.n < FEWEST_QUERIES or estimate.n_judge < 2:
-            raise ValueError(
-                f"estimates[{name!r}] must cover at least {FEWEST_QUERIES} human-judged queries "
-                f"and 2 others; got {estimate.n} and {estimate.n_judge}."
-            )
-        errors = estimate.standard_error, estimate.human_error
-        if not np.isfinite(estimate).all() or min(errors) < 0 or not 0 <= estimate.weight <= 1:
-            raise ValueError(
-                f"estimates[{name!r}] must contain finite numbers, errors ≥ 0 and a weight from "
-                f"0 to 1; got {estimate}."
-            )
+            errors = estimate.standard_error, estimate.human_error
+            if (
+                estimate.n < FEWEST_QUERIES or estimate.n_judge < 2 or min(errors) < 0
+                or not np.isfinite(estimate).all() or not 0 <= estimate.weight <= 1
+            ):
+                raise ValueError(
+                    f"estimates[{name!r}] must contain finite numbers, errors ≥ 0, a weight from 0 "
+                    f"to 1, and at least {FEWEST_QUERIES} human-judged queries and 2 others; got "
+                    f"{estimate}."
+                )
 
     def mean(self) -> dict[str, float]:
         """Return the combined mean of each measure."""
@@ -78,11 +75,7 @@ class PredictionPowered(Report):
     def confidence_interval(self, level: float | None = None) -> ConfidenceIntervals:
         """Return Student's t interval for each mean, with n - 2 degrees of freedom.
 
-        Parameters
-        ----------
-        level : float, optional
-            Confidence level, between 0 and 1. By default, the level passed to
-            `prediction_powered`.
+        The default for `level` is the level passed to `prediction_powered`.
         """
         level = self.level if level is None else CHECK_LEVEL(level)
         return ConfidenceIntervals(
@@ -114,15 +107,15 @@ class PredictionPowered(Report):
         return self.summary()
 
     def _rows(self) -> list[dict[str, Any]]:
-        intervals = self.confidence_interval()
         return [
             {
-                "measure": name, "mean": e.mean, "ci_low": intervals[name].low,
-                "ci_high": intervals[name].high, "n_human": e.n, "n_judge": e.n_judge,
-                "weight": e.weight, "human_mean": e.human_mean, "judge_mean": e.judge_mean,
-                "worth": e.worth,
+                "measure": name, "mean": e.mean, "ci_low": low, "ci_high": high, "n_human": e.n,
+                "n_judge": e.n_judge, "weight": e.weight, "human_mean": e.human_mean,
+                "judge_mean": e.judge_mean, "worth": e.worth,
             }
-            for name, e in self.estimates.items()
+            for (name, e), (low, high) in zip(
+                self.estimates.items(), self.confidence_interval().values(), strict=True
+            )
         ]
 
     def sentences(self) -> list[str]:
@@ -154,8 +147,7 @@ def prediction_powered(
     the variance (prediction-powered inference [1]_, [2]_).
 
     **The human-judged queries must be drawn at random from all queries**, for example with
-    `sample_queries`. If people judge only easy queries, the bias correction is wrong for the
-    other queries, and the interval contains the true mean too rarely.
+    `sample_queries`; otherwise, the bias correction is wrong for the other queries.
 
     Parameters
     ----------
@@ -165,12 +157,11 @@ def prediction_powered(
         Evaluation of the same queries and of N further queries under the judge's grades, with the
         same measures.
     level : float, default=0.95
-        Confidence level of the intervals, between 0 and 1.
+        Confidence level of the intervals.
 
     Returns
     -------
     PredictionPowered
-        Its methods are `mean`, `confidence_interval`, `summary` and `sentences`.
 
     Raises
     ------
@@ -194,11 +185,8 @@ def prediction_powered(
 
     The interval is Student's t with n - 2 degrees of freedom. With a useless judge, λ is near 0,
     and the interval is rarely more than 2 % wider than the interval of the human values alone.
-
-    In simulations with a biased judge (``benchmarks/README.md``), 95 % intervals for NDCNG@10, μAP
-    and their differences between systems covered the true value in 93 to 96 % of cases for n = 20,
-    50 and 200, and in 92 to 94 % for n = 10. Intervals for RR covered it in only 87 % of cases for
-    n = 10 and 90 % for n = 20, because RR takes few distinct values.
+    ``benchmarks/README.md`` contains simulated coverages; with few queries, they are too low for
+    RR, which takes few distinct values.
 
     References
     ----------
@@ -246,7 +234,7 @@ def plan_judgments(
     half_width : float
         Half of the desired width of the interval, above 0.
     level : float, default=0.95
-        Confidence level of the interval, between 0 and 1.
+        Confidence level of the interval.
 
     Returns
     -------
@@ -300,12 +288,11 @@ def plan_judgments(
 
 def pool_of(
     human: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], names: tuple[str, str],
-    stacklevel: int = 4,
+    stacklevel: int = 3,
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the human values, and the judge's values for the same queries and for others.
 
-    Each measure has these three arrays, of shape (n_systems, n_queries). The first two have the
-    same query order. Error messages use `names` as the names of the first two arguments.
+    The three arrays of each measure have shape (n_systems, n_queries); `names` name the arguments.
     """
     of_human, of_judge = (
         _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
@@ -320,7 +307,18 @@ def pool_of(
                 "measures."
             )
     human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
-    _check_number(len(human_ids), names[0], stacklevel)
+    n = len(human_ids)
+    if n < FEWEST_QUERIES:
+        raise ValueError(
+            f"{names[0]} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
+            f"human-judged queries are required; {FEW_QUERIES} or more are better."
+        )
+    if n < FEW_QUERIES:
+        warnings.warn(
+            f"{names[0]} has only {n} queries. With fewer than {FEW_QUERIES} human-judged queries, "
+            "the intervals are less reliable.",
+            stacklevel=stacklevel,
+        )
     positions = {query: i for i, query in enumerate(judge_ids)}
     missing = [query for query in human_ids if query not in positions]
     if missing:
@@ -362,21 +360,6 @@ def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> Que
     if values.weights is not None and np.ptp(values.weights) > 0:
         raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
     return values
-
-
-def _check_number(n: int, name: str, stacklevel: int) -> None:
-    """Raise an error if there are too few human-judged queries; warn if there are few."""
-    if n < FEWEST_QUERIES:
-        raise ValueError(
-            f"{name} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
-            f"human-judged queries are required; {FEW_QUERIES} or more are better."
-        )
-    if n < FEW_QUERIES:
-        warnings.warn(
-            f"{name} has only {n} queries. With fewer than {FEW_QUERIES} human-judged queries, the "
-            "intervals are less reliable.",
-            stacklevel=stacklevel,
-        )
 
 
 class JudgedSamples:

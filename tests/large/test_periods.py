@@ -98,7 +98,7 @@ class TestComparePeriods:
     @pytest.mark.parametrize(("after", "settings", "error", "message"), [
         (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Eval"),
         (summary(AFTER, measures=["RR"]), {}, ValueError, "must have the same measures"),
-        (summary(AFTER, "Monday"), {}, ValueError, "Both Summaries have the label 'Monday'"),
+        (summary(AFTER, "Monday"), {}, ValueError, "before and after both have the label 'Monday'"),
         (summary(AFTER), {"smallest": 0}, ValueError, "smallest must be"),
         (summary(AFTER), {"smallest": {"rr": 1}}, ValueError, "smallest has no value for"),
         (summary(AFTER), {"level": 2}, ValueError, "level must be"),
@@ -164,10 +164,10 @@ class TestTrend:
         (days([0.5]), {}, ValueError, "A trend requires at least 2 Summaries; got 1"),
         (days([0.5] * 13), {"season": 7}, ValueError, "at least 14 Summaries; got 13"),
         (days([0.5] * 4), {"season": 1}, ValueError, "season must be"),
-        ([*days([0.5]), summary([0.5])], {}, ValueError, "must have exactly one label; element 1"),
-        (days([0.5]) * 2, {}, ValueError, "Two Summaries have the label 'day 0'"),
-        ([*days([0.5]), summary([1], "x", ["RR"])], {}, ValueError, "must have the measures"),
-        ([1, 2], {}, TypeError, "Element 0 of summaries must be a Summary; got int"),
+        ([*days([0.5]), summary([0.5])], {}, ValueError, "exactly one label; summaries.1"),
+        (days([0.5]) * 2, {}, ValueError, "both have the label 'day 0'"),
+        ([*days([0.5]), summary([1], "x", ["RR"])], {}, ValueError, "must have the same measures"),
+        ([1, 2], {}, TypeError, r"summaries\[0\] must be a Summary; got int"),
     ])
     def test_bad_input(self, summaries, settings, error, message):
         with pytest.raises(error, match=message):
