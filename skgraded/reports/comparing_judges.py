@@ -16,29 +16,19 @@ from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo
+from skgraded.reports import judges as judge_reports
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import mean_judged
 from skgraded.reports.judges import (
-    MOST_GRADES,
     Confusion,
     JudgeComparison,
     LabelRow,
     LeaderboardRow,
     MeanRow,
     OutsideRow,
-    check_judge,
-    check_judge_settings,
 )
-from skgraded.stats.agreement import (
-    GradePairs,
-    agreement,
-    largest_drop,
-    mean_ranks,
-    sklearn_kappas,
-    tau_b,
-    tau_spread,
-)
+from skgraded.stats import agreement
 from skgraded.stats.corrections import is_significant
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.writing import sentences
@@ -88,23 +78,19 @@ def compare_judges(
     weights : {"quadratic", "linear"}, default="quadratic"
         Weights of ``kappa_weighted``, as in ``sklearn.metrics.cohen_kappa_score``: the distance
         between two grades is the number of steps between them in the sorted list of all grades.
-    level : float, default=0.95
-        Confidence level of the intervals and of the comparisons of systems.
-    test, correction : str
-        Settings of the comparisons of systems; see `compare`.
+    level, test, correction
+        As for `compare`; `level` also applies to the intervals.
     by : array-like of shape (n_queries,), mapping or pandas Series, optional
         The segment of each query, in order of first appearance or keyed by query id. The tables
         then have one row per segment.
     n_resamples : int, default=1000
         Number of resamples of the queries for the spread of τ_b, at least 100.
     rng : int or numpy.random.Generator, optional
-        Source of random numbers; pass an int for reproducible results.
+        Pass an int for reproducible results.
 
     Returns
     -------
     JudgeComparison
-        Its methods are `labels`, `confusion`, `leaderboards`, `means`, `sentences`, `to_html` and
-        `to_json`.
 
     Raises
     ------
@@ -124,9 +110,7 @@ def compare_judges(
     - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
       give more than 1,000 different grades, α is the interval variant, and κ is nan.
     - The intervals for κ and α use the jackknife over queries with Student's t, because the
-      documents of a query are not independent. In simulations, 95 % intervals covered 92 % to 95 %
-      for 10 queries and 94 % to 95 % for 25 or more; percentile bootstrap intervals covered 88 %
-      to 91 % and 92 % to 95 %.
+      documents of a query are not independent; ``benchmarks/README.md`` contains their coverage.
     - For each judge, `compare` tests all pairs of systems under the truth and under the judge, with
       one correction over all measures.
     - With many systems of similar quality, τ_b over resampled queries is lower than τ_b over all
@@ -146,12 +130,12 @@ def compare_judges(
     >>> report.confusion("model").loc[2].tolist()   # documents with human grade 2
     [0, 1, 1]
     """
-    level = check_judge_settings(level, weights, test, correction)
+    level = judge_reports.check_judge_settings(level, weights, test, correction)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     check_settings(level, "t", n_resamples, rng)
     rows = _read_rows(y_judges, y_scores, qid, group)
     names = list(rows.grades)
-    truth = names[0] if truth is None else check_judge("truth", truth, names)
+    truth = names[0] if truth is None else judge_reports.check_judge("truth", truth, names)
     judges = [name for name in names if name != truth]
     for judge in judges:
         if not rows.shared(truth, judge).any():
@@ -160,7 +144,9 @@ def compare_judges(
     parts = [(segment, rows.take(queries)) for segment, queries in segments or [(None, None)]]
     confusions = {judge: _confusion(rows, truth, judge) for judge in judges}
     outside = [row for judge in judges for row in _outside(judge, rows.grades, truth)]
-    _warn_of_outside(outside, truth)
+    if outside:
+        named = " ".join(sentences.outside_sentences(outside, truth))
+        warnings.warn(f"{named} The grades are used as they are.", stacklevel=2)
     report: dict[str, Any] = {
         "truth": truth, "judges": judges, "level": level, "weights": weights, "test": test,
         "correction": correction, "outside": outside,
@@ -201,8 +187,6 @@ class _Rows(NamedTuple):
         if queries is None:
             return self
         is_kept = np.isin(self.query, queries)
-        if is_kept.all():
-            return self
         grades, scores = (
             {name: values[is_kept] for name, values in columns.items()}
             for columns in (self.grades, self.scores)
@@ -262,25 +246,23 @@ def _outside(judge: str, grades: Mapping[str, np.ndarray], truth: str) -> list[O
     ]
 
 
-def _warn_of_outside(outside: list[OutsideRow], truth: str) -> None:
-    if outside:
-        named = " ".join(sentences.outside_sentences(outside, truth))
-        warnings.warn(f"{named} The grades are used as they are.", stacklevel=3)
-
-
 # Labels ------------------------------------------------------------------------------------------
 
 def _label_row(
     segment: Any, judge: str, rows: _Rows, truth: str, weights: str, level: float, is_ordinal: bool
 ) -> LabelRow:
-    known = [~np.isnan(rows.grades[name]) for name in (truth, judge)]
-    both = known[0] & known[1]
+    both = rows.shared(truth, judge)
     x, y = rows.grades[truth][both], rows.grades[judge][both]
     n = len(x)
-    result = agreement(x, y, rows.query[both], level, is_ordinal)
-    kappa, weighted = sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
+    result = agreement.agreement(x, y, rows.query[both], level, is_ordinal)
+    kappa, weighted = (
+        agreement.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
+    )
+    only_truth, only_judge = (
+        int(np.count_nonzero(~np.isnan(rows.grades[name]))) - n for name in (truth, judge)
+    )
     return LabelRow(
-        segment, judge, n, int((known[0] & ~both).sum()), int((known[1] & ~both).sum()),
+        segment, judge, n, only_truth, only_judge,
         exact=float((x == y).mean()) if n else np.nan, kappa=kappa,
         kappa_low=result.kappa_interval.low, kappa_high=result.kappa_interval.high,
         kappa_weighted=weighted, alpha=result.alpha, alpha_low=result.alpha_interval.low,
@@ -299,9 +281,9 @@ def _confusion(rows: _Rows, truth: str, judge: str) -> Confusion | None:
     both = rows.shared(truth, judge)
     x, y = rows.grades[truth][both], rows.grades[judge][both]
     grades = np.unique(np.concatenate([x, y]))
-    if len(grades) > MOST_GRADES or (grades != np.rint(grades)).any():
+    if len(grades) > judge_reports.MOST_GRADES or (grades != np.rint(grades)).any():
         return None
-    pairs = GradePairs(x, y, rows.query[both])
+    pairs = agreement.GradePairs(x, y, rows.query[both])
     counts = np.zeros((len(pairs.grades),) * 2, dtype=np.intp)
     counts[pairs.first, pairs.second] = pairs.total
     return Confusion(pairs.grades, counts)
@@ -373,22 +355,19 @@ class _Boards:
         evaluations = {name: replace(ev, judged=None) for name, ev in evaluations.items()}
         return compare(evaluations, by=self.by, rng=self.seed, **self.settings)
 
-    def _row(
-        self, segment: Any, judge: str, measure: str, *boards: Any
-    ) -> LeaderboardRow:
+    def _row(self, segment: Any, judge: str, measure: str, *boards: Any) -> LeaderboardRow:
         per_query = [_values_of(board, measure, segment) for board in boards]
         truth, means = (_mean_of_each(values) for values in per_query)
         rng = np.random.default_rng(self.seed)
-        low, high = tau_spread(per_query[0], per_query[1], self.n_resamples, rng)
+        low, high = agreement.tau_spread(per_query[0], per_query[1], self.n_resamples, rng)
         return LeaderboardRow(
             segment, judge, measure, len(truth), per_query[0].shape[1],
-            float(tau_b(truth, means)), low, high, largest_drop=largest_drop(truth, means),
+            float(agreement.tau_b(truth, means)), low, high,
+            largest_drop=agreement.largest_drop(truth, means),
             **_similarity_of_ranks(truth, means), **_significant_pairs(segment, measure, *boards),
         )
 
-    def _means(
-        self, segment: Any, judge: str, measure: str, *boards: Any
-    ) -> Iterator[MeanRow]:
+    def _means(self, segment: Any, judge: str, measure: str, *boards: Any) -> Iterator[MeanRow]:
         for i, system in enumerate(boards[0].systems):
             cells = []
             for board in boards:
@@ -413,13 +392,11 @@ def _similarity_of_ranks(truth: np.ndarray, judge: np.ndarray) -> dict[str, Any]
     """Compute τ_ap and RBO of the judge's leaderboard, with the same ties as `tau_b`."""
     if np.isnan([truth, judge]).any():
         return {"tau_ap": np.nan, "rbo": np.nan}
-    ranks = mean_ranks(truth), mean_ranks(judge)
+    ranks = agreement.mean_ranks(truth), agreement.mean_ranks(judge)
     return {"tau_ap": TauAP(undefined=np.nan)(*ranks), "rbo": rbo(*ranks, p=PERSISTENCE)}
 
 
-def _significant_pairs(
-    segment: Any, measure: str, truth: Any, judge: Any
-) -> dict[str, int]:
+def _significant_pairs(segment: Any, measure: str, truth: Any, judge: Any) -> dict[str, int]:
     """Count the pairs of systems that differ significantly for both judges or for only one."""
     counts = {"agree": 0, "reversed": 0, "only_truth": 0, "only_judge": 0}
     for rows in zip(truth.rows, judge.rows, strict=True):

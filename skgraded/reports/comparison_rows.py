@@ -341,10 +341,10 @@ def check_rows(
         (systems[case.baseline], systems[case.system], case.measure, case.segment)
         for case in cases
     ]
-    _check_keys(
+    check_keys(
         "rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows], keys
     )
-    _check_keys(
+    check_keys(
         "gaps",
         [(gap.baseline, gap.system, gap.measure, gap.other_segment, gap.segment) for gap in gaps],
         [(*keys[i], keys[j][-1]) for i, j in segment_pairs(cases)],
@@ -356,7 +356,8 @@ def check_rows(
             raise ValueError(f"n_queries={n_queries} is less than the number of queries in {row}.")
 
 
-def _check_keys(name: str, keys: Collection[Any], expected: Collection[Any]) -> None:
+def check_keys(name: str, keys: Collection[Any], expected: Collection[Any]) -> None:
+    """Raise a ValueError unless the keys of rows are as expected, in order."""
     if len(keys) != len(expected):
         raise ValueError(f"{name} must contain {len(expected)} rows; got {len(keys)}.")
     for i, (key, expected_key) in enumerate(zip(keys, expected, strict=True)):

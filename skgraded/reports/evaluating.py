@@ -314,13 +314,9 @@ def evaluate_preferences(
         reverse order. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1. "kendall_tau" is
         (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without correction for ties.
     items : collection of items, mapping, "judged" or "predicted", optional
-        The items to evaluate, as in `edrc_score`. By default, all items of the true and predicted
-        pairs are evaluated; "predicted" selects the predicted items, and "judged" the items of the
-        true pairs. A collection applies to all queries; a mapping contains one for each query.
-    discount, prior
-        Discount and prior for EDRC, as in `edrc_score`.
-    cycles : {"raise", "unknown", "majority"}, default="raise"
-        How to handle contradictory pairs, as in `edrc_score`.
+        The items to evaluate, as in `edrc_score`; a mapping contains a collection for each query.
+    discount, prior, cycles
+        As for `edrc_score`.
     sample_weight : array-like of shape (n,), optional
         Weights of the true pairs. A query's weight is the mean weight of its pairs.
 
@@ -344,7 +340,7 @@ def evaluate_preferences(
 
     See Also
     --------
-    edrc_score : Compute EDRC. Its documentation describes the parameters.
+    edrc_score : Compute EDRC.
     skgraded.datasets.read_preferences : Read TREC preference files.
 
     Examples

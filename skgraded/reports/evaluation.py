@@ -123,7 +123,7 @@ class Evaluation(Report):
         Parameters
         ----------
         level : float, default=0.95
-            Confidence level, between 0 and 1.
+            Confidence level.
         method : {"t", "bootstrap"}, default="t"
             "t" is Student's interval m ± t · s for n queries with values v and weights w, where
             m = Σ w v / Σ w and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is
@@ -227,8 +227,8 @@ class Evaluation(Report):
         Returns
         -------
         pandas.DataFrame
-            Rows of `to_frame` with their original index. Undefined queries, whose values do not
-            depend on the ranking, are excluded.
+            Rows with their original index. Undefined queries, whose values do not depend on the
+            ranking, are excluded.
         """
         return self._sorted_rows(n, measure, best_first=False)
 
@@ -275,11 +275,6 @@ class Evaluation(Report):
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
             ``method``, ``n_queries`` (number of queries in the mean) and ``n_undefined``. Segments
             are in order of first appearance.
-
-        Raises
-        ------
-        ValueError
-            If `by` does not contain a segment for every query.
 
         Examples
         --------
@@ -334,18 +329,11 @@ class Evaluation(Report):
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
     def to_markdown(self, per_query: bool = False) -> str:
-        """Return a table as Markdown text, with 4 decimals.
-
-        Parameters
-        ----------
-        per_query : bool, default=False
-            Whether to return the table of `to_frame`, with one row per query, instead of the table
-            of `summary`.
-        """
+        """Return the table of `summary` or, with `per_query`, of `to_frame` as Markdown text."""
         return tables.markdown(self._table(per_query))
 
     def to_latex(self, per_query: bool = False) -> str:
-        """Return a table as LaTeX text; see `to_markdown` and `Comparison.to_latex`."""
+        """Return the table of `to_markdown` as LaTeX text, as in `Comparison.to_latex`."""
         return tables.latex(self._table(per_query))
 
     def _table(self, per_query: bool) -> Any:

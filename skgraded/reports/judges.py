@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.columns import choice_validator
 from skgraded._input.words import did_you_mean
-from skgraded.reports import comparison_rows
+from skgraded.reports.comparison_rows import check_choice, check_keys, columns_of, rows_form
 from skgraded.reports.report import Report
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import CHECK_LEVEL
@@ -135,11 +135,8 @@ class JudgeComparison(Report):
         Empty without `y_scores`.
     segments : list or None
         Segments in order of first appearance; None without `by`.
-    level : float
-    test, correction : str or None
-        Settings of the comparisons of systems.
-    weights : {"quadratic", "linear"}
-        Weights of ``kappa_weighted``.
+    level, test, correction, weights
+        As passed to `compare_judges`.
     label_rows : list of LabelRow
     leaderboard_rows : list of LeaderboardRow
     mean_rows : list of MeanRow
@@ -166,10 +163,8 @@ class JudgeComparison(Report):
 
     _json = {
         "segments": maybe(SEGMENT_NAMES), "confusions": by_name(maybe(CONFUSION)),
-        "label_rows": comparison_rows.rows_form(LabelRow),
-        "leaderboard_rows": comparison_rows.rows_form(LeaderboardRow),
-        "mean_rows": comparison_rows.rows_form(MeanRow),
-        "outside": comparison_rows.rows_form(OutsideRow),
+        "label_rows": rows_form(LabelRow), "leaderboard_rows": rows_form(LeaderboardRow),
+        "mean_rows": rows_form(MeanRow), "outside": rows_form(OutsideRow),
     }
 
     def __post_init__(self) -> None:
@@ -182,17 +177,16 @@ class JudgeComparison(Report):
         segments = [None] if self.segments is None else self.segments
         places = [(segment, judge) for segment in segments for judge in self.judges]
         by_measure = [(*at, name) for at in places for name in self.measures]
-        for rows, expected in (
-            (self.label_rows, places),
-            (self.leaderboard_rows, by_measure),
-            (self.mean_rows, [(*at, name) for at in by_measure for name in self.systems]),
-        ):
-            keys = [tuple(vars(row).values())[: len(expected[0])] for row in rows if expected]
-            if keys != expected or len(rows) != len(expected):
-                raise ValueError(
-                    f"The rows must describe {expected[:3]} and so on, in this order, but they "
-                    f"describe {keys[:3]} and so on."
-                )
+        check_keys("label_rows", [(row.segment, row.judge) for row in self.label_rows], places)
+        check_keys(
+            "leaderboard_rows",
+            [(row.segment, row.judge, row.measure) for row in self.leaderboard_rows], by_measure,
+        )
+        check_keys(
+            "mean_rows",
+            [(row.segment, row.judge, row.measure, row.system) for row in self.mean_rows],
+            [(*at, name) for at in by_measure for name in self.systems],
+        )
 
     # Tables --------------------------------------------------------------------------------------
 
@@ -248,17 +242,14 @@ class JudgeComparison(Report):
     def means(self) -> pandas.DataFrame:
         """Tabulate the systems' means for the truth's and each judge's grades, with t intervals.
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per judge, measure and system, with the columns ``segment`` (with `by`),
-            ``judge``, ``measure``, ``system``, ``truth_mean``, ``truth_low``, ``truth_high``,
-            ``judge_mean``, ``judge_low`` and ``judge_high``.
+        The pandas.DataFrame has one row per judge, measure and system, with the columns ``segment``
+        (with `by`), ``judge``, ``measure``, ``system``, ``truth_mean``, ``truth_low``,
+        ``truth_high``, ``judge_mean``, ``judge_low`` and ``judge_high``.
         """
         return tables.frame(self._columns(MeanRow, self.mean_rows))
 
     def _columns(self, row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
-        columns = comparison_rows.columns_of(row_type, rows)
+        columns = columns_of(row_type, rows)
         if self.segments is None:
             del columns["segment"]
         return columns
@@ -266,15 +257,7 @@ class JudgeComparison(Report):
     def confusion(self, judge: str) -> pandas.DataFrame:
         """Tabulate how many documents received each pair of grades.
 
-        Parameters
-        ----------
-        judge : str
-            One of `judges`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows are the truth's grades and columns the judge's grades.
+        The rows of the pandas.DataFrame are the truth's grades, and its columns the judge's grades.
         """
         check_judge("judge", judge, self.judges)
         confusion = self.confusions[judge]
@@ -295,12 +278,10 @@ class JudgeComparison(Report):
 
     def sentences(self) -> list[str]:
         """Describe each judge's agreement with the truth on document grades and on leaderboards."""
-        texts = [
-            sentences.label_sentence(row, self.truth, self.level) for row in self.label_rows
-        ]
-        texts += sentences.outside_sentences(self.outside, self.truth)
-        return texts + [
-            sentences.leaderboard_sentence(row, self.truth) for row in self.leaderboard_rows
+        return [
+            *(sentences.label_sentence(row, self.truth, self.level) for row in self.label_rows),
+            *sentences.outside_sentences(self.outside, self.truth),
+            *(sentences.leaderboard_sentence(row, self.truth) for row in self.leaderboard_rows),
         ]
 
     def __repr__(self) -> str:
@@ -332,7 +313,7 @@ def check_judge_settings(level: Any, weights: Any, test: Any, correction: Any) -
     """Check the settings of a report; return `level`."""
     choice_validator("weights", ("quadratic", "linear"))(weights)
     choice_validator("test", tuple(TESTS))(test)
-    comparison_rows.check_choice("correction", correction, CORRECTIONS)
+    check_choice("correction", correction, CORRECTIONS)
     return CHECK_LEVEL(level)
 
 

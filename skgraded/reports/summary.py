@@ -331,9 +331,7 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
     """Return the fields of `Mergeable` for two merged reports."""
     segments = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
-        segments[name] = (
-            segments[name]._merged_with(part) if name in segments else part
-        )
+        segments[name] = segments[name]._merged_with(part) if name in segments else part
     return {"by": first.by, "segments": segments, "labels": first.labels + second.labels}
 
 
@@ -452,25 +450,17 @@ class Summary(Mergeable):
     def confidence_interval(self, level: float = 0.95) -> ConfidenceIntervals:
         """Return Student's t interval for each mean; `level` is between 0 and 1.
 
-        The result equals ``Evaluation.confidence_interval(level, method="t")`` for these queries.
+        The result equals `Evaluation.confidence_interval` for these queries.
         """
         level, *_ = check_settings(level, "t", 100, None)
         intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
         return ConfidenceIntervals(intervals, level, "t")
 
     def quantile(self, q: float) -> dict[str, float]:
-        """Return a quantile of the per-query values of each measure.
+        """Return a quantile of the per-query values of each measure, keyed by measure name.
 
-        Parameters
-        ----------
-        q : float
-            Quantile from 0 (lowest value) to 1 (highest value); 0.5 is the median.
-
-        Returns
-        -------
-        dict of str to float
-            Quantiles as in ``numpy.quantile``, with an error of at most 0.001, over the queries
-            included in the mean. Weights are ignored.
+        Quantiles, from 0 (lowest value) to 1 (highest value), are as in ``numpy.quantile``, with an
+        error of at most 0.001, over the queries included in the mean. Weights are ignored.
         """
         q = number_validator("q", 0, 1)(q)
         return {
@@ -482,21 +472,14 @@ class Summary(Mergeable):
 
         Parameters
         ----------
-        n : int, default=10
-            Maximum number of queries, from 1 to 100.
-        measure : Measure or str, optional
-            The measure to sort by; by default, the first measure.
+        n, measure
+            As for `Evaluation.worst`, but `n` is at most 100.
 
         Returns
         -------
         pandas.DataFrame
             A column ``query_id`` and one column per measure. Queries with equal values are sorted
             by id. Undefined queries are excluded.
-
-        Raises
-        ------
-        ValueError
-            If n is above 100.
         """
         n = whole_number(n, "n", 1)
         if n > N_KEPT:
@@ -519,9 +502,7 @@ class Summary(Mergeable):
     def summary(self, level: float = LEVEL) -> pandas.DataFrame:
         """Tabulate means and intervals, with one row per measure, or per segment and measure.
 
-        The pandas.DataFrame has the columns of `Evaluation.summary`: ``segment`` (with `by`),
-        ``measure``, ``mean``, ``ci_low``, ``ci_high``, ``method``, ``n_queries`` (in the mean) and
-        ``n_undefined``. The intervals have the confidence level `level`.
+        The pandas.DataFrame has the columns of `Evaluation.summary`.
         """
         return tables.frame(segment_rows(self, level))
 
