@@ -112,8 +112,7 @@ def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     if standard_type(kind) == pa.large_string():
         _refuse_invalid_text(column, name)
     if column.null_count or pa.types.is_floating(kind):
-        is_missing = compute.is_null(column, nan_is_null=True).to_numpy()
-        refuse_missing(is_missing, lambda row: column[row].as_py(), name)
+        refuse_missing(missing(column), lambda row: column[row].as_py(), name)
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
     if pa.types.is_decimal(kind):
@@ -209,14 +208,12 @@ def take(table: pa.Table, rows: np.ndarray) -> pa.Table:
 
 def _take(column: pa.ChunkedArray, rows: np.ndarray) -> Any:
     if not arrow_strings.is_text(column.type):
-        return compute.take(_single_chunk(column), rows, boundscheck=False)
+        is_single = column.num_chunks == 1
+        values = column.chunk(0) if is_single else pa.concat_arrays(column.chunks)
+        return compute.take(values, rows, boundscheck=False)
     ends, data = map(pa.py_buffer, arrow_strings.copied(column, rows))
     kind = standard_type(column.type)
     return pa.Array.from_buffers(kind, len(rows), [None, ends, data])
-
-
-def _single_chunk(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
 
 
 def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
@@ -284,6 +281,5 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _is_coded_text(column: pa.ChunkedArray) -> bool:
     """Return whether a column contains text or bytes in views or in short dictionaries."""
-    if pa.types.is_dictionary(column.type):
-        return arrow_strings.is_text(column.type) and arrow_strings.has_short_dictionaries(column)
-    return str(column.type) in ("string_view", "binary_view")
+    is_coded = arrow_strings.is_text(column.type) and arrow_strings.has_short_dictionaries(column)
+    return is_coded or str(column.type) in ("string_view", "binary_view")

@@ -92,7 +92,7 @@ def coded(column: Any) -> tuple[np.ndarray, Texts]:
     numbers, rows, *_ = number_texts(base, starts, stops)  # a text may occur more than once
     firsts = np.cumsum([0, *(len(stops) for *_, stops in spans)])
     codes = [
-        numbers[first:][_indices(chunk)]
+        numbers[first:][chunk.indices.to_numpy()]
         for first, chunk in zip(firsts[:-1], _chunks(column), strict=True)
     ]
     return np.concatenate(codes), Texts(column, base, starts[rows], stops[rows])
@@ -102,7 +102,7 @@ def keys(column: Any) -> np.ndarray:
     """Return a 64-bit key per text of an Arrow column without nulls, equal on every machine."""
     if not is_dictionary(column.type):
         return hash_texts(*_spans(column))
-    chunks = [keys(chunk.dictionary)[_indices(chunk)] for chunk in _chunks(column)]
+    chunks = [keys(chunk.dictionary)[chunk.indices.to_numpy()] for chunk in _chunks(column)]
     return np.concatenate([np.empty(0, dtype=np.uint64), *chunks])
 
 
@@ -127,10 +127,6 @@ def _chunks(column: Any) -> Iterator[Any]:
     return (chunk for chunk in getattr(column, "chunks", [column]) if len(chunk))
 
 
-def _indices(array: Any) -> np.ndarray:
-    return array.indices.to_numpy()
-
-
 Spans = tuple[int, np.ndarray, np.ndarray]  # base, starts and stops, see `_kernels/strings.pyx`
 
 
@@ -150,7 +146,7 @@ def _concatenated(spans: list[Spans]) -> Spans:
 def _spans_of(array: Any) -> Spans:
     if is_dictionary(array.type):
         base, starts, stops = _spans(array.dictionary)
-        indices = _indices(array)
+        indices = array.indices.to_numpy()
         return base, starts[indices], stops[indices]
     if "view" in str(array.type):
         return 0, *_view_spans(array)

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from pyarrow import compute, csv
+from pyarrow import csv
 
 TEXTS, NUMBERS = pa.large_string(), pa.float64()
 BLOCK = 2**20  # bytes that are parsed at once
@@ -68,9 +67,3 @@ def joined(pieces: list[Any]) -> Any:
 
     arrays = [piece if isinstance(piece, pa.Array) else pa.array(piece, TEXTS) for piece in pieces]
     return pd.arrays.ArrowExtensionArray(pa.chunked_array(arrays))
-
-
-def positions(texts: Any, known: Any) -> np.ndarray:
-    """Return the position of each string in the array `known`, or -1 for absent strings."""
-    rows = compute.index_in(pa.array(texts), value_set=pa.array(known))
-    return np.asarray(rows.fill_null(-1))

@@ -106,11 +106,6 @@ def join_run(
     ['q2']
     >>> sg.AP()(rows.y_true, rows.y_score, qid=rows.qid)
     0.25
-
-    Dicts of dicts give the same rows:
-
-    >>> sg.datasets.join_run({"q1": {"a": 2, "b": 1}}, {"q1": {"c": 9.5, "a": 7.0}}).y_true
-    array([0., 2., 1.])
     """
     from sklearn.utils import Bunch
 
@@ -361,10 +356,12 @@ class JudgmentIndex:
 
     def _find_arrow(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the same positions for Arrow strings, without converting them to objects."""
-        from skgraded.datasets.arrow_csv import positions
+        import pyarrow as pa
+        from pyarrow import compute
 
         documents, find_pairs = self._arrow_index
-        codes = positions(document, documents)
+        known = compute.index_in(pa.array(document), value_set=pa.array(documents))
+        codes = np.asarray(known.fill_null(-1))
         rows = np.flatnonzero((query >= 0) & (codes >= 0))
         judgment = np.full(len(query), -1, dtype=np.int32)
         judgment[rows] = find_pairs(query[rows] * np.intp(len(documents)) + codes[rows])

@@ -74,11 +74,6 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
     ...     predicted_pairs={"31_1": {"d1": 2.5, "d2": 1.5, "d3": 0.5}, "32_1": {"d7": 3, "d4": 1}},
     ... )
     {'31_1': 1.0, '32_1': -1.0}
-
-    A preference in trec_eval's form:
-
-    >>> read_preferences(io.BytesIO(b"31_1 ann 0 d2 3\n31_1 ann 0 d1 5\n")).preferred.tolist()
-    ['d1']
     """
     from sklearn.utils import Bunch
 

@@ -181,13 +181,12 @@ def _row_by_row(data: bytes, path: str, separator: str, names: Names) -> Columns
         for row in rows:
             if len(row) < 2 and not "".join(row).strip():
                 continue
-            problem = _problem(row, header, names, seen, rows.line_num)
-            if problem:
-                raise ValueError(f"{path}: line {rows.line_num}: {problem}")
+            _check_row(row, header, names, seen, rows.line_num)
             for name in names.all:
                 columns[name].append(row[header.index(name)])
-    except csv.Error as error:
-        raise ValueError(f"{path}: line {rows.line_num}: {error}.") from None
+    except (csv.Error, ValueError) as error:
+        problem = str(error).removesuffix(".")
+        raise ValueError(f"{path}: line {rows.line_num}: {problem}.") from None
     if not columns[names.query]:
         raise ValueError(f"{path}: line 2: the table contains no rows.")
     for name, cells in columns.items():
@@ -196,32 +195,33 @@ def _row_by_row(data: bytes, path: str, separator: str, names: Names) -> Columns
     return _checked(columns, names)
 
 
-def _problem(
+def _check_row(
     row: list[str], header: list[str], names: Names, seen: dict[tuple[str, ...], int], line: int
-) -> str | None:
-    """Return a description of the error in a row, or None; `seen` maps ids to line numbers."""
+) -> None:
+    """Raise a ValueError for the first error in a row; `seen` maps ids to line numbers."""
     if len(row) != len(header):
-        return f"the row has {len(row)} columns, but the first line has {len(header)}."
+        raise ValueError(f"the row has {len(row)} columns, but the first line has {len(header)}.")
     cells = dict(zip(header, row, strict=True))
     for name in names.all:
-        if any("\udc80" <= letter <= "\udcff" for letter in cells[name]):
-            return f"{name} must be UTF-8 text."
+        if parsed(str.encode, cells[name]) is None:
+            raise ValueError(f"{name} must be UTF-8 text.")
     if not cells[names.query]:
-        return f"the query ({names.query}) is missing."
+        raise ValueError(f"the query ({names.query}) is missing.")
     for name in names.numbers:
         word = cells[name].encode()
         if name == names.grade and names.allow_unjudged and word.lower() in (b"", b"nan"):
             continue
         number = number_in(word)
         if number is None:
-            return f"{name} must be a number; got {shown(word)}."
+            raise ValueError(f"{name} must be a number; got {shown(word)}.")
         if name == names.grade and not 0 <= number < math.inf:
-            return (
+            raise ValueError(
                 f"grades must be finite and ≥ 0; {name} is {cells[name]}. Shift all grades so that "
                 "0 means irrelevant."
             )
     pair = [cells[name] for name in names.texts]
     first = seen.setdefault(tuple(pair), line)
     if names.document and first < line:
-        return f"query {pair[0]!r} already contains document {pair[1]!r} at line {first}."
-    return None
+        raise ValueError(
+            f"query {pair[0]!r} already contains document {pair[1]!r} at line {first}."
+        )
