@@ -186,8 +186,7 @@ def _run_fold(
         run.fit_time = fitted_at - start
         scores = data.scores(fitted, test)
         score_time = time.perf_counter() - fitted_at
-        run.scores = _checked(scores, test)
-        run.score_time = score_time
+        run.scores, run.score_time = _checked(scores, test), score_time
         run.estimator = fitted if return_estimator else None
         if train_measures:
             scores = data.scores(fitted, train)

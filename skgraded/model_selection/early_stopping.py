@@ -127,30 +127,17 @@ def check_settings(
             f"{early_stopping!r}."
         )
     present = [name for name, value in validation.items() if value is not None]
-    if not ranker.early_stopping:
-        if present:
-            raise ValueError(
-                f"Argument {present[0]} requires early stopping: omit the argument, or set "
-                "QueryRanker(…, early_stopping=True)."
-            )
+    if early_stopping:
+        adapter.check_stopping(fit_params)
+        check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
+        check_fraction(ranker.validation_fraction)
+        whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
+    if not present:
         return
-    adapter.check_stopping(fit_params)
-    check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
-    check_fraction(ranker.validation_fraction)
-    whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
-    if present:
-        _check_validation_set(ranker, adapter, group, fit_params, present)
-
-
-def _check_validation_set(
-    ranker: Any, adapter: Any, group: Any, fit_params: dict[str, Any], present: list[str]
-) -> None:
-    """Raise an error if validation arguments are incomplete or conflict with other arguments."""
-    if is_splitter(ranker.early_stopping):
+    if is_splitter(early_stopping) or not early_stopping:
         raise ValueError(
-            f"Argument {present[0]} cannot be combined with "
-            f"early_stopping={type(ranker.early_stopping).__name__}(…): omit the argument, or "
-            "set early_stopping=True."
+            f"Argument {present[0]} requires early_stopping=True: omit the argument, or set "
+            "QueryRanker(…, early_stopping=True)."
         )
     needed = ["eval_X", "eval_y"] + ["eval_qid"] * (ranker.qid is None or "eval_qid" in present)
     missing = [name for name in needed if name not in present]

@@ -182,16 +182,6 @@ def test_early_stopping_recognizes_measures_by_their_names():
             EarlyStopping(rounds=1).after_iteration(xgb.Booster(), 0, {"valid": {metric: [0.5]}})
 
 
-@pytest.mark.nightly
-def test_early_stopping_of_xgboost_keeps_the_first_round_if_a_metric_is_nan(sets):
-    stop = xgb.callback.EarlyStopping(rounds=5, maximize=True)
-    booster = xgb.train(
-        PARAMS, sets[0], 30, evals=[(sets[1], "valid")], verbose_eval=False, callbacks=[stop],
-        custom_metric=lambda preds, dmatrix: ("no_value", float("nan")),
-    )
-    assert booster.best_iteration == 0
-
-
 # XGBoost's estimators ----------------------------------------------------------------------------
 
 def fit_estimator(cls, metric, sizes, **kwargs):
@@ -201,14 +191,6 @@ def fit_estimator(cls, metric, sizes, **kwargs):
     model = cls(n_estimators=1, eval_metric=metric, n_jobs=1)
     queries = {"qid": qid, "eval_qid": [qid]} if cls is xgb.XGBRanker else {}
     return model.fit(X, y, eval_set=[(X, y)], verbose=False, **queries, **kwargs)
-
-
-def test_xgboost_weights_the_metric_of_a_ranker_by_query_size():
-    def first(y_true, y_score):
-        return float(len(y_true) == 2)
-
-    ranker = fit_estimator(xgb.XGBRanker, first, [2, 8])
-    assert ranker.evals_result()["validation_0"]["first"] == [2 / (2 + 8)]
 
 
 def test_no_measure_has_a_value_if_xgboost_does_not_call_the_metric():

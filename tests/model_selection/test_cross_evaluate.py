@@ -22,7 +22,6 @@ from sklearn.model_selection import (
     GroupShuffleSplit,
     LeaveOneGroupOut,
     PredefinedSplit,
-    RepeatedKFold,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -113,13 +112,6 @@ def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, of_ridge, kind):
     X, y, qid = ranking
     found = sg.cross_evaluate(Ridge(), X, y, qid=tuple(map(kind, qid.tolist())), cv=4)
     assert_same_values(found, of_ridge)
-
-
-def test_query_ids_may_have_no_order(ranking):
-    X, y, qid = ranking
-    mixed = [("odd", int(q)) if q % 2 else int(q) for q in qid]
-    found = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=mixed, cv=4)
-    assert set(found.query_ids) == set(mixed)
 
 
 def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
@@ -215,15 +207,6 @@ def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
     once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **given).per_query["AP"]
     twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given).per_query["AP"]
     np.testing.assert_allclose(cv.per_query["AP"], np.where(cv.fold == 0, once, twice))
-
-
-@pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
-def test_repetitions_by_scikit_learn_of_single_rows():
-    X, y = np.arange(4.0)[:, None], [0, 1, 2, 0]
-    cv = RepeatedKFold(n_splits=2, n_repeats=2)
-    found = sg.cross_evaluate(Ridge(), X, y, qid=range(4), cv=cv, measures="p")
-    assert sorted(found.tests.fold) == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert sorted(found.tests.query) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 # Fold means, times, estimators, progress ---------------------------------------------------------

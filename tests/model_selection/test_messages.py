@@ -394,7 +394,7 @@ def split(splitter):
     ("date in both", lambda: shared(days), ValueError,
      "1 of the 8 queries in eval_X, such as .*'2024-01-08T"),
     *((f"{name} without early stopping", lambda name=name: fit(change={name: X}), ValueError,
-       f"{name} requires early stopping: omit the")
+       f"{name} requires early_stopping=True: omit the")
       for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")),
     *((f"{measure} is undefined",
        lambda measure=measure: validate(eval_y=np.zeros(len(EVAL)), measure=measure), ValueError,
@@ -422,7 +422,7 @@ def split(splitter):
     ("splitter and eval_X", lambda: fit(
         NEVER, {"X": FRAME, "qid": None, "eval_X": FRAME, "eval_y": Y}, qid="query_id",
         early_stopping=LATEST,
-    ), ValueError, "eval_X cannot be combined with early_stopping"),
+    ), ValueError, "eval_X requires early_stopping=True"),
 ])
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_early_stopping_cannot_start(call, error, message):

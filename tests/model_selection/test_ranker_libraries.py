@@ -12,7 +12,6 @@ from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
 from packaging.version import Version
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker, XGBRegressor
 
@@ -187,17 +186,6 @@ def test_catboost_receives_its_categories_through_fit(kind):
     assert ranker.score(frame, y, qid=qid) > 0.95
 
 
-def test_xgboost_receives_feature_weights():
-    X, y, qid = toy()
-    estimator = XGBRanker(colsample_bynode=0.4, **XGBOOST)
-    if "feature_weights" in estimator.get_params():  # deprecated in fit since 3.1
-        given, of_fit = estimator.set_params(feature_weights=[1e-9, 1.0, 1e-9]), {}
-    else:
-        given, of_fit = estimator, {"feature_weights": [1e-9, 1.0, 1e-9]}
-    ranker = sg.QueryRanker(given).fit(X, y, qid=qid, **of_fit)
-    assert set(ranker.estimator_.get_booster().get_score()) == {"f1"}
-
-
 def test_pairs_by_position_are_accepted_if_the_rows_are_sorted_by_query():
     X, y, qid = toy()
     order = np.argsort(qid, kind="stable")
@@ -317,14 +305,3 @@ def test_a_clone_of_a_fitted_catboost_ranker_is_unfitted_and_has_the_same_reques
     assert not hasattr(same, "estimator_")
     assert not same.estimator.is_fitted()
     assert not hasattr(clone(same), "n_features_in_")
-
-
-def test_a_search_over_a_catboost_ranker_with_categories():
-    frame, y, qid = categories()
-    frame["q"] = qid
-    search = GridSearchCV(
-        sg.QueryRanker(WITH_LISTS, qid="q"), {"estimator__depth": [1, 3]},
-        scoring=sg.make_ranking_scorer("ndcng@5", qid="q"), cv=GroupKFold(2), error_score="raise",
-    ).fit(frame, y, groups=qid)
-    assert search.best_score_ > 0.9
-    assert search.best_estimator_.estimator_.get_params()["cat_features"] == ["kind"]

@@ -5,7 +5,6 @@ import pytest
 import sklearn
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
-from never_fitted import NeverFitted
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
@@ -63,30 +62,7 @@ def test_refit_is_a_name_of_the_scorer():
             search(by_list, refit)
 
 
-@pytest.mark.nightly
-def test_refit_is_checked_before_the_fits_with_a_dict_of_scorers():
-    X, y, _ = toy_data()
-    scorers = {"ndcng10": sg.make_ranking_scorer("ndcng@10", qid=-1)}
-    search = GridSearchCV(NeverFitted(), {}, scoring=scorers, refit="mu_map", cv=3)
-    with pytest.raises(ValueError, match="refit must be set to a scorer key .* 'mu_map' was p"):
-        search.fit(X, y)
-
-
 # A scorer without qid ----------------------------------------------------------------------------
-
-def test_the_warning_of_a_search_without_qid_explains_how_to_pass_it():
-    X, y, qid = toy_data()
-    search = GridSearchCV(Ridge(), {"alpha": [1, 2]}, scoring=SCORER, cv=GroupKFold(2))
-    with pytest.warns(UserWarning) as record:
-        search.fit(X, y, groups=qid)
-    failed = [str(one.message) for one in record if "Scoring failed" in str(one.message)]
-    assert len(failed) == 4
-    for message in failed:
-        assert "QueryRanker(…, qid='query_id')" in message
-        assert "search.fit(X, y, qid=qid)" in message
-        assert "make_ranking_scorer(…, qid='query_id')" in message
-        assert "make_ranking_scorer(…, qid=series)" in message
-
 
 @pytest.mark.parametrize("has_routing", [False, True])
 def test_a_missing_qid_is_raised_with_error_score_raise(has_routing):

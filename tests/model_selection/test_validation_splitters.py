@@ -1,15 +1,14 @@
 """Early stopping on validation queries that a splitter chooses, and cross-validation with it."""
 
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from lightgbm import LGBMRanker
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
+from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, TABLES
@@ -98,24 +97,6 @@ class AddedFeature(TransformerMixin, BaseEstimator):
         return X.assign(twice=2 * X["age"])
 
 
-def test_a_splitter_reads_the_output_of_the_preceding_steps():
-    X, y, _, day = data()
-    frame = TABLES["pandas"](X)
-    pipeline = make_pipeline(AddedFeature(), stopping(LAST_DAY)).fit(frame, y)
-    expected = stopping(LAST_DAY).fit(AddedFeature().transform(frame), y)
-    assert pipeline[-1].evals_result_ == expected.evals_result_
-
-
-def test_clones_and_pickles_keep_the_splitter():
-    X, y, _, _ = data()
-    ranker = stopping(LAST_DAY)
-    assert ranker.get_params()["early_stopping"] is LAST_DAY
-    assert "QueryTimeSeriesSplit(" in repr(ranker)
-    expected = ranker.fit(TABLES["pandas"](X), y).evals_result_
-    for copy in (clone(ranker), pickle.loads(pickle.dumps(ranker))):
-        assert copy.fit(TABLES["pandas"](X), y).evals_result_ == expected
-
-
 def test_only_refit_trains_on_rows_in_the_gap():
     X, y, _, day = data()
     splitter = QueryTimeSeriesSplit(2, time="words", qid="query_id", gap=1, max_train_size=2)
@@ -147,16 +128,6 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
     group = np.bincount(qid)
     order = np.argsort(qid, kind="stable")
     assert stopping(splitter, qid=None).fit(X[order], y[order], group=group).n_iter_ > 0
-
-
-def test_a_search_with_two_splitters_requires_no_routing():
-    X, y, _, _ = data()
-    search = GridSearchCV(
-        stopping(QueryKFold(5, qid="query_id")), {"estimator__num_leaves": [3, 7]},
-        cv=QueryTimeSeriesSplit(2, time="words", qid="query_id"), error_score="raise",
-        scoring=sg.make_ranking_scorer("ndcng@10"),
-    ).fit(TABLES["pandas"](X), y)
-    assert 0 < search.best_score_ < 1
 
 
 # Cross-validation --------------------------------------------------------------------------------
