@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations
@@ -14,7 +14,6 @@ import numpy as np
 from skgraded._input.segments import refuse_too_many
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
-    Case,
     Settings,
     cases_of,
     compared_rows,
@@ -272,11 +271,21 @@ class Summaries(Mergeable):
         systems, measures, parts = list(self.systems), self.measures, self._parts(by)
         segments = None if by is None else list(parts)
         cases = cases_of(systems, measures, baseline, [(name, None) for name in segments or []])
-        source = SumSamples(parts, cases)
+        differences = [
+            _between(
+                parts[case.segment], systems[case.baseline], systems[case.system], case.measure
+            )
+            for case in cases
+        ]
+        samples = [of_case.sample() for of_case in differences]
+        p_values = [
+            np.nan if settings.test is None else of_case.p_value() for of_case in differences
+        ]
+        groups = [GroupMean.of_moments(of_case.moments) for of_case in differences if segments]
         return Comparison(
             systems=systems, measures=measures, baseline=baseline, seed=None,
-            rows=compared_rows(source, systems, settings),
-            gaps=gaps_between(source, systems, settings), segments=segments,
+            rows=compared_rows(cases, samples, p_values, systems, settings),
+            gaps=gaps_between(cases, groups, systems, settings), segments=segments,
             test=settings.test, correction=settings.correction, level=settings.level,
             n_resamples=settings.n_resamples, n_queries=self.n_queries, is_weighted=is_weighted,
             system_means={
@@ -328,32 +337,6 @@ class Summaries(Mergeable):
             for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"
-
-
-class SumSamples:
-    """Paired samples computed from exact sums, keyed by segment."""
-
-    def __init__(self, parts: Mapping[Any, Summaries], cases: Sequence[Case]) -> None:
-        self.cases = cases
-        systems = list(next(iter(parts.values())).systems)
-        self._differences = [
-            _between(
-                parts[case.segment], systems[case.baseline], systems[case.system], case.measure
-            )
-            for case in cases
-        ]
-
-    def samples(self) -> list[PairedSample]:
-        """Convert the differences in each case to a sample."""
-        return [differences.sample() for differences in self._differences]
-
-    def groups(self) -> list[GroupMean]:
-        """Return the mean difference for each `Case`, for comparisons between segments."""
-        return [GroupMean.of_moments(differences.moments) for differences in self._differences]
-
-    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Return p-values of the paired t-test, the only test that can be computed from sums."""
-        return np.array([differences.p_value() for differences in self._differences])
 
 
 def _between(summaries: Summaries, baseline: str, system: str, measure: str) -> Differences:

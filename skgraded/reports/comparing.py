@@ -16,7 +16,7 @@ from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Case, Settings, grouped
 from skgraded.reports.evaluation import Evaluation, mean_judged
-from skgraded.reports.powered_means import JudgedSamples, pool_of
+from skgraded.reports.powered_means import judged_samples, pool_of
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.paired_samples import PairedSample
@@ -254,100 +254,102 @@ def _compare_values(
     if test is not None:
         pairing.refuse_unequal(values.weights, values.query_ids)
     if by is not None:
-        segment = np.empty(len(values.query_ids), dtype=np.intp)
-        for i, (_, positions) in enumerate(segments):
-            segment[positions] = i
-        values = replace(values, segments=[name for name, _ in segments], segment=segment)
+        values = _with_segments(values, segments)
     measures = list(values.per_query)
     cases = comparison_rows.cases_of(systems, measures, baseline, segments)
     if is_default:
         settings = settings._replace(n_resamples=enough_resamples(len(cases), level, correction))
-    source = QuerySamples(values, paired.undefined, cases)
+    differences = [
+        values.differences(case.system, case.baseline, case.measure, case.queries)
+        for case in cases
+    ]
+    samples = [
+        _sample(values, paired.undefined, *pair) for pair in zip(cases, differences, strict=True)
+    ]
+    groups = [] if by is None else [
+        GroupMean.of(differences[i], values.weights_of(case.queries))
+        for i, case in enumerate(cases)
+    ]
     work = len(cases) * (settings.n_resamples + (correction == "hsd") * settings.n_tukey)
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        rows = comparison_rows.compared_rows(source, systems, settings, advance)
+        p = _p_values(cases, differences, settings, advance)
+        tukey = _tukey(values, cases, settings, advance) if correction == "hsd" else None
     return Comparison(
-        systems=systems, measures=measures, rows=rows, baseline=baseline, test=test,
+        systems=systems, measures=measures, baseline=baseline, test=test,
+        rows=comparison_rows.compared_rows(cases, samples, p, systems, settings, tukey),
         correction=correction, level=level, n_resamples=settings.n_resamples,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
-        query_values=values, gaps=comparison_rows.gaps_between(source, systems, settings),
+        query_values=values, gaps=comparison_rows.gaps_between(cases, groups, systems, settings),
         judged=judged or None, segments=values.segments,
     )
 
 
-class QuerySamples:
-    """Paired samples computed from per-query values."""
+def _with_segments(
+    values: pairing.QueryValues, segments: Sequence[tuple[Any, np.ndarray]]
+) -> pairing.QueryValues:
+    """Return the values with segments of the form (name, positions)."""
+    segment = np.empty(len(values.query_ids), dtype=np.intp)
+    for i, (_, positions) in enumerate(segments):
+        segment[positions] = i
+    return replace(values, segments=[name for name, _ in segments], segment=segment)
 
-    def __init__(
-        self, values: pairing.QueryValues, undefined: dict[str, np.ndarray], cases: Sequence[Case]
-    ) -> None:
-        self.cases = cases
-        self._values = values
-        self._undefined = undefined
-        self._differences = [
-            values.differences(case.system, case.baseline, case.measure, case.queries)
-            for case in cases
-        ]
 
-    def samples(self) -> list[PairedSample]:
-        """Return the summary statistics of the differences in each case."""
-        return list(map(self._sample, self.cases, self._differences))
+def _sample(
+    values: pairing.QueryValues, undefined: Mapping[str, np.ndarray], case: Case,
+    differences: np.ndarray
+) -> PairedSample:
+    """Return the summary statistics of the differences in a case."""
+    queries, counts, weights = case.queries, ~np.isnan(differences), values.weights_of(case.queries)
+    systems = [case.system, case.baseline]
+    mean, baseline_mean = (
+        mean_over_queries(np.where(counts, row, np.nan), weights)
+        for row in values.per_query[case.measure][systems][:, queries]
+    )
+    undefined_in_both = counts & undefined[case.measure][systems][:, queries].all(axis=0)
+    if weights is not None:
+        weights = weights[counts]
+    return PairedSample.of(
+        differences[counts], weights, (mean, baseline_mean), int(undefined_in_both.sum())
+    )
 
-    def _sample(self, case: Case, differences: np.ndarray) -> PairedSample:
-        queries, counts = case.queries, ~np.isnan(differences)
-        weights = self._values.weights_of(queries)
-        systems = [case.system, case.baseline]
-        values = self._values.per_query[case.measure][systems][:, queries]
-        mean, baseline_mean = (
-            mean_over_queries(np.where(counts, row, np.nan), weights) for row in values
+
+def _p_values(
+    cases: Sequence[Case], differences: Sequence[np.ndarray], settings: Settings,
+    advance: Callable[[int], object]
+) -> np.ndarray:
+    """Test each case; all cases in a segment share the same resamples."""
+    p = np.full(len(cases), np.nan)
+    for rows in grouped(cases, "segment") if settings.test is not None else ():
+        p[rows] = p_values(
+            str(settings.test), np.array([differences[i] for i in rows]), settings.n_resamples,
+            settings.seed, advance,
         )
-        undefined = counts & self._undefined[case.measure][systems][:, queries].all(axis=0)
-        if weights is not None:
-            weights = weights[counts]
-        return PairedSample.of(
-            differences[counts], weights, (mean, baseline_mean), int(undefined.sum())
+    return p
+
+
+def _tukey(
+    values: pairing.QueryValues, cases: Sequence[Case], settings: Settings,
+    advance: Callable[[int], object]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return adjusted p-values and critical differences from randomized Tukey HSD.
+
+    Each pair (measure, segment) is a family. P-values are multiplied by the number of families.
+    """
+    families = grouped(cases, "measure", "segment")
+    adjusted, critical = np.empty((2, len(cases)))
+    for rows in families:
+        measure, queries = cases[rows[0]].measure, cases[rows[0]].queries
+        per_query = values.per_query[measure]
+        if values.weights is not None:
+            per_query = np.where(values.weights > 0, per_query, np.nan)
+        adjusted[rows], critical[rows] = by_hsd(
+            per_query[:, queries], [(cases[i].system, cases[i].baseline) for i in rows],
+            settings.n_tukey, np.random.default_rng(settings.seed),
+            (1 - settings.level) / len(families), advance,
         )
-
-    def groups(self) -> list[GroupMean]:
-        """Return the mean difference in each case, for comparisons between segments."""
-        return [
-            GroupMean.of(differences, self._values.weights_of(case.queries))
-            for case, differences in zip(self.cases, self._differences, strict=True)
-        ]
-
-    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Test each case; all cases in a segment share the same resamples."""
-        p = np.empty(len(self.cases))
-        for rows in grouped(self.cases, "segment"):
-            p[rows] = p_values(
-                str(settings.test), np.array([self._differences[i] for i in rows]),
-                settings.n_resamples, settings.seed, advance,
-            )
-        return p
-
-    def tukey(
-        self, settings: Settings, advance: Callable[[int], object]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return adjusted p-values and critical differences from randomized Tukey HSD.
-
-        Each pair (measure, segment) is a family. P-values are multiplied by the number of families.
-        """
-        families = grouped(self.cases, "measure", "segment")
-        adjusted, critical = np.empty((2, len(self.cases)))
-        for rows in families:
-            cases = [self.cases[i] for i in rows]  # cases with the same measure and queries
-            measure, queries = cases[0].measure, cases[0].queries
-            values, weights = self._values.per_query[measure], self._values.weights
-            if weights is not None:
-                values = np.where(weights > 0, values, np.nan)
-            adjusted[rows], critical[rows] = by_hsd(
-                values[:, queries], [(case.system, case.baseline) for case in cases],
-                settings.n_tukey, np.random.default_rng(settings.seed),
-                (1 - settings.level) / len(families), advance,
-            )
-        return adjusted * len(families), critical
+    return adjusted * len(families), critical
 
 
 def _compare_judged(
@@ -368,7 +370,9 @@ def _compare_judged(
         raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
     systems, measures = list(evaluations), list(pool)
-    source = JudgedSamples(pool, comparison_rows.cases_of(systems, measures, baseline))
+    cases = comparison_rows.cases_of(systems, measures, baseline)
+    samples = judged_samples(pool, cases)
+    p = [sample.differences.p_value for sample in samples]
     powered = {
         name: [powered_mean(*(side[i] for side in values)) for i in range(len(systems))]
         for name, values in pool.items()
@@ -376,8 +380,9 @@ def _compare_judged(
     human, _, others = next(iter(pool.values()))
     return Comparison(
         systems=systems, measures=measures, baseline=baseline, seed=None, is_weighted=False,
-        rows=comparison_rows.compared_rows(source, systems, settings), test=settings.test,
-        correction=settings.correction, level=settings.level, n_resamples=settings.n_resamples,
+        rows=comparison_rows.compared_rows(cases, samples, p, systems, settings),
+        test=settings.test, correction=settings.correction, level=settings.level,
+        n_resamples=settings.n_resamples,
         n_queries=human.shape[1], n_judge=others.shape[1], judged=dict(judged) or None,
         system_means={
             name: np.array([[e.mean, *t_interval(e, settings.level)] for e in means])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.progress import unseen
 from skgraded._input.words import did_you_mean
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
@@ -18,7 +17,7 @@ from skgraded.stats.intervals import METHODS, t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
-from skgraded.stats.welch import welch_interval, welch_p_value
+from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
 from skgraded.writing import json_text, sentences
 from skgraded.writing.json_text import Form
 from skgraded.writing.text import label, labels
@@ -251,21 +250,18 @@ def corrected_p_values(
 
 
 def compared_rows(
-    source: Any, systems: Sequence[str], settings: Settings,
-    advance: Callable[[int], object] = unseen,
+    cases: Sequence[Case], samples: Sequence[PairedSample], p_values: Sequence[float] | np.ndarray,
+    systems: Sequence[str], settings: Settings, tukey: Any = None,
 ) -> list[ComparisonRow]:
-    """Compare the systems in each case; `source` is `QuerySamples` or `SumSamples`."""
+    """Compare the systems in each case, which has a sample and a p-value (nan without a test).
+
+    For HSD, `tukey` contains the corrected p-values and the critical differences.
+    """
     test, correction, level, n_resamples, _ = settings
-    n = len(source.cases)
-    p_values, critical = np.full(n, np.nan), [None] * n
-    if test is not None:
-        p_values = source.p_values(settings, advance)
-    p_to_correct = p_values
-    if correction == "hsd":
-        p_to_correct, critical = source.tukey(settings, advance)
-    adjusted, row_level = corrected_p_values(p_to_correct, correction, level)
+    p_to_correct, critical = (p_values, [None] * len(cases)) if tukey is None else tukey
+    adjusted, row_level = corrected_p_values(np.array(p_to_correct), correction, level)
     rows = []
-    for i, (case, sample) in enumerate(zip(source.cases, source.samples(), strict=True)):
+    for i, (case, sample) in enumerate(zip(cases, samples, strict=True)):
         low, high = widen_to_zero(t_interval(sample.differences, row_level), adjusted[i], level)
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
@@ -302,12 +298,12 @@ def detectable(
     return float(effect * deviation / np.sqrt(TESTS[test].efficiency))
 
 
-def gaps_between(source: Any, systems: Sequence[str], settings: Settings) -> list[SegmentGap]:
-    """Compare the difference between each pair of systems across segments."""
+def gaps_between(
+    cases: Sequence[Case], groups: Sequence[GroupMean], systems: Sequence[str], settings: Settings
+) -> list[SegmentGap]:
+    """Compare the mean difference in each case, which has a group, across segments."""
     test, correction, level, *_ = settings
-    cases = source.cases
     pairs = segment_pairs(cases)
-    groups = source.groups() if pairs else []
     p_values = np.array([
         np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])

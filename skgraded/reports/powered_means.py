@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.columns import number_validator
 from skgraded._input.words import counted, plain_list
-from skgraded.reports.comparison_rows import Case, Settings
+from skgraded.reports.comparison_rows import Case
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import QueryValues, pair_evaluations
 from skgraded.reports.report import ConfidenceIntervals, Report
@@ -362,37 +362,23 @@ def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> Que
     return values
 
 
-class JudgedSamples:
-    """Paired samples computed from human values and from a judge's values."""
-
-    def __init__(self, pool: Mapping[str, Any], cases: Sequence[Case]) -> None:
-        self.cases = cases
-        self._pool = pool
-        self._differences = [
-            powered_mean(*(
-                np.round(side[case.system] - side[case.baseline], TIE_DECIMALS)
-                for side in pool[case.measure]
-            ))
-            for case in cases
-        ]
-
-    def samples(self) -> list[PairedSample]:
-        """Return the summary statistics of the differences in each case."""
-        return list(map(self._sample, self.cases, self._differences))
-
-    def _sample(self, case: Case, estimate: Any) -> PairedSample:
-        human, judge, others = self._pool[case.measure]
+def judged_samples(pool: Mapping[str, Any], cases: Sequence[Case]) -> list[PairedSample]:
+    """Return the summary statistics of the prediction-powered differences in each case."""
+    samples = []
+    for case in cases:
+        human, judge, others = pool[case.measure]
+        estimate = powered_mean(*(
+            np.round(side[case.system] - side[case.baseline], TIE_DECIMALS)
+            for side in (human, judge, others)
+        ))
         mean, baseline_mean = (
             weighted_mean(human[i], judge[i], others[i], estimate.weight)
             for i in (case.system, case.baseline)
         )
         outcomes = count_outcomes(human[case.system] - human[case.baseline])
-        return PairedSample(
+        samples.append(PairedSample(
             mean, baseline_mean, **outcomes, n_undefined=np.nan, mean_difference=estimate.mean,
             deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,
             weight=estimate.weight, worth=estimate.worth,
-        )
-
-    def p_values(self, settings: Settings, advance: Callable[[int], object]) -> np.ndarray:
-        """Test each case with Student's t."""
-        return np.array([estimate.p_value for estimate in self._differences])
+        ))
+    return samples
