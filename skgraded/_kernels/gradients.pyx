@@ -34,8 +34,8 @@ cdef extern from "swaps.h" nogil:
         double* upto_discounted
         double* own
         double* own_discounted
-    void linear_swaps(const Ranked* ranked, Py_ssize_t a, double scale)
-    void pair_swaps(const Ranked* ranked, Py_ssize_t a, double scale)
+    void linear_swaps(const Ranked* ranked, Py_ssize_t a)
+    void pair_swaps(const Ranked* ranked, Py_ssize_t a)
     double add_pairs(const Ranked* ranked, Py_ssize_t a, double base, double slope)
 
 cdef enum:
@@ -179,13 +179,11 @@ cdef void fill_above(
 
 # One query, and all -----------------------------------------------------------------------------
 
-cdef inline void find_swaps(
-    const Ranked* ranked, bint is_pair, Py_ssize_t a, double scale
-) noexcept nogil:
+cdef inline void find_swaps(const Ranked* ranked, bint is_pair, Py_ssize_t a) noexcept nogil:
     if is_pair:
-        pair_swaps(ranked, a, scale)
+        pair_swaps(ranked, a)
     else:
-        linear_swaps(ranked, a, scale)
+        linear_swaps(ranked, a)
 
 
 cdef double norm_of(double pushes, double sigmoid) noexcept nogil:
@@ -209,7 +207,7 @@ cdef double push_apart(
     for a in range(min(truncation, ranked.k, ranked.n - 1)):
         if is_far:
             fill_powers(ranked, a, sigmoid, ranked.scores[a])
-        find_swaps(ranked, is_pair, a, 1.0)
+        find_swaps(ranked, is_pair, a)
         pushes += add_pairs(
             ranked, a, NEAR if by_difference else 1.0, 2.0 if by_difference else 0.0
         )
@@ -284,7 +282,7 @@ def push_queries(
     return all_finite
 
 
-def swaps_of_ranking(const int32_t[::1] codes, Plan plan, double scale=1.0):
+def swaps_of_ranking(const int32_t[::1] codes, Plan plan):
     """Deltas of swapping any two documents of a ranked list, above the diagonal of (n, n).
 
     For tests only: `push_queries` computes one row of this matrix at a time.
@@ -308,7 +306,7 @@ def swaps_of_ranking(const int32_t[::1] codes, Plan plan, double scale=1.0):
     if is_pair:
         fill_above(ranked, room.codes.data(), plan.values.shape[0], room.tree.data())
     for a in range(min(ranked.k, n - 1)):
-        find_swaps(ranked, is_pair, a, scale)
+        find_swaps(ranked, is_pair, a)
         for b in range(a + 1, n):
             out[a, b] = ranked.swaps[b]
     return out_array

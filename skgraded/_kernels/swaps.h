@@ -40,16 +40,14 @@ struct Ranked {
 };
 
 // Deltas of Σ discount · weight for swapping the document at a with each document below it.
-FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(
-    const Ranked* ranked, ptrdiff_t a, double scale
-) {
+FOR_PROCESSORS [[maybe_unused]] static void linear_swaps(const Ranked* ranked, ptrdiff_t a) {
     const double* weights = ranked->weights;
     const double* discount = ranked->discount;
     double* swaps = ranked->swaps;
     double weight = weights[a], at_a = discount[a];
     VECTORS
     for (ptrdiff_t b = a + 1; b < ranked->n; b++)
-        swaps[b] = (weight - weights[b]) * (discount[b] - at_a) * scale;
+        swaps[b] = (weight - weights[b]) * (discount[b] - at_a);
 }
 
 // `own` and `own_discounted` for the weight x of the document at a.
@@ -83,9 +81,7 @@ static inline void sums_of_own(const Ranked* ranked, ptrdiff_t a) {
 // H_q(v) = Σ_{j≤q} min(w_j, v) / j, with ranks from 1 and without terms beyond rank k. The delta is
 //     (P_{a-1}(y) + y - P_{a-1}(x) - x) / a + (H_{b-1} - H_a)(y) - (H_{b-1} - H_a)(x)
 //     + (P_{b-1}(x) + min(x, y) - P_{b-1}(y) - y) / b
-FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(
-    const Ranked* ranked, ptrdiff_t a, double scale
-) {
+FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(const Ranked* ranked, ptrdiff_t a) {
     sums_of_own(ranked, a);
     const double* weights = ranked->weights;
     const double* discount = ranked->discount;
@@ -104,7 +100,7 @@ FOR_PROCESSORS [[maybe_unused]] static void pair_swaps(
         double swap = (upto[b] + y - before) * at_a
             + (above_discounted[b] - upto_discounted[b] - own_discounted[b])
             + (own[b] + smaller - above[b] - y) * discount[b];
-        swaps[b] = x == y ? 0.0 : swap * scale;
+        swaps[b] = x == y ? 0.0 : swap;
         upto[b] += smaller;
     }
 }

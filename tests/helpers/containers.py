@@ -10,6 +10,7 @@ import uuid
 import warnings
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,18 +42,6 @@ def _of_objects(values):
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
-
-
-def _array_of(dtype):
-    return lambda values: np.array(values, dtype=dtype)
-
-
-def _series_of(dtype):
-    return lambda values: pd.Series(values, dtype=dtype)
-
-
-def _polars_of(dtype):
-    return lambda values: pl.Series("x", values, dtype=dtype)
 
 
 def _days(ids):
@@ -88,10 +77,16 @@ NUMBERS = [
     lambda values: pd.Index(values, dtype=float),
     lambda values: pd.Series(values, index=[0] * len(values)),
     lambda values: pa.array(values), lambda values: pa.chunked_array([values]),
-    *map(_array_of, [float, ">f8", "f4", "f2", "g", int, "u1", "i1", "u8", ">i4", bool]),
-    *map(_series_of, [float, object, "Int64", "Float64", "Float32", "UInt8", "boolean",
-                      "category", "double[pyarrow]"]),
-    *map(_polars_of, [pl.Float64, pl.Float32, pl.Int64, pl.UInt8, pl.Boolean]),
+    *(partial(np.array, dtype=dtype) for dtype in (
+        float, ">f8", "f4", "f2", "g", int, "u1", "i1", "u8", ">i4", bool
+    )),
+    *(partial(pd.Series, dtype=dtype) for dtype in (
+        float, object, "Int64", "Float64", "Float32", "UInt8", "boolean", "category",
+        "double[pyarrow]",
+    )),
+    *(partial(pl.Series, "x", dtype=dtype) for dtype in (
+        pl.Float64, pl.Float32, pl.Int64, pl.UInt8, pl.Boolean
+    )),
 ]
 # Objects that are not columns of numbers.
 NO_COLUMN = [

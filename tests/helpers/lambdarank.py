@@ -55,7 +55,7 @@ class LightgbmArithmetic:
             ideal += of_rank * self.gains[int(label)]
         plan = sums.Plan(sums.LINEAR, gains, sums.ORDINAL, n, discount)
         scale = 1 / ideal if ideal > 0 else 0.0
-        return kernel.swaps_of_ranking(layout.codes, plan, scale)
+        return scale * kernel.swaps_of_ranking(layout.codes, plan)
 
     def _of_query(self, labels, preds):
         order = np.argsort(-preds, kind="stable")

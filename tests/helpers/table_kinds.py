@@ -1,24 +1,11 @@
 """The same numbers in every kind of table that estimators are given."""
 
 import numpy as np
-import pytest
+import pandas as pd
+import polars as pl
 from scipy import sparse
 
 NAMES = ["age", "query_id", "links", "words"]
-
-
-def _pandas(X):
-    return pytest.importorskip("pandas").DataFrame(X, columns=NAMES[: X.shape[1]])
-
-
-def _pandas_numbered(X):
-    return pytest.importorskip("pandas").DataFrame(X)
-
-
-def _polars(X):
-    return pytest.importorskip("polars").DataFrame(X, schema=NAMES[: X.shape[1]])
-
-
 TABLES = {
     "numpy": np.array,
     "fortran": np.asfortranarray,
@@ -27,9 +14,9 @@ TABLES = {
     "csc": sparse.csc_matrix,
     "coo": sparse.coo_matrix,
     "csr array": sparse.csr_array,
-    "pandas": _pandas,
-    "pandas without names": _pandas_numbered,
-    "polars": _polars,
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES[: X.shape[1]]),
+    "pandas without names": pd.DataFrame,
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES[: X.shape[1]]),
 }
 FRAMES = {name: TABLES[name] for name in ("pandas", "polars")}
 

@@ -94,14 +94,6 @@ def test_interval_alpha_of_real_grades_by_definition(seed):
     assert np.isnan(result.kappa) and np.isnan(result.kappa_interval).all()
 
 
-def test_alpha_of_a_small_table_as_arithmetic():
-    # n_g = 3, 3, 2, so the mean ranks are 1.5 + 1/2, 4.5 + 1/2, 7 + 1/2 and the distances 3, 2.5.
-    truth, judge = np.array([0.0, 0, 1, 2]), np.array([0.0, 1, 1, 2])
-    observed = 2 * 3**2 / 8
-    expected = 2 * (3 * 3 * 3**2 + 3 * 2 * 2.5**2 + 3 * 2 * 5.5**2) / (8 * 7)
-    assert result_of(truth, judge, np.arange(4)).alpha == pytest.approx(1 - observed / expected)
-
-
 @pytest.mark.parametrize("n_levels", [2, 4, 11])
 @pytest.mark.parametrize("seed", range(3))
 def test_alpha_is_that_of_krippendorff(krippendorff, n_levels, seed):
