@@ -1,5 +1,6 @@
 """Settings of an evaluation of a large table, and what the entry points of all engines share."""
 
+import functools
 import inspect
 import pickle
 from collections.abc import Callable, Iterable
@@ -90,8 +91,15 @@ def entry_point(settings: type, sections: str) -> Callable[[F], F]:
             for name, annotation in settings.__annotations__.items()
         ]
         parameters = sorted([*named, *optional], key=lambda parameter: parameter.kind)
-        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return documented(PARAMETERS + sections)(function)
+        public = signature.replace(parameters=parameters)
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            public.bind(*args, **kwargs)  # raises an error about unknown arguments
+            return function(*args, **kwargs)
+
+        checked.__signature__ = public  # type: ignore[attr-defined]
+        return documented(PARAMETERS + sections)(checked)  # type: ignore[return-value]
 
     return decorator
 
