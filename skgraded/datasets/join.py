@@ -223,25 +223,19 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
 
 
 def _refuse_disjoint(rows: Entries, first: Entries) -> None:
-    """Raise an error if no query, or no document, is shared with the rows of the first judge."""
+    """Raise an error if no query is shared, or no document because the types of ids differ."""
     for noun, ids, known in (
         ("query", rows.query_ids, first.query_ids), ("document", rows.document, first.document)
     ):
-        are_disjoint = (finder(numbered(known)[1])(ids) < 0).all()
-        if are_disjoint and (noun == "query" or _type_advice(known, ids)):
-            raise _no_common(noun, first, known, rows, ids)
-
-
-def _no_common(
-    noun: str, first: Entries, known: Any, rows: Entries, ids: Any, where: str = ""
-) -> ValueError:
-    """Return an error for ids that two sources do not share."""
-    return ValueError(
-        f"{first.source} and {rows.source} have no {noun} in common{where}: for example, "
-        f"{first.source} contains {plain(known[0])!r}, and {rows.source} contains "
-        f"{plain(ids[0])!r}."
-        f"{_type_advice(known, ids)}"
-    )
+        if (finder(numbered(known)[1])(ids) >= 0).any():
+            continue
+        advice = _type_advice(known, ids)
+        if noun == "query" or advice:
+            raise ValueError(
+                f"{first.source} and {rows.source} have no {noun} in common: for example, "
+                f"{first.source} contains {plain(known[0])!r}, and {rows.source} contains "
+                f"{plain(ids[0])!r}.{advice}"
+            )
 
 
 def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -281,15 +275,10 @@ class JudgmentIndex:
         unjudged = numbers < 0
         if refuse_unjudged and unjudged.any():
             self._refuse(run, int(np.argmax(unjudged)))
-        if unjudged.all():
-            _refuse_disjoint(run, self.judgments)
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
-        known = self.judgments.document
-        if judgment.max(initial=-1) < 0 and _type_advice(known, run.document):
-            raise _no_common(
-                "document", self.judgments, known, run, run.document, where=" in any query"
-            )
+        if judgment.max(initial=-1) < 0:
+            _refuse_disjoint(run, self.judgments)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self.judgments.query_ids), dtype=bool)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from small_reports import HOSTILE
 
 import skgraded as sg
-from skgraded.datasets import join_judgments, read_qrels
+from skgraded.datasets import join_judgments
 
 EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 25))
 HUMAN = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}}
@@ -95,12 +95,6 @@ def test_one_column_equals_that_of_join_run():
     assert found.mean()["AP"] == expected.mean()["AP"]
 
 
-def test_repeated_judgments_and_zeros():
-    repeated = {"query": ["q1", "q1"], "document": ["a", "a"], "grade": [2, 2]}
-    joined = join_judgments({"one": repeated, "two": {"q1": {"a": 0}}})
-    assert rows(joined) == [("q1", "a", 2, 0)]
-
-
 def test_hostile_names_and_ids():
     ids = [name for name in HOSTILE if isinstance(name, str)]
     judges = {name: {name: {other: 1 for other in ids} for name in ids} for name in ids[:3]}
@@ -119,11 +113,3 @@ def test_ids_may_be_of_any_type():
     ]
     joined = join_judgments({"a": {1: {"d": 1}}, "b": {np.int64(1): {"d": 2}}})
     assert rows(joined) == [(1, "d", 1, 2)]
-
-
-def test_real_judges_have_a_row_per_document(data_dir):
-    folder = data_dir / "llm-judges"
-    human = read_qrels(folder / "human.txt.gz")
-    joined = join_judgments({"human": human, "Olz": read_qrels(folder / "Olz-exp.txt.gz")})
-    assert len(joined.qid) == 4423 and len(set(joined.qid)) == 25
-    assert not np.isnan(np.stack(list(joined.y_judges.values()))).any()

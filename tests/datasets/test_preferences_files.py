@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import itertools
 
 import numpy as np
 import pytest
@@ -79,12 +78,3 @@ def test_edrc_accepts_preferences_of_several_assessors():
         pairs, scores, qid=truth.query, cycles="majority", items="judged", prior=1
     )
     assert values == {"31_1": 1.0}
-
-
-def test_every_pair_of_a_large_subgroup():
-    text = "".join(f"q u s d{i} {i % 7}\n" for i in range(60))
-    expected = {
-        ("q", f"d{i}", f"d{j}") for i, j in itertools.permutations(range(60), 2) if i % 7 > j % 7
-    }
-    found = rows(text.encode())
-    assert set(found) == expected and len(found) == len(expected)
