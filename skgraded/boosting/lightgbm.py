@@ -297,9 +297,9 @@ def evaluate_rounds(
         )
         preds = added if is_mean else preds + added
         values.append(metric.means(judgments, preds))
-    names = [measure.name for measure in metric.measures]
+    columns = zip(metric.measures, np.transpose(values), strict=True)
+    by_measure = {measure.name: means for measure, means in columns}
     best = int(np.argmax([means[0] for means in values]))
-    by_measure = dict(zip(names, np.transpose(values), strict=True))
     return Rounds(rounds, by_measure, int(rounds[best]), float(values[best][0]))
 
 

@@ -27,10 +27,9 @@ from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
 NO_QID = (
-    "QueryRanker.{method} got no qid. There are three ways to pass it: {method}(X, y, qid=qid), "
-    "which a search supports after sklearn.set_config(enable_metadata_routing=True); as a column "
-    "of X, QueryRanker(…, qid='query_id') or its position; or as a Series with the row labels of "
-    "X, QueryRanker(…, qid=series)."
+    "QueryRanker.{method} got no qid. Call {method}(X, y, qid=qid), in a search after "
+    "sklearn.set_config(enable_metadata_routing=True), or name a column of X, QueryRanker(…, "
+    "qid='query_id'), or pass a Series with the row labels of X, QueryRanker(…, qid=series)."
 )
 _check_grades = choice_validator("grades", ("level", "gain"))
 # Attributes that not every fit sets

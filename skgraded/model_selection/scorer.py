@@ -17,11 +17,10 @@ from skgraded.measures import Measure, as_measures, mean_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
 
 NO_QID = (
-    "The scorer got no qid, and it never scores all rows as one query. There are four ways to "
-    "pass it: as a column of X that the ranker names, QueryRanker(…, qid='query_id'); with "
-    "metadata routing, sklearn.set_config(enable_metadata_routing=True) and search.fit(X, y, "
-    "qid=qid) (cross_validate: params={'qid': qid}); as a column of X that the scorer names, "
-    "make_ranking_scorer(…, qid='query_id'); or as a Series with the row labels of X, "
+    "The scorer got no qid, and it never scores all rows as one query. Name a column of X, "
+    "QueryRanker(…, qid='query_id'); or call sklearn.set_config(enable_metadata_routing=True) "
+    "and search.fit(X, y, qid=qid) (cross_validate: params={'qid': qid}); or set the qid of the "
+    "scorer: make_ranking_scorer(…, qid='query_id') or, for a Series with the row labels of X, "
     "make_ranking_scorer(…, qid=series)."
 )
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
@@ -61,8 +60,7 @@ def make_ranking_scorer(
         A callable ``scorer(estimator, X, y_true, *, sample_weight=None, qid=None)`` for
         ``scoring=``; higher is better. `sample_weight` and `qid` have shape (n,); a query's weight
         is the mean over its rows. A call without `qid` raises a ValueError, unless the scorer finds
-        the queries in X. The scorer issues a `TornQueryWarning` when it scores a `QueryRanker` on
-        queries that it was fitted on, or when X omits rows of a query in a Series `qid`.
+        the queries in X. Split queries issue a `TornQueryWarning`.
         ``set_score_request(sample_weight=True)`` makes the scorer also request weights.
 
     Raises

@@ -17,17 +17,15 @@ from skgraded.judgments import Judgments, layout_of
 class TornQueryWarning(UserWarning):
     """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
-    The warning is issued in two cases. First, a ranker is scored on some documents of a query after
-    it was fitted on other documents of the same query. KFold, ``cv=5`` and train_test_split split
-    queries in this way, so the score is better than it would be for new queries. Second, the
-    queries are looked up in a Series by the row index of X, and X lacks some rows of a query. This
-    happens when rows are sampled instead of queries, as in HalvingGridSearchCV with
+    This happens if a ranker is scored on some documents of a query after it was fitted on others:
+    KFold, ``cv=5`` and train_test_split split queries in this way, so the score is better than it
+    would be for new queries. It also happens if queries are looked up in a Series by the row index
+    of X, and X lacks some rows of a query, as in HalvingGridSearchCV with
     ``resource="n_samples"`` and in scikit-learn's learning_curve. Split by query, for example with
     GroupKFold, and choose another resource.
 
-    If the query ids are a column of X or are passed with it, a split query is detected only when
-    the ranker is scored on the remaining rows. With ``n_jobs``, the warning is issued in the
-    workers, so ``warnings.catch_warnings`` in the caller does not catch it.
+    With ``n_jobs``, the warning is issued in the workers, so ``warnings.catch_warnings`` in the
+    caller does not catch it.
     """
 
 
@@ -42,10 +40,9 @@ SHARED = (
 
 PARTIAL = (
     "{partial} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
-    "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in "
-    "HalvingGridSearchCV(resource='n_samples'), learning_curve, KFold, ShuffleSplit and "
-    "train_test_split. Split with GroupKFold, or choose another resource. If rows were omitted on "
-    "purpose, omit them from qid too: qid=series.loc[X.index]."
+    "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in KFold and "
+    "HalvingGridSearchCV(resource='n_samples'): split with GroupKFold, or choose another resource. "
+    "If rows were omitted on purpose, omit them from qid too: qid=series.loc[X.index]."
 )
 
 
@@ -146,10 +143,9 @@ def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> list[Any]:
 
 
 def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:
-    """Issue a TornQueryWarning if X lacks some rows of a query that is looked up in a Series.
+    """Issue a TornQueryWarning if X lacks some rows of a query in the Series `source`.
 
-    Omitted rows can be detected only if `source` is a Series. `verb` is "fit" or "score". The
-    warning points to the line three calls up the stack.
+    `verb` is "fit" or "score". The warning points to the line three calls up the stack.
     """
     if source is None or is_column(source):
         return

@@ -20,14 +20,7 @@ class _QuerySplitter(BaseCrossValidator):
         return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
-        """Yield the sorted positions of the training rows and of the test rows for each split.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or frame of shape (n, n_features)
-        y, groups : object
-            Ignored.
-        """
+        """Yield the positions of training and test rows in each split; ignore `y` and `groups`."""
         units, splitter = self._units(X), self._splitter()
         values, codes = np.unique(units, return_inverse=True)
         needed = self.n_splits + isinstance(splitter, TimeSeriesSplit)
