@@ -27,6 +27,7 @@ from skgraded.reports.comparing import compare
 from skgraded.reports.evaluation import Evaluation
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
+from skgraded.writing.text import utf8
 
 FILES = """\
 files:
@@ -160,20 +161,20 @@ def _refuse_overwriting(args: argparse.Namespace) -> None:
     """Before any file is read, raise an error if the output file is also an input file."""
     if args.output is None or not os.path.isfile(args.output):
         return
-    for path in _files.read_files(_input_files(args)):
-        if os.path.samestat(os.stat(path), os.stat(args.output)):
-            raise ValueError(
-                f"--output {args.output} is also an input file: choose another name."
-            )
+    paths = _files.existing_files(_input_files(args))
+    if any(os.path.samefile(path, args.output) for path in paths):
+        raise ValueError(f"--output {args.output} is also an input file: choose another name.")
 
 
 def _refuse_differing_queries(evaluations: Mapping[str, Evaluation]) -> None:
-    queries = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    queries = {
+        name: dict.fromkeys(plain_list(evaluation.query_ids))
+        for name, evaluation in evaluations.items()
+    }
     first, *others = queries
     for name in others:
         for system, other in ((name, first), (first, name)):
-            known = set(queries[system])
-            lacking = [query for query in queries[other] if query not in known]
+            lacking = [query for query in queries[other] if query not in queries[system]]
             if lacking:
                 raise ValueError(
                     f"Run {system} does not contain {len(lacking)} of the {len(queries[other])} "
@@ -187,18 +188,14 @@ def _write(text: str, args: argparse.Namespace) -> None:
     text = text.rstrip("\n") + "\n"
     on_terminal = args.output is None and sys.stdout is not None and sys.stdout.isatty()
     if getattr(args, "format", "table") in ("csv", "html") and not on_terminal:
-        text = text.encode("utf-8", "backslashreplace").decode()  # without escapes
+        text = utf8(text)
     else:
         text = printable(text)
     if args.output is not None:
         write_text(text, args.output)
-    elif sys.stdout is None:
+        return
+    if sys.stdout is None:
         raise ValueError("standard output is closed: use --output to write to a file.")
-    else:
-        _print(text)
-
-
-def _print(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -240,15 +237,15 @@ def _parser() -> "_Parser":
          "Kendall's τ.", _preferences.FILES, _add_preferences),
         ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
          _judging.FILES, _add_judges),
-        ("measures", "List the measures with their other names and parameters.", None,
-         _add_output),
+        ("measures", "List the measures with their other names and parameters.", None, None),
     ):
         command = commands.add_parser(
             name, help=what, description=what, epilog=files, allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.set_defaults(files=[], runs=[], judge=None, progress=True)
-        add_options(command)
+        command.set_defaults(files=[], runs=[], judge=None, output=None, progress=True)
+        if add_options is not None:
+            add_options(command)
     return parser
 
 
@@ -289,10 +286,6 @@ def _add_evaluation(command: argparse.ArgumentParser) -> None:
         "with contiguous rows per query (clustered), or with each query in one file (whole)")
 
 
-def _add_output(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--output", metavar="FILE", help="write the output to a file")
-
-
 def _add_runs(command: argparse.ArgumentParser, measure: str, default: str) -> None:
     """Add the options shared by the commands that evaluate runs."""
     _add_files(command, measure, default)
@@ -312,7 +305,7 @@ def _add_files(command: argparse.ArgumentParser, measure: str, default: str) -> 
         help="output format (default: %(default)s)")
     add("--title",
         help="title of the HTML page (default: the name of the run, or the number of runs)")
-    _add_output(command)
+    add("--output", metavar="FILE", help="write the output to a file")
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 

@@ -8,7 +8,6 @@ import warnings
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -97,13 +96,10 @@ def is_large(files: list[str]) -> bool:
     return not others and (os.path.isdir(path) or is_pattern)
 
 
-def read_files(paths: list[str]) -> Iterator[str | int]:
-    """Yield the path of each existing input file, and the file descriptor of standard input."""
+def existing_files(paths: list[str]) -> Iterator[str]:
+    """Yield the path of each existing input file, also within folders."""
     for path in paths:
-        if path == "-":
-            with suppress(OSError, AttributeError):  # closed, or without a file descriptor
-                yield sys.stdin.fileno()
-        elif is_large([path]):
+        if is_large([path]):
             within = os.path.join(glob.escape(path), "**") if os.path.isdir(path) else path
             yield from filter(os.path.isfile, glob.iglob(within, recursive=True))
         elif os.path.exists(path):
@@ -114,13 +110,12 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """Evaluate Parquet files; return the whole report and a dict of the reports per system."""
     (path,) = args.files
     _refuse_judge(path, args)
-    if args.per_query:
-        raise ValueError("--per-query is not available for folders and file patterns.")
-    if args.ties == "trec" or args.document:
-        option = "--ties trec" if args.ties == "trec" else "--document-column"
-        raise ValueError(
-            f"Option {option} is not available for folders and file patterns such as {path}."
-        )
+    for option, is_used in (
+        ("--per-query", args.per_query), ("--ties trec", args.ties == "trec"),
+        ("--document-column", args.document),
+    ):
+        if is_used:
+            raise ValueError(f"{option} is not available for folders and file patterns.")
     scores = _score_columns(args)
     report = evaluate_batches(
         path, args.grade or "grade", scores if len(scores) > 1 else scores[0],

@@ -62,10 +62,8 @@ def of_judges(report: JudgeComparison, args: Namespace) -> str:
     """Format a JudgeComparison in the format that the command specifies."""
     if args.format == "html":
         return str(report.to_html(title=args.title))
-    if args.format == "json":
-        return str(report.to_json())
-    if args.format == "csv":
-        return str(report.to_csv())
+    if args.format in ("json", "csv"):
+        return str(getattr(report, f"to_{args.format}")())
     frames = [report.labels()] + [report.leaderboards()] * bool(report.systems)
     if args.format == "table":
         frames[0] = frames[0][SHORT]

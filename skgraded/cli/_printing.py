@@ -218,30 +218,32 @@ WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables
 
 
 def _json(
-    evaluations: Mapping[str, Any], per_query: bool, comparison: Any = None
+    evaluations: Mapping[str, Any], per_query: bool, comparison: Comparison | None = None
 ) -> str:
-    report, judged = {}, _judged(evaluations)
-    for i, (name, evaluation) in enumerate(evaluations.items()):
-        values = report[name] = {
+    report: dict[str, dict[str, Any]] = {
+        name: {
             "mean": _numbers(evaluation.mean()),
             "n_queries": _n_queries(evaluation),
             "n_undefined": evaluation.n_undefined,
         }
-        if judged:
-            values["judged"] = {key: shares[i] for key, shares in judged.items()}
-        if comparison is not None:
-            records = comparison.to_frame().to_dict("records")
-            values["compared"] = [
-                _numbers(record) for record in records if record.pop("system") == name
-            ]
-            if comparison.n_judge is not None:
-                i = comparison.systems.index(name)
-                values["mean"] = {
-                    key: float(v[i, 0]) for key, v in comparison.system_means.items()
-                }
-                values["n_judge"] = comparison.n_judge
-        if per_query:
-            values["per_query"] = {
+        for name, evaluation in evaluations.items()
+    }
+    for key, shares in _judged(evaluations).items():
+        for values, share in zip(report.values(), shares, strict=True):
+            values.setdefault("judged", {})[key] = share
+    if comparison is not None:
+        for values in report.values():
+            values["compared"] = []
+        for row in comparison.to_frame().to_dict("records"):
+            report[row.pop("system")]["compared"].append(_numbers(row))
+        if comparison.n_judge is not None:
+            for i, name in enumerate(comparison.systems):
+                means = comparison.system_means.items()
+                report[name]["mean"] = {key: float(mean[i, 0]) for key, mean in means}
+                report[name]["n_judge"] = comparison.n_judge
+    if per_query:
+        for name, evaluation in evaluations.items():
+            report[name]["per_query"] = {
                 str(query): _numbers({key: v[i] for key, v in evaluation.per_query.items()})
                 for i, query in enumerate(plain_list(evaluation.query_ids))
             }

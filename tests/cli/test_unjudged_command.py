@@ -4,9 +4,6 @@ import pandas as pd
 import pytest
 from commands import report, run
 
-import skgraded as sg
-from skgraded.datasets import join_run, read_qrels, read_run
-
 # q1: c, x, a; q2: y, d, z; x, y and z are unjudged
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\n"
 NEW = "".join(f"{query} Q0 {document} 1 {score} s\n" for query, document, score in [
@@ -34,20 +31,6 @@ def test_unjudged_documents_are_irrelevant_or_dropped(capsys):
     assert report(capsys, f"{option} drop")["new"]["mean"] == pytest.approx(dropped)
 
 
-@pytest.mark.parametrize("rule", ["irrelevant", "drop"])
-def test_the_values_are_those_of_the_library(capsys, rule):
-    settings = {"measures": ["ndcg@10", "mu_map", "bpref", "judged@2", "edrc"]}
-    rows = join_run(read_qrels("qrels"), read_run("new"), unjudged_documents="keep")
-    expected = sg.evaluate(
-        rows.y_true, rows.y_score, qid=rows.qid, unjudged_documents=rule, **settings
-    )
-    command = "evaluate qrels new --unjudged-documents " + rule
-    words = [word for name in settings["measures"] for word in ("-m", name)]
-    assert report(capsys, command, *words)["new"]["mean"] == expected.mean()
-    if rule == "irrelevant":
-        assert report(capsys, "evaluate qrels new", *words)["new"]["mean"] == expected.mean()
-
-
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "json", "html"])
 def test_every_format_has_the_share_and_a_note(capsys, form):
     found = run(capsys, f"evaluate qrels new pooled -m rr --format {form}")
@@ -68,13 +51,6 @@ def test_without_unjudged_documents_nothing_is_added(capsys):
 def test_a_measured_share_is_one_column(capsys):
     out = run(capsys, "evaluate qrels new -m judged@10 -m rr").out
     assert out.splitlines()[0].split() == ["run", "n_queries", "Judged@10", "RR"]
-
-
-def test_compare_uses_the_option(capsys):
-    command = "compare qrels new pooled -m rr --test t --format csv --output out.csv"
-    for rule, mean in (("irrelevant", 3 / 4), ("drop", 1)):
-        run(capsys, f"{command} --unjudged-documents {rule}")
-        assert pd.read_csv("out.csv")["baseline_mean"].tolist() == [mean]
 
 
 @pytest.mark.parametrize("form", ["csv", "quoted csv", "parquet", "folder"])
