@@ -120,11 +120,6 @@ class NDCG(_CumulatedGain):
     >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
     >>> round(sg.NDCG()(y_true, y_score), 2), round(sg.NDCG(k="mean")(y_true, y_score), 2)
     (0.55, 0.28)
-
-    If all scores are equal, the value does not depend on the order of the rows:
-
-    >>> round(sg.NDCG()([1, 0], [5, 5]), 3), round((1 + 0.6309) / 2, 3)
-    (0.815, 0.815)
     """
 
 

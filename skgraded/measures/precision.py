@@ -56,11 +56,6 @@ class MuAP(grades.Graded):
     equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k). The
     mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
 
-    Notes
-    -----
-    With W(v) = Σ_{t_i ≤ v} d_i / R_{t_i}, Σ_i d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)).
-    This sum requires only one pass over the ranked list, whatever the number of grades.
-
     Examples
     --------
     Ranked grades 1 0 3 3 2 0 1 4, table 1 of the paper:
@@ -72,6 +67,7 @@ class MuAP(grades.Graded):
     """
 
     def _plan(self, layout: Layout) -> Plan:
+        # Σ d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)) with W(v) = Σ_{t_i≤v} d_i / R_{t_i}
         weights = level_weights(
             layout.levels, layout.counts, layout.level_starts, self._depth(layout)
         )
@@ -86,11 +82,9 @@ class GAP(grades.Gained):
     with i. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade at rank p
     and the divisor is a sum over all documents of the query. G equals `gain` up to a constant
     factor. With "linear", the paper's choice if nothing is known about users, all thresholds are
-    equally probable. GAP differs from μAP in one respect: sums of precision are averaged over the
-    thresholds before they are divided by the expected number of relevant documents, so a threshold
-    that many documents reach has a larger weight. With a cut-off k, the sum stops at rank k and the
-    divisor is the sum over the k best documents, so an ideal list scores 1. With only one distinct
-    grade > 0, GAP equals AP. GAP is undefined for a query with no grade > 0.
+    equally probable. With a cut-off k, the sum stops at rank k and the divisor is the sum over the
+    k best documents, so an ideal list scores 1. With only one distinct grade > 0, GAP equals AP.
+    GAP is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -124,8 +118,7 @@ class QMeasure(grades.Gained):
     Parameters
     ----------
     beta : float, default=1
-        Weight β ≥ 0 of gains relative to counts of relevant documents. The larger β, the more a
-        highly graded document at a top rank compensates for other documents.
+        Weight β ≥ 0 of gains relative to counts of relevant documents.
 
     Examples
     --------
@@ -348,8 +341,8 @@ class InterpolatedPrecision(grades.Relevance):
 class SetPrecision(grades.Relevance):
     r"""Set-based precision: the share of retrieved documents that are relevant.
 
-    The order of the documents does not matter. The value is 0 if no document was retrieved. A query
-    without a relevant document has precision 0, so `undefined` has no effect.
+    The value is 0 if no document was retrieved. A query without a relevant document has precision
+    0, so `undefined` has no effect.
 
     Examples
     --------
@@ -368,7 +361,7 @@ class SetPrecision(grades.Relevance):
 class SetRecall(grades.Relevance):
     r"""Set-based recall: the share of relevant documents that were retrieved.
 
-    Document order does not matter. Recall is undefined for queries without relevant documents.
+    Recall is undefined for a query without a relevant document.
 
     Examples
     --------
@@ -386,8 +379,7 @@ class SetF(grades.Relevance):
     r"""Set-based F measure: the weighted harmonic mean of set-based precision P and recall R.
 
     F = (β² + 1) P R / (R + β² P), as in scikit-learn's ``fbeta_score``; F is 0 if P and R are 0.
-    trec_eval's ``set_F.x`` uses β = √x. The order of the documents does not matter. F is undefined
-    for a query without a relevant document.
+    trec_eval's ``set_F.x`` uses β = √x. F is undefined for a query without a relevant document.
 
     Parameters
     ----------

@@ -109,9 +109,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     comparison, rows, headings = view.comparison, view.rows, view.headings
     systems, baseline = comparison.systems, comparison.baseline
     judged = comparison.judged or {}
-    powered = {} if comparison.n_judge is None else comparison.system_means or {}
-    intervals = _intervals(comparison, headings)
-    means = _means(rows, systems, powered)
+    means, intervals = _means(comparison, rows, headings)
     shown = list(headings.values())
     order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
     letters = dict(zip(order, _letters(), strict=False))
@@ -138,7 +136,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     is_tested = rows[0].is_significant is not None
     return Leaderboard(
         order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
-        _note(is_tested, baseline) + WITH_JUDGE * bool(powered),
+        _note(is_tested, baseline) + WITH_JUDGE * (comparison.n_judge is not None),
         " ".join(filter(None, [
             sentences.verdict(standings),
             sentences.judged_gap(systems, judged),
@@ -151,33 +149,26 @@ def leaderboard_of(view: Any) -> Leaderboard:
 
 
 def _means(
-    rows: Sequence[Any], systems: list[str], powered: Mapping[str, np.ndarray]
-) -> dict[tuple[str, str], float]:
-    """Return the mean for each pair (system, heading), from `powered` or else from the rows."""
-    means = {
-        (system, measure): float(mean) for measure, values in powered.items()
-        for system, mean in zip(systems, values[:, 0], strict=True)
-    }
+    comparison: Any, rows: Sequence[Any], headings: Mapping[tuple[str, Any], str]
+) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], Any]]:
+    """Return the mean and the interval for each pair (system, heading)."""
+    values, system_means = comparison.query_values, comparison.system_means
+    means: dict[tuple[str, str], float] = {}
+    intervals = {}
     for row in rows:
         means.setdefault((row.system, row.heading), row.mean)
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
-    return means
-
-
-def _intervals(
-    comparison: Any, headings: Mapping[tuple[str, Any], str]
-) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return the interval for each mean, keyed by (system, heading)."""
-    values, means, intervals = comparison.query_values, comparison.system_means, {}
     for (measure, segment), heading in headings.items():
         for i, name in enumerate(comparison.systems):
             ends = np.nan, np.nan
             if values is not None:
                 ends = values.interval(i, measure, segment, comparison.level)
-            elif means is not None:
-                ends = tuple(means[heading][i, 1:].tolist())
-            intervals[name, heading] = ends
-    return intervals
+            elif system_means is not None:
+                mean, *ends = system_means[heading][i].tolist()
+                if comparison.n_judge is not None:  # rows contain other means; see WITH_JUDGE
+                    means[name, heading] = mean
+            intervals[name, heading] = tuple(ends)
+    return means, intervals
 
 
 def _mark(

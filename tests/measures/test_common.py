@@ -149,18 +149,6 @@ def test_increasing_transforms_of_the_scores_change_nothing(measures):
 
 
 @every_measure_and_tie_rule
-def test_the_order_of_the_rows_changes_nothing(measures, rows, alone):
-    ids = list(dict.fromkeys(rows["qid"].tolist()))
-    moved = reordered(rows, np.random.default_rng(0).permutation(len(rows["qid"])))
-    places = [ids.index(one) for one in dict.fromkeys(moved["qid"].tolist())]
-    for measure in measures:
-        if getattr(measure, "ties", None) != "ordinal":  # its value depends on the row order
-            np.testing.assert_allclose(
-                measure.per_query(**moved), alone[measure][places], **CLOSE, err_msg=str(measure)
-            )
-
-
-@every_measure_and_tie_rule
 def test_each_query_is_scored_as_if_alone(measures, queries, alone):
     for measure in measures:
         values = [measure(grades, scores) for grades, scores in queries.parts]

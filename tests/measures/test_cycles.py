@@ -49,31 +49,6 @@ def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, p
     assert counts.n_unknown == len(expected[1]) + len(expected[2])
 
 
-def test_items_of_pairs_left_out_are_still_items():
-    # W(Y) = {X, A, B}: of A and B nothing is known any more
-    true = [("A", "B"), ("B", "A"), ("X", "Y")]
-    assert quiet(sg.edrc_score, true, {"X": 1, "Y": 0}, prior=0.3, cycles="unknown") == (
-        pytest.approx(2 * (1 + 0.3 + 0.3) / 3 - 1)
-    )
-
-
-def test_the_majority_of_votes_decides_first():
-    votes = [("A", "B")] * 3 + [("B", "A")] * 2
-    assert sg.edrc_score(votes, {"A": 1, "B": 0}, cycles="majority") == 1
-    assert sg.edrc_score(votes, {"A": 0, "B": 1}, cycles="majority") == -1
-    assert math.isnan(
-        quiet(sg.edrc_score, votes, {"A": 1, "B": 0}, cycles="unknown", undefined=math.nan)
-    )
-
-
-def test_votes_can_break_a_cycle_and_ties_do_not():
-    scores = {"A": 3, "B": 2, "C": 1}
-    outvoted = [*ROUND, ("A", "C"), ("A", "C")]  # C ≻ A has one vote of three
-    assert sg.edrc_score(outvoted, scores, cycles="majority") == 1
-    even = [*ROUND, ("A", "C")]  # one vote each way: A, B and C stay in a cycle
-    assert preferences_left_out(even, "majority", qid=[1] * 4)[1] == (3, 1, 2)
-
-
 def test_a_graph_that_is_one_cycle_is_undefined():
     for undefined in 0.0, 1.0, math.nan:
         np.testing.assert_equal(

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from preference_oracle import implied, random_cases, random_pairs
+from preference_oracle import implied
 
 from skgraded.measures.preferences import edrc_score
 
@@ -40,10 +40,3 @@ def test_a_prediction_of_an_open_pair_is_scored_against_a_callable_prior():
         assert value == pytest.approx(2 * (1 + agreement) / 2 - 1)
         assert edrc_score([("A", "B")], list(implied(scores)), prior=prior) == pytest.approx(value)
         assert edrc_score([("A", "B")], scores, prior=lambda v, w: 0.5) == 2 * 1.5 / 2 - 1
-
-
-def test_a_callable_prior_of_one_half_equals_the_number():
-    for rng, n, true in random_cases(40, seed=5):
-        predicted = random_pairs(rng, n + 2, n)
-        value = edrc_score(true, predicted, prior=lambda v, w: 0.5)
-        assert value == pytest.approx(edrc_score(true, predicted), abs=1e-14)
