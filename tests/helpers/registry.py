@@ -396,9 +396,7 @@ def absolute_dcg(gains, grades, k=None, discount="log2", **others):
 register(
     sg.DCG, **linear(absolute_gain, absolute_dcg), is_defined=always, always_defined=True,
     highest=inf,
-    settings=grid(
-        k=CUTOFFS, gain=("linear", "exp2", square_root), discount=("log2", "letor", reciprocal)
-    ),
+    settings=grid(**GAIN_GRID | {"k": CUTOFFS}),
     few=[sg.DCG(gain="linear"), sg.DCG(k=3), sg.DCG(gain=square_root)],
 )
 
@@ -894,9 +892,7 @@ def edrc(grades, scores, discount="linear", prior=0.5):
 
 register(
     sg.EDRC, on_average=edrc, is_defined=always,
-    settings=grid(
-        discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)
-    ),
+    settings=grid(discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)),
     lowest=-1,
     few=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25), sg.EDRC(discount=rank_less_1)],
     scale_invariant=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25)],

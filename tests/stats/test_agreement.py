@@ -56,13 +56,6 @@ def ordinal_distance(x, y, values):
     return (between - (values.count(low) + values.count(high)) / 2) ** 2 if low < high else 0
 
 
-@pytest.fixture
-def krippendorff():
-    return pytest.importorskip(
-        "krippendorff", reason='krippendorff is missing: pip install "skgraded[peers]"'
-    )
-
-
 # Kappa and alpha ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("n_levels", [2, 4, 11])
@@ -96,7 +89,9 @@ def test_interval_alpha_of_real_grades_by_definition(seed):
 
 @pytest.mark.parametrize("n_levels", [2, 4, 11])
 @pytest.mark.parametrize("seed", range(3))
-def test_alpha_is_that_of_krippendorff(krippendorff, n_levels, seed):
+def test_alpha_is_that_of_krippendorff(n_levels, seed):
+    reason = 'krippendorff is missing: pip install "skgraded[peers]"'
+    krippendorff = pytest.importorskip("krippendorff", reason=reason)
     truth, judge, query = grades_of_two(n_levels=n_levels, seed=seed)
     expected = krippendorff.alpha(np.array([truth, judge]), level_of_measurement="ordinal")
     assert result_of(truth, judge, query).alpha == pytest.approx(expected, abs=1e-13)
