@@ -151,14 +151,6 @@ def as_given(column: pa.ChunkedArray) -> Any:
     return column.to_pylist()
 
 
-def as_objects(column: Any) -> np.ndarray:
-    """Convert the ids returned by `ids` to an array; text becomes an array of Python objects."""
-    values = as_given(column)
-    if isinstance(values, np.ndarray):
-        return values
-    return object_array(values if isinstance(values, list) else values.to_pylist())
-
-
 def _without_zeros(decimal: Decimal) -> Decimal:
     """Convert a decimal id to the shortest equal Decimal, so that equal ids have equal hashes."""
     digits = f"{decimal:f}"
@@ -220,7 +212,8 @@ def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
     """Return the 64-bit key of each row of a column that was converted with `ids`."""
     if arrow_strings.is_text(column.type):
         return arrow_strings.keys(column)
-    return marks(as_objects(column))
+    values = as_given(column)
+    return marks(object_array(values) if isinstance(values, list) else values)
 
 
 def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:

@@ -8,10 +8,7 @@ from skgraded._input.columns import whole_number
 
 LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
 IRRELEVANT = 0.6  # fraction of the rows that have grade 0
-# Standard deviations of the query effect and the noise; the signal's is about 1.2.
-# With them, the NDCNG@5 of a default LGBMRanker exceeds a constant model's by 0.18 to 0.31.
-QUERY_EFFECT = 1.0
-NOISE = 2.0
+QUERY_EFFECT, NOISE = 1.0, 2.0  # standard deviations; the signal's is about 1.2
 
 
 def make_ranking(
@@ -161,7 +158,10 @@ def make_swapped_rankings(
     if uniform:
         ideal = np.arange(n_documents)[::-1] * n_levels // n_documents
     else:
-        ideal = _unevenly_graded(n_documents, n_levels, rng)
+        counts = np.array([n_documents])
+        while counts.max() == n_documents:  # until at least two grades are distinct
+            counts = rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels)))
+        ideal = np.repeat(np.arange(n_levels), counts)[::-1]
     first = rng.randint(n_documents, size=(n_swaps, n_rankings))
     second = rng.randint(n_documents - 1, size=(n_swaps, n_rankings))
     second += second >= first  # any position except that of `first`
@@ -171,11 +171,3 @@ def make_swapped_rankings(
     for a, b in zip(first + starts, second + starts, strict=True):
         grades[a], grades[b] = grades[b], grades[a]
     return grades.reshape(n_rankings, n_documents)
-
-
-def _unevenly_graded(n_documents: int, n_levels: int, rng: np.random.RandomState) -> np.ndarray:
-    """Draw grades from a random distribution, in ideal order; at least two grades are distinct."""
-    counts = np.array([n_documents])
-    while counts.max() == n_documents:
-        counts = rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels)))
-    return np.repeat(np.arange(n_levels), counts)[::-1]

@@ -36,20 +36,17 @@ def join_run(
     Parameters
     ----------
     qrels : Bunch, mapping, frame, sequence of named tuples, or ranx.Qrels
-        The judgments, in any of these forms:
+        The judgments; a judgment may be repeated with the same grade. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
-        - a table: a pandas or polars frame, an Arrow table, a dict of columns, or an object with
-          columns as attributes. The query column is ``qid``, ``query_id``, ``q_id`` or ``query``,
-          the document column ``doc_id``, ``docno`` or ``document``; the first name that exists is
-          used. The grade column is ``grade``, ``relevance`` or ``label``;
-        - an iterable of named tuples with these field names, such as ``Qrel`` in ir_measures;
+        - a table: a pandas or polars frame, an Arrow table, a dict of columns, an object with
+          columns as attributes, or named tuples such as ``Qrel`` in ir_measures. The columns are
+          the first that exist of ``qid``, ``query_id``, ``q_id`` and ``query``, and of ``doc_id``,
+          ``docno`` and ``document``. The grades are ``grade``, ``relevance`` or ``label``;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
         - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
           ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
           judgments with ``query`` and ``docId``.
-
-        A judgment may be repeated with the same grade.
     run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
         The scores, in the same forms, with ``score`` instead of the grade: the result of
         `read_run`, a table, ``{query: {document: score}}``, a ranx ``Run``, or named tuples such as
@@ -129,9 +126,7 @@ def join_run(
     )
 
 
-def join_judgments(
-    qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = None
-) -> Bunch:
+def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = None) -> Bunch:
     """Join the judgments from several judges, and optionally runs, into aligned columns.
 
     Parameters

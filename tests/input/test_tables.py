@@ -37,16 +37,14 @@ def test_stored_zeros_of_a_sparse_matrix_do_not_change_hashes():
 
 
 @pytest.mark.parametrize("table", [np.asarray, sparse.csr_matrix, pd.DataFrame, pl.DataFrame])
-@pytest.mark.parametrize("n_columns", [1, 2, HASHED_COLUMNS, HASHED_COLUMNS + 1, 40])
-def test_hashes_use_16_columns_including_the_first_and_the_last(table, n_columns):
-    base = np.zeros((1, n_columns))
-    hashes = hash_rows(table(np.concatenate([base, np.eye(n_columns)])))
-    counts = hashes[1:] != hashes[0]
-    is_sparse = table is sparse.csr_matrix
-    assert counts.sum() == (n_columns if is_sparse else min(n_columns, HASHED_COLUMNS))
-    assert counts[0] and counts[-1]
-    assert len(set(hashes.tolist())) == 1 + counts.sum()
+def test_hashes_use_16_columns_including_the_first_and_the_last(table):
     assert HASHED_COLUMNS == 16
+    for n_columns in (1, 2, 16, 17, 40):
+        hashes = hash_rows(table(np.concatenate([np.zeros((1, n_columns)), np.eye(n_columns)])))
+        counts = hashes[1:] != hashes[0]
+        assert counts.sum() == (n_columns if table is sparse.csr_matrix else min(n_columns, 16))
+        assert counts[0] and counts[-1]
+        assert len(set(hashes.tolist())) == 1 + counts.sum()
 
 
 @every_table
