@@ -214,8 +214,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             Weights of the rows, passed to `estimator` unless None.
         eval_X, eval_y, eval_qid, eval_sample_weight : optional
             With `early_stopping`, validation rows to use instead of held-out rows, in the same form
-            as `X`, `y`, `qid` (unless the constructor specifies it) and `sample_weight` (a query's
-            weight is the mean over its rows). X must not contain any of these queries.
+            as `X`, `y`, `qid` and `sample_weight`. X must not contain any of these queries.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` unchanged, except that initial scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows

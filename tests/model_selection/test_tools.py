@@ -22,14 +22,11 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     HalvingGridSearchCV,
-    HalvingRandomSearchCV,
-    RandomizedSearchCV,
     cross_val_predict,
     cross_val_score,
     cross_validate,
     learning_curve,
     permutation_test_score,
-    validation_curve,
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -142,8 +139,8 @@ class Setting:
         np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[self.name])
 
 
-def check_search(setting, kind, scaled=False, **more):
-    search = pickle.loads(pickle.dumps(setting.search(kind, **more)))
+def check_search(setting, scaled=False):
+    search = pickle.loads(pickle.dumps(setting.search(GridSearchCV)))
     expected = np.array([by_hand(setting.name, rate, scaled=scaled)[0] for rate in RATES])
     at = [RATES.index(rate) for rate in search.cv_results_[f"param_{setting.rate}"]]
     assert sorted(at) == [0, 1]
@@ -153,9 +150,9 @@ def check_search(setting, kind, scaled=False, **more):
     assert search.predict(setting.X).shape == setting.y.shape
 
 
-def check_halving(setting, kind, **more):
+def use_halving_grid_search(setting):
     results = setting.search(
-        kind, resource=setting.rounds, min_resources=3, max_resources=6, factor=2, **more
+        HalvingGridSearchCV, resource=setting.rounds, min_resources=3, max_resources=6, factor=2
     ).cv_results_
     assert sorted(set(results["n_resources"])) == [3, 6]
     for i, n_rounds in enumerate(results["n_resources"]):
@@ -168,19 +165,7 @@ def check_halving(setting, kind, **more):
 # The tools: each runs with a setting and checks the result ---------------------------------------
 
 def use_grid_search(setting):
-    check_search(setting, GridSearchCV)
-
-
-def use_randomized_search(setting):
-    check_search(setting, RandomizedSearchCV, n_iter=2, random_state=0)
-
-
-def use_halving_grid_search(setting):
-    check_halving(setting, HalvingGridSearchCV)
-
-
-def use_halving_random_search(setting):
-    check_halving(setting, HalvingRandomSearchCV, n_candidates=2, random_state=0)
+    check_search(setting)
 
 
 def use_cross_validate(setting):
@@ -200,14 +185,6 @@ def use_learning_curve(setting):
         setting.ranker, setting.X, setting.y, train_sizes=[1.0], **setting.given
     )
     setting.check(found, by_hand(setting.name)[0].reshape(1, 2))
-
-
-def use_validation_curve(setting):
-    _, found = validation_curve(
-        setting.ranker, setting.X, setting.y, param_name=setting.rate, param_range=RATES,
-        **setting.given,
-    )
-    setting.check(found, [by_hand(setting.name, rate)[0] for rate in RATES])
 
 
 def use_permutation_test_score(setting):
@@ -231,7 +208,7 @@ def use_pipeline(setting):
         scaler = StandardScaler().set_output(transform="pandas")
     setting.ranker = make_pipeline(scaler, setting.ranker)
     setting.rate = f"queryranker__{setting.rate}"
-    check_search(setting, GridSearchCV, scaled=True)
+    check_search(setting, scaled=True)
 
 
 def use_nested_search(setting):
