@@ -140,16 +140,15 @@ def compare_periods(
 ) -> PeriodComparison:
     """Compare the means of two Summaries of different queries, such as two days.
 
-    The queries of the two periods are independent samples. A query that was issued in both periods
-    counts as two queries.
+    The queries of the two periods are treated as independent samples.
 
     Parameters
     ----------
     before, after : Summary
         Summaries with the same measures.
     smallest : float, or mapping of measures to floats, optional
-        The smallest difference that matters, above 0. With millions of queries, almost every change
-        is significant; `sentences` then reports whether the change is large enough to matter.
+        The smallest difference that matters, above 0; `PeriodComparison.sentences` then reports
+        whether a change matters.
     by : str, optional
         Attribute `by` of both Summaries. If passed, each segment that occurs in both periods is
         compared.
@@ -164,8 +163,8 @@ def compare_periods(
         - ``segment`` (with `by`), ``measure``,
         - ``before``, ``after``: means of the two periods,
         - ``difference``: ``after`` minus ``before``,
-        - ``ci_low``, ``ci_high``: Welch's t interval for the difference; with a correction it is
-          wider, as in `compare`,
+        - ``ci_low``, ``ci_high``: Welch's t interval; with a correction it is wider, as in
+          `compare`,
         - ``p_value``, ``p_adjusted``: p-values of Welch's t-test
           (``scipy.stats.ttest_ind(…, equal_var=False)``) before and after the correction; nan if a
           period has fewer than two queries with a value,
@@ -351,8 +350,7 @@ def trend(
 ) -> Trend:
     r"""Tabulate the means of labelled Summaries with the limits of individuals (XmR) charts.
 
-    A mean outside the limits differs from the center by more than the usual variation between
-    consecutive days, and should be investigated.
+    A mean outside the limits differs from the center by more than the usual variation between days.
 
     Parameters
     ----------

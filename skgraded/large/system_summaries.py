@@ -38,7 +38,7 @@ from skgraded.stats.paired_samples import PairedSample, count_outcomes, differen
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
 from skgraded.stats.welch import GroupMean
 from skgraded.writing import tables
-from skgraded.writing.json_text import FRACTION, INTEGER, TEXT, Form, by_name, list_of, record
+from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, record
 
 if TYPE_CHECKING:
     import pandas
@@ -118,26 +118,26 @@ class Differences:
         return len({round(end, TIE_DECIMALS) for end in ends}) == 1
 
 
-def _read_pairs(written: Any, name: str) -> dict[tuple[Any, ...], Differences]:
-    differences = {}
-    for i, triple in enumerate(list_of(Form(list, lambda value, _: value)).read(written, name)):
-        if not isinstance(triple, list) or len(triple) != 3:
-            raise ValueError(f"Element {name}[{i}] must contain two systems and their differences.")
-        pair = tuple(TEXT.read(system, f"{name}[{i}]") for system in triple[:2])
-        if pair in differences:
-            raise ValueError(f"{name} contains {pair} more than once.")
-        differences[pair] = by_name(DIFFERENCES).read(triple[2], f"{name}[{i}][2]")
-    return differences
-
-
 DIFFERENCES = record(
     Differences, moments=MOMENTS, first=FRACTION, second=FRACTION, wins=INTEGER, ties=INTEGER,
     losses=INTEGER,
 )
-PAIRS = Form(
-    lambda pairs: [[*pair, by_name(DIFFERENCES).write(value)] for pair, value in pairs.items()],
-    _read_pairs,
-)
+NESTED = by_name(by_name(by_name(DIFFERENCES)))  # keyed by first system, second system and measure
+
+
+def _write_pairs(pairs: dict[tuple[str, str], dict[str, Differences]]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for (first, second), differences in pairs.items():
+        nested.setdefault(first, {})[second] = differences
+    return NESTED.write(nested)
+
+
+def _read_pairs(written: Any, name: str) -> dict[tuple[str, str], dict[str, Differences]]:
+    return {
+        (first, second): differences
+        for first, others in NESTED.read(written, name).items()
+        for second, differences in others.items()
+    }
 
 
 # All systems -------------------------------------------------------------------------------------
@@ -174,7 +174,10 @@ class Summaries(Mergeable):
     systems: dict[str, Summary]
     differences: dict[tuple[str, str], dict[str, Differences]]
 
-    _json = {"systems": by_name(record(Summary, **SUMS)), "differences": PAIRS}
+    _json = {
+        "systems": by_name(record(Summary, **SUMS)),
+        "differences": Form(_write_pairs, _read_pairs),
+    }
 
     def __post_init__(self) -> None:
         names = list(self.systems)

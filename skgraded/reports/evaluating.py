@@ -311,8 +311,8 @@ def evaluate_preferences(
     measures : {"edrc", "pair_accuracy", "kendall_tau"}, Measure, or list, default=("edrc",)
         "edrc" is `edrc_score`. The other measures use the n pairs of items that the true pairs
         order, directly or transitively: a pairs are predicted in the same order, and d pairs in the
-        reverse order. "pair_accuracy" is (a + (n - a - d) / 2) / n, from 0 to 1. "kendall_tau" is
-        (a - d) / n, from -1 to 1: Kendall's τ over these pairs, without correction for ties.
+        reverse order. "pair_accuracy" is (a + (n - a - d) / 2) / n. "kendall_tau" is (a - d) / n:
+        Kendall's τ over these pairs, without correction for ties.
     items : collection of items, mapping, "judged" or "predicted", optional
         The items to evaluate, as in `edrc_score`; a mapping contains a collection for each query.
     discount, prior, cycles
@@ -335,8 +335,7 @@ def evaluate_preferences(
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid, such as malformed or contradictory pairs, a query without a
-        prediction, or another measure.
+        If the input is invalid, such as contradictory pairs or a query without a prediction.
 
     See Also
     --------

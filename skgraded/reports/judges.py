@@ -15,17 +15,7 @@ from skgraded.reports.report import Report
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import CHECK_LEVEL
 from skgraded.stats.paired_tests import TESTS
-from skgraded.writing import sentences, tables
-from skgraded.writing.json_text import (
-    FLOATS,
-    INTEGER,
-    SEGMENT_NAMES,
-    Form,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
+from skgraded.writing import json_text, sentences, tables
 
 if TYPE_CHECKING:
     import pandas
@@ -115,9 +105,9 @@ class Confusion:
             )
 
 
-CONFUSION = record(Confusion, grades=FLOATS, counts=Form(
-    np.ndarray.tolist,
-    lambda written, name: np.array(list_of(list_of(INTEGER)).read(written, name)),
+_COUNTS = json_text.list_of(json_text.list_of(json_text.INTEGER))
+CONFUSION = json_text.record(Confusion, grades=json_text.FLOATS, counts=json_text.Form(
+    np.ndarray.tolist, lambda written, name: np.array(_COUNTS.read(written, name))
 ))
 
 
@@ -162,7 +152,8 @@ class JudgeComparison(Report):
     outside: list[OutsideRow] = field(default_factory=list)
 
     _json = {
-        "segments": maybe(SEGMENT_NAMES), "confusions": by_name(maybe(CONFUSION)),
+        "segments": json_text.maybe(json_text.SEGMENT_NAMES),
+        "confusions": json_text.by_name(json_text.maybe(CONFUSION)),
         "label_rows": rows_form(LabelRow), "leaderboard_rows": rows_form(LeaderboardRow),
         "mean_rows": rows_form(MeanRow), "outside": rows_form(OutsideRow),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -201,26 +201,27 @@ def positions_of(evaluations: Mapping[str, Evaluation]) -> dict[str, np.ndarray]
     positions, first_queries = {}, dict.fromkeys(ids)
     for name, evaluation in evaluations.items():
         position_of = {query: i for i, query in enumerate(plain_list(evaluation.query_ids))}
-        _refuse_missing(name, position_of, first_name, first_queries)
-        _refuse_missing(first_name, first_queries, name, position_of)
+        refuse_missing(name, position_of, first_name, first_queries)
+        refuse_missing(first_name, first_queries, name, position_of)
         positions[name] = np.array([position_of[query] for query in ids], dtype=np.intp)
     return positions
 
 
-def _refuse_missing(
-    name: str, known: Mapping[Any, Any], other_name: str, queries: Mapping[Any, Any]
+def refuse_missing(
+    name: str, known: Mapping[Any, Any], other_name: str, queries: Collection[Any]
 ) -> None:
+    """Raise a ValueError if a query of the other evaluation is not one of the known queries."""
     missing = [query for query in queries if query not in known]
     if missing:
         raise ValueError(
-            f"System {name!r} has no values for {len(missing)} of the {len(queries)} queries of "
+            f"{name!r} has no values for {len(missing)} of the {len(queries)} queries of "
             f"{other_name!r}, such as {missing[0]!r}; it has values for {next(iter(known))!r}. "
-            "Evaluate all systems on the same queries, with ids of the same type."
+            "Evaluate both on these queries, with ids of the same type."
         )
 
 
-def common_measures(evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """Return the measure names; raise a ValueError if they differ between systems."""
+def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
+    """Return the measure names; raise a ValueError if they differ between evaluations."""
     measures = {name: list(evaluation.per_query) for name, evaluation in evaluations.items()}
     first, *others = measures
     for system in others:
@@ -229,8 +230,8 @@ def common_measures(evaluations: Mapping[str, Evaluation]) -> list[str]:
             if missing:
                 evaluated = ", ".join(measures[name])
                 raise ValueError(
-                    f"System {other!r} was evaluated with {missing[0]}, but system {name!r} was "
-                    f"evaluated only with {evaluated}. Evaluate all systems with the same measures."
+                    f"{other!r} was evaluated with {missing[0]}, but {name!r} only with "
+                    f"{evaluated}. Evaluate both with the same measures."
                 )
     return measures[first]
 

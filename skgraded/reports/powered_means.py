@@ -13,7 +13,12 @@ from skgraded._input.columns import number_validator
 from skgraded._input.words import counted, plain_list
 from skgraded.reports.comparison_rows import Case
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.pairing import QueryValues, pair_evaluations
+from skgraded.reports.pairing import (
+    QueryValues,
+    common_measures,
+    pair_evaluations,
+    refuse_missing,
+)
 from skgraded.reports.report import ConfidenceIntervals, Report
 from skgraded.stats.intervals import CHECK_LEVEL, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes
@@ -242,12 +247,11 @@ def plan_judgments(
         One row per measure. The columns are
 
         - ``measure``, ``half_width``,
-        - ``n_human_alone``: number of human-judged queries required without the judge,
-        - ``n_human_with_judge``: number of human-judged queries required with the judge; equal
-          to ``n_human_alone`` if the judge does not reduce it,
+        - ``n_human_alone``, ``n_human_with_judge``: number of human-judged queries required without
+          and with the judge; equal if the judge does not reduce it,
         - ``n_queries``: number of queries in `pilot_judge`.
 
-        Variances are estimated from the pilot; with a small pilot, the results are uncertain.
+        With a small pilot, the results are uncertain.
 
     Raises
     ------
@@ -297,15 +301,7 @@ def pool_of(
     of_human, of_judge = (
         _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
     )
-    for known, measures, lacking, name in (
-        (of_judge, of_human, names[1], names[0]), (of_human, of_judge, *names)
-    ):
-        missing = [measure for measure in measures.per_query if measure not in known.per_query]
-        if missing:
-            raise ValueError(
-                f"{lacking} lacks the measure {missing[0]} of {name}: evaluate both with the same "
-                "measures."
-            )
+    common_measures({names[0]: of_human, names[1]: of_judge})
     human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
     n = len(human_ids)
     if n < FEWEST_QUERIES:
@@ -320,13 +316,7 @@ def pool_of(
             stacklevel=stacklevel,
         )
     positions = {query: i for i, query in enumerate(judge_ids)}
-    missing = [query for query in human_ids if query not in positions]
-    if missing:
-        raise ValueError(
-            f"{names[1]} lacks {counted(len(missing), 'query', 'queries')} of {names[0]}, such as "
-            f"{missing[0]!r}; it contains queries such as {judge_ids[0]!r}. The judge must cover "
-            "all queries in the human judgments, with ids of the same type."
-        )
+    refuse_missing(names[1], positions, names[0], human_ids)
     rows = [positions[query] for query in human_ids]
     others = np.setdiff1d(np.arange(len(judge_ids)), rows)
     if len(others) < 2:

@@ -244,13 +244,13 @@ class Mergeable(Report):
         Parameters
         ----------
         parts : iterable of Summary or Summaries
-            Reports with the same systems, measures and `by`, in any order. A Summary does
-            not store all query ids, so the caller must ensure that no two parts share a query.
+            Reports with the same systems, measures and `by`, in any order. Query ids are not
+            stored, so the caller must ensure that no two parts share a query.
 
         Returns
         -------
         Summary or Summaries
-            Report that is bitwise equal to a report computed from all queries at once.
+            Bitwise equal to a report computed from all queries at once.
 
         Raises
         ------
@@ -337,18 +337,15 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
 
 def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
     """Raise a ValueError if `other`, which is part i, cannot be merged with the parts before it."""
-    for name in ("systems", "measures"):
-        names, other_names = (", ".join(getattr(part, name, ())) for part in (first, other))
-        if names != other_names:
+    for name in ("systems", "measures", "by"):
+        values = [getattr(part, name, None) for part in (first, other)]
+        if name != "by":
+            values = [", ".join(names or ()) for names in values]
+        if values[0] != values[1]:
             raise ValueError(
-                f"All parts passed to merge must have the same {name}: part 0 has {names}, and "
-                f"part {i} has {other_names}."
+                f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, and "
+                f"part {i} has {values[1]}."
             )
-    if first.by != other.by:
-        raise ValueError(
-            f"All parts passed to merge must have the same by: part 0 has by={first.by!r}, "
-            f"and part {i} has by={other.by!r}."
-        )
     for label in other.labels:
         if label in first.labels:
             raise ValueError(
