@@ -107,18 +107,17 @@ class PeriodComparison(Report):
         -smallest. It does not matter if the whole interval is between -smallest and smallest.
         Otherwise, the result is inconclusive.
         """
-        names, said = (self.before, self.after), self._correction_text()
+        said = comparison_rows.correction_text(self.correction, self.rows)
+        names = self.before, self.after
         return [sentences.period_sentence(row, names, self.level, said) for row in self.rows]
-
-    def _correction_text(self) -> str:
-        return comparison_rows.correction_text(self.correction, self.rows)
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.table_page import TablePage
 
+        said = comparison_rows.correction_text(self.correction, self.rows)
         return TablePage(
             f"Changes from {self.before} to {self.after}" if title is None else title,
-            f"{percent_text(self.level)} intervals; Welch's t-test{self._correction_text()}.",
+            f"{percent_text(self.level)} intervals; Welch's t-test{said}.",
             self.to_frame(), self.sentences(),
         )
 

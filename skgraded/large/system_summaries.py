@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,12 +37,7 @@ from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
 from skgraded.stats.welch import GroupMean
-from skgraded.writing import tables
 from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, record
-
-if TYPE_CHECKING:
-    import pandas
-
 
 # One pair of systems by one measure --------------------------------------------------------------
 
@@ -247,19 +242,11 @@ class Summaries(Mergeable):
         """Names of the measures."""
         return list(next(iter(self.systems.values())).tallies)
 
-    def summary(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals, with one row per system, segment and measure.
-
-        The pandas.DataFrame has the column ``system`` and the columns of `Summary.summary`.
-        """
-        return tables.frame([
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return [
             {"system": name, **row}
             for name, summary in self.systems.items() for row in segment_rows(summary, level)
-        ])
-
-    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Return the table of `summary`."""
-        return self.summary(level)
+        ]
 
     def _compared(
         self, settings: Settings, baseline: str | None = None, by: str | None = None

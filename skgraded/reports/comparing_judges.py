@@ -65,10 +65,8 @@ def compare_judges(
     y_scores : mapping of str to array-like of shape (n,), or DataFrame, optional
         Scores of at least two systems; -inf means not retrieved. If None, only the grades are
         compared.
-    qid : array-like of shape (n,)
-        Query id of each row; rows may be in any order. Required unless `group` is passed.
-    group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, instead of `qid`.
+    qid, group
+        As for `evaluate`.
     truth : str, optional
         The trusted judge. By default, the first judge.
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
@@ -81,8 +79,7 @@ def compare_judges(
     level, test, correction
         As for `compare`; `level` also applies to the intervals.
     by : array-like of shape (n_queries,), mapping or pandas Series, optional
-        The segment of each query, in order of first appearance or keyed by query id. The tables
-        then have one row per segment.
+        The segment of each query, as for `Evaluation.summary`; adds rows for each segment.
     n_resamples : int, default=1000
         Number of resamples of the queries for the spread of τ_b, at least 100.
     rng : int or numpy.random.Generator, optional
@@ -302,9 +299,9 @@ class _Boards:
         self.unjudged, self.settings, self.n_resamples = unjudged, settings, n_resamples
         is_int = isinstance(rng, (int, np.integer))
         self.seed = int(rng if is_int else np.random.default_rng(rng).integers(2**63))
-        self.by = None
-        if segments is not None:
-            self.by = {i: name for name, queries in segments for i in queries.tolist()}
+        self.by = None if segments is None else {
+            i: name for name, queries in segments for i in queries.tolist()
+        }
         self.gaps: list[str] = []  # sentences about unequal shares of judged documents
         self._of_truth: dict[bytes, Any] = {}  # comparisons with the true grades, keyed by queries
 

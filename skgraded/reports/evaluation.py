@@ -116,9 +116,7 @@ class Evaluation(Report):
         n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
     ) -> ConfidenceIntervals:
-        r"""Return a confidence interval for the mean of each measure.
-
-        The queries are treated as a random sample from a population of queries.
+        r"""Return a confidence interval for the mean of each measure, over a population of queries.
 
         Parameters
         ----------
@@ -139,9 +137,9 @@ class Evaluation(Report):
         Returns
         -------
         ConfidenceIntervals
-            A dict of ``ConfidenceInterval(low, high)`` keyed by measure name, with attributes
-            `level` and `method`. Queries with value nan or weight 0 are ignored. If all values are
-            identical, both limits equal that value. For a single query, both limits are nan.
+            A dict of ``ConfidenceInterval(low, high)`` keyed by measure name. Queries with value
+            nan or weight 0 are ignored. If all values are identical, both limits equal that value.
+            For a single query, both limits are nan.
 
         References
         ----------
@@ -182,7 +180,7 @@ class Evaluation(Report):
         Raises
         ------
         ValueError
-            If two parts share a query, or if a part has different measures than the first part.
+            If two parts share a query, or if the measures differ.
 
         Examples
         --------

@@ -278,6 +278,21 @@ class Mergeable(Report):
         """Merge this report with a report that has the same systems, measures and `by`."""
         raise NotImplementedError
 
+    def summary(self, level: float = LEVEL) -> pandas.DataFrame:
+        """Tabulate means and intervals with the confidence level `level`.
+
+        The pandas.DataFrame has one row per measure and, if there are several, per system and
+        segment. Its columns are ``system`` (for Summaries) and those of `Evaluation.summary`.
+        """
+        return tables.frame(self._rows(level))
+
+    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
+        """Return the table of `summary`."""
+        return self.summary(level)
+
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
     def _to_json(self) -> dict[str, Any]:
         segments: dict[str, Any] | None = None if self.segments is None else {
             "names": SEGMENT_NAMES.write(list(self.segments)),
@@ -496,16 +511,8 @@ class Summary(Mergeable):
 
     # Output --------------------------------------------------------------------------------------
 
-    def summary(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Tabulate means and intervals, with one row per measure, or per segment and measure.
-
-        The pandas.DataFrame has the columns of `Evaluation.summary`.
-        """
-        return tables.frame(segment_rows(self, level))
-
-    def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Return the table of `summary`."""
-        return self.summary(level)
+    def _rows(self, level: float) -> list[dict[str, Any]]:
+        return segment_rows(self, level)
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
