@@ -145,13 +145,9 @@ class Measure:
             Grades ≥ 0; 0 = irrelevant.
         y_score : array-like of shape (n,)
             Scores of the system. Higher scores rank first; -inf means not retrieved.
-        qid : array-like of shape (n,), optional
-            The query of each row, with rows in any order. Without `qid` and `group`, all rows form
-            one query.
-        group : array-like of shape (n_queries,), optional
-            Sizes of consecutive queries, as an alternative to `qid`.
-        sample_weight : array-like of shape (n,), optional
-            The weight of a query is the mean weight of its rows.
+        qid, group, sample_weight
+            The queries and the weights of the rows, as for `Judgments`. Without `qid` and `group`,
+            all rows form one query.
 
         Returns
         -------

@@ -217,9 +217,7 @@ def compare(
         level, "t", FEWEST if n_resamples is None else n_resamples, rng
     )
     if correction == "hsd" and test != "randomization":
-        raise ValueError(
-            f"correction='hsd' requires test='randomization'; got test={test!r}."
-        )
+        raise ValueError(f"correction='hsd' requires test='randomization'; got test={test!r}.")
     settings = Settings(test, correction, level, FEWEST, 0)
     if isinstance(evaluations, SystemSums):
         if judge is not None:
@@ -360,12 +358,9 @@ def _compare_judged(
 
     `judged` contains the shares of documents that people judged, as in a Comparison.
     """
-    if list(evaluations) != list(judge):
-        if set(evaluations) != set(judge):
-            raise ValueError(
-                f"judge must have the systems {list(evaluations)}; got {list(judge)}."
-            )
-        judge = {name: judge[name] for name in evaluations}
+    if set(evaluations) != set(judge):
+        raise ValueError(f"judge must have the systems {list(evaluations)}; got {list(judge)}.")
+    judge = {name: judge[name] for name in evaluations}
     if settings.test != "t":
         raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)

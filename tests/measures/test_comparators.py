@@ -58,23 +58,6 @@ def test_gap_and_err_of_the_session_track(data_dir, column, measure):
         assert found[query] == pytest.approx(printed[column], abs=5.1e-7)
 
 
-@pytest.mark.parametrize("gain", ["linear", "exp2"])
-def test_gap_equals_the_expectation_over_thresholds_in_the_paper(queries, gain):
-    # Robertson et al.: Σ_t P(t) · (sum of precision at relevant ranks) / Σ_t P(t) · R_t
-    probability = {"linear": np.ones(4), "exp2": 2.0 ** np.arange(4)}[gain]
-    for grades, scores in queries.parts:
-        ranked = np.array(grades)[np.argsort(-np.array(scores), kind="stable")]
-        sums = numbers = 0.0
-        for t, p in zip(range(1, 5), probability, strict=True):
-            relevant = ranked >= t
-            precision = np.cumsum(relevant) / np.arange(1, len(ranked) + 1)
-            sums += p * precision[relevant].sum()
-            numbers += p * relevant.sum()
-        if numbers and np.isfinite(scores).all():
-            value = sg.GAP(ties="ordinal", gain=gain)(grades, scores)
-            assert value == pytest.approx(sums / numbers, rel=1e-12)
-
-
 def test_err_of_tiny_probabilities_keeps_its_digits():
     # Σ over both orders of two tied documents, R of 2^-60 and 2^-60 / 2^10 or so
     grades = [1, 10]

@@ -241,14 +241,6 @@ def test_a_better_system_among_24_is_significant():
         "p ≤ 0.0050 with Holm's correction over 276 tests; 60 wins, 0 losses, 0 ties over 60 "
         in sentence
     )
-    (few,) = [
-        text for text in sg.compare(systems, n_resamples=9999, rng=0).sentences()
-        if text.startswith("s01 is not significantly better than s00 on AP: ")
-    ]
-    assert few.endswith(
-        "with 9,999 resamples, the smallest possible p = 0.0552 with Holm's correction over 276 "
-        "tests."
-    )
 
 
 @pytest.mark.parametrize("n_tests, level, correction, expected", [
@@ -317,19 +309,6 @@ def test_a_bar_shows_the_resamples_that_are_done(monkeypatch, table, settings, n
     assert len(bars) == n_bars
     for bar in bars:
         assert bar.n == bar.total > 0
-
-
-@pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", None])
-def test_intervals_exclude_0_only_if_the_test_is_significant(test, correction):
-    for seed in range(2):
-        rng = np.random.default_rng(seed)
-        values = rng.beta(1, 3, 8) + rng.exponential(0.1, (4, 8)) * (rng.random((4, 8)) < 0.6)
-        settings = {"test": test, "correction": correction, "rng": seed, "n_resamples": 999}
-        found = compared(*values, baseline=None, **settings)
-        for row in found.to_frame().to_dict("records"):
-            outside = row["ci_low"] > 0 or row["ci_high"] < 0
-            assert not outside or row["p_adjusted"] <= 0.05 + 1e-9
 
 
 def test_an_interval_is_widened_to_0_if_the_test_is_not_significant():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_reports import columns, compared, evaluation, of_values, systems
+from small_reports import columns, compared, of_values, systems
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_paired
 
@@ -47,14 +47,6 @@ def test_intervals_within_the_margins_are_significant(correction, question):
             if correction in (None, "bonferroni"):
                 assert shown == within
     assert 0 < n_shown < 6 * 12
-
-
-def test_the_interval_of_one_test_has_the_level_of_90_percent():
-    values = np.random.default_rng(0).beta(2, 2, (2, 30))
-    differences = evaluation({"AP": values[1] - values[0]})
-    low, high = differences.confidence_interval(0.9, method="t")["AP"]
-    table = columns(compared(*values).equivalence(0.01))
-    assert (table["ci_low"][0], table["ci_high"][0]) == pytest.approx((low, high))
 
 
 def test_the_sentences():
