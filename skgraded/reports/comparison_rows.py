@@ -20,7 +20,7 @@ from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
 from skgraded.writing import json_text, sentences
 from skgraded.writing.json_text import Form
-from skgraded.writing.text import label, labels
+from skgraded.writing.text import label
 
 # Cases and settings ------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ def cases_of(
 
 def segment_texts(segments: Sequence[Any]) -> dict[Any, str]:
     """Return the text of each segment, which is unique."""
-    texts = labels(segments)
+    texts = [*map(label, segments)]
     return {
         segment: label(repr(segment)) if texts.count(text) > 1 else text
         for segment, text in zip(segments, texts, strict=True)

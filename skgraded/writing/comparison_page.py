@@ -174,10 +174,10 @@ class ComparisonPage:
                 f"the {quarter} with the largest win, and an evenly spread sample of the others"
             ),
             "data": {
-                "ids": text.labels(queries.query_ids[kept]),
-                "systems": text.labels(queries.systems),
+                "ids": [*map(text.label, queries.query_ids[kept])],
+                "systems": [*map(text.label, queries.systems)],
                 "letters": list(self.board.letters.values()),
-                "measures": text.labels(queries.per_query),
+                "measures": [*map(text.label, queries.per_query)],
                 "baseline": queries.baseline,
                 "values": [
                     [text.json_numbers(values[kept]) for values in systems]

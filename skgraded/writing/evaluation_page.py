@@ -77,7 +77,7 @@ class EvaluationPage:
         details = {} if self.folds is None else {"Folds": PageTable.of(self.folds, FOLDS)}
         lowest = {name: values[self.lowest] for name, values in self.per_query.items()}
         details["Lowest queries"] = PageTable.of(
-            {"query": text.labels(self.query_ids[self.lowest]), **lowest},
+            {"query": [*map(text.label, self.query_ids[self.lowest])], **lowest},
             f"Lowest {next(iter(self.per_query))}",
         )
         return render("fragment.html.j2", {
@@ -127,7 +127,7 @@ class EvaluationPage:
         if self.weights is not None:
             weights = text.json_numbers(self.weights[kept])
             columns.append({"name": "Weight", "kind": "plain", "values": weights})
-        return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
+        return {"ids": [*map(text.label, self.query_ids[kept])], "columns": columns}
 
     def _positions(self) -> np.ndarray:
         """Return the sorted positions of the queries in the table."""

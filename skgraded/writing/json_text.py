@@ -163,8 +163,7 @@ NUMBER = Form(
 
 def _read_fraction(written: Any, name: str) -> Fraction:
     if not isinstance(written, str) or not A_FRACTION.fullmatch(written):
-        shown = f"{written!r:.60}"
-        raise ValueError(f"Value {name} must be a fraction, such as '3/4'; got {shown}.")
+        raise ValueError(f"{name} must be a fraction, such as '3/4'; got {written!r:.60}.")
     return Fraction(written)
 
 
@@ -186,12 +185,11 @@ def _array_form(
     return Form(write_array, read_array)
 
 
-def numbers_to_json(values: np.ndarray) -> list[Any]:
-    """Convert floats to a list; nan becomes None, because JSON does not support nan."""
-    return [None if value != value else value for value in values.tolist()]
-
-
-FLOATS = _array_form("a number", float, numbers_to_json, int, float, type(None))
+FLOATS = _array_form(  # JSON does not support nan
+    "a number", float,
+    lambda values: [None if value != value else value for value in values.tolist()],
+    int, float, type(None),
+)
 INTEGERS = _array_form("an integer", np.intp, np.ndarray.tolist, int)
 FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
 
@@ -270,12 +268,9 @@ def forms_of(made: Any, **special: Form) -> dict[str, Form]:
 
     A field is stored if `special` contains its form or if its form follows from its type.
     """
-    types = {name: getattr(kind, "__name__", kind) for name, kind in _types_of(made)}
-    forms = {name: special.get(name, FORMS.get(kind)) for name, kind in types.items()}
+    types = made.__annotations__
+    if is_dataclass(made):  # also the fields of its base classes
+        types = {field.name: field.type for field in fields(made)}
+    names = {name: getattr(kind, "__name__", kind) for name, kind in types.items()}
+    forms = {name: special.get(name, FORMS.get(kind)) for name, kind in names.items()}
     return {name: form for name, form in forms.items() if form is not None}
-
-
-def _types_of(made: Any) -> Any:
-    if is_dataclass(made):
-        return [(field.name, field.type) for field in fields(made)]
-    return made.__annotations__.items()

@@ -17,11 +17,6 @@ class Bound(float):
     """A p-value that is only an upper bound: no resample was as extreme as the observation."""
 
 
-def labels(names: Iterable[Any]) -> list[str]:
-    """Return query ids, systems or measures as text."""
-    return [label(name) for name in names]
-
-
 def label(name: Any) -> str:
     """Return a query id, a system or a measure as text."""
     if isinstance(name, tuple):  # repr would contain NumPy's types
