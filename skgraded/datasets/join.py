@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.columns import choice_validator
 from skgraded._input.queries import rows_by_query
-from skgraded._input.words import object_array, plain, plain_list
+from skgraded._input.words import plain
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries, finder, numbered
 
@@ -235,8 +235,7 @@ def _refuse_disjoint(rows: Entries, first: Entries) -> None:
 
 def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Return the codes of all ids, and the distinct ids in order of first appearance."""
-    codes, distinct = numbered(np.concatenate([np.asarray(ids, dtype=object) for ids in columns]))
-    return codes, object_array(plain_list(np.asarray(distinct)))
+    return numbered(np.concatenate([np.asarray(ids, dtype=object) for ids in columns]))
 
 
 # The join on query codes -------------------------------------------------------------------------

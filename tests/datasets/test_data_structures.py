@@ -43,10 +43,6 @@ def pandas(columns):
     return pytest.importorskip("pandas").DataFrame(columns)
 
 
-def polars(columns):
-    return pytest.importorskip("polars").DataFrame(columns)
-
-
 def arrow_batch(columns):
     return pytest.importorskip("pyarrow").table(columns).to_batches()[0]
 
@@ -81,8 +77,7 @@ QRELS_FORMS = {
     "tuples": [Qrel(*row) for row in triples(QRELS)],
     "PyTerrier": lambda: pandas(table(QRELS, ["qid", "docno", "label"])),
     "ir_measures": lambda: pandas(table(QRELS, ["query_id", "doc_id", "relevance"])),
-    "polars": lambda: polars(table(QRELS, ["q_id", "doc_id", "relevance"])),
-    "lists": table(QRELS, ["query_id", "docno", "grade"]),
+    "lists": table(QRELS, ["q_id", "docno", "grade"]),
     "_rank_eval": {"requests": REQUESTS, "metric": {"dcg": {"k": 20}}},
     "requests": REQUESTS,
     "judgments": JUDGMENTS,
