@@ -236,7 +236,7 @@ def _json(
             values["compared"] = []
         for row in comparison.to_frame().to_dict("records"):
             report[row.pop("system")]["compared"].append(_numbers(row))
-        if comparison.n_judge is not None:
+        if comparison.system_means and comparison.n_judge is not None:
             for i, name in enumerate(comparison.systems):
                 means = comparison.system_means.items()
                 report[name]["mean"] = {key: float(mean[i, 0]) for key, mean in means}

@@ -218,8 +218,8 @@ def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
 
     check = columns.check_grades if side == "qrels" else columns.check_scores
-    numbers = check(numbers, name=side, n=len(documents), row_name=row_name)
-    return Entries(side, ids, codes, ids_of_documents, numbers)
+    checked = check(numbers, name=side, n=len(documents), row_name=row_name)
+    return Entries(side, ids, codes, ids_of_documents, checked)
 
 
 def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:

@@ -153,10 +153,9 @@ def _read(path: Any, form: Form, progress: bool) -> Entries:
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
+    joined_texts: Any = np.concatenate
     if is_installed("pyarrow", "pandas"):
         from skgraded.datasets.arrow_csv import joined as joined_texts
-    else:
-        joined_texts = np.concatenate
     return Entries(
         name, query_ids, query_codes, joined_texts(columns["document"]),
         np.concatenate(columns[form.number]), np.concatenate(columns["line"]), names, name_codes,

@@ -266,7 +266,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             adapter.refuse_positions(fit_params)
 
         if holds_out:
-            parts = early_stopping.hold_out(self, table, rows, queries, by_query)
+            parts: tuple[Rows, Rows | None] = early_stopping.hold_out(
+                self, table, rows, queries, by_query
+            )
         else:
             parts = rows.sorted_by(queries) if by_query else rows, validation
 
