@@ -20,14 +20,7 @@ from skgraded.reports import judges as judge_reports
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import mean_judged
-from skgraded.reports.judges import (
-    Confusion,
-    JudgeComparison,
-    LabelRow,
-    LeaderboardRow,
-    MeanRow,
-    OutsideRow,
-)
+from skgraded.reports.judges import JudgeComparison, LabelRow, LeaderboardRow, MeanRow
 from skgraded.stats import agreement
 from skgraded.stats.corrections import is_significant
 from skgraded.stats.intervals import check_settings, mean_interval
@@ -232,13 +225,15 @@ def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     return {name: columns[name] for name in names}
 
 
-def _outside(judge: str, grades: Mapping[str, np.ndarray], truth: str) -> list[OutsideRow]:
+def _outside(
+    judge: str, grades: Mapping[str, np.ndarray], truth: str
+) -> list[judge_reports.OutsideRow]:
     """Return the judge's grades outside the range of the truth's grades, with their counts."""
     known = grades[truth][~np.isnan(grades[truth])]
     is_outside = (grades[judge] < known.min()) | (grades[judge] > known.max())
     values, counts = np.unique(grades[judge][is_outside], return_counts=True)
     return [
-        OutsideRow(judge, grade, n)
+        judge_reports.OutsideRow(judge, grade, n)
         for grade, n in zip(values.tolist(), counts.tolist(), strict=True)
     ]
 
@@ -252,9 +247,7 @@ def _label_row(
     x, y = rows.grades[truth][both], rows.grades[judge][both]
     n = len(x)
     result = agreement.agreement(x, y, rows.query[both], level, is_ordinal)
-    kappa, weighted = (
-        agreement.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
-    )
+    kappa, weighted = agreement.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
     only_truth, only_judge = (
         int(np.count_nonzero(~np.isnan(rows.grades[name]))) - n for name in (truth, judge)
     )
@@ -274,7 +267,7 @@ def _kendall(x: np.ndarray, y: np.ndarray) -> float:
     return float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan
 
 
-def _confusion(rows: _Rows, truth: str, judge: str) -> Confusion | None:
+def _confusion(rows: _Rows, truth: str, judge: str) -> judge_reports.Confusion | None:
     both = rows.shared(truth, judge)
     x, y = rows.grades[truth][both], rows.grades[judge][both]
     grades = np.unique(np.concatenate([x, y]))
@@ -283,7 +276,7 @@ def _confusion(rows: _Rows, truth: str, judge: str) -> Confusion | None:
     pairs = agreement.GradePairs(x, y, rows.query[both])
     counts = np.zeros((len(pairs.grades),) * 2, dtype=np.intp)
     counts[pairs.first, pairs.second] = pairs.total
-    return Confusion(pairs.grades, counts)
+    return judge_reports.Confusion(pairs.grades, counts)
 
 
 # Leaderboards ------------------------------------------------------------------------------------

@@ -11,25 +11,15 @@ import numpy as np
 
 from skgraded._input.columns import number_validator
 from skgraded._input.words import counted, plain_list
+from skgraded.reports import pairing
 from skgraded.reports.comparison_rows import Case
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.pairing import (
-    QueryValues,
-    common_measures,
-    pair_evaluations,
-    refuse_missing,
-)
 from skgraded.reports.report import ConfidenceIntervals, Report
+from skgraded.stats import prediction_powered as estimators
 from skgraded.stats.intervals import CHECK_LEVEL, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes
 from skgraded.stats.paired_tests import TIE_DECIMALS
-from skgraded.stats.prediction_powered import (
-    FEWEST_QUERIES,
-    PoweredMean,
-    powered_mean,
-    queries_needed,
-    weighted_mean,
-)
+from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
 from skgraded.writing import sentences, tables
 from skgraded.writing.json_text import by_name, forms_of, record
 from skgraded.writing.text import percent_text
@@ -280,7 +270,7 @@ def plan_judgments(
     rows = []
     for name, values in pool.items():
         human, judge, others = (side[0] for side in values)
-        alone, with_judge = queries_needed(human, judge, others, half_width, level)
+        alone, with_judge = estimators.queries_needed(human, judge, others, half_width, level)
         rows.append({
             "measure": name, "half_width": half_width, "n_human_alone": alone,
             "n_human_with_judge": with_judge, "n_queries": len(pilot_judge.query_ids),
@@ -301,7 +291,7 @@ def pool_of(
     of_human, of_judge = (
         _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
     )
-    common_measures({names[0]: of_human, names[1]: of_judge})
+    pairing.common_measures({names[0]: of_human, names[1]: of_judge})
     human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
     n = len(human_ids)
     if n < FEWEST_QUERIES:
@@ -316,7 +306,7 @@ def pool_of(
             stacklevel=stacklevel,
         )
     positions = {query: i for i, query in enumerate(judge_ids)}
-    refuse_missing(names[1], positions, names[0], human_ids)
+    pairing.refuse_missing(names[1], positions, names[0], human_ids)
     rows = [positions[query] for query in human_ids]
     others = np.setdiff1d(np.arange(len(judge_ids)), rows)
     if len(others) < 2:
@@ -332,10 +322,10 @@ def pool_of(
     }
 
 
-def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> QueryValues:
+def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> pairing.QueryValues:
     """Return the paired values; raise an error if there are nan values or unequal weights."""
     try:
-        values = pair_evaluations(evaluations).values
+        values = pairing.pair_evaluations(evaluations).values
     except ValueError as error:
         raise ValueError(f"{argument}: {error}") from None
     for measure, by_system in values.per_query.items():
@@ -362,7 +352,7 @@ def judged_samples(pool: Mapping[str, Any], cases: Sequence[Case]) -> list[Paire
             for side in (human, judge, others)
         ))
         mean, baseline_mean = (
-            weighted_mean(human[i], judge[i], others[i], estimate.weight)
+            estimators.weighted_mean(human[i], judge[i], others[i], estimate.weight)
             for i in (case.system, case.baseline)
         )
         outcomes = count_outcomes(human[case.system] - human[case.baseline])

@@ -21,21 +21,9 @@ from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_na
 from skgraded.reports.report import Checked, ConfidenceIntervals, Report, means_rows
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings, t_interval
-from skgraded.writing import tables
+from skgraded.writing import json_text, tables
 from skgraded.writing.charts import MAX_BARS
-from skgraded.writing.json_text import (
-    FRACTION,
-    IDS,
-    INTEGER,
-    NUMBER,
-    SEGMENT_NAMES,
-    Form,
-    by_name,
-    list_of,
-    maybe,
-    read_fields,
-    record,
-)
+from skgraded.writing.json_text import IDS, INTEGER, NUMBER, Form, by_name, list_of, maybe, record
 
 if TYPE_CHECKING:
     import pandas
@@ -207,14 +195,14 @@ def _worst_to_json(worst: list[tuple[Any, tuple[Any, ...]]]) -> dict[str, Any]:
 
 def _worst_of_json(written: Any, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
     forms = {"query_ids": IDS, "values": list_of(list_of(maybe(NUMBER)))}
-    ids, rows = read_fields(forms, written, name).values()
+    ids, rows = json_text.read_fields(forms, written, name).values()
     if len(ids) != len(rows):
         raise ValueError(f"{name} has {len(ids)} queries, but {len(rows)} rows of values.")
     return list(zip(ids, map(tuple, rows), strict=True))
 
 
 MOMENTS = record(Moments, **{
-    field.name: {"int": INTEGER, "float": NUMBER, "Fraction": FRACTION}[str(field.type)]
+    field.name: {"int": INTEGER, "float": NUMBER, "Fraction": json_text.FRACTION}[str(field.type)]
     for field in fields(Moments)
 })
 TALLY = record(
@@ -226,7 +214,9 @@ TALLY = record(
 # Segments and labels -----------------------------------------------------------------------------
 
 ANY = Form(lambda value: value, lambda written, _: written)
-SEGMENTS = {"segments": maybe(record(dict, names=SEGMENT_NAMES, reports=list_of(ANY)))}
+SEGMENTS = {
+    "segments": maybe(record(dict, names=json_text.SEGMENT_NAMES, reports=list_of(ANY)))
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -295,14 +285,14 @@ class Mergeable(Report):
 
     def _to_json(self) -> dict[str, Any]:
         segments: dict[str, Any] | None = None if self.segments is None else {
-            "names": SEGMENT_NAMES.write(list(self.segments)),
+            "names": json_text.SEGMENT_NAMES.write(list(self.segments)),
             "reports": [part._to_json() for part in self.segments.values()],
         }
         return super()._to_json() | {"segments": segments}
 
     @classmethod
     def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
-        arguments = super()._of_json(report) | read_fields(SEGMENTS, report)
+        arguments = super()._of_json(report) | json_text.read_fields(SEGMENTS, report)
         if arguments["segments"] is not None:
             names, reports = arguments["segments"].values()
             parts = [cls(**cls._of_json(part)) for part in reports]
@@ -379,8 +369,8 @@ class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
     Returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask``, ``skgraded.spark`` and
-    ``skgraded.ray``, and by `Summary.of`. The sums are exact, so summaries of the same queries are
-    bitwise equal, regardless of partitioning, order and number of threads.
+    ``skgraded.ray``, and by `Summary.of`. Summaries of the same queries are bitwise equal,
+    regardless of partitioning, order and number of threads.
 
     Attributes
     ----------

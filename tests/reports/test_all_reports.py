@@ -46,7 +46,7 @@ class TestEveryReport:
         kind, path = type(report), tmp_path / "report.json"
         assert report.to_json(path) is None
         for copy in (
-            kind.from_json(report.to_json()), kind.from_json(path),
+            kind.from_json(report.to_json()), kind.from_json(str(path)),
             pickle.loads(pickle.dumps(report)),
         ):
             if isinstance(report, (sg.Summary, sg.Summaries)):

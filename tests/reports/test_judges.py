@@ -328,6 +328,8 @@ def test_frames_of_grades_and_scores(frame):
 
 def test_sizes_instead_of_query_ids():
     judges, scores, qid = grades_and_scores()
+    for values in (*judges.values(), *scores.values()):
+        values.flags.writeable = False  # input is not changed
     by_id = sg.compare_judges(judges, scores, qid=qid, rng=0)
     assert_same_report(sg.compare_judges(judges, scores, group=[12] * 12, rng=0), by_id)
     order = np.random.default_rng(0).permutation(len(qid))
@@ -337,15 +339,7 @@ def test_sizes_instead_of_query_ids():
     pd.testing.assert_frame_equal(mixed.labels(), by_id.labels())
 
 
-def test_input_is_not_changed():
-    judges, scores, qid = grades_and_scores()
-    for values in (*judges.values(), *scores.values()):
-        values.flags.writeable = False
-    sg.compare_judges(judges, scores, qid=qid, rng=0)
-
-
 GRADES = {"human": [0, 1, 2, 0], "model": [0, 2, 2, 1]}
-SCORES = {"a": [4.0, 3, 2, 1], "b": [1.0, 2, 3, 4]}
 
 
 # Grades of other scales --------------------------------------------------------------------------
@@ -473,12 +467,9 @@ def test_a_page_shows_the_tables(report):
         assert [row[1:] for row in table[1:]] == report.confusion(judge).astype(str).values.tolist()
     for sentence in report.sentences():
         assert sentence in page.text()
-
-
-def test_a_fragment_shows_the_labels(report):
-    page = Page(report._repr_html_())
-    assert page.tables[0][0][0] == "Judge" and len(page.tables[0]) == 3
-    assert report.verdict() in page.text()
+    fragment = Page(report._repr_html_())
+    assert fragment.tables[0][0][0] == "Judge" and len(fragment.tables[0]) == 3
+    assert report.verdict() in fragment.text()
 
 
 def test_hostile_names_are_text():
