@@ -134,11 +134,8 @@ class CrossEvaluation(Evaluation):
     def spread(self) -> dict[str, np.ndarray]:
         """Return the standard deviation of each query's values in repeated cross-validation.
 
-        Returns
-        -------
-        dict of str to ndarray of shape (n_queries,)
-            Standard deviations (with divisor n - 1), keyed by measure name; nan for queries with
-            fewer than two values.
+        The dict contains arrays of shape (n_queries,), keyed by measure name. The divisor is n - 1;
+        queries with fewer than two values have nan.
 
         Examples
         --------

@@ -215,18 +215,15 @@ class Evaluation(Report):
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the rows of `to_frame` with the lowest values, in ascending order.
 
+        The rows keep their index. Undefined queries are excluded, because their values do not
+        depend on the ranking.
+
         Parameters
         ----------
         n : int, default=10
             Maximum number of rows.
         measure : Measure or str, optional
             The measure to sort by; by default, the first measure.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows with their original index. Undefined queries, whose values do not depend on the
-            ranking, are excluded.
         """
         return self._sorted_rows(n, measure, best_first=False)
 

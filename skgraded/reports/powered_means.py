@@ -81,19 +81,14 @@ class PredictionPowered(Report):
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means, one row per measure.
 
-        Returns
-        -------
-        pandas.DataFrame
-            The columns are
+        The pandas.DataFrame has the columns
 
-            - ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            - ``n_human``: number of queries with human judgments,
-            - ``n_judge``: number of further queries, which only the judge judged,
-            - ``weight``: λ, the weight of the judge, from 0 to 1,
-            - ``human_mean``: mean over the human judgments alone,
-            - ``judge_mean``: mean over the judge's values of all queries,
-            - ``worth``: number of human-judged queries that alone would give an equally small
-              error.
+        - ``measure``, ``mean``, ``ci_low``, ``ci_high``,
+        - ``n_human``, ``n_judge``: number of queries with human judgments, and of further queries,
+        - ``weight``: λ, the weight of the judge, from 0 to 1,
+        - ``human_mean``: mean over the human judgments alone,
+        - ``judge_mean``: mean over the judge's values of all queries,
+        - ``worth``: number of human-judged queries that alone would give an equally small error.
         """
         return tables.frame(self._rows())
 

@@ -147,17 +147,12 @@ class Report(Checked, Table):
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report written by `to_json`.
+        """Read a report of this class, or of a subclass, written by `to_json`.
 
         Parameters
         ----------
         text_or_path : str or Path
             JSON text, which begins with {, or path of the JSON file.
-
-        Returns
-        -------
-        report
-            A report of this class or of a subclass, such as Evaluation or CrossEvaluation.
 
         Raises
         ------

@@ -470,18 +470,9 @@ class Summary(Mergeable):
         }
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the queries with the lowest values, in ascending order.
+        """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
-        Parameters
-        ----------
-        n, measure
-            As for `Evaluation.worst`, but `n` is at most 100.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A column ``query_id`` and one column per measure. Queries with equal values are sorted
-            by id. Undefined queries are excluded.
+        At most 100 queries are stored. Queries with equal values are sorted by id.
         """
         n = whole_number(n, "n", 1)
         if n > N_KEPT:
