@@ -184,21 +184,17 @@ class JudgeComparison(Report):
     def labels(self) -> pandas.DataFrame:
         """Tabulate how well each judge's document grades agree with the truth.
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per judge, or per segment and judge, with the columns
+        The pandas.DataFrame has one row per judge, or per segment and judge, with the columns
 
-            - ``segment`` (with `by`), ``judge``,
-            - ``n_shared``: number of documents that both judged,
-            - ``only_truth``, ``only_judge``: numbers of documents that only one of them judged,
-            - ``exact``: share of the shared documents with equal grades,
-            - ``kappa``, ``kappa_low``, ``kappa_high``: Cohen's κ and its interval over queries,
-            - ``kappa_weighted``: Cohen's κ weighted by the distance of the grades,
-            - ``alpha``, ``alpha_low``, ``alpha_high``: Krippendorff's α and its interval over
-              queries,
-            - ``tau_b``: Kendall's τ_b of the grades of all shared documents,
-            - ``bias``: mean of the judge's grade minus the truth's grade.
+        - ``segment`` (with `by`), ``judge``,
+        - ``n_shared``: number of documents that both judged,
+        - ``only_truth``, ``only_judge``: numbers of documents that only one of them judged,
+        - ``exact``: share of the shared documents with equal grades,
+        - ``kappa``, ``kappa_low``, ``kappa_high``: Cohen's κ and its interval over queries,
+        - ``kappa_weighted``: Cohen's κ weighted by the distance of the grades,
+        - ``alpha``, ``alpha_low``, ``alpha_high``: Krippendorff's α and its interval over queries,
+        - ``tau_b``: Kendall's τ_b of the grades of all shared documents,
+        - ``bias``: mean of the judge's grade minus the truth's grade.
         """
         return tables.frame(self._columns(LabelRow, self.label_rows))
 
@@ -209,24 +205,20 @@ class JudgeComparison(Report):
     def leaderboards(self) -> pandas.DataFrame:
         """Tabulate the similarity between the truth's leaderboard and each judge's leaderboard.
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per judge and measure, or per segment, judge and measure; empty without
-            `y_scores`. The columns are
+        The pandas.DataFrame has one row per judge and measure, or per segment, judge and measure,
+        and is empty without `y_scores`. The columns are
 
-            - ``segment`` (with `by`), ``judge``, ``measure``,
-            - ``n_systems``, ``n_queries``: numbers of systems, and of queries that both judged,
-            - ``tau_b``: Kendall's τ_b of the systems' means,
-            - ``tau_low``, ``tau_high``: 2.5 % and 97.5 % quantiles of τ_b over resampled queries.
-              They show its spread and are not a confidence interval,
-            - ``tau_ap``: AP correlation along the judge's leaderboard,
-            - ``rbo``: extrapolated rank-biased overlap with p = 0.9,
-            - ``largest_drop``: the largest number of places that a system loses under the judge,
-            - ``agree``, ``reversed``: numbers of pairs of systems that differ significantly under
-              both judges, in the same direction or in opposite directions,
-            - ``only_truth``, ``only_judge``: numbers of pairs that differ significantly under only
-              one of them.
+        - ``segment`` (with `by`), ``judge``, ``measure``,
+        - ``n_systems``, ``n_queries``: numbers of systems, and of queries that both judged,
+        - ``tau_b``: Kendall's τ_b of the systems' means,
+        - ``tau_low``, ``tau_high``: 2.5 % and 97.5 % quantiles of τ_b over resampled queries, which
+          are not a confidence interval,
+        - ``tau_ap``: AP correlation along the judge's leaderboard,
+        - ``rbo``: extrapolated rank-biased overlap with p = 0.9,
+        - ``largest_drop``: the largest number of places that a system loses under the judge,
+        - ``agree``, ``reversed``: numbers of pairs of systems that differ significantly under both
+          judges, in the same direction or in opposite directions,
+        - ``only_truth``, ``only_judge``: numbers of pairs that differ significantly under only one.
         """
         return tables.frame(self._columns(LeaderboardRow, self.leaderboard_rows))
 
