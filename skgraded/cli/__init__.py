@@ -243,7 +243,8 @@ def _parser() -> "_Parser":
             name, help=what, description=what, epilog=files, allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.set_defaults(files=[], runs=[], judge=None, output=None, progress=True)
+        command.add_argument("--output", metavar="FILE", help="write the output to a file")
+        command.set_defaults(files=[], runs=[], judge=None, progress=True)
         if add_options is not None:
             add_options(command)
     return parser
@@ -305,7 +306,6 @@ def _add_files(command: argparse.ArgumentParser, measure: str, default: str) -> 
         help="output format (default: %(default)s)")
     add("--title",
         help="title of the HTML page (default: the name of the run, or the number of runs)")
-    add("--output", metavar="FILE", help="write the output to a file")
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 

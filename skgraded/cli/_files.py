@@ -8,6 +8,7 @@ import warnings
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -96,10 +97,13 @@ def is_large(files: list[str]) -> bool:
     return not others and (os.path.isdir(path) or is_pattern)
 
 
-def existing_files(paths: list[str]) -> Iterator[str]:
-    """Yield the path of each existing input file, also within folders."""
+def existing_files(paths: list[str]) -> Iterator[str | int]:
+    """Yield the path of each existing input file, and the file descriptor of standard input."""
     for path in paths:
-        if is_large([path]):
+        if path == "-":
+            with suppress(OSError, AttributeError):  # closed, or without a file descriptor
+                yield sys.stdin.fileno()
+        elif is_large([path]):
             within = os.path.join(glob.escape(path), "**") if os.path.isdir(path) else path
             yield from filter(os.path.isfile, glob.iglob(within, recursive=True))
         elif os.path.exists(path):

@@ -401,12 +401,16 @@ def test_output_replaces_a_file(files, capsys):
     os.close(write)
 
 
-def test_output_must_not_be_an_input_file(files, capsys):
+def test_output_must_not_be_an_input_file(files, capsys, monkeypatch):
     (files / "link.csv").symlink_to(files / "t.csv")
     (files / "hard.csv").hardlink_to(files / "t.csv")
     for output in ("t.csv", "./t.csv", "link.csv", "hard.csv"):
         error = refused(capsys, "evaluate t.csv --output", output)
         assert f"--output {output} is also an input file" in error
+    with open("t.csv") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        error = refused(capsys, "evaluate - --score-column score --output t.csv")
+    assert "--output t.csv is also an input file" in error
     assert (files / "t.csv").read_text() == FILES["t.csv"]
     (files / "[scores]").mkdir()
     frame = pd.DataFrame({"query": [1, 1], "grade": [0, 1], "score": [2.0, 1.0]})
