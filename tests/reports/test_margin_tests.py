@@ -3,30 +3,28 @@
 import numpy as np
 import pytest
 from small_reports import columns, compared, of_values, systems
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.weightstats import ttost_paired
 
 import skgraded as sg
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 60])
 @pytest.mark.parametrize("margin", [1e-6, 0.01, 0.05, 2.0])
-def test_p_is_that_of_statsmodels(n, margin):
+def test_p_is_that_of_statsmodels(n, margin, statsmodels):
     values = np.random.default_rng(n).beta(2, 2, (2, n))
     values[1] = values[0] + (values[1] - 0.5) / 10
-    p, (_, p_low, _), _ = ttost_paired(values[1], values[0], -margin, margin)
+    p, (_, p_low, _), _ = statsmodels.ttost_paired(values[1], values[0], -margin, margin)
     found = compared(*values)
     assert columns(found.equivalence(margin))["p_value"] == pytest.approx([p], abs=1e-12)
     assert columns(found.noninferiority(margin))["p_value"] == pytest.approx([p_low], abs=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", "hsd"])
-def test_p_values_are_corrected_over_all_rows(correction):
+def test_p_values_are_corrected_over_all_rows(correction, statsmodels):
     theirs = "holm" if correction == "hsd" else correction
     found = sg.compare(systems(["a", "b", "c"], 40), correction=correction, rng=0)
     table = columns(found.equivalence(0.04))
     assert len(table["p_value"]) == 6
-    expected = multipletests(table["p_value"], method=theirs)[1]
+    expected = statsmodels.multipletests(table["p_value"], method=theirs)[1]
     assert table["p_adjusted"] == pytest.approx(expected)
     plain = sg.compare(systems(["a", "b", "c"], 40), correction=None, rng=0).equivalence(0.04)
     assert columns(plain)["p_adjusted"] == columns(plain)["p_value"] == table["p_value"]

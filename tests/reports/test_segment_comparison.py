@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 from small_reports import HOSTILE, ids_of, of_values, systems, taken
-from statsmodels.stats.multitest import multipletests
 
 import skgraded as sg
 
@@ -32,11 +31,11 @@ def test_a_segment_is_compared_as_its_queries_alone(three, test):
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
-def test_tests_are_corrected_over_all_segments(three, correction):
+def test_tests_are_corrected_over_all_segments(three, correction, statsmodels):
     found = sg.compare(three, by=BY, test="t", correction=correction)
     assert len(found.to_frame()) == 3 * 2 * 2
     for table in (found.to_frame(), found.between_segments()):
-        expected = multipletests(table["p_value"], method=correction)[1]
+        expected = statsmodels.multipletests(table["p_value"], method=correction)[1]
         assert table["p_adjusted"].tolist() == pytest.approx(expected.tolist())
 
 
