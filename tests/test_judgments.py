@@ -145,7 +145,7 @@ def test_order_of_first_appearance():
     assert sg.NDCG()(judgments, np.zeros(n)) == 1
 
 
-def test_weights_are_the_means_of_rows():
+def test_the_weight_of_a_query_is_the_mean_of_its_row_weights():
     judgments = sg.Judgments([0, 1, 2, 3], qid=list("abab"), sample_weight=[1, 2, 4, 0])
     np.testing.assert_array_equal(judgments.weights, [(1 + 4) / 2, (2 + 0) / 2])
     assert sg.Judgments([0, 1]).weights is None
@@ -231,7 +231,7 @@ def test_changes_of_returned_arrays_change_no_later_value():
     np.testing.assert_array_equal(sg.RR().per_query(judgments, [1, 2, 3, 4]), expected)
 
 
-def test_judgments_pickle():
+def test_pickled_judgments_give_the_same_values():
     queries = random_queries(seed=1, n_queries=20, sizes=(1, 9), grades=(0, 1, 2, 4))
     judgments = sg.Judgments(queries.y_true, qid=queries.qid)
     before = sg.MuAP()(judgments, queries.y_score)
@@ -303,7 +303,7 @@ def test_unused_categories_are_not_queries():
 
 
 @pytest.mark.parametrize("dtype", [int, np.uint64, float, "datetime64[D]", object])
-def test_separate_runs_of_an_id_are_one_query(dtype):
+def test_rows_of_a_query_need_not_be_contiguous(dtype):
     for last, sizes in ((9, [10] * 4), (7, [20, 10, 10])):
         ids = np.array([7, 3, 5, last]).astype(dtype)
         qid = np.repeat(ids, 10)

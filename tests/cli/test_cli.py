@@ -298,7 +298,7 @@ def test_parquet_tables_may_have_numbers_as_ids_an_index_and_float32_grades(file
     assert list(mean.values()) == [3 / 4]
 
 
-def test_documents_of_a_table(files, capsys):
+def test_document_ids_of_a_table_order_ties_and_may_look_like_booleans(files, capsys):
     (files / "t.csv").write_text("query,document,grade,score\n1,a,1,1\n1,b,0,1\n1,c,0,1\n")
     values = report(capsys, "evaluate t.csv --document-column document --ties trec -m rr")
     assert values["score"]["mean"] == {"RR": 1 / 3}  # c, b, a
@@ -378,7 +378,7 @@ def test_a_folder_or_a_pattern_of_parquet_files(folder, capsys, path, partitioni
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "html"])
-def test_a_folder_in_every_format(folder, capsys, form):
+def test_every_format_works_for_a_folder_of_parts(folder, capsys, form):
     columns = "--score-column score --score-column other"
     assert "NDCNG@10" in run(capsys, f"evaluate scores.parts --format {form}").out
     assert "other" in run(capsys, f"evaluate scores.parts --format {form} {columns}").out

@@ -126,7 +126,7 @@ sys.exit(main(["evaluate", "qrels", "long"]))
 
 
 @pytest.mark.nightly
-def test_memory_that_runs_out_is_one_line(files):
+def test_running_out_of_memory_is_reported_in_one_line(files):
     lines = "".join(f"QUERY Q0 D{i:060d} 1 {i / 7} s\n" for i in range(10_000))
     with open(files / "long", "w") as file:
         for query in range(60):

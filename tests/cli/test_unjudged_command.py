@@ -48,7 +48,7 @@ def test_without_unjudged_documents_nothing_is_added(capsys):
     assert "judged" not in run(capsys, "evaluate qrels pooled --format json").out
 
 
-def test_a_measured_share_is_one_column(capsys):
+def test_judged_as_a_measure_adds_a_single_column(capsys):
     out = run(capsys, "evaluate qrels new -m judged@10 -m rr").out
     assert out.splitlines()[0].split() == ["run", "n_queries", "Judged@10", "RR"]
 

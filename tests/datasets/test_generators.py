@@ -65,7 +65,7 @@ def test_sizes_vary_around_n_documents():
     assert np.bincount(make_ranking(5, 1, random_state=0)[2]).tolist() == [1] * 5
 
 
-def test_queries_are_longer_than_lightgbm_accepts_only_on_request():
+def test_generated_queries_exceed_10000_rows_only_on_request():
     for n_documents in (8_000, 9_999, 10_000):
         sizes = np.bincount(make_ranking(40, n_documents, 1, random_state=0)[2])
         assert n_documents <= sizes.max() <= 10_000
@@ -81,7 +81,7 @@ def test_higher_grades_are_rarer(n_levels):
     assert (np.diff(counts) < 0).all()
 
 
-def test_few_queries_have_nothing_relevant():
+def test_few_generated_queries_lack_a_relevant_document():
     _, y, qid = make_ranking(2000, random_state=0)
     nothing = np.bincount(qid, weights=y) == 0
     assert 0 < nothing.mean() < 0.03
@@ -154,7 +154,7 @@ def test_each_nonuniform_call_draws_new_grades():
     np.testing.assert_allclose(np.mean(counts, axis=0), 100 / 20, atol=5 * 5 / np.sqrt(200))
 
 
-def test_at_least_two_levels_are_used():
+def test_nonuniform_rankings_have_at_least_two_grade_levels():
     for shape in ((2, 2), (3, 2), (2, 10)):
         for seed in range(50):
             grades = make_swapped_rankings(*shape, n_rankings=1, uniform=False, random_state=seed)

@@ -57,7 +57,7 @@ def table(pairs, name, numbers):
 
 # Rows and their order ----------------------------------------------------------------------------
 
-def test_rows_and_their_order():
+def test_join_run_returns_the_expected_rows_in_order():
     expected = [
         ("q2", "d", 1, 5.0), ("q2", "y", 0, 5.0), ("q2", "a", 0, -math.inf),
         ("q1", "x", 0, 3.0), ("q1", "b", 1, 7.0), ("q1", "a", 2, -math.inf),

@@ -80,7 +80,7 @@ def test_rows_equal_a_join_by_dictionaries(first, second, run):
     assert changes == [query for query in order if query in judged]
 
 
-def test_one_column_equals_that_of_join_run():
+def test_join_judgments_with_one_run_equals_join_run():
     run = {query: scores for query, scores in RUN.items() if query != "q9"}
     pair = sg.datasets.join_run(HUMAN, run, unjudged_documents="keep", missing="count")
     joined = join_judgments({"human": HUMAN}, {"run": run})

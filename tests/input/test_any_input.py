@@ -235,7 +235,7 @@ def tables(draw, name, pool):
 
 @given(tables("grade", PLAIN), tables("score", SCORES), st.sampled_from([None, "trec"]))
 @fuzz
-def test_joined_runs_and_judgments(qrels, run, ties):
+def test_join_run_accepts_or_refuses_any_input_correctly(qrels, run, ties):
     given_qrels, given_run = (
         {name: column.given for name, column in table.items()} for table in (qrels, run)
     )

@@ -14,7 +14,7 @@ import skgraded as sg
 from skgraded._input.atomic_files import write_text, written_whole
 
 
-def test_a_text_replaces_the_file(tmp_path):
+def test_write_text_replaces_the_whole_file(tmp_path):
     path = tmp_path / "page.html"
     for text in ("first", "second\n", "größer"):
         write_text(text, path)
@@ -68,7 +68,7 @@ def test_the_target_of_a_link_is_replaced(tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "file").read_text() == "new"
 
 
-def test_a_pipe_is_written_to():
+def test_text_can_be_written_to_a_pipe():
     read, write = os.pipe()
     write_text("text", f"/dev/fd/{write}")
     assert os.read(read, 100) == b"text"

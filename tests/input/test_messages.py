@@ -161,7 +161,7 @@ def test_the_first_bad_argument_and_the_first_bad_row_are_named():
 
 
 @pytest.mark.parametrize("sizes", [[2, 3], np.array([2.0, 3.0]), (1, 1, 3), [5]])
-def test_sizes_passed_as_ids_belong_to_group(sizes):
+def test_an_error_for_query_sizes_passed_as_qid_recommends_group(sizes):
     X, y = np.zeros((5, 1)), [0, 1, 0, 1, 2]
     advice = r"y_true has 5. The values of qid add up to 5: .* pass them as group=, or .*np\.repeat"
     for call in (sg.NDCG(), partial(sg.evaluate, measures="ap")):

@@ -57,7 +57,7 @@ def test_the_mean_does_not_depend_on_the_threads_of_blas(setting):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_works_after_a_fork():
+def test_results_are_the_same_after_a_fork():
     # A fresh interpreter has no threads of other libraries; the time limit detects a hang.
     environment = os.environ | {
         "PYTHONPATH": str(Path(__file__).parent.parent / "helpers"), "OMP_NUM_THREADS": "2",

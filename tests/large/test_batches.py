@@ -204,7 +204,7 @@ def test_grades_of_32_bits_and_scores_of_64_bits_are_exact():
         assert found.mean()["RR"] == (1 + 1 / 2) / 2
 
 
-def test_unknown_grades():
+def test_unknown_grades_in_batches_give_the_summary_of_all_rows():
     frame = table()
     frame.loc[::7, "grade"] = np.nan
     expected = sg.Summary.of(in_memory(frame, ["edrc"]))

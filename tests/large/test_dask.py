@@ -13,7 +13,7 @@ from scripts import EXAMPLES
 import skgraded as sg
 
 
-def test_categories_of_each_partition(dask):
+def test_categories_may_differ_between_dask_partitions(dask):
     frame = table(text=True)
     parts = [part.astype({"query": "category"}) for part in pieces(mixed(frame), 4)]
     assert dask.measured(parts) == sg.Summary.of(in_memory(frame))
@@ -36,7 +36,7 @@ def test_more_than_16_partitions_are_merged_in_steps(dask):
     {"dataframe.shuffle.method": "tasks"},
     {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # as without a cluster
 ], ids=["tasks", "disk"])
-def test_other_shuffles_of_dask(dask, settings):
+def test_each_shuffle_method_of_dask_gives_the_same_summary(dask, settings):
     from dask import config
 
     frame = table(text=True)

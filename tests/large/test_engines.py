@@ -208,7 +208,7 @@ def test_bad_input(engine, message):
         engine.measured(**{"parts": [ROWS]} | BAD_INPUT[message])
 
 
-def test_what_cannot_be_evaluated_in_other_processes(lazy_engine):
+def test_engines_refuse_lambdas_ordinal_ties_and_tables_in_memory(lazy_engine):
     for function in (lazy_engine.measured, lazy_engine.per_query):
         with pytest.raises(ValueError, match="ranks tied documents in row order"):
             function([ROWS], measures="p(ties='ordinal')")

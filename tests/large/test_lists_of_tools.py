@@ -156,7 +156,7 @@ CHECKS = {
 }
 
 
-def test_both_lists_contain_the_same_examples():
+def test_the_tested_examples_are_those_of_the_guide():
     assert EXAMPLES == examples("docs/guide.md")
     assert list(EXAMPLES) == list(SETUPS) == list(CHECKS)
 

@@ -131,7 +131,7 @@ class TestTrend:
         assert not frame["is_outside"].any()
 
     @pytest.mark.parametrize("season", [None, 3])
-    def test_equal_days_are_inside_the_limits(self, season):
+    def test_days_without_variation_are_inside_the_limits(self, season):
         trend = sg.trend(days([0.1, 0.7, 0.35] * 7 if season else [0.35] * 7), season=season)
         assert not any(row.is_outside for row in trend.rows)
 

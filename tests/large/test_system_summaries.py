@@ -29,7 +29,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("baseline, correction", [
     (None, "holm"), ("a", "holm"), ("c", "bonferroni"), (None, "fdr_bh"), ("a", None),
 ])
-def test_a_comparison_is_that_of_the_values(baseline, correction):
+def test_a_comparison_of_summaries_equals_that_of_the_evaluations(baseline, correction):
     evaluations = systems(["a", "b", "c"], 60)
     settings = {"test": "t", "baseline": baseline, "correction": correction}
     found = sg.compare(sg.Summaries.of(evaluations), **settings | {"test": "auto"})
@@ -45,7 +45,7 @@ def test_a_comparison_is_that_of_the_values(baseline, correction):
     assert cells == expected
 
 
-def test_a_comparison_within_segments_is_that_of_the_values():
+def test_a_comparison_of_summaries_within_segments_equals_that_of_the_evaluations():
     frame = table(90)
     frame["country"] = np.array(["de", "fr", "us"])[frame["query"] % 3]
     frame["other"] = np.roll(frame["score"], 1)
@@ -90,7 +90,7 @@ def test_weights_count_in_means_and_intervals():
     {"a": [np.nan], "b": [0.5]},
     {"a": [np.nan], "b": [np.nan]},
 ], ids=["same", "identical differences", "one query", "undefined", "nothing in common", "nothing"])
-def test_small_cases(values):
+def test_comparisons_of_summaries_with_few_or_equal_values(values):
     evaluations = {name: evaluation({"AP": own}) for name, own in values.items()}
     sums = sg.Summaries.of(evaluations)
     assert sg.Summaries.from_json(sums.to_json()) == sums

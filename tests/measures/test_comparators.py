@@ -49,7 +49,7 @@ def trec_example(data_dir):
     ],
     ids=str,
 )
-def test_gap_and_err_of_the_session_track(data_dir, column, measure):
+def test_gap_and_err_equal_the_values_printed_by_the_session_track(data_dir, column, measure):
     rows = trec_example(data_dir)
     judgments = sg.Judgments(rows["grade"], qid=rows["query"].astype(str))
     values = measure.per_query(judgments, rows["score"])

@@ -63,7 +63,7 @@ QID = [1, 1, 1, 2, 2, 2, 3]
 PREDICTED = {1: {"A": 1}, 2: [("X", "Z"), ("Z", "X")], 3: [("A", "B")]}
 
 
-def test_one_warning_counts_both_sides():
+def test_one_warning_counts_contradictions_in_true_and_predicted_pairs():
     with pytest.warns(UserWarning) as told:
         values = sg.edrc_per_query(TRUE, PREDICTED, qid=QID, cycles="unknown")
     assert [str(one.message) for one in told] == [
@@ -83,7 +83,7 @@ def test_the_score_of_all_queries_warns_too():
     assert told[0].filename == __file__
 
 
-def test_counts_by_query():
+def test_preferences_left_out_counts_pairs_per_query():
     counts = preferences_left_out(TRUE, qid=QID)
     assert counts == {1: (3, 0, 3), 2: (2, 1, 0), 3: (1, 0, 0)}
     assert list(counts) == [1, 2, 3]
@@ -119,7 +119,7 @@ def test_the_judged_items_are_those_of_the_true_pairs():
     assert values == {1: 1.0, 2: -1.0}
 
 
-def test_judged_items_keep_those_whose_pairs_were_left_out():
+def test_judged_items_include_items_of_contradictory_pairs():
     true = [("A", "B"), ("B", "A"), ("X", "Y")]
     got = quiet(sg.edrc_score, true, {"X": 1, "Y": 0, "Q": 5}, cycles="unknown", items="judged")
     assert got == pytest.approx(2 * (1 + 0.5 + 0.5) / 3 - 1)

@@ -50,7 +50,7 @@ ACCEPTING = [name for name, entry in REGISTRY.items() if accepts_unjudged(entry.
     "name, grades",
     [*((name, None) for name in REGISTRY), *((name, UNJUDGED) for name in ACCEPTING)],
 )
-def test_equal_to_enumeration_of_all_orders(name, grades):
+def test_values_equal_the_enumeration_of_all_orders(name, grades):
     queries, all_orders = small_queries(grades=grades)
     for setting in REGISTRY[name].settings:
         for ties, expected in expected_of(name, setting, all_orders).items():

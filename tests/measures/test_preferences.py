@@ -252,7 +252,7 @@ def test_pairs_in_any_form(form):
     lambda pairs: _frame("pandas", pairs), lambda pairs: _frame("pandas", pairs).astype("Int64"),
     lambda pairs: _frame("polars", pairs),
 ])
-def test_numbered_items(kind):
+def test_items_may_be_integers(kind):
     pairs = [(1, 2), (2, 3)]
     assert edrc_score(kind(pairs), {1: 3, 2: 2, 3: 1}) == 1
     assert edrc_score(pairs, kind(pairs), items=[1, 2, 3]) == 1

@@ -179,7 +179,7 @@ def test_fractional_grades_depend_on_the_objective_under_any_alias(given, needs_
 
 # Score -------------------------------------------------------------------------------------------
 
-def test_score_computes_the_measure():
+def test_the_score_method_computes_the_measure():
     X, y, qid = toy_data()
     weights = qid % 3 + 1
     ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)

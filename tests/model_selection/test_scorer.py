@@ -99,7 +99,7 @@ def test_a_list_of_measures_gives_a_dict_of_floats_from_one_prediction():
     assert type(one(model, X, GRADES, qid=QID)) is float and one.names == ["RR"]
 
 
-def test_a_mapping_names_the_scores():
+def test_the_keys_of_a_mapping_are_the_names_of_the_scores():
     model = Scores()
     scorer = sg.make_ranking_scorer({"first": "rr", "p1": sg.Precision(k=1)})
     scores = scorer(model, as_column(SCORES), GRADES, qid=QID)
@@ -221,7 +221,7 @@ def test_requests_change_only_the_scorer_itself(routing):
     assert requests_of(scorer) == {"qid": "queries", "sample_weight": True}
 
 
-def test_invalid_requests_change_nothing(routing):
+def test_invalid_metadata_requests_raise_an_error_and_change_nothing(routing):
     scorer = sg.make_ranking_scorer("rr")
     with pytest.raises(ValueError, match="valid identifier"):
         scorer.set_score_request(qid="not an identifier")

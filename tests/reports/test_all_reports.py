@@ -55,7 +55,7 @@ class TestEveryReport:
                 assert_same_report(copy, report)
             assert copy.to_json() == report.to_json() and repr(copy) == repr(report)
 
-    def test_its_fields_cannot_be_set(self, report):
+    def test_the_fields_of_a_report_cannot_be_set(self, report):
         name = fields(report)[0].name
         with pytest.raises(FrozenInstanceError):
             setattr(report, name, getattr(report, name))

@@ -71,7 +71,7 @@ def test_p_of_few_queries_is_the_exact_one_of_scipy(n, decimals):
             assert only_row(compared(a, b))["p_value"] == pytest.approx(expected, rel=1e-12)
 
 
-def test_all_flips_are_taken_if_they_are_no_more_than_the_resamples():
+def test_all_sign_flips_are_enumerated_if_n_resamples_allows():
     a, b = np.zeros(7), np.arange(1, 8) / 10
     for n_resamples, expected in ((128, 2 / 2**7), (1000, 2 / 2**7)):
         assert only_row(compared(a, b, n_resamples=n_resamples))["p_value"] == expected
@@ -266,7 +266,7 @@ def test_resamples_are_shared_by_all_rows(test):
     assert len(set(together)) == 6
 
 
-def test_p_at_its_floor_is_a_bound_in_every_text():
+def test_the_smallest_possible_resampled_p_value_is_shown_as_a_bound():
     found = compared(np.zeros(30), np.linspace(0.1, 0.2, 30), n_resamples=199)
     assert only_row(found)["p_value"] == 2 / 200
     assert "p ≤ 0.0100;" in found.sentences()[0]
@@ -534,7 +534,7 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
 
 # Sentences ---------------------------------------------------------------------------------------
 
-def test_a_sentence_says_what_was_found():
+def test_a_sentence_contains_the_means_the_interval_the_p_value_and_the_wins():
     a = np.tile([0.25, 0.5, 0.75, 0.5], 5)
     b = a + np.tile([0.25, 0.25, -0.125, 0], 5)
     found = compared(a, b, test="t")
@@ -557,7 +557,7 @@ def test_a_sentence_says_what_was_found():
     )
 
 
-def test_a_sentence_does_not_hide_that_ranks_and_mean_disagree():
+def test_a_sentence_reports_that_ranks_and_mean_disagree():
     d = np.append(np.linspace(0.01, 0.05, 27), [-1, -0.9, -0.8])
     assert d.mean() < 0 and stats.wilcoxon(d).pvalue < 0.05
     (sentence,) = compared(np.ones(30), 1 + d, test="wilcoxon").sentences()
@@ -599,7 +599,7 @@ def test_the_sentences_of_a_table_name_the_correction(table):
     ("wilcoxon", 6, 9999, None),
     ("t", 2, 9999, None),
 ])
-def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples, reason):
+def test_a_sentence_says_if_no_outcome_could_have_been_significant(test, n, n_resamples, reason):
     d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
     level = 0.999 if n == 30 else 0.95
     found = compared(np.zeros(n), d, test=test, n_resamples=n_resamples, level=level)
@@ -612,7 +612,7 @@ def test_a_sentence_says_when_nothing_could_have_been_shown(test, n, n_resamples
         assert sentence.endswith(f". No outcome could have been significant: {reason}")
 
 
-def test_a_correction_can_put_significance_out_of_reach():
+def test_sentences_say_if_the_correction_makes_significance_impossible():
     rng = np.random.default_rng(0)
     found = compared(*rng.random((4, 7)), correction="bonferroni")
     assert not any("No outcome" in sentence for sentence in found.sentences())

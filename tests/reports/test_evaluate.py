@@ -40,7 +40,7 @@ every_table = pytest.mark.parametrize("kind", TABLES)
 
 
 @every_table
-def test_names_of_columns_give_what_the_columns_give(kind):
+def test_column_names_give_the_same_report_as_the_columns(kind):
     frame = TABLES[kind](COLUMNS)
     expected = sg.evaluate(COLUMNS["grade"], COLUMNS["bm25"], qid=COLUMNS["session"])
     report = sg.evaluate("grade", "bm25", qid="session", data=frame)
@@ -63,7 +63,7 @@ def test_a_list_of_scores_gives_an_evaluation_of_each(kind):
     assert list(sg.evaluate("grade", ("bm25",), qid="session", data=frame)) == ["bm25"]
 
 
-def test_sizes_of_groups_go_with_a_frame():
+def test_group_sizes_can_be_combined_with_column_names():
     frame = pd.DataFrame(COLUMNS)
     report = sg.evaluate("grade", "lgbm", group=[6], measures="rr", data=frame)
     assert report.mean() == {"RR": 1 / 1}
@@ -121,7 +121,7 @@ def test_the_first_user_s_mu_ap_falls_when_one_star_becomes_irrelevant():
 
 
 @pytest.mark.parametrize("kind", [int, float, np.uint8, object])
-def test_stars_are_warned_of_once(kind):
+def test_grades_that_look_like_stars_warn_once(kind):
     stars = np.array(STARS, dtype=kind)
     frame = pd.DataFrame({"user": USERS, "stars": stars, "a": SCORES, "b": SCORES[::-1]})
     with pytest.warns(UserWarning, match=MESSAGE) as record:
@@ -132,7 +132,7 @@ def test_stars_are_warned_of_once(kind):
     assert len(record) == 1 and record[0].filename == __file__
 
 
-def test_cross_evaluate_warns_of_stars_once():
+def test_cross_evaluate_warns_once_of_grades_that_look_like_stars():
     X, y, qid = make_ranking(n_queries=12, random_state=0)
     with pytest.warns(UserWarning, match=MESSAGE) as record, parallel_config("threading"):
         sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y + 1, qid=qid, cv=3, n_jobs=2)
@@ -159,7 +159,7 @@ def test_unknown_grades_do_not_hide_stars():
     ],
     ids=["from 0", "one query", "equal", "below 1", "no whole numbers", "a 0"],
 )
-def test_other_grades_are_not_warned_of(grades, qid):
+def test_other_grades_do_not_warn(grades, qid):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sg.evaluate(grades, SCORES, qid=qid)

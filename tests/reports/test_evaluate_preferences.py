@@ -31,7 +31,7 @@ def random_users(n_users, seed=0):
 
 @pytest.mark.parametrize("items", [None, "judged", "predicted", range(4)])
 @pytest.mark.parametrize("form", ["pairs", "scores"])
-def test_values_are_the_definitions(form, items):
+def test_values_equal_the_definitions_for_each_user(form, items):
     pairs, users, predicted, scores = random_users(60)
     given = predicted if form == "pairs" else scores
     ev = sg.evaluate_preferences(pairs, given, qid=users, measures=ALL, items=items)
@@ -83,7 +83,7 @@ def test_pairs_that_grades_imply_give_the_measures_of_grades():
     np.testing.assert_allclose(ev.per_query["KendallTau"], 2 * accuracy - 1, atol=1e-12)
 
 
-def test_edrc_is_edrc_per_query():
+def test_the_edrc_of_each_user_equals_edrc_per_query():
     pairs, users, predicted, scores = random_users(30, seed=4)
     for settings in ({}, {"discount": "exp2", "prior": 0.3}, {"items": "predicted"}):
         for given in (predicted, scores):

@@ -21,7 +21,7 @@ Y_SCORE = [3, 1, 2, 7, 6, 4, 5]
 QID = ["b", "b", "b", "none", "none", "a", "a"]
 
 
-def test_values_by_query_are_those_of_the_measures():
+def test_per_query_values_and_means_of_a_small_example():
     ev = sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", sg.RR(undefined=np.nan), "ndcng@1"])
     assert ev.query_ids.tolist() == ["b", "none", "a"]
     assert list(ev.per_query) == ["AP", "RR(undefined=nan)", "NDCNG@1"]
@@ -156,7 +156,7 @@ def test_a_series_of_segments_is_looked_up_by_query():
     assert ev.summary(by=by)[["segment", "mean"]].values.tolist() == [[8, 1 / 2], [7, 1]]
 
 
-def test_the_worst_come_lowest_first_and_the_best_highest_first(five):
+def test_worst_is_sorted_from_the_lowest_value_and_best_from_the_highest(five):
     assert five.worst()["query_id"].tolist() == ["q3", "q2", "q1", "q5"]  # q4 has no value
     assert five.best(2)["query_id"].tolist() == ["q1", "q5"]
     worst = five.worst(1, "AP(undefined=nan)")

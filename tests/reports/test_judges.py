@@ -88,7 +88,7 @@ def test_labels_are_computed_over_documents_that_both_judged(report):
         assert row["alpha_low"] < row["alpha"] < row["alpha_high"]
 
 
-def test_linear_weights():
+def test_linearly_weighted_kappa_equals_that_of_scikit_learn():
     judges, _, qid = grades_and_scores()
     found = sg.compare_judges(judges, qid=qid, weights="linear").labels()["kappa_weighted"]
     expected = cohen_kappa_score(*(judges[name].astype(int) for name in ("human", "j0")),
@@ -286,7 +286,7 @@ def test_a_segment_that_a_judge_did_not_judge():
     assert "j0" in report.to_html()
 
 
-def test_segments_are_of_one_kind_of_grades():
+def test_all_segments_use_the_same_kind_of_alpha():
     # Real grades occur in one segment only; alpha is the interval alpha in both.
     judges = {"human": np.tile([0.0, 1, 2], 6), "model": np.tile([0.0, 2, 2], 6)}
     judges["model"][-1] = 1.5
@@ -326,7 +326,7 @@ def test_frames_of_grades_and_scores(frame):
     )
 
 
-def test_sizes_instead_of_query_ids():
+def test_compare_judges_accepts_group_sizes_and_rows_in_any_order():
     judges, scores, qid = grades_and_scores()
     for values in (*judges.values(), *scores.values()):
         values.flags.writeable = False  # input is not changed
@@ -395,7 +395,7 @@ def test_many_distinct_integer_grades_are_measurements():
         report.confusion("model")
 
 
-def test_constant_grades():
+def test_constant_grades_have_no_rank_correlation():
     ones = np.ones(12)
     judges = {"human": ones, "same": ones, "other": np.zeros(12)}
     scores = {"a": np.arange(12.0), "b": -np.arange(12.0)}

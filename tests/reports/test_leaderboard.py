@@ -143,7 +143,7 @@ def test_a_verdict_counts_further_measures_that_disagree():
     ]
 
 
-def test_without_a_value_nobody_leads():
+def test_the_verdict_says_if_no_query_has_a_value():
     nothing = {name: evaluation({"AP": [np.nan, np.nan]}) for name in "ab"}
     board = sg.compare(nothing, test="t").leaderboard()
     assert board.verdict == "No query has a value of AP."

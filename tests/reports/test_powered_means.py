@@ -119,7 +119,7 @@ def test_sentences_and_texts():
     assert "| AP" in powered.to_markdown() and r"\toprule" in powered.to_latex()
 
 
-def test_equal_weights_are_as_none():
+def test_equal_weights_give_the_unweighted_means():
     weighted = replace(HUMAN["a"], weights=np.full(40, 0.3))
     first = sg.prediction_powered(weighted, replace(JUDGE["a"], weights=np.full(240, 7.0)))
     assert first.mean() == sg.prediction_powered(HUMAN["a"], JUDGE["a"]).mean()

@@ -104,7 +104,7 @@ def test_few_or_equal_differences_between_segments_are_not_significant(head, tai
     assert said.startswith(f"The lead of b over a on AP is {relation} in ")
 
 
-def test_a_segment_of_few_queries_says_so():
+def test_the_sentence_on_a_segment_of_few_queries_says_that_no_outcome_is_significant():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
     said = sg.compare(of_values(*values), by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
     assert "No outcome could have been significant: with 5 queries that differ, the " in said[0]
@@ -147,7 +147,7 @@ def test_tables_and_pages_name_the_segments(three):
     )
 
 
-def test_hostile_segments_and_names():
+def test_hostile_segments_and_names_do_not_break_reports():
     both = systems(HOSTILE[:2], 24, measures=("AP",), query_ids=range(24))
     found = sg.compare(both, by=np.repeat(ids_of(HOSTILE), 2), rng=0)
     assert len(found.sentences()) == 12 + 12 * 11 / 2
@@ -177,7 +177,7 @@ def test_the_scale_of_weights_changes_nothing_between_segments():
     pd.testing.assert_frame_equal(tables[2], plain, rtol=1e-12)
 
 
-def test_weights_count_and_no_test_is_made_of_them():
+def test_weighted_queries_give_means_and_intervals_without_tests():
     weighted = systems(["a", "b"], 60, weights=np.arange(60) % 4 / 2)
     found = sg.compare(weighted, by=BY, test=None)
     for row in found.to_frame().to_dict("records"):

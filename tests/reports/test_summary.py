@@ -41,7 +41,7 @@ def test_parts_in_any_order_make_the_whole(n_parts, weighted, text):
 
 
 class TestLabels:
-    def test_they_are_kept_and_merged_but_not_compared(self):
+    def test_labels_are_stored_and_merged_but_ignored_by_equality(self):
         ev = make()
         first, second = (
             sg.Summary.of(taken(ev, rows), label=label)
@@ -60,7 +60,7 @@ class TestSegments:
         whole = sg.Summary.of(ev)
         return sg.Summary(whole.n_queries, whole.tallies, by=by, segments=segments)
 
-    def test_they_are_sorted_merged_and_restored(self):
+    def test_segments_are_sorted_merged_and_restored(self):
         ev = make()
         halves = [
             self.segmented(taken(ev, np.flatnonzero((ev.query_ids < 150) == is_first)))
@@ -72,7 +72,7 @@ class TestSegments:
         assert sg.Summary.from_json(whole.to_json()) == whole
         assert pickle.loads(pickle.dumps(whole)) == whole
 
-    def test_the_table_and_the_page_show_them(self):
+    def test_the_table_and_the_page_show_segments(self):
         whole = self.segmented(make())
         frame = whole.summary()
         assert frame["segment"].tolist() == ["a"] * 5 + ["b"] * 5 + ["c"] * 5
@@ -118,7 +118,7 @@ def test_quantiles_are_those_of_the_values_to_a_thousandth():
     assert found.quantile(0.25)["AP"] == 0
 
 
-def test_queries_without_weight_or_value_do_not_count():
+def test_queries_with_weight_0_or_without_a_value_do_not_count():
     values = {"AP": [0.25, 0.75, 1.0, np.nan]}
     found = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
     assert found.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4
@@ -149,7 +149,7 @@ def test_the_lowest_queries_are_those_of_the_evaluation():
     [Decimal(i) for i in range(500, 0, -1)],
     [timedelta(i) for i in range(500, 0, -1)],
 ], ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates", "decimals", "spans"])
-def test_equal_values_are_kept_in_the_order_of_the_ids(ids):
+def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     ev = evaluation({"AP": np.zeros(500)}, ids)
     found = sg.Summary.of(ev)
     assert sg.Summary.merge(parts_of(ev, 9)) == found
@@ -170,7 +170,7 @@ def test_json_holds_ids_that_are_dates_and_hostile_ones():
     assert "&lt;b&gt;" in found._repr_html_()
 
 
-def test_its_size_does_not_grow_with_the_queries():
+def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
     small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (1_000, 10_000))
     assert large < 1.5 * small
 

@@ -83,7 +83,7 @@ def test_rows_of_errors_are_those_of_the_input():
         )
 
 
-def test_grades_above_0_and_unjudged_documents_are_no_stars(recwarn):
+def test_grades_above_0_with_irrelevant_unjudged_documents_do_not_warn(recwarn):
     grades, settings = [nan, 1, nan, 3], {"qid": [0, 0, 1, 1], "measures": "ap"}
     sg.evaluate(grades, [4, 3, 2, 1], unjudged_documents="irrelevant", **settings)
     assert not recwarn
@@ -133,7 +133,7 @@ class TestJoinRun:
         rows = self.rows(unjudged_documents="keep")
         assert [name for name, (grade, _) in rows.items() if np.isnan(grade)] == ["x", "y"]
 
-    def test_keep_and_evaluate_agree_with_the_other_two(self):
+    def test_evaluate_after_keep_gives_the_values_of_the_other_rules(self):
         kept = join_run(self.QRELS, self.RUN, unjudged_documents="keep")
         for rule in ("irrelevant", "drop"):
             joined = join_run(self.QRELS, self.RUN, unjudged_documents=rule)
@@ -158,7 +158,7 @@ class TestJudgedShares:
             assert list(evaluation.judged) == [name] and 0 < expected.mean() < 1
             np.testing.assert_array_equal(evaluation.judged[name], expected)
 
-    def test_there_is_none_if_every_document_is_judged(self, queries):
+    def test_reports_omit_judged_shares_if_every_document_is_judged(self, queries):
         filled = np.nan_to_num(queries.y_true)
         evaluation = sg.evaluate(filled, queries.y_score, qid=queries.qid, **self.SETTINGS)
         assert evaluation.judged is None
@@ -166,7 +166,7 @@ class TestJudgedShares:
         assert comparison.judged is None and "Judged@2" not in comparison.leaderboard().more
         assert "Judged" not in comparison.to_html() + evaluation.to_html()
 
-    def test_shares_stay_with_their_queries(self, queries):
+    def test_take_selects_the_judged_shares_of_the_same_queries(self, queries):
         whole = evaluate(queries, **self.SETTINGS)
         some = [4, 0, 17]
         np.testing.assert_array_equal(
@@ -244,7 +244,7 @@ class TestCompare:
         assert {line.split()[-1] for line in rows} == {f"{share:.4f}", "1.0000"}
         assert "Judged@2" in board.to_markdown() and "1.0000" in board.to_latex()
 
-    def test_a_difference_is_reported_everywhere(self):
+    def test_a_large_difference_of_judged_shares_is_reported_in_sentences_and_pages(self):
         share = self.systems()["new"].judged["Judged@2"].mean()
         gap = (
             f"Judged@2 is 1.0000 for pooled but {share:.4f} for new: judgments favour the systems "
@@ -271,7 +271,7 @@ class TestCompare:
         sg.compare(systems, test=None)
         assert not recwarn
 
-    def test_a_measured_share_is_shown_once(self):
+    def test_judged_as_a_measure_is_shown_once(self):
         board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
         assert board.measures == ["NDCG@2", "Judged@2"] and "Judged@2" not in board.more
         assert "judgments favour" in board.verdict

@@ -177,7 +177,7 @@ def test_queries_are_left_out_in_blocks():
     np.testing.assert_array_equal(sum(block.sum(axis=0) for block in blocks), 39_999 * pairs.total)
 
 
-def test_the_numbers_of_queries_do_not_matter():
+def test_numeric_query_ids_do_not_change_the_results():
     truth, judge, query = grades_of_two()
     plain = result_of(truth, judge, query)
     np.testing.assert_array_equal(

@@ -112,7 +112,7 @@ class TestBothMethods:
             scaled = interval(values * factor, weights, method=method, rng=0)
             assert scaled == (low * factor, high * factor)
 
-    def test_equal_weights_are_none(self, method):
+    def test_equal_weights_give_the_unweighted_interval(self, method):
         values = VALUES["skewed"]
         found = interval(values, np.full(200, 0.1), method=method, rng=0)
         assert found == interval(values, method=method, rng=0)

@@ -24,7 +24,7 @@ def test_the_number_of_queries_is_that_of_statsmodels(effect, power, level, stat
     assert found == 2 or power_of(found - 1) < power
 
 
-def test_two_queries_do_not_reach_a_high_level_with_a_large_effect():
+def test_a_large_effect_at_a_high_level_requires_three_queries():
     # The critical t of two queries is 637, and an effect of 30 makes t about 30 · √2.
     assert sg.required_queries(30, power=0.5, level=0.999) == 3
 

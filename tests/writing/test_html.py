@@ -326,7 +326,7 @@ def test_with_many_queries_the_largest_losses_and_wins_are_kept():
     assert f"The table contains {len(kept):,} of 3,000 queries: " in page.text("p")
 
 
-def test_with_many_values_fewer_queries_are_kept(monkeypatch):
+def test_pages_with_many_values_contain_fewer_queries(monkeypatch):
     monkeypatch.setattr(comparison_page, "MAX_VALUES", 6 * 250)
     cmp = compared(["old", "new", "newer"], 300, test=None)
     assert len(Page(cmp.to_html()).data["ids"]) == 249  # 62 losses, 62 wins, 125 others
