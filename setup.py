@@ -13,11 +13,11 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
-# The date of all files in wheels and sdists, unless somebody says another: 1 January 2020.
+# Date of all files in wheels and sdists, 1 January 2020, unless SOURCE_DATE_EPOCH is set.
 EPOCH = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800"))
 
 KERNELS = Path("skgraded/_kernels")
-SHARED = "skgraded._kernels._cython"  # what Cython would otherwise repeat in each module
+SHARED = "skgraded._kernels._cython"  # code that Cython would otherwise repeat in each module
 
 # No -march=native and no -ffast-math: a wheel runs on every machine, and NaN and infinity keep
 # their meaning. Products are not fused with sums. Kernels reuse buffers for numbers of other types.
@@ -30,7 +30,7 @@ DIRECTIVES = {
 if sys.platform == "win32":
     OPTIMIZE, SMALL = ["/O2", "/std:c++17", "/utf-8"], ["/O1"]
 elif "-g" not in os.environ.get("CFLAGS", ""):
-    # a fifth of the size, and no path of the machine that builds
+    # Without debug symbols, modules are a fifth of the size and contain no paths of the builder.
     OPTIMIZE, SMALL = [*OPTIMIZE, "-g0"], [*SMALL, "-g0"]
 
 
@@ -111,7 +111,7 @@ def _rights(mode):
     return 0o755 if mode & 0o100 else 0o644
 
 
-# Links into the repository, and its pictures, would lead nowhere on the page of a package index.
+# Links and pictures with paths in the repository would be broken on the page of a package index.
 readme = Path("README.md").read_text(encoding="utf-8")
 readme = re.sub(r"<picture>.*?</picture>\n", "", readme, flags=re.DOTALL)
 readme = re.sub(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", readme)

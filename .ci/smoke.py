@@ -17,7 +17,7 @@ from skgraded.boosting.objective import Objective
 
 TOLERANCE = 1e-12
 SOURCE = Path(__file__).resolve().parent.parent
-# Ranked grades 1 0 2 of a query, and one that has nothing relevant.
+# Query a has the grades 1, 0, 2 in ranked order. Query b has no relevant document.
 Y, SCORES, QID = [1, 0, 2, 0], [3, 2, 1, 5], ["a", "a", "a", "b"]
 IDEAL = 3 / 1 + 1 / math.log2(3)
 EXPECTED = {
