@@ -128,7 +128,7 @@ def _polars_series(values, dtype):
     return polars.Series("grade", values, dtype=getattr(polars, dtype))
 
 
-# Each makes a column of whole, non-negative numbers in its own kind of container.
+# Each function converts non-negative integers to a column in one kind of container.
 COLUMN_KINDS = {
     "list": list,
     "list of floats": lambda values: [float(value) for value in values],

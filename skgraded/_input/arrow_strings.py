@@ -86,7 +86,7 @@ def has_short_dictionaries(column: Any) -> bool:
 
 
 def coded(column: Any) -> tuple[np.ndarray, Texts]:
-    """Return a code per row of a column of dictionaries, and the text of each code."""
+    """Return the code of each row in a dictionary-encoded column, and the text of each code."""
     spans = [_spans(chunk.dictionary) for chunk in _chunks(column)]
     base, starts, stops = _concatenated(spans)
     numbers, rows, *_ = number_texts(base, starts, stops)  # a text may occur more than once

@@ -24,7 +24,7 @@ ValueError, TypeError
 ON_METRICS = COMMON + """
 Notes
 -----
-The values equal those of the measures themselves, including the treatment of ties. The weight of a
+The values equal the values of the measures, including the treatment of ties. The weight of a
 query is the mean weight of its rows.
 
 A call raises a ValueError if a value would be misleading: if predictions are NaN or multiclass, if

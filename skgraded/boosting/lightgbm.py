@@ -401,5 +401,5 @@ def _refuse_bagging(params: Mapping[str, Any]) -> None:
     if str(params.get("bagging_by_query", False)).lower() in ("true", "1", "+"):
         raise ValueError(
             "bagging_by_query=True cannot be combined with a callable objective, because LightGBM "
-            "would pass no rows to it: sample rows with bagging_fraction instead."
+            "would pass no rows to the objective: sample rows with bagging_fraction instead."
         )

@@ -49,7 +49,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
 
 
 def _set(model: Any, **parameters: Any) -> dict[str, Any]:
-    """Set parameters, and return their values before; set_params lacks those of a base class."""
+    """Set parameters, which a subclass may hide from set_params, and return the old values."""
     before = {name: getattr(model, name) for name in parameters}
     for name, value in parameters.items():
         setattr(model, name, value)

@@ -23,7 +23,7 @@ from skgraded.reports.summary import Summary
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed
 MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
 N_PIECES = 64  # number of pieces on disk for tables with an unknown number of rows
-MIN_ROWS_PER_WRITE = 2**14  # average number of rows per piece that are written at once
+MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
 ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
 

@@ -355,7 +355,7 @@ def merged(sums: Iterable[Any], job: Job) -> Summary | Summaries:
 
 
 def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:
-    """Yield concatenated results of many queries, because each sum of a segment takes long."""
+    """Concatenate results before they are summed, because each sum of a segment is slow."""
     group: list[Any] = []
     n = 0  # number of queries in the group
     names: dict[Any, int] = {}  # maps the segments of all results to their codes

@@ -29,7 +29,7 @@ from skgraded.writing.text import percent_text
 if TYPE_CHECKING:
     import pandas
 
-# Number of mean moving ranges of two values in three standard deviations: 3 / d₂(2).
+# Three standard deviations, in units of the mean moving range of two values: 3 / d₂(2).
 LIMIT_FACTOR = 3 * math.sqrt(math.pi) / 2
 
 PERIOD_CORRECTIONS = [name for name in CORRECTIONS if name != "hsd"]

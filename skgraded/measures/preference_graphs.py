@@ -26,7 +26,7 @@ class LeftOut(NamedTuple):
     """For one query, the numbers of stated pairs and of pairs left out due to contradictions."""
 
     n_pairs: int  # number of pairs stated at least once
-    n_contradicted: int  # number of contradictory pairs; for "majority", only equal votes
+    n_contradicted: int  # contradictory pairs; with "majority", only pairs with equal votes
     n_in_cycles: int  # number of other pairs in cycles of three or more items
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas
 
 BETTER, WORSE = "▲", "▼"
-RESULTS = (  # of comparing a leading system with another system
+RESULTS = (  # possible results when a leading system is compared with another system
     "significantly better than", "not significantly better than", "significantly worse than",
     "not tested against",
 )

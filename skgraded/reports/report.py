@@ -195,7 +195,7 @@ class Report(Checked, Table):
         return self._write_page(path, title)
 
     def _write_page(self, path: str | Path | None, *settings: Any) -> str | None:
-        """Write the page with these arguments of `_page`, or return it if `path` is None."""
+        """Write the page, or return it if `path` is None; `settings` are passed to `_page`."""
         with needs("An HTML page", "pandas", "jinja2"):
             import jinja2  # noqa: F401
             import pandas  # noqa: F401

@@ -272,7 +272,8 @@ class Mergeable(Report):
         """Tabulate means and intervals with the confidence level `level`.
 
         The pandas.DataFrame has one row per measure and, if there are several, per system and
-        segment. Its columns are ``system`` (for Summaries) and those of `Evaluation.summary`.
+        segment. The columns are ``system`` (for Summaries) and all columns of
+        `Evaluation.summary`.
         """
         return tables.frame(self._rows(level))
 

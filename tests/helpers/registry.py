@@ -51,7 +51,7 @@ GAIN_GRID = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A measure class: ``settings`` are its parameters beside ``ties`` and ``undefined``.
+    """A measure class: ``settings`` are its parameters besides ``ties`` and ``undefined``.
 
     A measure without tie rules has no ``of_orders``, and ``on_average`` is its value.
     """
@@ -917,7 +917,7 @@ def build(name, setting, ties=None, **more):
 
 
 def tie_rules(measure):
-    """The tie rules that a measure knows; (None,) of one that has its own answer to ties."""
+    """The tie rules of a measure; (None,) if its definition determines how to treat ties."""
     return entry_of(measure).tie_rules
 
 

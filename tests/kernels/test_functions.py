@@ -1,4 +1,4 @@
-"""Functions that nobody calls are noticed, which neither Cython nor the compiler reports."""
+"""Unused functions in compiled modules, which neither Cython nor the compiler reports."""
 
 import re
 from pathlib import Path

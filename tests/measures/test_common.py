@@ -257,7 +257,7 @@ def test_several_measures_at_once_are_the_same_as_one_by_one(queries, alone):
     # One sort serves them all, whatever their cut-offs and tie rules.
     judgments = sg.Judgments(queries.y_true, qid=queries.qid)
     at_3 = [measure for measure in EVERY if getattr(measure, "k", None) == 3]
-    # SciPy's correlations alone and beside measures that the kernel sums
+    # correlations from SciPy, alone and together with measures that the kernel computes
     of_scipy = [sg.KendallTau(), sg.SpearmanRho()]
     mixed = [of_scipy[0], sg.AP(), of_scipy[1], sg.EDRC()]
     for some in (EVERY, EVERY[::-1], at_3, EVERY[5:7], of_scipy, mixed):

@@ -1,4 +1,4 @@
-"""The curves as arrays: what their docstrings promise beside what the displays draw of them."""
+"""Arrays that the curve functions return; the tests of displays check the drawings."""
 
 import tracemalloc
 

@@ -73,7 +73,7 @@ def test_one_warning_counts_contradictions_in_true_and_predicted_pairs():
         "To count them per query, use skgraded.measures.preferences_left_out."
     ]
     assert told[0].filename == __file__
-    # of Z ≻ X the prediction says nothing any more; of Y nothing is known
+    # The prediction no longer contains Z ≻ X, and nothing is known about Y.
     assert values == {1: 0.0, 2: 2 * (0.5 + 0.5) / 2 - 1, 3: 1.0}
 
 
@@ -134,7 +134,7 @@ def test_30000_items_in_cycles(cycles):
     one_round = [(i, (i + 1) % n) for i in range(n)]
     got = quiet(sg.edrc_score, one_round, {0: 1}, cycles=cycles, undefined=math.nan)
     assert math.isnan(got)
-    # 7,500 rounds of 4, each before an item of its own
+    # 7,500 cycles of 4 items, each preferred to one further item
     fours = np.arange(n).reshape(-1, 4)
     true = list(itertools.chain.from_iterable(
         [(a, b), (b, c), (c, d), (d, a), (d, -a - 1)] for a, b, c, d in fours.tolist()

@@ -100,7 +100,7 @@ def test_measures_equal_their_definition_on_200_levels(name):
     check(name, {}, queries_with_levels(200, 300))
 
 
-# Top-k may be found without a full sort, when k is small beside the query. Each list of scores
+# The top k may be found without a full sort if k is much smaller than the query. Each list of scores
 # puts the cut-off inside a tie block, at its edge, or before it.
 SCORINGS = {
     "steps": lambda n, rng: np.floor(rng.uniform(0, 12, n)),
@@ -227,7 +227,7 @@ def test_err_of_a_long_tie_in_which_few_stop_takes_no_quadratic_time(k):
 
 
 def test_err_of_a_long_tie_of_as_many_grades_takes_no_quadratic_time():
-    # R so small that nobody goes away: each document is at each rank equally often
+    # grades so low that no user stops: each document is at each rank equally often
     n = 200_000
     grades = np.arange(n) / n
     value = sg.ERR(max_grade=100)(grades, np.zeros(n))

@@ -1,4 +1,4 @@
-"""compare: pairing by query, tests beside scipy's, corrections beside statsmodels', sentences."""
+"""compare: pairs of queries, tests as in SciPy, corrections as in statsmodels, and sentences."""
 
 import io
 import itertools

@@ -1,4 +1,4 @@
-"""JSON of reports that somebody changed: each change is one clear error, or says the same."""
+"""Changed JSON of reports: each change causes one clear error or is read as written."""
 
 import copy
 import functools

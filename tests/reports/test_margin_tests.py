@@ -1,4 +1,4 @@
-"""Equivalence and non-inferiority beside statsmodels, by intervals, and where nothing is known."""
+"""Equivalence and non-inferiority tests, compared with statsmodels and with intervals."""
 
 import numpy as np
 import pytest

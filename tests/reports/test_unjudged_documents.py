@@ -1,4 +1,4 @@
-"""evaluate and join_run with documents that nobody judged."""
+"""evaluate and join_run with unjudged documents."""
 
 from dataclasses import replace
 from math import inf, nan
@@ -199,7 +199,7 @@ MIXED = ["ap", "ndcg@5"]
 
 
 class TestCompare:
-    """Systems of which one retrieves documents that nobody judged."""
+    """Two systems, one of which retrieves unjudged documents."""
 
     GROUP = [4] * 12  # noqa: RUF012
     POOLED = [2, 0, 1, 0] * 12  # noqa: RUF012

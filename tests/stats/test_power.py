@@ -1,4 +1,4 @@
-"""required_queries and min_detectable beside statsmodels, and by simulation."""
+"""required_queries and min_detectable, compared with statsmodels and with simulations."""
 
 import numpy as np
 import pytest
