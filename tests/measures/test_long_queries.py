@@ -100,8 +100,8 @@ def test_measures_equal_their_definition_on_200_levels(name):
     check(name, {}, queries_with_levels(200, 300))
 
 
-# The top k may be found without a full sort if k is much smaller than the query. Each list of scores
-# puts the cut-off inside a tie block, at its edge, or before it.
+# The top k may be found without a full sort if k is much smaller than the query. Each list of
+# scores puts the cut-off inside a tie block, at its edge, or before it.
 SCORINGS = {
     "steps": lambda n, rng: np.floor(rng.uniform(0, 12, n)),
     "mostly one value": lambda n, rng: np.where(rng.random(n) < 0.97, 0.25, rng.normal(size=n)),
