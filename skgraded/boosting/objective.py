@@ -17,7 +17,7 @@ from skgraded.measures import measure as as_measure
 from skgraded.measures.base import plan_of
 
 
-@dataclass(repr=False)
+@dataclass(frozen=True, repr=False)
 class Objective:
     """Base class of objectives computed from a measure; subclasses add the calling conventions."""
 
@@ -30,10 +30,13 @@ class Objective:
     def __post_init__(self) -> None:
         if not isinstance(self.norm, (bool, np.bool_)):
             raise TypeError(f"norm must be True or False; got {self.norm!r}.")
-        self.measure = as_measure(self.measure)
-        self.truncation = whole_number(self.truncation, "truncation", 1)
-        self.sigmoid = number_validator("sigmoid", 0, above=True)(self.sigmoid)
-        self.norm = bool(self.norm)
+        for name, value in {
+            "measure": as_measure(self.measure),
+            "truncation": whole_number(self.truncation, "truncation", 1),
+            "sigmoid": number_validator("sigmoid", 0, above=True)(self.sigmoid),
+            "norm": bool(self.norm),
+        }.items():
+            object.__setattr__(self, name, value)
         if not is_trainable(self.measure):
             raise TypeError(
                 f"The measure {self.measure} cannot be used as an objective: choose one of "

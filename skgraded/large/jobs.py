@@ -95,7 +95,10 @@ def entry_point(settings: type, sections: str) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            public.bind(*args, **kwargs)  # raises an error about unknown arguments
+            try:
+                public.bind(*args, **kwargs)  # raises an error about unknown arguments
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
             return function(*args, **kwargs)
 
         checked.__signature__ = public  # type: ignore[attr-defined]

@@ -197,7 +197,7 @@ class Measure:
 
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values; implemented only by measures without a plan."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define _plan or _values.")
 
     def _check(self, layout: Layout) -> Layout:
         """Return the layout; raise a ValueError if the measure does not support a grade."""

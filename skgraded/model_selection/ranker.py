@@ -243,11 +243,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             eval_sample_weight=eval_sample_weight,
         )
 
-        for name in OPTIONAL:
-            self.__dict__.pop(name, None)
         table = as_table(X)
         self._query_column = QueryColumn.of(table, self.qid)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
         self._remember_features(rows.X)
         validation, eval_ids = None, None
         if eval_X is not None:

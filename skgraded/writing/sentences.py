@@ -99,7 +99,7 @@ class Findings(NamedTuple):
 def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
     """Describe a row, whose `system` has the higher mean; `n_queries` includes excluded queries."""
     n, relation, notes = row.n_queries, "is not significantly better than", []
-    if row.is_significant is None:
+    if row.is_significant is None or row.difference != row.difference:
         relation = "is not tested against"
     elif row.winner:
         relation = "is significantly better than"
@@ -139,7 +139,9 @@ def margin_sentence(row: Any, question: str, level: float, corrected: str) -> st
 def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, corrected: str) -> str:
     """Describe how the lead of a system varies; `gap.segment` is the segment of the larger lead."""
     relation = "larger (not tested)"
-    if gap.p_value == gap.p_value:
+    if gap.interaction != gap.interaction:
+        relation = "not known to be larger"
+    elif gap.p_value == gap.p_value:
         relation = "not " * (not is_significant(gap.p_adjusted, level)) + "significantly larger"
     claim = (
         f"The lead of {gap.system} over {gap.baseline} on {gap.measure} is {relation} in "
@@ -162,6 +164,9 @@ def period_sentence(row: Any, names: tuple[str, str], level: float, corrected: s
     elif -row.smallest < row.ci_low and row.ci_high < row.smallest:
         change = f"changed by less than {row.smallest:g}"
     claim = f"{row.measure}{in_segment(row)} {change} from {names[0]} to {names[1]}"
+    if row.ci_low != row.ci_low:
+        changed = f"{row.measure}{in_segment(row)} from {names[0]} to {names[1]}"
+        claim = f"The change of {changed} is not tested"
     means = row.after, row.before, row.difference
     counts = f"{row.n_after:,} and {query_counts(row.n_before)}"
     return _difference(claim, row, level, corrected, counts, means=means)
@@ -179,7 +184,7 @@ def _difference(
     text += level_interval((row.ci_low, row.ci_high), level)
     if row.p_adjusted == row.p_adjusted:
         text += f", {p_equation(row.p_adjusted)}{corrected}"
-    if row.ci_low == row.ci_high:
+    if row.ci_low == row.ci_high and means is None:
         notes = ["All differences are equal, so the interval has no width.", *notes]
     if getattr(row, "n_undefined", 0) > 0:  # nan: unknown
         notes = [*notes, f"Undefined for both systems: {query_counts(row.n_undefined)}."]
@@ -218,13 +223,17 @@ def powered_sentence(row: Any, level: float) -> str:
 
 def judges_verdict(rows: Sequence[Any], truth: str, level: float) -> str:
     """Name the judge whose grades agree best with the truth, according to Krippendorff's α."""
-    known = [row for row in rows if row.alpha == row.alpha] or rows  # nan: grades do not vary
+    known = [row for row in rows if row.alpha == row.alpha]
+    if not known:
+        return f"The agreement with {truth} is unknown, because the grades do not vary."
     verb = "agrees" if len(known) == 1 else "agrees best"
     return label_sentence(max(known, key=lambda row: row.alpha), truth, level, verb)
 
 
 def label_sentence(row: Any, truth: str, level: float, verb: str = "agrees") -> str:
     """Describe how well a judge's grades agree with the truth's grades."""
+    if not row.n_shared:
+        return f"{row.judge}{in_segment(row)} and {truth} graded no document in common."
     agreement = f"α = {fixed(row.alpha)}{level_interval((row.alpha_low, row.alpha_high), level)}"
     if row.kappa == row.kappa:
         interval = level_interval((row.kappa_low, row.kappa_high), level)

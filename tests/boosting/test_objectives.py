@@ -114,6 +114,7 @@ def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
     X, y, sizes, first = real
     own = objective("mu_map", truncation=25)
     assert pickle.loads(pickle.dumps(own)) == own != objective("mu_map")
+    assert own in {pickle.loads(pickle.dumps(own))}
     assert repr(own) == "objective('MuAP', truncation=25)"
     ranker = lgb.LGBMRanker(
         objective=own, metric="None", n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1
