@@ -4,7 +4,7 @@ Frames, CSV and Markdown contain every column of a table. A column that is not l
 appears on pages; its heading is its name, and its kind follows from the type of its cells.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -84,6 +84,10 @@ COLUMNS = {
     "score_time": Column("Score\u00a0(s)", "seconds"),
     "error": Column("Error", "text"),
 }
+HIGH = {  # maps the column of each lower limit to the column of the upper limit
+    name: f"{name.removesuffix('low')}high" for name, column in COLUMNS.items()
+    if column.kind == "interval" and name.endswith("_low")
+}
 KINDS = {bool: "flag", Integral: "count", Real: "value"}  # of columns that are not listed
 
 
@@ -106,23 +110,28 @@ class PageTable(NamedTuple):
     @classmethod
     def of(
         cls, table: Any, caption: str, first: Sequence[str] = (),
-        hidden: Sequence[str] = (),
+        hidden: Sequence[str] = (), measures: Collection[str] = (),
     ) -> Self:
         """Create a table from a frame or a dict of columns.
 
-        The columns `first` come first, and the columns `hidden` are omitted.
+        The columns `first` come first, and the columns `hidden` are omitted. Columns with the names
+        of `measures` are not looked up in `COLUMNS`, and their headings are these names.
         """
         names = [name for name in first if name in table]
         names += [name for name in table if name not in (*first, *hidden)]
         columns, cells = [], []
         for name in names:
             values = list(table[name])
-            heading, kind, _ = COLUMNS.get(name) or Column(name.replace("_", " "), _kind(values))
-            if name.endswith("_high"):
+            if name in measures:
+                heading, kind = name, _kind(values)
+            elif name in HIGH.values():
                 continue
-            if kind == "interval":
-                high = table[name.removesuffix("low") + "high"]
-                values = list(zip(values, high, strict=True))
+            elif name in HIGH:
+                heading, kind = COLUMNS[name].heading, "interval"
+                values = list(zip(values, table[HIGH[name]], strict=True))
+            else:
+                unlisted = Column(name.replace("_", " "), _kind(values))
+                heading, kind, _ = COLUMNS.get(name, unlisted)
             columns.append((heading, kind))
             cells.append(values)
         return cls(caption, columns, list(zip(*cells, strict=True)))

@@ -60,7 +60,7 @@ class EvaluationPage:
         if self.segments is not None:
             tables["segments"] = _means_table(self.segments, self.level, self.per_query)
         if self.folds is not None:
-            tables["folds"] = PageTable.of(self.folds, FOLDS)
+            tables["folds"] = self._folds()
         profiles, n_profiled = self.per_query, None
         if self.profiles is not None:
             profiles, n_profiled = self.profiles, self.n_queries
@@ -74,11 +74,12 @@ class EvaluationPage:
 
     def fragment(self) -> str:
         """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
-        details = {} if self.folds is None else {"Folds": PageTable.of(self.folds, FOLDS)}
-        lowest = {name: values[self.lowest] for name, values in self.per_query.items()}
-        details["Lowest queries"] = PageTable.of(
-            {"query": [*map(text.label, self.query_ids[self.lowest])], **lowest},
+        details = {} if self.folds is None else {"Folds": self._folds()}
+        lowest = [values[self.lowest] for values in self.per_query.values()]
+        details["Lowest queries"] = PageTable(
             f"Lowest {next(iter(self.per_query))}",
+            [("Query", "name"), *((name, "value") for name in self.per_query)],
+            list(zip(map(text.label, self.query_ids[self.lowest]), *lowest, strict=True)),
         )
         return render("fragment.html.j2", {
             "title": self.title, "lead": self._lead(), "verdict": [], "summary": self._summary(),
@@ -106,6 +107,10 @@ class EvaluationPage:
 
     def _summary(self) -> PageTable:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)
+
+    def _folds(self) -> PageTable:
+        trained = (name for name in self.folds if name.startswith("train_"))
+        return PageTable.of(self.folds, FOLDS, measures={*self.per_query, *trained})
 
     def _kept(self) -> str:
         """Describe the selection of queries if the table does not contain all queries."""

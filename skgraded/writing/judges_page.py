@@ -92,6 +92,7 @@ class JudgesPage:
         if confusion is None or len(confusion.grades) > MAX_GRADES:
             return None
         grades = [f"{grade:g}" for grade in confusion.grades.tolist()]
-        columns = {"Grade": grades, **dict(zip(grades, confusion.counts.T.tolist(), strict=True))}
+        columns = [("Grade", "text"), *((grade, "count") for grade in grades)]
+        rows = list(zip(grades, *confusion.counts.T.tolist(), strict=True))
         caption = f"Documents by the grade of {self.truth} (rows) and of {judge} (columns)"
-        return judge, PageTable.of(columns, caption)
+        return judge, PageTable(caption, columns, rows)

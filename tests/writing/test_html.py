@@ -428,6 +428,30 @@ def test_no_name_of_a_system_or_measure_breaks_a_page_or_a_fragment():
     assert page.data["measures"] == [f"m {read_back(name)}" for name in names]
 
 
+def test_names_of_columns_are_allowed_as_names_of_measures():
+    names = ["alpha_low", "ci_low", "ci_high", "x_high", "query", "weight", "error", "m_(my_gain)"]
+    ev = evaluation({name: [i / 8, 1] for i, name in enumerate(names)})
+    cv = sg.CrossEvaluation(
+        ev.query_ids, ev.per_query, ev.undefined, fold=np.array([0, 1]), fit_time=np.ones(2),
+        score_time=np.ones(2), train_scores={name: np.ones(2) for name in names}, errors=[None] * 2,
+    )
+    values = [f"{i / 8:.4f}" for i in range(8)]
+    assert Page(ev._repr_html_()).rows("Query", *names)[0] == ["q0", *values]
+    for html in (cv.to_html(), cv._repr_html_()):
+        page, trained = Page(html), [f"train_{name}" for name in names]
+        (first, _) = page.rows("Fold", *names, *trained, "Fit (s)")
+        assert first == ["0", *values, *["1.0000"] * 8, "1.000"]
+        assert [name for name, in page.rows("Measure")] == names
+    assert [column["name"] for column in Page(ev.to_html()).data["columns"]] == names
+
+
+def test_grades_with_equal_headings_keep_their_counts():
+    grades = [1_000_000, 1_000_001, 1_000_002]
+    report = sg.compare_judges({"human": grades, "model": grades}, group=[3])
+    (table,) = [table for table in Page(report.to_html()).tables if table[0][0] == "Grade"]
+    assert [row[1:] for row in table[1:]] == [["1", "0", "0"], ["0", "1", "0"], ["0", "0", "1"]]
+
+
 def test_no_query_id_breaks_a_page_or_a_fragment():
     values = {"AP": np.linspace(0, 1, len(HOSTILE))}
     page, harmless = (Page(evaluation(values, ids).to_html()) for ids in (HOSTILE, None))
