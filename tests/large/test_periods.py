@@ -94,6 +94,7 @@ class TestComparePeriods:
         periods = sg.compare_periods(summary([0.5]), summary(AFTER))
         assert math.isnan(periods.rows[0].p_value)
         assert "interval" not in periods.sentences()[0]
+        assert periods.sentences()[0].startswith("The change of NDCG from ")
 
     @pytest.mark.parametrize(("after", "settings", "error", "message"), [
         (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Eval"),

@@ -513,3 +513,10 @@ def test_sentences_compare_the_leaderboards_of_each_judge(report):
         f"Largest drop of a system: {row.largest_drop:g} place{'s' * (row.largest_drop != 1)}."
     )
     assert report.sentences()[-1] == expected.replace("-", "−")
+
+
+def test_no_judge_agrees_best_if_the_grades_do_not_vary():
+    report = sg.compare_judges(dict.fromkeys(("human", "a", "b"), [1] * 4), qid=[1, 1, 2, 2])
+    assert report.verdict() == (
+        "The agreement with human is unknown, because the grades do not vary."
+    )
