@@ -18,26 +18,28 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 @contextmanager
 def open_table(
-    file: Any, separator: str, types: Mapping[str, Any], null_values: Sequence[str] = ()
+    file: Any, n_blank: int, separator: str, types: Mapping[str, Any],
+    null_values: Sequence[str] = ()
 ) -> Iterator[csv.CSVStreamingReader]:
     """Open a CSV file as a stream of batches; `types` maps the columns to read to their types.
 
-    The file is parsed in blocks of `BLOCK` bytes; a row that is longer is an error.
+    The file starts with `n_blank` blank lines. It is parsed in blocks of `BLOCK` bytes; a row that
+    is longer is an error.
     """
     converting = csv.ConvertOptions(
         include_columns=list(types), column_types=types, null_values=list(null_values),
         strings_can_be_null=bool(null_values),
     )
     with csv.open_csv(
-        file, csv.ReadOptions(use_threads=False, block_size=BLOCK),
+        file, csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
         csv.ParseOptions(delimiter=separator, newlines_in_values=True), converting,
     ) as reader:
         yield reader
 
 
-def read_table(data: bytes, separator: str, types: Mapping[str, Any]) -> pa.Table:
+def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, Any]) -> pa.Table:
     """Read some columns of a CSV file; raise a ValueError if a row is invalid."""
-    with _in_memory(data) as file, open_table(file, separator, types) as reader:
+    with _in_memory(data) as file, open_table(file, n_blank, separator, types) as reader:
         return reader.read_all()
 
 

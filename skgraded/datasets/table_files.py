@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -72,8 +72,6 @@ def read_columns(source: Any, names: Names, progress: bool = False) -> Columns:
             if file.peek(len(PARQUET)).startswith(PARQUET):
                 return _read_parquet(file, path, names)  # does not read the entire file
     data = b"".join(text for _, text in blocks(source, path, progress))
-    if not data.strip():
-        raise ValueError(f"{path}: line 1: the file is empty; expected a row with column names.")
     if data.startswith(PARQUET):
         return _read_parquet(io.BytesIO(data), path, names)
     return _read_csv(data, path, names)
@@ -127,25 +125,33 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
 def _read_csv(data: bytes, path: str, names: Names) -> Columns:
     if (position := data.find(b"\0")) >= 0:
         raise _not_text(path, data.count(b"\n", 0, position) + 1)
-    separator, header = read_header(io.BytesIO(data), path)
-    refuse_unknown(names.all, header, f"{path}: line 1: ", names.advice)
+    n_blank, separator, header = read_header(io.BytesIO(data), path)
+    refuse_unknown(names.all, header, f"{path}: line {n_blank + 1}: ", names.advice)
     if is_installed("pyarrow"):
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
-            return _all_at_once(data, separator, names)
-    return _row_by_row(data, path, separator, names)
+            return _all_at_once(data, n_blank, separator, names)
+    return _row_by_row(data, path, n_blank, separator, names)
 
 
-def read_header(file: BinaryIO, path: str) -> tuple[str, list[str]]:
-    """Read the first row of a CSV or TSV file; return the separator and the column names."""
+def read_header(file: BinaryIO, path: str) -> tuple[int, str, list[str]]:
+    """Read the first row of a CSV or TSV file, after any blank lines.
+
+    Return the number of blank lines before it, the separator and the column names.
+    """
     lines = _lines(file)
+    n_blank = 0
     try:
-        line = next(lines, "")
+        n_blank, line = next(((i, line) for i, line in enumerate(lines) if line.strip()), (0, ""))
+        if not line:
+            raise ValueError(
+                f"{path}: line 1: the file is empty; expected a row with column names."
+            )
         if "\0" in line or parsed(str.encode, line) is None:
-            raise _not_text(path, 1)
+            raise _not_text(path, n_blank + 1)
         separator = "\t" if "\t" in line and "," not in line else ","
-        return separator, next(csv.reader(chain([line], lines), delimiter=separator), [])
+        return n_blank, separator, next(csv.reader(chain([line], lines), delimiter=separator))
     except csv.Error as problem:
-        raise ValueError(f"{path}: line 1: {problem}.") from None
+        raise ValueError(f"{path}: line {n_blank + 1}: {problem}.") from None
     finally:
         lines.detach()  # otherwise, the file would be closed
 
@@ -159,25 +165,25 @@ def _not_text(path: str, number: int) -> ValueError:
     return ValueError(f"{path}: line {number}: the file is neither UTF-8 text nor Parquet.")
 
 
-def _all_at_once(data: bytes, separator: str, names: Names) -> Columns:
+def _all_at_once(data: bytes, n_blank: int, separator: str, names: Names) -> Columns:
     """Read the columns with Arrow; raise a ValueError if a row is invalid."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, read_table
 
     types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
-    table = read_table(data, separator, types)
+    table = read_table(data, n_blank, separator, types)
     cells = {name: table[name].to_numpy() for name in names.all}
     if not table.num_rows or any((cells[name] == "").any() for name in names.texts):
         raise ValueError("a value is missing")
     return _checked(cells, names)
 
 
-def _row_by_row(data: bytes, path: str, separator: str, names: Names) -> Columns:
+def _row_by_row(data: bytes, path: str, n_blank: int, separator: str, names: Names) -> Columns:
     """Read the columns with Python's csv module; errors name the first invalid line."""
     rows = csv.reader(_lines(io.BytesIO(data)), delimiter=separator)
     columns: dict[str, Any] = {name: [] for name in names.all}
     seen: dict[tuple[str, ...], int] = {}
     try:
-        header = next(rows)
+        header = next(islice(rows, n_blank, None))
         for row in rows:
             if len(row) < 2 and not "".join(row).strip():
                 continue

@@ -240,12 +240,12 @@ def _of_csv(path: str, job: Job, n_rows: int) -> Iterator[Any]:
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
 
     with _opened_csv(path) as file:
-        separator, names = read_header(file, path)
+        n_blank, separator, names = read_header(file, path)
     refuse_unknown(job.columns, names, f"{path}: ")
     texts = (job.qid, job.by)
     types = {name: TEXTS if name in texts else NUMBERS for name in job.columns}
     with (
         _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,
-        open_table(file, separator, types, [""]) as reader,
+        open_table(file, n_blank, separator, types, [""]) as reader,
     ):
         yield from [reader.read_all()] if job.partitioning == "whole" else reader

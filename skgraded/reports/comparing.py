@@ -224,7 +224,6 @@ def compare(
             raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
         return evaluations._compared(settings, baseline, by)
     judged = mean_judged(list(evaluations.values()))
-    warn_of_judged_gap(systems, judged)
     if judge is not None:
         if by is not None:
             raise ValueError("Argument 'by' must be None if a judge is passed.")
@@ -247,6 +246,7 @@ def _compare_values(
     systems = list(evaluations)
     paired = pairing.pair_evaluations(evaluations)
     pairing.warn_of_different_folds(paired.folds)
+    warn_of_judged_gap(systems, judged)
     values = paired.values
     segments = [] if by is None else few_segments_of(values.query_ids, by)
     if test is not None:
@@ -365,6 +365,7 @@ def _compare_judged(
         raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
     systems, measures = list(evaluations), list(pool)
+    warn_of_judged_gap(systems, judged)
     cases = comparison_rows.cases_of(systems, measures, baseline)
     samples = judged_samples(pool, cases)
     p = [sample.differences.p_value for sample in samples]
@@ -390,4 +391,4 @@ def warn_of_judged_gap(systems: Sequence[str], judged: Mapping[str, np.ndarray])
     """Warn if two systems' shares of judged documents differ by more than 0.1."""
     message = judged_gap(systems, judged)
     if message:
-        warnings.warn(message, stacklevel=3)  # the caller of compare
+        warnings.warn(message, stacklevel=4)  # the caller of compare

@@ -348,6 +348,8 @@ def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
         if name != "by":
             values = [", ".join(names or ()) for names in values]
         if values[0] != values[1]:
+            if name == "by":
+                values = [f"by={value!r}" for value in values]
             raise ValueError(
                 f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, and "
                 f"part {i} has {values[1]}."

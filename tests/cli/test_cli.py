@@ -266,6 +266,7 @@ COLUMNS = "--query-column q --grade-column label --score-column bm25 --score-col
 PACKED = {
     "csv": bytes, "csv.gz": gzip.compress, "csv.bz2": bz2.compress, "csv.xz": lzma.compress,
     "tsv": lambda text: text.replace(b",", b"\t"),
+    "csv after blank lines": lambda text: b"\r\n \n" + text,
     "csv quoted": lambda text: re.sub(rb"[^,\n]+", rb'"\g<0>"', text),
 }
 

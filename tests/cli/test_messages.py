@@ -123,6 +123,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
           ("007,b,0,2,0.25\n7,a,1", '"a\n",b,0,2,0.25\n7,a,oh', "line 5: label .*'oh'"),
           ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
           (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: label must be a number; got 'oh'"),
+          (CSV, f"\n \n{CSV}7,b,oh,1,1\n", "line 7: label must be a number; got 'oh'"),
       ]),
     *(({"t.csv": f"query,grade,score\nq,1,{word}\nq,0,{word}\n"}, "evaluate t.csv",
        f"t.csv: line 2: score must be a number; got '{re.escape(word)}'")

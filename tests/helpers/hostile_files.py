@@ -174,9 +174,10 @@ def _qrels(data):
 
 
 def _csv(data):
-    first = re.split(rb"[\r\n]", data)[0].decode()
+    text = re.sub(r"\A\s*[\r\n]", "", data.decode(errors="surrogateescape"))  # no blank lines
+    first = re.split(r"[\r\n]", text)[0]
+    first.encode()  # raises a ValueError if not UTF-8
     separator = "\t" if "\t" in first and "," not in first else ","
-    text = data.decode(errors="surrogateescape")
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
     except csv.Error:

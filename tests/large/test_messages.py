@@ -83,7 +83,8 @@ FILES = [
     ("a.parquet", pa.table({"grade": [1]}), r"a\.parquet: There is no column 'score'"),
     ("a.parquet", pa.table({"grade": [1, 1], "score": [1, np.nan], "query": ["a", "b"]}),
      r"a\.parquet from row 0, where .* contains NaN in row 1, query 'b'"),
-    ("a.csv", b"", "a.csv: There is no column 'grade'. Available columns: none"),
+    ("a.csv", b"", "a.csv: line 1: the file is empty; expected a row with column names"),
+    ("a.csv.gz", b"\n \ngarbage\n", "a.csv.gz: There is no column 'grade'.* columns: 'garbage'"),
     ("a.csv", b"\0\1\2", "a.csv: line 1: the file is neither UTF-8 text nor Parquet"),
     ("a.csv", b"grade,score,query\n", "y_true is empty"),
     ("a.csv", b"grade,scores,query\n1,2,a\n", "a.csv: There is no column 'score'. Available "

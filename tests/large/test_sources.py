@@ -277,6 +277,13 @@ def test_numbers_in_csv_files_equal_pythons_floats(tmp_path):
     assert summary.mean()["RR"] == 0  # a document with the score -inf was not retrieved
 
 
+@pytest.mark.parametrize("blank", ["\n", "\r\n\r\n", "\ufeff\n \t\n"])
+def test_blank_lines_before_the_header_of_csv_are_skipped(tmp_path, blank):
+    rows = f"{blank}grade,score,query\n1,.5,a\n0,.4,a\n"
+    for name in ("rows.csv", "rows.csv.gz"):  # without compression, despite the extension
+        assert evaluated(tmp_path / name, rows).mean()["RR"] == 1
+
+
 def test_empty_grades_of_csv_are_unjudged_documents(tmp_path):
     rows = "grade,score,query\n,3,a\n1,2,a\n0,1,a\n"
     with pytest.raises(ValueError, match=r"rows\.csv from row 0, .*'grade' .* null in row 0"):

@@ -375,7 +375,7 @@ SUMMARIES = [
      "part 0 has AP, and part 1 has NDCNG@10, MuAP"),
     ("parts without segments",
      lambda: sg.Summary.merge([DAYS[0], sg.Summary.of(systems("a", 3)["a"])]), V,
-     "part 0 has part, and part 1 has None"),
+     "part 0 has by='part', and part 1 has by=None"),
     ("a label twice", lambda: sg.Summary.merge(DAYS), V,
      "Part 2 passed to merge has the label 'Monday'"),
     ("another label", lambda: sg.Summary.of(ABC, label=3), T, "label must be a str; got int"),

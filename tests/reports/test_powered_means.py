@@ -236,6 +236,14 @@ def test_different_shares_of_documents_that_people_judged_warn():
         assert "Judged@10" in str(comparison.leaderboard())
 
 
+def test_systems_that_cannot_be_compared_do_not_warn_of_their_shares(recwarn):
+    human = {"a": with_judged(A, 1.0), "b": with_judged(JUDGE["b"], 0.5)}
+    for settings in ({"judge": {"a": J, "b": JUDGE["b"]}}, {"rng": 0}):
+        with pytest.raises(ValueError, match="quer"):
+            sg.compare(human, **settings)
+    assert not recwarn
+
+
 def test_a_leaderboard_shows_the_combined_means():
     comparison = sg.compare(HUMAN, judge=JUDGE)
     board = comparison.leaderboard()
