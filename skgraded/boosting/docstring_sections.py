@@ -31,9 +31,8 @@ A call raises a ValueError if a value would be misleading: if predictions are Na
 the data set has no queries, or if a measure is undefined for every query with positive weight,
 regardless of its `undefined` parameter.
 
-The libraries store labels as 32-bit floats, in which 0.7 becomes a number below 0.7. Each label is
-therefore converted to the shortest decimal that rounds to it. The `threshold` and `max_grade` of a
-measure are rounded in the same way, so a grade that reached a threshold still reaches it.
+The libraries store labels as 32-bit floats. Each label is converted to the shortest decimal that
+rounds to it, and so are the `threshold` and `max_grade` of a measure.
 """
 ON_OBJECTIVES = COMMON + """
 Notes
@@ -43,8 +42,7 @@ grade minus the score of the other document. The document with the higher grade 
 σ abs(Δ) / (1 + exp(σ d)), and the other is pushed down by the same amount. With ``norm``, abs(Δ) is
 divided by 0.01 + abs(d), and the gradients of a query are multiplied by log2(1 + λ) / λ, where λ is
 the sum of all pushes in the query. The gradients are also multiplied by the weight of the query,
-the mean weight of its rows. Tied documents (in the first round, all documents) are ranked in a
-random order that is the same in each training.
+the mean weight of its rows. Tied documents are ranked in the same random order in each training.
 
 Both derivatives are 32-bit floats, and are limited to 1.7e38 in magnitude. A call raises a
 ValueError for data sets without queries and for predictions that are not finite.

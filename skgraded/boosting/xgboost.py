@@ -150,16 +150,12 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
     -------
     callable
         XGBoost calls it as ``metric(preds, dmatrix)``. It returns ``(name, value)``, where higher
-        is better, or a list of such pairs for a list of measures. In distributed training
-        (``xgboost.dask.train``, a `CommunicatorContext`), the value is the mean over the queries
-        of all workers. A query whose rows are split between two workers counts as two: in Dask,
-        keep all rows of a query in one partition. A DMatrix has one weight per query; ``xgb.cv``
-        drops the weights from its folds. XGBoost records the values with six decimals.
+        is better, or a list of such pairs for a list of measures. XGBoost records six decimals,
+        and ``xgb.cv`` drops the weights from its folds. In distributed training, the value is the
+        mean over the queries of all workers, and a query with rows on two workers counts twice.
 
         If passed as ``XGBRanker(eval_metric=)``, the metric raises a TypeError, because XGBoost
-        would weight the values by query *size*, as it does for a Measure. (If every query has one
-        document, XGBoost records the value 1 without a call.) Use
-        ``QueryRanker(XGBRanker(), early_stopping=True)`` to stop on the mean over queries.
+        would weight the values by query *size*. Use ``QueryRanker(…, early_stopping=True)``.
 
     Examples
     --------
@@ -260,8 +256,8 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
     Notes
     -----
-    Unlike XGBoost's callback, it can be reused, because its state is reset before each training.
-    If it is unknown whether higher values are better, the first round raises a ValueError.
+    Unlike XGBoost's callback, it can be reused. The first round raises a ValueError if `maximize`
+    is required.
 
     Examples
     --------
@@ -271,14 +267,8 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     """
 
     def __init__(
-        self,
-        *,
-        rounds: int,
-        metric_name: str | None = None,
-        data_name: str | None = None,
-        maximize: bool | None = None,
-        save_best: bool = False,
-        min_delta: float = 0.0,
+        self, *, rounds: int, metric_name: str | None = None, data_name: str | None = None,
+        maximize: bool | None = None, save_best: bool = False, min_delta: float = 0.0
     ) -> None:
         super().__init__(
             rounds=rounds, metric_name=metric_name, data_name=data_name,
@@ -321,10 +311,9 @@ def objective(
     Returns
     -------
     callable
-        XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians. The
-        hessians are twice the second derivatives, as in XGBoost's own ``rank:ndcg`` and
-        ``rank:map``. XGBoost's objectives divide the weights of queries by their mean; here, the
-        weights are not scaled. It raises a TypeError if an XGBoost estimator calls it.
+        XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians, which
+        are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Weights of queries are not
+        divided by their mean, unlike there. It raises a TypeError if an estimator calls it.
 
     Examples
     --------

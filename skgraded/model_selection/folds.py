@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
-from skgraded._input.columns import check_grades
+from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import queries_of
 from skgraded._input.table_kinds import as_table
@@ -18,34 +18,7 @@ from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import plan_of
-from skgraded.model_selection.scorer import document_scores
-
-
-def prepared_rows(
-    ranker: Any, X: Any, y: Any, measures: list[Measure], qid: Any, group: Any, sample_weight: Any,
-    cv: Any
-) -> tuple[Any, Judgments]:
-    """Return X as a table, and Judgments from which all measures can be computed.
-
-    If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
-    if that is None, by the `qid` of the splitter `cv`.
-    """
-    if qid is None and group is None:
-        source = getattr(ranker, "qid", None)
-        if source is None:
-            source = getattr(cv, "qid", None)
-        if source is None:
-            raise ValueError(
-                "The query of each row is required: pass qid or group to cross_evaluate, or name a "
-                "column of X with QueryRanker(…, qid='query_id')."
-            )
-        qid = queries_of(X, source)
-    X = as_table(X)
-    check_grades(y, "y", X.shape[0])
-    judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
-    for measure in measures:
-        plan_of(measure, judgments)
-    return X, judgments
+from skgraded.model_selection.scorer import check_response_method, document_scores
 
 
 @dataclass(frozen=True)
@@ -105,6 +78,35 @@ class RankerOnRows:
             cv = GroupKFold(5 if cv is None else cv)
         ids, query_of_row = self.judgments.query_ids, layout_of(self.judgments).query_of_row
         return splits_of_queries(check_cv(cv), self.X, self.y, ids, query_of_row, "cv")
+
+
+def ranker_on_rows(
+    ranker: Any, X: Any, y: Any, measures: list[Measure], qid: Any, group: Any, sample_weight: Any,
+    cv: Any, response_method: str | list[str] | None
+) -> RankerOnRows:
+    """Check the arguments of cross-validation, and return the ranker with its judged rows.
+
+    If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
+    if that is None, by the `qid` of the splitter `cv`.
+    """
+    check_response_method(response_method)
+    if qid is None and group is None:
+        source = getattr(ranker, "qid", None)
+        if source is None:
+            source = getattr(cv, "qid", None)
+        if source is None:
+            raise ValueError(
+                "The query of each row is required: pass qid or group to cross_evaluate, or name a "
+                "column of X with QueryRanker(…, qid='query_id')."
+            )
+        qid = queries_of(X, source)
+    X = as_table(X)
+    check_grades(y, "y", X.shape[0])
+    judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
+    for measure in measures:
+        plan_of(measure, judgments)  # raises if the measure cannot be computed
+    weights = None if sample_weight is None else column(sample_weight, "sample_weight")
+    return RankerOnRows(ranker, X, y, judgments, weights, response_method)
 
 
 def _requested(estimator: Any, names: list[str]) -> set[str]:

@@ -56,9 +56,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         splitter reads remains a feature.
     early_stopping : bool or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
-        supported for libraries with a module in ``skgraded.boosting``, for example for LGBMRanker,
-        XGBRegressor and CatBoostRanker. `estimator` sets the maximum number of rounds; its own
-        stopping and evaluation settings are ignored. The validation queries are
+        supported for LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator`
+        sets the maximum number of rounds; its own stopping and evaluation settings are ignored.
+        The validation queries are
 
         - if True, the queries passed to `fit` as `eval_X` or, without it, random training queries;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
@@ -117,62 +117,36 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     For XGBRanker and CatBoostRanker, as for the measures, the weight of a query is the mean weight
     of its rows. LGBMRanker and regressors receive one weight per row.
 
-    Early stopping computes the measures of `skgraded` on the original grades; the libraries compute
-    no metrics of their own, except those that CatBoost requires. Boosters that modify earlier
-    rounds (``dart`` and ``gblinear``) are not supported.
+    Early stopping computes the measures on the original grades. It does not support boosters that
+    modify earlier rounds (``dart`` and ``gblinear``).
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
-    >>> from sklearn.linear_model import Ridge
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 3))
-    >>> y = np.clip(np.round(X[:, 0] + 1), 0, 4)
-    >>> qid = rng.integers(6, size=60)
-    >>> ranker = sg.QueryRanker(Ridge()).fit(X, y, qid=qid)
-    >>> ranker.predict(X).shape
-    (60,)
-    >>> round(ranker.score(X, y, qid=qid), 2)
-    1.0
-
-    Early stopping on a tenth of the queries:
-
     >>> from lightgbm import LGBMRanker
-    >>> from skgraded.datasets import make_ranking
-    >>> X, y, qid = make_ranking(random_state=0)
-    >>> most = LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1)
-    >>> ranker = sg.QueryRanker(most, early_stopping=True, random_state=0).fit(X, y, qid=qid)
+    >>> X, y, qid = sg.datasets.make_ranking(random_state=0)
+    >>> booster = LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1)
+    >>> ranker = sg.QueryRanker(booster, early_stopping=True, random_state=0).fit(X, y, qid=qid)
     >>> ranker.best_iteration_ < ranker.n_iter_ < 500
     True
+    >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid=qid) > 0.7
+    (True, True)
     """
 
-    estimator_: Any
     _fitted_queries: FittedQueries | None  # None if fit received group sizes
     _query_column: QueryColumn | None  # None if X has no query column
-    n_iter_: int
     best_iteration_: int
-    best_score_: float
-    evals_result_: dict[str, dict[str, list[float]]]
-    n_features_in_: int
-    feature_names_in_: np.ndarray
 
     # Group sizes cannot be split along with the rows, so they cannot be routed.
     __metadata_request__fit = {"qid": True, "group": UNUSED}
     __metadata_request__score = {"qid": True, "group": UNUSED}
 
     def __init__(
-        self,
-        estimator: Any,
-        *,
-        qid: Any = None,
-        early_stopping: Any = False,
+        self, estimator: Any, *, qid: Any = None, early_stopping: Any = False,
         validation_fraction: float = 0.1,
         measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
-        n_iter_no_change: int = 50,
-        refit: bool = False,
-        random_state: Any = None,
-        grades: str = "level",
+        n_iter_no_change: int = 50, refit: bool = False, random_state: Any = None,
+        grades: str = "level"
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -185,18 +159,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.grades = grades
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        eval_X: Any = None,
-        eval_y: ArrayLike | None = None,
-        eval_qid: Any = None,
-        eval_sample_weight: ArrayLike | None = None,
-        **fit_params: Any,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None, eval_X: Any = None,
+        eval_y: ArrayLike | None = None, eval_qid: Any = None,
+        eval_sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
         """Fit the ranker.
 
@@ -261,16 +227,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
             self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
-        holds_out = self.early_stopping and validation is None
-        if holds_out or (by_query and queries.order is not None):
-            adapter.refuse_positions(fit_params)
-
-        if holds_out:
-            parts: tuple[Rows, Rows | None] = early_stopping.hold_out(
-                self, table, rows, queries, by_query
-            )
-        else:
-            parts = rows.sorted_by(queries) if by_query else rows, validation
+        parts = self._parts(adapter, table, rows, queries, validation, fit_params)
 
         def train() -> None:
             self._fit_parts(adapter, *parts, measures, fit_params)
@@ -303,13 +260,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 
     def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None
     ) -> float | dict[str, float]:
         """Return the mean of `measure` over the queries.
 
@@ -355,6 +307,19 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
+
+    def _parts(
+        self, adapter: Any, table: Any, rows: Rows, queries: Queries, validation: Rows | None,
+        fit_params: dict[str, Any]
+    ) -> tuple[Rows, Rows | None]:
+        """Return the training and validation rows, in the order that `estimator` requires."""
+        by_query = adapter.query_argument is not None
+        holds_out = self.early_stopping and validation is None
+        if holds_out or (by_query and queries.order is not None):
+            adapter.refuse_positions(fit_params)
+        if holds_out:
+            return early_stopping.hold_out(self, table, rows, queries, by_query)
+        return rows.sorted_by(queries) if by_query else rows, validation
 
     def _fit_parts(
         self, adapter: Any, training: Rows, validation: Rows | None, measures: list[Measure],

@@ -39,7 +39,7 @@ def make_ranking_scorer(
         The measures to compute. With a list, the scorer returns a dict of scores by measure name,
         from one ``predict`` and one sort. With a mapping, the dict has the names of the mapping,
         such as ``{"ndcng10": "ndcng@10"}`` for tools that reject "@". The `refit` of a search must
-        be spelled exactly as in `names` of the scorer.
+        be one of the scorer's `names`, which scikit-learn checks only after all fits.
     qid : str, int or pandas Series, optional
         The source of the query ids. If None, the scorer uses the `qid` of the `QueryRanker`, alone
         or at the end of a pipeline, or metadata routing, ``search.fit(X, y, qid=qid)``. It requests
@@ -69,11 +69,6 @@ def make_ranking_scorer(
         If a measure is unknown or occurs twice, a name is empty or not a string, or `qid` or
         `response_method` is invalid.
 
-    Notes
-    -----
-    scikit-learn checks `refit` only after a search has fitted all candidates. Use
-    ``refit=scorer.names[0]`` to avoid misspellings.
-
     Examples
     --------
     >>> import numpy as np
@@ -82,13 +77,8 @@ def make_ranking_scorer(
     >>> X = np.array([[1, 0.9], [1, 0.2], [2, 0.3], [2, 0.8], [2, 0.1]])
     >>> y = np.array([2, 0, 1, 3, 0])
     >>> model = LinearRegression().fit(X, y)
-    >>> sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=0)(model, X, y)
-    {'NDCNG@10': 1.0, 'MuAP': 1.0}
-    >>> scorer = sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=0)
-    >>> scorer(model, X, y)
+    >>> sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=0)(model, X, y)
     {'ndcng10': 1.0, 'mu_map': 1.0}
-    >>> scorer.names
-    ['ndcng10', 'mu_map']
     """
     return RankingScorer(measure, qid, response_method)
 
@@ -115,13 +105,8 @@ class RankingScorer:
         return list(self._measures)
 
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y_true: ArrayLike,
-        *,
-        sample_weight: ArrayLike | None = None,
-        qid: Any = None,
+        self, estimator: Any, X: Any, y_true: ArrayLike, *, sample_weight: ArrayLike | None = None,
+        qid: Any = None
     ) -> float | dict[str, float]:
         """Return the score of a fitted estimator, or a dict of scores for several measures."""
         if self._qid is not None and qid is not None:

@@ -17,15 +17,11 @@ from skgraded.judgments import Judgments, layout_of
 class TornQueryWarning(UserWarning):
     """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
-    This happens if a ranker is scored on some documents of a query after it was fitted on others:
-    KFold, ``cv=5`` and train_test_split split queries in this way, so the score is better than it
-    would be for new queries. It also happens if queries are looked up in a Series by the row index
-    of X, and X lacks some rows of a query, as in HalvingGridSearchCV with
-    ``resource="n_samples"`` and in scikit-learn's learning_curve. Split by query, for example with
-    GroupKFold, and choose another resource.
-
-    With ``n_jobs``, the warning is issued in the workers, so ``warnings.catch_warnings`` in the
-    caller does not catch it.
+    KFold, ``cv=5`` and train_test_split split queries, so scores are better than for new queries.
+    If queries are looked up in a Series by the row index of X, missing rows are also detected, as
+    in HalvingGridSearchCV with ``resource="n_samples"``. Split by query, for example with
+    GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
+    ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
 
@@ -55,12 +51,11 @@ class FittedQueries:
     def __init__(
         self, queries: Queries, grades: np.ndarray, table: Any, stopped_on: np.ndarray | None = None
     ) -> None:
-        ids, order, starts = queries
-        self.ids: np.ndarray = ids
-        self.stopped_on: set[Any] = set() if stopped_on is None else set(plain_list(stopped_on))
-        self.sizes: np.ndarray = queries.sizes
-        self.grade_marks: np.ndarray = _marks(grades, order, starts)
-        self.row_marks: np.ndarray = _marks(grades, order, starts, table)
+        self.ids, order, starts = queries
+        self.stopped_on = set() if stopped_on is None else set(plain_list(stopped_on))
+        self.sizes = queries.sizes
+        self.grade_marks = _marks(grades, order, starts)
+        self.row_marks = _marks(grades, order, starts, table)
 
     def shared_with(
         self, judgments: Judgments, features: Callable[[], Any] | None = None
