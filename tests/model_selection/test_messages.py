@@ -132,8 +132,6 @@ def test_a_scorer_cannot_be_made(call, error, message):
        ValueError, "has no row labels") for kind in ("numpy", "csr", "polars", "list")),
     ("misspelled column", lambda: find("queryid", zeros("score", "query_id")), ValueError,
      "X has only the columns 'score', 'query_id'.*mean"),
-    ("ten columns", lambda: find("zzz", zeros(*MANY[:10])), ValueError,
-     "but X has only the columns 'f0', 'f1', .*'f8', 'f9'."),
     ("eleven columns", lambda: find("zzz", zeros(*MANY)), ValueError,
      "but X has only the columns 'f0', 'f1', .*'f8', 'f9', …."),
     ("two columns of the name", lambda: find("q", zeros("score", "q", "q")), ValueError,
@@ -144,10 +142,8 @@ def test_a_scorer_cannot_be_made(call, error, message):
      "qid is column 1, but X has only 1 columns"),
     ("position too small", lambda: find(-2, np.zeros((2, 1))), ValueError,
      "qid is column -2, but X has only 1 columns"),
-    ("fractions", lambda: find(0, np.array([[1.0, 0.2], [1.5, 0.1]])), ValueError,
+    ("fractions", lambda: find(0, np.array([[np.nan, 0.2], [1.5, 0.1]])), ValueError,
      "qid is column 0 of X, but that column contains 1.5 in row 1, which looks like a"),
-    ("fractions after nan", lambda: find(0, np.array([[np.nan, 0.2], [0.5, 0.1]])), ValueError,
-     "qid is column 0 of X, but that column contains 0.5 in row 1, which looks like a"),
     ("missing query", lambda: find(1, np.array([[0.3, 1.0], [0.9, np.nan]])), ValueError,
      "qid is missing in row 1"),
     ("no method", lambda: score(LinearRegression(), response_method=["decision_function"]),
@@ -200,11 +196,8 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
      "passed only once.*in score"),
     *((f"qid of type {type(qid).__name__}", lambda qid=qid: fit(change={"qid": None}, qid=qid),
        TypeError, NO_COLUMN) for qid in ([1, 2], 1.5, QID)),
-    ("negative grade", lambda: fit(change={"y": -np.ones(N)}), ValueError,
-     "y must contain only grades ≥ 0; got -1 for row 0"),
     ("grade nan", lambda: fit(change={"y": values_at(3, np.nan)}), ValueError,
      "y must be finite; got nan for row 3"),
-    ("grades 2-D", lambda: fit(change={"y": np.zeros((N, 1))}), ValueError, "y must be 1-D"),
     ("too few grades", lambda: fit(change={"y": np.zeros(239)}), ValueError,
      "y has 239 rows, but X has 240"),
     ("too few queries", lambda: fit(change={"qid": np.zeros(239)}), ValueError,
@@ -215,10 +208,6 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
      "sample_weight has 7 rows, but X has 240"),
     ("negative weight", lambda: fit(change={"sample_weight": values_at(2, -1)}), ValueError,
      "sample_weight .* ≥ 0; got -1 for row 2"),
-    ("weight nan", lambda: fit(change={"sample_weight": values_at(1, np.nan)}), ValueError,
-     "sample_weight must .*; got nan for row 1"),
-    ("weights 0", lambda: fit(change={"sample_weight": np.zeros(N)}), ValueError,
-     "sample_weight is 0 in all rows"),
     *((f"too few values of {name}",
        lambda model=model, name=name: fit(model, {name: np.ones(7)}), ValueError,
        f"{name} has 7 rows, but X has 240")
@@ -294,11 +283,9 @@ def stop(estimator=NEVER, change=(), **settings):
 
 def validate(**change):
     """Fit with early stopping on the queries 17 to 24, after replacing arguments of fit."""
-    settings = {name: change.pop(name) for name in ("measure", "qid_source") if name in change}
+    settings = change.pop("settings", {})
     rows = {"X": X[REST], "y": Y[REST], "qid": QID[REST],
             "eval_X": X[EVAL], "eval_y": Y[EVAL], "eval_qid": QID[EVAL]}
-    if "qid_source" in settings:
-        settings["qid"] = settings.pop("qid_source")
     return sg.QueryRanker(NEVER, early_stopping=True, **settings).fit(**rows | change)
 
 
@@ -351,13 +338,10 @@ def split(splitter):
     ("fraction 0", lambda: stop(validation_fraction=0), ValueError,
      "validation_fraction must be a finite number > 0 and < 1"),
     ("fraction 1", lambda: stop(validation_fraction=1.0), ValueError, "< 1; got 1.0"),
-    ("fraction of text", lambda: stop(validation_fraction="0.1"), ValueError, "< 1; got '0.1'"),
     ("all queries held out", lambda: stop(validation_fraction=0.999), ValueError,
      "validation_fraction=0.999 holds out all 24 queries"),
     ("no patience", lambda: stop(n_iter_no_change=0), ValueError,
      "n_iter_no_change must be at least 1"),
-    ("fractional patience", lambda: stop(n_iter_no_change=2.5), ValueError,
-     "n_iter_no_change must be an integer"),
     ("one query", lambda: stop(change={"qid": np.zeros(N)}), ValueError,
      "requires at least two queries; got one"),
     ("weights only of held-out rows",
@@ -370,7 +354,6 @@ def split(splitter):
      "requires eval_X, eval_y, eval_qid: also pass eval_y"),
     ("only eval_y", lambda: validate(eval_X=None, eval_qid=None), ValueError,
      "also pass eval_X and eval_qid"),
-    ("no eval_qid", lambda: validate(eval_qid=None), ValueError, "also pass eval_qid"),
     ("too few of eval_y", lambda: validate(eval_y=np.zeros(3)), ValueError,
      "eval_y has 3 rows, but eval_X has"),
     ("too few of eval_qid", lambda: validate(eval_qid=np.zeros(3)), ValueError,
@@ -385,19 +368,19 @@ def split(splitter):
      "init_score contains values only for the rows of X"),
     ("fractional grades", lambda: validate(eval_y=Y[EVAL] + 0.5), ValueError,
      r"Grades in eval_y .* got \d.5 in row 0"),
-    ("no row labels", lambda: validate(X=FRAME.iloc[REST], qid=None, eval_qid=None,
-                                       qid_source=pd.Series(QID)), ValueError, "no row labels"),
+    ("no row labels", lambda: validate(
+        X=FRAME.iloc[REST], qid=None, eval_qid=None, settings={"qid": pd.Series(QID)}
+    ), ValueError, "no row labels"),
     ("number in both", lambda: shared(np.array), ValueError,
      "1 of the 8 queries in eval_X, such as 7:"),
-    ("text in both", lambda: shared(lambda qid: [f"q{query}" for query in qid]), ValueError,
-     "1 of the 8 queries in eval_X, such as 'q7':"),
     ("date in both", lambda: shared(days), ValueError,
      "1 of the 8 queries in eval_X, such as .*'2024-01-08T"),
     *((f"{name} without early stopping", lambda name=name: fit(change={name: X}), ValueError,
        f"{name} requires early_stopping=True: omit the")
       for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")),
     *((f"{measure} is undefined",
-       lambda measure=measure: validate(eval_y=np.zeros(len(EVAL)), measure=measure), ValueError,
+       lambda settings={"measure": measure}: validate(
+           eval_y=np.zeros(len(EVAL)), settings=settings), ValueError,
        f"{name} is undefined for all 8 validation queries") for measure, name in (
           ("ap", "AP"), ("ap(undefined=nan)", "AP.*"), (["p", "ndcg"], "NDCG"),
           ("kendall_tau", "KendallTau"))),
@@ -405,14 +388,14 @@ def split(splitter):
         eval_y=np.where(QID[EVAL] == 20, 0, Y[EVAL]), eval_sample_weight=QID[EVAL] == 20
     ), ValueError, "undefined for all 8 validation queries"),
     ("grade above the scale",
-     lambda: validate(eval_y=values_at(0, 9, len(EVAL)), measure="err(max_grade=4)"), ValueError,
-     "max_grade is 4, but y_true contains grade 9 in row 0"),
+     lambda: validate(
+         eval_y=values_at(0, 9, len(EVAL)), settings={"measure": "err(max_grade=4)"}
+     ), ValueError, "max_grade is 4, but y_true contains grade 9 in row 0"),
     ("splitter of rows", lambda: split(KFold(4)), ValueError,
      r"of early_stopping splits \d+ queries, such as .*Query"),
     ("method of a splitter", lambda: split(LATEST.split), TypeError, SPLITTER),
     ("class of a splitter", lambda: split(QueryKFold), TypeError, SPLITTER),
     ("text", lambda: split("auto"), TypeError, f"{SPLITTER}.*got 'auto'"),
-    ("fraction", lambda: split(0.1), TypeError, "got 0.1"),
     ("no validation rows", lambda: split(PredefinedSplit([-1] * N)), ValueError,
      "must contain both training and"),
     ("unknown column of times", lambda: split(QueryTimeSeriesSplit(4, "dya", "query_id")),
@@ -483,8 +466,6 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
      "query of each row is required: pass qid or group"),
     ("grade nan", lambda: evaluate(y=values_at(3, np.nan)), ValueError,
      "^y must be finite; got nan for row 3"),
-    ("negative grade", lambda: evaluate(y=values_at(3, -1)), ValueError,
-     "^y must contain only grades ≥ 0; got -1 for row 3"),
     ("grade above the scale", lambda: evaluate(y=values_at(3, 9), measures="ndcng(max_grade=4)"),
      ValueError, "max_grade is 4, but y_true contains grade 9 in row 3"),
     ("negative weight", lambda: evaluate(sample_weight=values_at(1, -1)), ValueError,

@@ -82,20 +82,6 @@ def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qi
     assert ranker.score(make(X), y) == pytest.approx(same.score(without, y, qid=queries))
 
 
-@pytest.mark.parametrize("kind", FRAMES)
-@pytest.mark.parametrize("qid", ["query_id", 1])
-def test_the_query_column_of_a_frame_is_found_by_its_name_at_any_position(kind, qid):
-    X, y, _ = toy_data()
-    frame = FRAMES[kind](X)
-    ranker = sg.QueryRanker(LAMBDARANK, qid=qid).fit(frame, y)
-    assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]
-    moved = frame[["age", "links", "words", "query_id"]]
-    np.testing.assert_array_equal(ranker.predict(moved), ranker.predict(frame))
-    assert ranker.score(moved, y) == ranker.score(frame, y)
-    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(frame))  # an array
-    np.testing.assert_array_equal(ranker.predict(X[:, FEATURES]), ranker.predict(frame))
-
-
 def test_a_query_column_of_text_does_not_change_categories():
     X, y, qid = toy_data()
     kinds = np.array(["page", "image", "video"])[np.random.default_rng(0).integers(3, size=len(X))]

@@ -3,14 +3,11 @@
 import pickle
 from functools import cache
 
-import catboost
 import numpy as np
-import pandas as pd
 import pytest
 import sklearn
 from catboost import CatBoost, CatBoostRanker, CatBoostRegressor
 from lightgbm import LGBMRanker, LGBMRegressor
-from packaging.version import Version
 from sklearn.base import BaseEstimator, clone
 from table_kinds import FRAMES, TABLES, toy_data
 from xgboost import XGBRanker, XGBRegressor
@@ -160,30 +157,6 @@ def test_the_query_column_is_read_from_tables_of_any_kind(name, kind):
     expected = predictions(name, kind in ("csr", "csc", "coo", "csr array"))
     np.testing.assert_allclose(ranker.predict(make(X)), expected, rtol=0, atol=tolerance(name))
     assert ranker.score(make(X), y) == pytest.approx(sg.NDCNG(k=10)(y, expected, qid=qid))
-
-
-def categories(seed=0):
-    """A frame with a text column that determines the grade, and one number."""
-    rng = np.random.default_rng(seed)
-    kinds = np.array(["page", "image", "video", "other"])[rng.integers(4, size=300)]
-    frame = pd.DataFrame({"kind": kinds, "age": rng.normal(size=300)})
-    y = np.where(kinds == "image", 3, np.where(kinds == "other", 1, 0))
-    return frame, y, rng.integers(20, size=300)
-
-
-@pytest.mark.parametrize("kind", FRAMES)
-def test_catboost_receives_its_categories_through_fit(kind):
-    frame, y, qid = categories()
-    if kind == "polars":
-        if Version(catboost.__version__) < Version("1.2.9"):
-            pytest.skip("CatBoost reads polars frames since version 1.2.9")
-        frame = pytest.importorskip("polars").DataFrame(frame.to_dict("list"))
-    ranker = sg.QueryRanker(ONE_EACH["CatBoost"])
-    with pytest.raises(catboost.CatBoostError, match="Cannot convert|processing column"):
-        ranker.fit(frame, y, qid=qid)
-    ranker.fit(frame, y, qid=qid, cat_features=["kind"])
-    assert ranker.estimator_.get_cat_feature_indices() == [0]
-    assert ranker.score(frame, y, qid=qid) > 0.95
 
 
 def test_pairs_by_position_are_accepted_if_the_rows_are_sorted_by_query():
