@@ -29,10 +29,9 @@ class Judgments:
         Grades, any real numbers ≥ 0; 0 = irrelevant. NaN marks a document whose grade is unknown;
         measures that cannot use it raise an error.
     qid : array-like of shape (n,), optional
-        Query ids of the rows: any hashable values, in any order. Without `qid` and `group`, all
-        rows form one query.
+        Query ids of the rows: any hashable values, in any order.
     group : array-like of shape (n_queries,), optional
-        Sizes of consecutive queries, as in LightGBM, in place of `qid`.
+        Sizes of consecutive queries, as in LightGBM. Without `qid` and `group`, there is one query.
     sample_weight : array-like of shape (n,), optional
         Weights ≥ 0 of the rows. The weight of a query is the mean weight of its rows, as in
         LightGBM.
@@ -73,7 +72,7 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        grades = columns.grade_column(y_true, "y_true")
+        grades, grade_type = columns.grade_column(y_true, "y_true")
         n = self.n_rows = len(grades)
         if qid is not None and group is not None:
             raise ValueError("Pass the queries as either qid or group, not both.")
@@ -84,7 +83,7 @@ class Judgments:
             self.query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)
         if sample_weight is not None:
             sample_weight = columns.check_weights(sample_weight, n, "y_true")
-        self._layout = layout = Layout(grades, columns.grade_type(y_true), order, starts)
+        self._layout = layout = Layout(grades, grade_type, order, starts)
         self.n_queries, self.sizes = layout.n_queries, layout.sizes
         self.weights: np.ndarray | None = None
         if sample_weight is not None:
@@ -136,6 +135,7 @@ class Layout:
         self.n_rows, self.n_queries = len(grades), len(starts) - 1
         self.grade_type, self.order, self.starts = grade_type, order, starts
         self.sizes: np.ndarray = starts[1:] - starts[:-1]
+        self.max_size = int(self.sizes.max())
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
         chunks = run_chunks(
             lambda first, last: lay_out(grades, order, starts, self.codes, first, last), starts
@@ -181,11 +181,6 @@ class Layout:
         if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
             return number
         return float(columns.as_decimals(np.array([number], dtype=self.grade_type))[0])
-
-    @property
-    def max_size(self) -> int:
-        """Number of rows of the largest query."""
-        return int(self.sizes.max())
 
     def by_level(self, per_query: np.ndarray) -> np.ndarray:
         """Repeat each per-query value once per level of the query; return shape (n_levels,)."""

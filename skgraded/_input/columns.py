@@ -154,7 +154,7 @@ def check_grades(
     row_name: RowName = ROW
 ) -> np.ndarray:
     """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
-    grades = grade_column(y, name, n, expected, row_name)
+    grades, _ = grade_column(y, name, n, expected, row_name)
     refuse_bad_grades(grades, name, allow_nan, row_name)
     return grades
 
@@ -167,11 +167,10 @@ def grades_as_given(y: Any, name: str, allow_nan: bool = False) -> np.ndarray:
 
 def grade_column(
     y: Any, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
-) -> np.ndarray:
-    """Convert grades to float64 without checking their range; see `as_decimals` for float32."""
-    grades = column(y, name, n, expected, row_name)
-    dtype = grade_type(y)
-    return grades if dtype == np.float64 else as_decimals(grades.astype(dtype))
+) -> tuple[np.ndarray, Any]:
+    """Return unchecked grades as float64, and their `grade_type`; see `as_decimals` for float32."""
+    grades, dtype = column(y, name, n, expected, row_name), grade_type(y)
+    return grades if dtype == np.float64 else as_decimals(grades.astype(dtype)), dtype
 
 
 def refuse_bad_grades(

@@ -175,7 +175,7 @@ def _with_wide_grades(table: Any) -> Any:
     if grades.dtype.kind != "f" or grades.dtype == np.float64:
         return table
     position = table.column_names.index(GRADE)
-    return table.set_column(position, GRADE, [grade_column(grades, GRADE)])
+    return table.set_column(position, GRADE, [grade_column(grades, GRADE)[0]])
 
 
 def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[Iterator[tuple[Any, ...]]]:

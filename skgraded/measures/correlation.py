@@ -53,10 +53,9 @@ class PairAccuracy(_Correlation):
 
     The value is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs with r_i > r_j, where r_i is
     the grade and s_i the score of document i. Values range from 0 to 1; a random order has the
-    expected value 1/2, and an ideal list scores 1. Pair accuracy equals (τ + 1) / 2, where τ is
-    (concordant - discordant) / all pairs with different grades. For grades 0 and 1, it equals
-    `AUC`, the measure used in BPR (Rendle et al., UAI 2009, section 4.1.1). Documents that were not
-    retrieved are tied in last place. Pair accuracy is undefined if all grades of a query are equal.
+    expected value 1/2. For grades 0 and 1, pair accuracy equals `AUC`, the measure used in BPR
+    (Rendle et al., UAI 2009, section 4.1.1). Documents that were not retrieved are tied in last
+    place. Pair accuracy is undefined if all grades of a query are equal.
 
     Examples
     --------
@@ -81,20 +80,17 @@ class AUC(Relevance):
 
     AUC is the mean of [s_i > s_j] + ½ [s_i = s_j] over all pairs of a relevant document i and an
     irrelevant document j, where s_i is the score of document i. It ranges from 0 to 1; a random
-    order has the expected value 1/2, and an ideal list scores 1. Per-query values equal
-    scikit-learn's ``roc_auc_score``. Documents that were not retrieved are tied in last place. AUC
-    is undefined for a query without relevant documents or without irrelevant documents.
+    order has the expected value 1/2. Per-query values equal scikit-learn's ``roc_auc_score``.
+    Documents that were not retrieved are tied in last place. AUC is undefined for a query without
+    relevant documents or without irrelevant documents.
 
     Examples
     --------
-    Two relevant and two irrelevant documents form four pairs: two are in the correct order, one is
-    reversed, and one is tied.
+    Of four pairs, two are in the correct order, one is reversed, and one is tied.
 
     >>> import skgraded as sg
     >>> sg.AUC()([2, 0, 1, 0], [4, 3, 2, 2]), (2 + 0 + 0.5) / 4
     (0.625, 0.625)
-    >>> sg.AUC(threshold=2)([2, 0, 1, 0], [4, 3, 2, 2])
-    1.0
     """
 
     threshold: float | None = field(default=None, kw_only=False)
@@ -153,16 +149,15 @@ class TauAP(_Correlation):
 class EDRC(_Correlation):
     r"""Expected discounted rank correlation with the preferences implied by grades.
 
-    For explicit preference pairs, see `edrc_score`. The definition is from Ackerman & Chen 2011,
-    section 4. A document is preferred to all documents with lower grades.
-    Equal grades and the grade NaN imply no preference. R(v) is 1 for the query's highest grade, 2
-    for the next lower grade, and so on. W(v) contains all documents except v and those that v is
-    preferred to; C(v) = Σ_{w∈W(v)} EP(v, w). If w is preferred to v, EP(v, w) is 1 if w has the
-    higher score, 0 if it has the lower score, and `prior` if the scores are equal. If no preference
-    is known, EP(v, w) is `prior`. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1}
-    #W(v)/D(R(v)). Values range from -1 to 1; an ideal list scores 1 if all preferences are known.
-    Documents that were not retrieved are tied in last place. EDRC is undefined for a query without
-    two different grades.
+    A document is preferred to all documents with lower grades; equal grades and the grade NaN imply
+    no preference. EDRC = 2/Z Σ_{v: R(v)>1} C(v)/D(R(v)) - 1 with Z = Σ_{v: R(v)>1} #W(v)/D(R(v))
+    (Ackerman & Chen 2011, section 4). R(v) is 1 for the query's highest grade, 2 for the next lower
+    grade, and so on. W(v) contains all documents except v and those that v is preferred to; C(v) is
+    the sum of EP(v, w) over w in W(v). If w is preferred to v, EP(v, w) is 1 if w has the higher
+    score and 0 if it has the lower score; in all other cases, it is `prior`. Values range from -1
+    to 1; an ideal list scores 1 if all preferences are known. Documents that were not retrieved are
+    tied in last place. EDRC is undefined for a query without two different grades. For explicit
+    preference pairs, see `edrc_score`.
 
     Parameters
     ----------
@@ -239,10 +234,10 @@ class KendallTau(_ByScipy):
     r"""Kendall's τ_b between grades and scores (`scipy.stats.kendalltau`).
 
     τ_b = (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P and Q are the numbers of concordant and
-    discordant pairs. T is the number of pairs tied only in the grades, and U the number of pairs
-    tied only in the scores. Values range from -1 to 1; the value is 0 if all scores are equal.
-    Documents that were not retrieved are tied in last place. τ_b is undefined for a query with a
-    single document, or if all grades are equal. SciPy takes about 0.8 ms per query.
+    discordant pairs, T of pairs tied only in the grades, and U of pairs tied only in the scores.
+    Values range from -1 to 1; the value is 0 if all scores are equal. Documents that were not
+    retrieved are tied in last place. τ_b is undefined if all grades of a query are equal. SciPy
+    takes about 0.8 ms per query.
 
     Examples
     --------
@@ -260,8 +255,7 @@ class SpearmanRho(_ByScipy):
 
     ρ is the correlation between the ranks; tied values receive their mean rank. ρ ranges from -1 to
     1 and is 0 if all scores are equal. Documents that were not retrieved are tied in last place. ρ
-    is undefined for a query with a single document, or if all grades are equal. SciPy takes about
-    0.8 ms per query.
+    is undefined if all grades of a query are equal. SciPy takes about 0.8 ms per query.
 
     Examples
     --------

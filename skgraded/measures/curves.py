@@ -48,17 +48,14 @@ def threshold_curve(
 ) -> ThresholdCurve:
     r"""Compute mean average precision for each threshold; the area under the curve is μMAP.
 
-    A document is relevant if its grade is at least t, so AP^t for one query is constant between two
-    consecutive grades. μAP is the mean of AP^t over (0, r_max], where r_max is the highest grade of
-    the query (Scheel et al. 2011, eq. 4). Therefore, the area under the curve of mean AP^t against
-    t / r_max is μMAP. `ThresholdCurveDisplay` plots this curve.
+    μAP is the mean of AP^t over (0, r_max], where r_max is the highest grade of the query (Scheel
+    et al. 2011, eq. 4). Therefore, the area under the curve of mean AP^t against t / r_max is μMAP.
+    `ThresholdCurveDisplay` plots this curve.
 
     Parameters
     ----------
-    y_true, y_score, qid, group, sample_weight
+    y_true, y_score, qid, group, sample_weight, ties
         The same as for a measure such as `AP`.
-    ties : {"average", "ordinal", "best", "worst"}, default="average"
-        How documents with equal scores are ordered; see `AP`.
     undefined : {0.0, 1.0, nan}, default=0.0
         AP^t for a query without a grade ≥ t; nan excludes the query from the mean at t.
     relative : bool, default=True

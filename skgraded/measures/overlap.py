@@ -28,12 +28,10 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     p : float, default=0.9
         Persistence, between 0 and 1. Smaller values give more weight to the top ranks.
     ties : {"average", "corrected", "sports"}, default="average"
-        How items with equal scores are treated (Corsi & Urbano 2024):
-
-        - "average": the expectation over all orders of tied items (variant a in the paper);
-        - "corrected": this expectation, corrected for the information lost through ties, so that
-          the overlap of a ranking with itself is 1 (variant b);
-        - "sports": all tied items receive the first of their ranks (variant w).
+        How items with equal scores are treated (Corsi & Urbano 2024, variants a, b and w).
+        "average": the expectation over all orders of tied items; "corrected": this expectation,
+        corrected so that the overlap of a ranking with itself is 1; "sports": all tied items
+        receive the first of their ranks.
 
     Returns
     -------

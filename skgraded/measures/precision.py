@@ -52,9 +52,8 @@ class MuAP(grades.Graded):
 
     μAP = Σ_i d_i AP^{t_i} / Σ_i d_i, where t_1 < … < t_m are the distinct grades > 0 of the query,
     d_i = t_i - t_{i-1}, and t_0 = 0. This is the mean of AP^t over all t in (0, t_m]. It does not
-    change if all grades are multiplied by a positive number. With only one distinct grade > 0, μAP
-    equals AP. With a cut-off k, the sums stop at rank k and AP^t is divided by min(R_t, k). The
-    mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
+    depend on the scale of the grades. With a cut-off k, the sums stop at rank k and AP^t is divided
+    by min(R_t, k). The mean over queries is μMAP. μAP is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -81,18 +80,14 @@ class GAP(grades.Gained):
     A user considers a document of grade i relevant with probability G(i), which does not decrease
     with i. GAP = Σ_p (1/p) Σ_{j≤p} min(G(r_j), G(r_p)) / Σ G(r), where r_p is the grade at rank p
     and the divisor is a sum over all documents of the query. G equals `gain` up to a constant
-    factor. With "linear", the paper's choice if nothing is known about users, all thresholds are
-    equally probable. With a cut-off k, the sum stops at rank k and the divisor is the sum over the
-    k best documents, so an ideal list scores 1. With only one distinct grade > 0, GAP equals AP.
-    GAP is undefined for a query with no grade > 0.
+    factor. With a cut-off k, the sum stops at rank k and the divisor is the sum over the k best
+    documents, so an ideal list scores 1. GAP is undefined for a query with no grade > 0.
 
     Examples
     --------
     >>> import skgraded as sg
-    >>> round(sg.GAP()([3, 1, 2, 2], [4, 3, 2, 1]), 3)
-    0.927
-    >>> round((3/1 + (1 + 1)/2 + (2 + 1 + 2)/3 + (2 + 1 + 2 + 2)/4) / (3 + 1 + 2 + 2), 3)
-    0.927
+    >>> round(sg.GAP()([3, 1, 2], [3, 2, 1]), 3), round((3/1 + 2/2 + 5/3) / (3 + 1 + 2), 3)
+    (0.944, 0.944)
     """
 
     gain: str | Function = "linear"
@@ -153,15 +148,12 @@ class QMeasure(grades.Gained):
 
     @np.errstate(over="ignore", under="ignore")
     def _weighted_tops(self, layout: Layout) -> np.ndarray:
-        """Return β · gain for the top grade of each query, or inf if the product overflows.
-
-        A gain 2^g - 1 may overflow even if its product with a small β does not. Therefore, the
-        exponents are added before the product is computed.
-        """
+        """Return β · gain for the top grade of each query, or inf if the product overflows."""
         if callable(self.gain):
             return self.beta * grades.of_tops(self._called_gains(layout), layout)
         if self.gain == "linear":
             return self.beta * layout.top_grades
+        # A gain 2^g - 1 may overflow although its product with β does not, so add the exponents.
         mantissa, exponent = np.frexp(float(self.beta))
         tops = np.minimum(layout.top_grades, 4096.0)  # enough to overflow with every β > 0
         whole = np.floor(tops)
@@ -246,8 +238,7 @@ class Success(grades.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
     With ties, the value is the probability that one of the first k documents is relevant. A query
-    without a relevant document has success 0, so `undefined` has no effect. trec_eval calls the
-    measure ``success_k``.
+    without a relevant document has success 0, so `undefined` has no effect.
 
     Examples
     --------
@@ -274,8 +265,6 @@ class RPrecision(grades.Relevance):
 
     Examples
     --------
-    Two documents are relevant, and one of them is among the first two:
-
     >>> import skgraded as sg
     >>> sg.RPrecision()([2, 0, 1], [0.9, 0.8, 0.1])
     0.5
@@ -297,9 +286,8 @@ class InterpolatedPrecision(grades.Relevance):
     r"""Interpolated precision: the highest precision at any rank that reaches a given recall.
 
     The value is max_p P@p over ranks p with at least ⌊ρR + 0.9⌋ relevant documents among the first
-    p, where ρ is the recall and R the number of relevant documents; it is 0 if there is no such
-    rank. The constant 0.9 is the same as in trec_eval (``iprec_at_recall``). Queries without a
-    relevant document are undefined.
+    p, as in trec_eval (``iprec_at_recall``), where ρ is the recall and R the number of relevant
+    documents; it is 0 if there is no such rank. Queries without a relevant document are undefined.
 
     Parameters
     ----------
@@ -314,11 +302,8 @@ class InterpolatedPrecision(grades.Relevance):
     Both relevant documents are among the first three, and the first document is relevant:
 
     >>> import skgraded as sg
-    >>> y_true, y_score = [1, 0, 1, 0], [4, 3, 2, 1]
-    >>> round(sg.InterpolatedPrecision(1)(y_true, y_score), 3)
-    0.667
-    >>> sg.InterpolatedPrecision(0.5)(y_true, y_score)
-    1.0
+    >>> [round(sg.InterpolatedPrecision(r)([1, 0, 1, 0], [4, 3, 2, 1]), 3) for r in (0.5, 1)]
+    [1.0, 0.667]
     """
 
     recall: float = field(default=0, kw_only=False)
@@ -341,8 +326,7 @@ class InterpolatedPrecision(grades.Relevance):
 class SetPrecision(grades.Relevance):
     r"""Set-based precision: the share of retrieved documents that are relevant.
 
-    The value is 0 if no document was retrieved. A query without a relevant document has precision
-    0, so `undefined` has no effect.
+    The value is 0 if no relevant document was retrieved, so `undefined` has no effect.
 
     Examples
     --------
@@ -451,8 +435,7 @@ class GeneralizedPrecision(grades.Graded):
 
     gP@k = Σ_{i≤k} (r_i / r_max) / k, where r_i is the grade at rank i and r_max the highest grade
     of the scale. The divisor is k even if fewer documents were retrieved; without k, it is the
-    number of retrieved documents. With only one distinct grade > 0, gP equals precision. gP is
-    undefined for a query with no grade > 0.
+    number of retrieved documents. gP is undefined for a query with no grade > 0.
 
     Examples
     --------
@@ -472,8 +455,7 @@ class GeneralizedRecall(grades.Graded):
     r"""Generalized recall gR@k (Kekäläinen & Järvelin 2002; Scheel et al. 2011, ref. 5).
 
     gR@k = Σ_{i≤k} r_i / Σ r, where r_i is the grade at rank i and the divisor is a sum over all
-    documents of the query. With only one distinct grade > 0, gR equals recall. gR is undefined for
-    a query with no grade > 0.
+    documents of the query. gR is undefined for a query with no grade > 0.
 
     Examples
     --------

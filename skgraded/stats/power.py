@@ -31,12 +31,8 @@ def required_queries(effect_size: float, *, power: float = 0.8, level: float = 0
     Returns
     -------
     int
-        The smallest sufficient number of queries, at least 2, computed from the noncentral
-        t-distribution [1]_.
-
-    References
-    ----------
-    .. [1] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
+        The smallest sufficient number of queries, at least 2, from the noncentral t-distribution
+        (Sakai: Topic set size design. Information Retrieval Journal 19, 2016).
 
     Examples
     --------
