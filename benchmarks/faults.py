@@ -236,9 +236,9 @@ def disk_of(engine, folder, rows):
     """Evaluate mixed rows with temporary files in a folder; print the outcome."""
     expected = sg.Summary.from_json((Path(rows) / "expected.json").read_text())
     if engine == "batches":
-        from skgraded.large import batches
+        from skgraded.large import batch_steps
 
-        batches.MAX_ROWS_IN_MEMORY = 2**20
+        batch_steps.MAX_ROWS_IN_MEMORY = 2**20
     with ExitStack() as stack:
         evaluate = started(engine, stack, folder)
         try:

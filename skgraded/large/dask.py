@@ -8,10 +8,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from skgraded._input.needs import needs
-from skgraded.large import jobs, parts
+from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
-from skgraded.large.merging import Result, merge_in_tree
-from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -22,6 +20,9 @@ with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
     from dask import compute, delayed
 
     from skgraded._input.arrow import as_arrow, buffers, ids, refuse_unknown
+    from skgraded.large import parts
+    from skgraded.large.merging import Result, merge_in_tree
+    from skgraded.large.shuffle import packed, unpacked
 
 __all__ = ["evaluate", "evaluate_per_query"]
 

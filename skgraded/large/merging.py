@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input import arrow
 from skgraded._input.words import plain_list
 from skgraded.large import parts
 from skgraded.large.jobs import Job
@@ -108,8 +109,6 @@ def _refuse_shared_id(
     ids_of: Any
 ) -> None:
     """Raise a ValueError if chunks share an id; two distinct ids may have the same 64-bit key."""
-    from skgraded._input import arrow
-
     chunk_of: dict[Any, int] = {}
     for i in sharing if ids_of else []:
         ids = ids_of(i)

@@ -13,12 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import (
-    check_weights,
-    column,
-    grade_column,
-    grades_as_given,
-)
+from skgraded._input import arrow
+from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain, plain_list
 from skgraded.judgments import Judgments, layout_of
@@ -62,8 +58,6 @@ def errors_in(place: str) -> Iterator[None]:
 
 def clean(part: Any, job: Job, place: str) -> Any:
     """Return the validated columns of a chunk as an Arrow table, or None if there are no rows."""
-    from skgraded._input import arrow
-
     with errors_in(place):
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
@@ -77,8 +71,6 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 def _checked(table: Any, job: Job) -> Any:
     """Return the validated columns as an Arrow table with standard column names."""
-    from skgraded._input import arrow
-
     grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
     _refuse_grades(grades, job)
     columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
@@ -101,11 +93,9 @@ def _refuse_missing(table: Any, job: Job) -> None:
 
     The row number alone is not informative, because the rows of a partition have no fixed order.
     """
-    from skgraded._input.arrow import missing
-
     may_lack_grades = job.unjudged_documents or all(map(accepts_unjudged, job.measures))
     for argument, name in job.arguments:
-        is_missing = missing(table[name])
+        is_missing = arrow.missing(table[name])
         if is_missing.any() and not (argument == "y_true" and may_lack_grades):
             row = int(is_missing.argmax())
             value = "null" if table[name][row].as_py() is None else "NaN"
@@ -131,8 +121,6 @@ def _refuse_grades(grades: np.ndarray, job: Job) -> None:
 
 def joined(tables: Iterable[Any]) -> Any:
     """Concatenate validated tables, whose column types may differ; return None if all are None."""
-    from skgraded._input import arrow
-
     tables = [table for table in tables if table is not None]
     refuse_other_types(frozenset().union(*map(types_of, tables)))
     if len(tables) < 2:
@@ -151,8 +139,6 @@ def joined(tables: Iterable[Any]) -> Any:
 
 def _with_plain_ids(table: Any) -> Any:
     """Decode the ids and segments of a validated table if they are in dictionaries or views."""
-    from skgraded._input import arrow
-
     for name in {QUERY, SEGMENT}.intersection(table.column_names):
         position = table.column_names.index(name)
         table = table.set_column(position, name, arrow.plain(table[name]))
@@ -223,8 +209,6 @@ def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
     If `in_order`, the rows of each query must be contiguous. The edges are copied, because a
     slice keeps the whole table in memory and is serialized together with the whole table.
     """
-    from skgraded._input import arrow
-
     queries = table[QUERY]
     end, start = arrow.first_of_last(queries)
     if end < start:
@@ -252,8 +236,6 @@ class Segments(NamedTuple):
     @classmethod
     def of(cls, table: Any, job: Job, judgments: Judgments) -> Segments:
         """Read the segment of each query; raise a ValueError if a query is in two segments."""
-        from skgraded._input import arrow
-
         row_codes, distinct = query_codes(arrow.as_given(table[SEGMENT]), name="by")
         names, query_of_row = plain_list(distinct), layout_of(judgments).query_of_row
         codes = np.empty(judgments.n_queries, dtype=np.intp)
@@ -294,8 +276,6 @@ class Measured(NamedTuple):
     @property
     def marks(self) -> np.ndarray:
         """The 64-bit key of each query id, used to detect split queries."""
-        from skgraded._input import arrow
-
         return arrow.marks(self.query_ids)
 
     def take(self, queries: Any) -> Measured:
@@ -398,8 +378,6 @@ def measure_together(
     If `place` is None, the table must contain whole queries. If `is_clustered`, the rows of each
     query must be contiguous.
     """
-    from skgraded._input import arrow
-
     if table is None or not table.num_rows:
         none = None if job.by is None else Segments([], np.empty(0, dtype=np.intp))
         return Measured(no_queries(job), none, place, edges, types_of(table))
@@ -434,8 +412,6 @@ def types_of(table: Any) -> frozenset[tuple[str, str]]:
     """Return pairs (argument, type) for the ids and segments of a validated table or None."""
     if table is None:
         return frozenset()
-    from skgraded._input import arrow
-
     columns = {"qid": QUERY, "by": SEGMENT}
     return frozenset(
         (argument, str(arrow.standard_type(table.schema.field(name).type)))

@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Unpack
 
 from skgraded._input.needs import needs
-from skgraded.large import jobs, parts
+from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
-from skgraded.large.merging import merge_in_tree
-from skgraded.large.shuffle import packed, unpacked
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -21,6 +19,9 @@ with needs("skgraded.ray", "ray", "pyarrow", "pandas", extra="ray"):
     from ray.exceptions import RayTaskError
 
     from skgraded._input.arrow import refuse_unknown
+    from skgraded.large import parts
+    from skgraded.large.merging import merge_in_tree
+    from skgraded.large.shuffle import packed, unpacked
 
 __all__ = ["evaluate", "evaluate_per_query"]
 

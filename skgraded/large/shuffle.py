@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input import arrow
 from skgraded._kernels.layout import order_by_hash
 from skgraded.large.parts import GRADE, QUERY, joined
 
@@ -14,8 +15,6 @@ def packed(table: Any, n: int) -> tuple[np.ndarray, Any]:
 
     Engines process rows one by one, so each piece is sent as a single row.
     """
-    from skgraded._input import arrow
-
     pieces = list(pieces_of(table, n))
     numbers = np.array([number for number, _ in pieces], dtype=np.int64)
     return numbers, arrow.to_bytes(piece for _, piece in pieces)
@@ -23,8 +22,6 @@ def packed(table: Any, n: int) -> tuple[np.ndarray, Any]:
 
 def pieces_of(table: Any, n: int) -> Iterator[tuple[int, Any]]:
     """Split a table by query; yield the index and the record batch of each nonempty piece."""
-    from skgraded._input import arrow
-
     if table is None:
         return
     position = table.column_names.index(GRADE)
@@ -39,6 +36,4 @@ def pieces_of(table: Any, n: int) -> Iterator[tuple[int, Any]]:
 
 def unpacked(pieces: Iterable[Any]) -> Any:
     """Concatenate pieces (buffers of bytes) into one table; return None if there are no pieces."""
-    from skgraded._input import arrow
-
     return joined(list(arrow.of_bytes(pieces)))

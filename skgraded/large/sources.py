@@ -9,6 +9,9 @@ from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
+
+from skgraded._input.arrow import is_table
 from skgraded._input.table_kinds import refuse_unknown, take_rows
 from skgraded.datasets.table_files import read_header
 from skgraded.datasets.text_files import BOM, unpacked
@@ -24,8 +27,6 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
 
     Batches from files and single tables have at most `n_rows` rows, except for "whole".
     """
-    from skgraded._input.arrow import is_table
-
     if isinstance(source, (str, os.PathLike)):
         paths = table_files(source)
         n_total = None if any(map(_is_csv, paths)) else sum(map(_n_rows, paths))
@@ -59,11 +60,9 @@ def _cut(name: str, batches: Iterable[Any], job: Job, n_rows: int) -> Batches:
 @contextmanager
 def _read_errors(name: str) -> Iterator[None]:
     """Raise Arrow's errors as a ValueError of one line that states the name of the source."""
-    from pyarrow import ArrowException
-
     try:
         yield
-    except (ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise ValueError(f"{name} cannot be read: {' '.join(str(error).split())}") from None
 
 
@@ -122,13 +121,11 @@ def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
 
 def _of_stream(source: Any, name: str) -> Iterator[Any]:
     """Yield the batches of an object that supports Arrow's C stream."""
-    from pyarrow import RecordBatchReader
-
     with _read_errors(name):
-        if not isinstance(source, RecordBatchReader):
-            if not hasattr(RecordBatchReader, "from_stream"):
+        if not isinstance(source, pa.RecordBatchReader):
+            if not hasattr(pa.RecordBatchReader, "from_stream"):
                 raise ImportError(f"evaluate_batches needs pyarrow 15 or newer to read {name}.")
-            source = RecordBatchReader.from_stream(source)
+            source = pa.RecordBatchReader.from_stream(source)
         with source:
             yield from source
 

@@ -15,7 +15,7 @@ from typing import Any, Self, Unpack
 
 from skgraded._input.columns import whole_number
 from skgraded._input.needs import needs
-from skgraded.large import jobs, parts
+from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import measure as as_measure
@@ -33,6 +33,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from pyspark.sql.types import DoubleType, StructField, StructType
 
     from skgraded._input.arrow import refuse_unknown
+    from skgraded.large import parts
     from skgraded.large import spark_tasks as tasks
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]

@@ -183,7 +183,7 @@ def lazy_engine(request):
 @pytest.fixture
 def small_steps(monkeypatch):
     """Process a small table in as many steps as a large table."""
-    from skgraded.large import batches as module
+    from skgraded.large import batch_steps as module
 
     monkeypatch.setattr(module, "ROWS", 200)
     monkeypatch.setattr(module, "MAX_ROWS_IN_MEMORY", 900)

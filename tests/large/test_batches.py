@@ -308,8 +308,8 @@ def test_a_split_query_is_found_if_another_query_has_the_same_key():
 FULL = """
 import resource, signal, sys
 from large_tables import *
-from skgraded.large import batches
-batches.ROWS, batches.MAX_ROWS_IN_MEMORY, batches.MAX_BYTES_OF_IDS = 200, 900, 1000
+from skgraded.large import batch_steps as steps
+steps.ROWS, steps.MAX_ROWS_IN_MEMORY, steps.MAX_BYTES_OF_IDS = 200, 900, 1000
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 frame = table(9000)
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)

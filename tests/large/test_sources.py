@@ -314,11 +314,11 @@ def test_a_split_query_of_csv_files_is_named(tmp_path):
 
 @pytest.mark.parametrize("kind", ["pandas", "Arrow", "Dataset", "LazyFrame", "CSV"])
 def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
-    from skgraded.large import batches, parts
+    from skgraded.large import batch_steps, parts
 
     sizes = []
     clean = parts.clean
-    monkeypatch.setattr(batches, "ROWS", 500)
+    monkeypatch.setattr(batch_steps, "ROWS", 500)
     monkeypatch.setattr(
         parts, "clean", lambda part, *others: sizes.append(len(part)) or clean(part, *others)
     )

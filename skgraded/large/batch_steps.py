@@ -1,0 +1,188 @@
+"""Evaluation in batches on one machine; larger tables are written to temporary files."""
+
+import os
+import pickle
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any
+
+from pyarrow import py_buffer
+
+from skgraded._input.arrow import first_of_last, write_batch
+from skgraded._input.progress import counting_bar
+from skgraded.large import parts
+from skgraded.large.jobs import Job
+from skgraded.large.merging import Result
+from skgraded.large.shuffle import pieces_of, unpacked
+from skgraded.large.sources import batches_of
+from skgraded.large.system_summaries import Summaries
+from skgraded.reports.summary import Summary
+
+# These constants affect speed and memory usage, but never the results.
+ROWS = 2**18  # small batches are combined up to this number of rows, for speed
+MAX_ROWS_IN_MEMORY = 2**21  # maximum number of rows in memory; larger tables are written to disk
+N_PIECES = 64  # number of pieces on disk for tables with an unknown number of rows
+MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
+ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
+MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
+
+
+def evaluate_in_steps(batches: Any, job: Job, progress: bool) -> Summary | Summaries:
+    """Evaluate the batches of any source; see `evaluate_batches`."""
+    batches_by_place, n_rows = batches_of(batches, job, ROWS)
+    with (
+        closing(batches_by_place),  # after an error, closes files and streams at once
+        counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
+    ):
+        if job.partitioning == "shuffle":
+            return parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
+        return _in_order(batches_by_place, job, show)
+
+
+# Validating batches ------------------------------------------------------------------------------
+
+def _cleaned(
+    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the validated table of each nonempty batch."""
+    first: Any = None
+    for place, batch in batches:
+        table = parts.clean(batch, job, place)
+        if table is None:
+            continue
+        types = dict(parts.types_of(table))
+        first = first or types
+        for argument in first:
+            if types[argument] != first[argument]:
+                raise TypeError(
+                    f"{argument} must have the same type in all batches; got {types[argument]} in "
+                    f"{place}, but {first[argument]} in earlier batches."
+                )
+        show(table.num_rows)
+        yield place, table
+
+
+# Contiguous queries ------------------------------------------------------------------------------
+
+def _in_order(
+    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
+) -> Summary | Summaries:
+    """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
+    is_clustered = job.partitioning == "clustered"
+    tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
+    total = Result(None, [], [], frozenset())
+    starts: list[int] = []  # position of each table's query ids in the file
+    with _closing(tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS)) as file:
+        def ids_of(i: int) -> Any:
+            file.seek(starts[i])
+            return pickle.load(file)
+
+        def results() -> Iterator[parts.Measured]:
+            yield parts.measure_together(None, job)
+            for place, table in tables:
+                measured = parts.measure_together(table, job, place, is_clustered)
+                total.add(Result.of(measured, job, with_sums=False), job)
+                with _disk_errors("writing query ids"):
+                    starts.append(file.tell())
+                    pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)
+                    file.flush()  # otherwise, a later statement could raise the error
+                yield measured
+
+        total.sums = parts.summed(results(), job)
+        return total.finished(job, ids_of)
+
+
+@contextmanager
+def _closing(file: Any) -> Iterator[Any]:
+    """Close a temporary file, ignoring errors: closing repeats a failed write."""
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
+
+
+def _clustered(
+    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield tables of whole queries by moving the last query of each table to the next table."""
+    rest, place = None, ""
+    for places, tables in parts.gathered(_cleaned(batches, job, show), ROWS):
+        first, last = places[0], places[-1]
+        place = first if first == last else f"{first} to {last}"
+        table = parts.joined([rest, *tables])
+        _, start = first_of_last(table[parts.QUERY])
+        yield place, table.slice(0, start)
+        rest = table.slice(start)
+    yield place, rest
+
+
+# Rows in any order -------------------------------------------------------------------------------
+
+def _shuffled(
+    batches: Iterable[tuple[str, Any]], n_rows: int | None, job: Job, show: Callable[[int], Any]
+) -> Summary | Summaries:
+    """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
+    with closing(_Pieces(n_rows)) as pieces:
+        may_fit = n_rows is None or n_rows < MAX_ROWS_IN_MEMORY
+        n_gathered = MAX_ROWS_IN_MEMORY if may_fit else pieces.rows_per_write
+        for _, tables in parts.gathered(_cleaned(batches, job, show), n_gathered):
+            table = parts.joined(tables)
+            if may_fit and pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:
+                return parts.summed([parts.measure_together(table, job)], job)
+            pieces.write(table)
+            del tables, table  # free memory before the next rows are read
+        return parts.summed((parts.measure_together(table, job) for table in pieces.read()), job)
+
+
+class _Pieces:
+    """Temporary file that stores rows in pieces of whole queries."""
+
+    def __init__(self, n_rows: int | None) -> None:
+        n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
+        # offset and size of each block
+        self._places: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+        self.file: Any = None  # created by the first write
+        self.rows_per_write = min(max(ROWS, MIN_ROWS_PER_WRITE * n), MAX_ROWS_IN_MEMORY)
+
+    def close(self) -> None:
+        """Close and remove the file."""
+        if self.file is not None:
+            with _closing(self.file):
+                pass
+
+    def write(self, table: Any) -> None:
+        """Append the rows of a validated table to the pieces, in blocks that reuse memory."""
+        for first in range(0, table.num_rows, self.rows_per_write):
+            rows = table.slice(first, self.rows_per_write)
+            with _disk_errors("writing rows for partitioning='shuffle'"):
+                if self.file is None:
+                    self.file = tempfile.TemporaryFile(prefix="skgraded-")
+                for number, piece in pieces_of(rows, len(self._places)):
+                    start = self.file.tell()
+                    write_batch(self.file, piece)
+                    self._places[number].append((start, self.file.tell() - start))
+                self.file.flush()
+
+    def read(self) -> Iterator[Any]:
+        """Yield each piece as a table."""
+        return (unpacked(map(self._read, places)) for places in self._places)
+
+    def _read(self, place: tuple[int, int]) -> Any:
+        start, size = place
+        self.file.seek(start)
+        return py_buffer(self.file.read(size))
+
+
+@contextmanager
+def _disk_errors(action: str) -> Iterator[None]:
+    """Extend a disk error: state what was being written and how to avoid the error."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            error.errno, f"Error while {action} to {tempfile.gettempdir()}: "
+            f"{os.strerror(error.errno or 5)}. Set TMPDIR to a folder on a larger disk, or sort "
+            "the rows by query and use partitioning='clustered'."
+        ) from None
