@@ -324,13 +324,6 @@ def test_dates_are_printed_as_dates(capsys, form):
     assert [out.count(day) for day in days] == [n, n]
 
 
-def test_lines_that_end_in_a_carriage_return_raise_no_exception(files, capsys):
-    (files / "t.csv").write_text(FILES["t.csv"].replace("\n", "\r"))
-    code = main(["evaluate", "t.csv", "-m", "rr"])
-    out, error = capsys.readouterr()
-    assert code == 0 and "0.5" in out or code == 2 and error.count("\n") == 1
-
-
 STARS = {
     "qrels": "u1 0 a 5\nu1 0 b 1\nu2 0 a 3\nu2 0 b 2\n",
     "a.run": "u1 Q0 a 1 2 s\nu1 Q0 b 2 1 s\nu2 Q0 a 1 1 s\nu2 Q0 b 2 2 s\n",

@@ -54,12 +54,6 @@ def test_queries_missing_from_a_run_are_left_out_or_count(capsys):
     assert run(capsys, f"{command} --quiet").err == ""
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "html"])
-def test_every_format_contains_runs_and_measures(capsys, form):
-    out = run(capsys, f"preferences truth.pref a.run b.run -c {ALL} --format {form}").out
-    assert all(word in out for word in ("a.run", "b.run", "PairAccuracy"))
-
-
 def test_contradictory_pairs_are_left_out_with_one_note_or_decided_by_majority(files, capsys):
     (files / "votes.pref").write_text(FILES["truth.pref"] + "q2 b a\n" * 2)
     error = run(capsys, "preferences votes.pref b.run c.run --cycles unknown").err

@@ -48,11 +48,6 @@ def test_without_unjudged_documents_nothing_is_added(capsys):
     assert "judged" not in run(capsys, "evaluate qrels pooled --format json").out
 
 
-def test_judged_as_a_measure_adds_a_single_column(capsys):
-    out = run(capsys, "evaluate qrels new -m judged@10 -m rr").out
-    assert out.splitlines()[0].split() == ["run", "n_queries", "Judged@10", "RR"]
-
-
 @pytest.mark.parametrize("form", ["csv", "quoted csv", "parquet", "folder"])
 def test_tables_with_unjudged_documents(files, capsys, form):
     text = TABLE.format("").replace("q2,,", "q2,NaN,")

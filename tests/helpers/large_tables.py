@@ -55,3 +55,10 @@ def in_memory(frame, measures=MEASURES, weighted=True):
         frame["grade"], frame["score"], qid=frame["query"], measures=measures,
         sample_weight=frame["weight"] if weighted else None,
     )
+
+
+def measured(batches, partitioning="shuffle", measures=MEASURES, **others):
+    """The Summary that `evaluate_batches` returns."""
+    return sg.evaluate_batches(
+        batches, measures=measures, partitioning=partitioning, **COLUMNS | others
+    )

@@ -4,6 +4,7 @@ import os
 import secrets
 import sys
 import warnings
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -11,6 +12,8 @@ from engine_libraries import library, pyspark_and_java
 from large_tables import COLUMNS, MEASURES
 
 import skgraded as sg
+
+pytest.register_assert_rewrite("engine_contract", "file_contract")
 
 
 class Engine:
@@ -25,19 +28,14 @@ class Engine:
         self.evaluate = module.evaluate_batches if module is sg else module.evaluate
         self.name = "batches" if module is sg else module.__name__.rpartition(".")[2]
 
-    def measured(self, parts, partitioning="shuffle", measures=MEASURES, **others):
-        """Return the Summary or Summaries of the parts."""
-        settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
-        return self.evaluate(self.frame_of(parts), **settings)
+    def measured(self, parts, *partitioning, **others):
+        """Return the Summary or Summaries of the parts, or of the rows in a folder of files."""
+        rows = self.read(str(parts)) if isinstance(parts, Path) else self.frame_of(parts)
+        return self.evaluate(rows, **_settings(*partitioning, **others))
 
-    def measured_files(self, folder, partitioning="shuffle", measures=MEASURES, **others):
-        """Return the Summary of the rows in a folder of Parquet files."""
-        settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
-        return self.evaluate(self.read(str(folder)), **settings)
-
-    def per_query(self, parts, partitioning="shuffle", measures=MEASURES, **others):
+    def per_query(self, parts, *partitioning, **others):
         """Return the lazy frame of per-query values."""
-        settings = {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
+        settings = _settings(*partitioning, **others)
         return self.module.evaluate_per_query(self.frame_of(parts), **settings)
 
     def values(self, *args, **others):
@@ -47,6 +45,10 @@ class Engine:
         frame = lazy.compute() if hasattr(lazy, "compute") else lazy.to_pandas()
         frame = frame.astype(dict.fromkeys(frame.columns[1:], float))  # Ray uses Arrow types
         return frame.sort_values("query_id", ignore_index=True)
+
+
+def _settings(partitioning="shuffle", measures=MEASURES, **others):
+    return {"partitioning": partitioning, "measures": measures, **COLUMNS, **others}
 
 
 @pytest.fixture(scope="session")
@@ -158,26 +160,6 @@ def ray():
         ray.data.DataContext.get_current().enable_progress_bars = False
         yield Engine(module, ray.data.from_pandas, "partition", ray.data.read_parquet)
         ray.shutdown()
-
-
-@pytest.fixture(scope="session", params=["batches", "dask", "spark", "ray"])
-def engine(request):
-    """Each of the engines in turn."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="session", params=["batches", *(
-    pytest.param(name, marks=pytest.mark.nightly) for name in ("dask", "spark", "ray")
-)])
-def reader(request):
-    """Each of the engines that read files; only `evaluate_batches` opens the files itself."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="session", params=["dask", "spark", "ray"])
-def lazy_engine(request):
-    """Each of the engines that return per-query values."""
-    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture

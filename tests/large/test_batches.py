@@ -1,7 +1,9 @@
 """Batches on one machine: tables of any kind, Parquet files, and temporary files."""
 
 import decimal
+import gzip
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -12,16 +14,18 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from engine_contract import EngineContract
+from file_contract import FileContract
 from large_tables import (
-    COLUMNS,
-    MEASURES,
     first_rows,
     in_memory,
+    measured,
     mixed,
     pieces,
     table,
     whole_pieces,
 )
+from pyarrow.dataset import ParquetFragmentScanOptions
 
 import skgraded as sg
 from skgraded._input.arrow import marks
@@ -32,7 +36,7 @@ def as_views(texts):
 
 
 def in_layout(frame, convert):
-    """Convert text query ids and the segments to a layout of Arrow."""
+    """Convert text query ids and segments to a layout of Arrow."""
     arrow_table = pa.Table.from_pandas(frame, preserve_index=False)
     for name, kind in zip(arrow_table.column_names, arrow_table.schema.types, strict=True):
         if "string" in str(kind):
@@ -59,44 +63,34 @@ KINDS = {
 }
 
 
-def measured(batches, partitioning="shuffle", measures=MEASURES, **others):
-    return sg.evaluate_batches(
-        batches, measures=measures, partitioning=partitioning, **COLUMNS | others
-    )
+@pytest.fixture
+def engine(batches):
+    return batches
+
+
+class TestContract(EngineContract, FileContract):
+    """The tests of all engines, and those of files."""
 
 
 @pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text):
-    frame = table(100, text)
-    expected = sg.Summary.of(in_memory(frame))
-    assert measured(map(KINDS[kind], pieces(frame, 7))) == expected
-    assert measured(map(KINDS[kind], pieces(frame, 7)), "clustered") == expected
-    assert measured(map(KINDS[kind], whole_pieces(frame, 7)), "whole") == expected
-    assert measured(map(KINDS[kind], pieces(mixed(frame), 7))) == expected
+def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text, small_steps):
+    frame = table(150, text)
+    frame["country"] = frame["query"].map(lambda query: f"segment {str(query)[-1]}")
+    expected = measured([frame], by="country")
+    assert sg.Summary.merge(expected.segments.values()) == sg.Summary.of(in_memory(frame))
+
+    def by_country(parts, *partitioning):
+        return measured(map(KINDS[kind], parts), *partitioning, by="country")
+
+    assert by_country(pieces(frame, 30), "clustered") == expected
+    assert by_country(whole_pieces(frame, 7), "whole") == expected
+    assert by_country(pieces(mixed(frame), 30)) == expected
 
 
 def test_keys_of_whole_floats_equal_those_of_integers():
     keys = marks(np.array([0.25, 0.5, 7.0])).tolist()
     assert len(set(keys)) == 3 and keys[2] == marks(np.array([7]))[0]
-
-
-@pytest.mark.parametrize("kind", ["pandas", "dictionaries", "views", "layouts in turn"])
-def test_many_batches_are_measured_in_small_steps(small_steps, kind):
-    frame = table(150, text=True)
-    expected = sg.Summary.of(in_memory(frame))
-    assert measured(map(KINDS[kind], pieces(frame, 40)), "clustered") == expected
-    assert measured(map(KINDS[kind], pieces(mixed(frame), 40))) == expected
-
-
-@pytest.mark.parametrize("kind", ["dictionaries", "views", "layouts in turn"])
-def test_segments_may_be_in_dictionaries_and_views(kind):
-    frame = table(100, text=True)
-    segments = frame[COLUMNS["qid"]].map(lambda query: f"segment {len(query)}")
-    frame = frame.assign(country=segments)
-    expected = measured([frame], by="country")
-    assert measured(map(KINDS[kind], pieces(mixed(frame), 7)), by="country") == expected
-    assert measured(map(KINDS[kind], pieces(frame, 7)), "clustered", by="country") == expected
 
 
 def test_ordinal_ties_are_ranked_in_the_order_of_rows(small_steps):
@@ -189,28 +183,6 @@ def test_thresholds_are_compared_with_grades_of_few_bits_exactly(bits, small_ste
         assert measured(pieces(frame, 9), partitioning, measures) == expected
 
 
-def test_grades_of_32_bits_and_scores_of_64_bits_are_exact():
-    frame = pd.DataFrame({"grade": [0.7, 0.2], "score": [1, 2], "query": [1, 1]})
-    measures = ["ap(threshold=0.7)", "ndcng(gain='linear',max_grade=0.7)"]
-    expected = sg.Summary.of(in_memory(frame, measures, weighted=False))
-    as_float32 = frame.astype({"grade": "float32"})
-    assert measured([as_float32], measures=measures, sample_weight=None) == expected
-    # whole scores beyond 2^53 are not rounded
-    frame = pd.DataFrame({
-        "grade": [1, 0, 1, 0], "score": [2**60 + 1, 2**60, 2**60, 2**60 + 1], "query": [1, 1, 2, 2],
-    })
-    for partitioning in ("shuffle", "clustered"):
-        found = measured(pieces(frame, 4), partitioning, "rr", sample_weight=None)
-        assert found.mean()["RR"] == (1 + 1 / 2) / 2
-
-
-def test_unknown_grades_in_batches_give_the_summary_of_all_rows():
-    frame = table()
-    frame.loc[::7, "grade"] = np.nan
-    expected = sg.Summary.of(in_memory(frame, ["edrc"]))
-    assert measured(pieces(frame, 5), "clustered", ["edrc"]) == expected
-
-
 def test_weights_that_are_positive_only_for_undefined_queries():
     frame = pd.DataFrame({"grade": [0, 0, 1], "score": 1, "query": [1, 1, 2], "weight": [1, 1, 0]})
     measures = "rr(undefined=nan)"
@@ -218,14 +190,6 @@ def test_weights_that_are_positive_only_for_undefined_queries():
     assert measured([frame], measures=measures) == expected
     with pytest.raises(ValueError, match="sample_weight is 0 in all rows"):
         measured([frame.assign(weight=0)], measures=["rr", measures])
-
-
-def test_one_query_longer_than_many_batches(small_steps):
-    frame = table(2000)
-    frame["query"] = 7
-    frame["weight"] = 1.0
-    expected = sg.Summary.of(in_memory(frame))
-    assert measured(pieces(frame, 40), "clustered") == measured(pieces(frame, 40)) == expected
 
 
 # Parquet -----------------------------------------------------------------------------------------
@@ -272,6 +236,31 @@ def test_with_whole_each_file_is_a_part_and_progress_is_shown_only_in_a_terminal
     shuffled = [mixed(part) for part in whole_pieces(frame, 3)]
     assert measured(written(tmp_path, shuffled), "whole", progress=True) == expected
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv.gz"])
+def test_flipped_bits_of_files_with_checksums_never_change_a_value(tmp_path, name):
+    if not hasattr(ParquetFragmentScanOptions, "page_checksum_verification"):
+        pytest.skip("pyarrow before 17 does not verify checksums of Parquet pages")
+    frame = table(40, text=True)
+    expected = sg.Summary.of(in_memory(frame))
+    path = tmp_path / name
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, write_page_checksum=True)
+    else:
+        path.write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
+    data, rng = path.read_bytes(), random.Random(0)
+    n_errors = 0
+    for _ in range(60):
+        flipped = bytearray(data)
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            assert measured(path) == expected
+        except (ValueError, TypeError) as error:
+            assert name in str(error)
+            n_errors += 1
+    assert n_errors > 25  # the other bits belong to a column that is not read
 
 
 # Split queries -----------------------------------------------------------------------------------

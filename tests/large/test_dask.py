@@ -7,27 +7,32 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from engine_contract import LazyEngineContract
+from file_contract import FileContract
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 from scripts import EXAMPLES
 
 import skgraded as sg
 
 
+@pytest.fixture
+def engine(dask):
+    return dask
+
+
+class TestContract(LazyEngineContract):
+    """The tests of all engines."""
+
+
+@pytest.mark.nightly
+class TestFiles(FileContract):
+    """The tests of files and of queries of extreme sizes."""
+
+
 def test_categories_may_differ_between_dask_partitions(dask):
     frame = table(text=True)
     parts = [part.astype({"query": "category"}) for part in pieces(mixed(frame), 4)]
     assert dask.measured(parts) == sg.Summary.of(in_memory(frame))
-
-
-def test_a_single_partition_is_not_shuffled(dask):
-    frame = mixed(table())
-    assert dask.measured([frame]) == sg.Summary.of(in_memory(frame))
-
-
-def test_more_than_16_partitions_are_merged_in_steps(dask):
-    frame = table(20)
-    expected = sg.Summary.of(in_memory(frame))
-    assert dask.measured(pieces(frame, 18), "clustered") == expected
 
 
 @pytest.mark.nightly
@@ -133,6 +138,18 @@ def test_cross_evaluate_runs_on_the_cluster(cluster):
     assert there.to_frame().equals(here.to_frame())
 
 
+@pytest.fixture
+def xgb():
+    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
+    pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+    import xgboost.dask
+
+    return xgboost
+
+
+PARAMETERS = {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}
+
+
 @pytest.fixture(scope="module")
 def on_workers(cluster):
     """Return rankings, and a function that gives the first worker five times as many queries."""
@@ -154,22 +171,17 @@ def on_workers(cluster):
 
 
 @pytest.mark.nightly
-def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster, on_workers):
-    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
-    xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
-    from xgboost import dask as dxgb
-
+def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster, xgb, on_workers):
     from skgraded.xgboost import EarlyStopping, custom_metric
 
     X, y, qid, split = on_workers
     noise = np.random.default_rng(0).permutation(X[:, 0])
     worse = np.column_stack([noise, X[:, 1:]])
-    train = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(qid))
-    valid = dxgb.DaskDMatrix(cluster, split(worse), split(y), qid=split(qid))
-    output = dxgb.train(
-        cluster, {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}, train,
-        100, evals=[(valid, "valid")], custom_metric=custom_metric("ndcg@5"),
-        callbacks=[EarlyStopping(rounds=4)],
+    train = xgb.dask.DaskDMatrix(cluster, split(X), split(y), qid=split(qid))
+    valid = xgb.dask.DaskDMatrix(cluster, split(worse), split(y), qid=split(qid))
+    output = xgb.dask.train(
+        cluster, PARAMETERS, train, 100, evals=[(valid, "valid")],
+        custom_metric=custom_metric("ndcg@5"), callbacks=[EarlyStopping(rounds=4)],
     )
     booster, history = output["booster"], output["history"]["valid"]["NDCG@5"]
     assert 4 < len(history) < 100
@@ -180,21 +192,17 @@ def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster,
 
 
 @pytest.mark.nightly
-def test_xgboost_counts_a_query_on_two_workers_twice(cluster, on_workers):
+def test_xgboost_counts_a_query_on_two_workers_twice(cluster, xgb, on_workers):
     """Each worker evaluates only its own rows, as the docs of custom_metric state."""
-    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
-    xgb = pytest.importorskip("xgboost", minversion="3.0", reason=reason)
-    from xgboost import dask as dxgb
-
     from skgraded.xgboost import custom_metric
 
     X, y, qid, split = on_workers
     continued = qid.copy()
     continued[qid == 50] = 49  # the last query of the first worker continues on the second
-    data = dxgb.DaskDMatrix(cluster, split(X), split(y), qid=split(continued))
-    output = dxgb.train(
-        cluster, {"objective": "rank:ndcg", "nthread": 1, "disable_default_eval_metric": 1}, data,
-        1, evals=[(data, "train")], custom_metric=custom_metric("ndcg@5"),
+    data = xgb.dask.DaskDMatrix(cluster, split(X), split(y), qid=split(continued))
+    output = xgb.dask.train(
+        cluster, PARAMETERS, data, 1, evals=[(data, "train")],
+        custom_metric=custom_metric("ndcg@5"),
     )
     scores = output["booster"].predict(xgb.DMatrix(X))
     (value,) = output["history"]["train"]["NDCG@5"]
@@ -223,9 +231,7 @@ def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_wo
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
 @pytest.mark.filterwarnings("ignore:.*:FutureWarning")
-def test_the_example_of_large_data_is_measured_as_in_memory(cluster):
-    reason = "XGBoost 2 uses functions that were removed in Dask 2025.1"
-    pytest.importorskip("xgboost", minversion="3.0", reason=reason)
+def test_the_example_of_large_data_is_measured_as_in_memory(cluster, xgb):
     example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "large_data.py")))
     frame, features = example.make(n_queries=80)
     summaries, scored = example.on_this_cluster(

@@ -72,20 +72,6 @@ def test_rows_of_a_query_must_be_contiguous_in_clustered_parts(name, n_chunks):
         measure_together(part, JOB, "part 0", is_clustered=True)
 
 
-@pytest.mark.parametrize("n, text", [(1, True), (7, False), (1000, True)])
-def test_pieces_contain_all_rows_and_whole_queries(n, text):
-    part = part_of(40, 25).sample(frac=1, random_state=0)
-    if text:
-        part["query"] = "query " + part["query"].astype(str)
-    table = clean(part, JOB, "part 0")
-    numbers, rows = packed(table, n)
-    together = unpacked(arrow.buffers(rows)).cast(table.schema)  # from uint8
-    assert together.sort_by("score 0").equals(table.sort_by("score 0"))
-    queries = [set(unpacked([row.as_buffer()])["query"].to_pylist()) for row in rows]
-    assert sum(map(len, queries)) == len(set.union(*queries)) == 40
-    assert len(set(numbers)) == len(rows) <= n
-
-
 def test_pieces_are_read_from_unaligned_bytes():
     table = clean(part_of(3, 4), JOB, "part 0")
     _, rows = packed(table, 1)

@@ -7,11 +7,27 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from engine_contract import LazyEngineContract
+from file_contract import FileContract
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 
 import skgraded as sg
 
 SETTINGS = {"measures": MEASURES, **COLUMNS}
+
+
+@pytest.fixture
+def engine(ray):
+    return ray
+
+
+class TestContract(LazyEngineContract):
+    """The tests of all engines."""
+
+
+@pytest.mark.nightly
+class TestFiles(FileContract):
+    """The tests of files and of queries of extreme sizes."""
 
 
 def measured_by(ray, dataset, **settings):
@@ -26,18 +42,6 @@ def test_blocks_of_pandas_and_of_arrow_are_shuffled_together(ray):
     arrow = pa.Table.from_pandas(second, preserve_index=False)
     dataset = data.from_pandas(first).union(data.from_arrow([arrow[:500], arrow[500:]]))
     assert measured_by(ray, dataset) == sg.Summary.of(in_memory(frame))
-
-
-def test_more_than_16_blocks_are_merged_in_steps(ray):
-    frame = table(40)
-    expected = sg.Summary.of(in_memory(frame))
-    for partitioning in ("clustered", "shuffle"):
-        assert ray.measured(pieces(frame, 40), partitioning) == expected
-
-
-def test_a_single_block_is_not_shuffled(ray):
-    frame = mixed(table())
-    assert ray.measured([frame]) == sg.Summary.of(in_memory(frame))
 
 
 def test_clustered_blocks_may_come_in_any_order(ray):
@@ -72,13 +76,6 @@ def test_an_error_of_the_pipeline_is_raised_unchanged(ray):
     with pytest.raises(Exception, match="the model is lost") as caught:
         measured_by(ray, scored)
     assert type(caught.value) is not ValueError  # Ray's error names the operator
-
-
-def test_an_error_of_a_worker_is_raised_without_its_traceback(ray):
-    frame = table(20).assign(grade=-1.0)
-    with pytest.raises(ValueError, match=r"^In partition \d, .*: y_true must contain") as caught:
-        ray.measured(pieces(frame, 3))
-    assert type(caught.value) is ValueError and "\n" not in str(caught.value)
 
 
 def test_the_dataset_and_its_settings_do_not_change(ray):

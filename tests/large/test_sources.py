@@ -1,6 +1,5 @@
 """Sources of batches: single tables, streams, Datasets, LazyFrames, DuckDB and CSV files."""
 
-import gzip
 import os
 import random
 import subprocess
@@ -16,10 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from engine_libraries import library
 from large_tables import (
-    COLUMNS,
-    MEASURES,
     first_rows,
     in_memory,
+    measured,
     mixed,
     pieces,
     table,
@@ -75,12 +73,6 @@ SOURCES = {
     "LazyFrame": lazy,
     "DuckDB": duckdb_relation,
 }
-
-
-def measured(source, partitioning="shuffle", measures=MEASURES, **others):
-    return sg.evaluate_batches(
-        source, measures=measures, partitioning=partitioning, **COLUMNS | others
-    )
 
 
 @pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
@@ -174,15 +166,6 @@ def test_a_corrupt_file_of_a_dataset_is_one_clear_error(tmp_path):
     (tmp_path / "0.parquet").write_bytes(b"PAR1, but not a Parquet file")
     with pytest.raises(ValueError, match="^the FileSystemDataset cannot be read: .*0.parquet"):
         measured(dataset)
-
-
-def test_a_query_of_polars_runs_in_batches(tmp_path, small_steps):
-    frame = table()
-    frame.to_parquet(tmp_path / "rows.parquet")
-    lazy(frame)  # skips if polars is too old
-    rows = pl.scan_parquet(tmp_path / "rows.parquet").with_columns(score=-pl.col("score"))
-    reversed_ranking = frame.assign(score=-frame["score"])
-    assert measured(rows, "clustered") == sg.Summary.of(in_memory(reversed_ranking))
 
 
 def test_rows_that_duckdb_reorders():
@@ -292,12 +275,6 @@ def test_empty_grades_of_csv_are_unjudged_documents(tmp_path):
     assert summary.mean()["RR"] == 1 / 2
 
 
-def test_a_truncated_gzip_file_is_named(tmp_path):
-    rows = gzip.compress(table().to_csv(index=False).encode())
-    with pytest.raises(ValueError, match=r"rows\.csv\.gz: line \d+: the gzip data are damaged"):
-        evaluated(tmp_path / "rows.csv.gz", rows[:-1000])
-
-
 def test_a_split_query_of_csv_files_is_named(tmp_path):
     frame = table()
     query, lost = first_rows(frame)
@@ -308,9 +285,7 @@ def test_a_split_query_of_csv_files_is_named(tmp_path):
         measured(tmp_path, "whole")
 
 
-# Sizes of batches -------------------------------------------------------------------------------
-
-
+# Sizes of batches --------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", ["pandas", "Arrow", "Dataset", "LazyFrame", "CSV"])
 def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):

@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from engine_contract import LazyEngineContract
 from engine_libraries import pyspark_and_java
+from file_contract import FileContract
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 
 import skgraded as sg
@@ -23,6 +25,20 @@ import skgraded as sg
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "nightly_job.md"
 MAX_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+@pytest.fixture
+def engine(spark):
+    return spark
+
+
+class TestContract(LazyEngineContract):
+    """The tests of all engines."""
+
+
+@pytest.mark.nightly
+class TestFiles(FileContract):
+    """The tests of files and of queries of extreme sizes."""
 
 
 # Partitions and batches --------------------------------------------------------------------------
@@ -61,7 +77,7 @@ def test_only_the_number_of_rows_limits_batches(session, in_batches_of):
 
 def test_partitions_without_rows(spark):
     frame = table(2)
-    assert spark.measured([frame], n_partitions=8) == sg.Summary.of(in_memory(frame))
+    assert spark.measured([frame], n_partitions=3) == sg.Summary.of(in_memory(frame))
 
 
 @pytest.fixture
@@ -82,21 +98,6 @@ def test_times_are_the_same_in_any_zone(spark, in_batches_of, in_new_york):
     values = spark.per_query(pieces(frame, 3)[1:], "clustered")
     ids = values.select(F.unix_micros(F.col("query_id").cast("timestamp")).alias("id")).collect()
     assert sorted(row.id for row in ids) == list(range(12))
-
-
-def test_values_and_rows_at_the_edges_come_from_one_run(spark, session):
-    """A second run may partition the rows differently."""
-    rows = session.range(0, 5_000, numPartitions=4).selectExpr(
-        "id % 1000 as query", "cast(hash(id) & 3 as double) as grade", "id * 7 % 1024 as score"
-    )
-    frame = rows.toArrow().to_pandas()
-    expected = sg.evaluate(frame["grade"], frame["score"], qid=frame["query"], measures="rr")
-    expected = expected.to_frame().sort_values("query_id", ignore_index=True)
-    lazy = spark.module.evaluate_per_query(
-        rows.repartition("query"), "grade", "score", "query", "rr", partitioning="clustered"
-    )
-    values = lazy.toArrow().to_pandas().sort_values("query_id", ignore_index=True)
-    pd.testing.assert_frame_equal(values, expected)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
