@@ -150,26 +150,24 @@ def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
         jobs.refuse_order_of_rows(job)
     if job.partitioning != "shuffle" or len(places) == 1:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
-    groups = _groups(places) if combines else [[place] for place in places]
+    groups = _groups(places) if combines else [{place: part} for place, part in places.items()]
     n = len(groups)
     if n == 1:
         return [delayed(_measured_rows)(places, job)]
-    frames = [delayed(_packed)({place: places[place] for place in group}, job, n)
-              for group in groups]
+    frames = [delayed(_packed)(group, job, n) for group in groups]
     pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
     return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
 
 
-def _groups(places: dict[str, Any]) -> list[list[str]]:
+def _groups(places: dict[str, Any]) -> list[dict[str, Any]]:
     """Group adjacent partitions if they are many and small; a few partitions are measured."""
-    names = list(places)
-    size = 1
-    if len(names) >= MANY_PARTITIONS:
-        sample = np.linspace(0, len(names) - 1, N_SAMPLED).astype(int)
-        n_rows = compute(*(delayed(len)(places[names[i]]) for i in sample))
+    partitions, size = list(places.items()), 1
+    if len(partitions) >= MANY_PARTITIONS:
+        sample = np.linspace(0, len(partitions) - 1, N_SAMPLED).astype(int)
+        n_rows = compute(*(delayed(len)(partitions[i][1]) for i in sample))
         size = max(ROWS_PER_GROUP // max(*n_rows, 1), 1)
-    return [names[i : i + size] for i in range(0, len(names), size)]
+    return [dict(partitions[i : i + size]) for i in range(0, len(partitions), size)]
 
 
 def _validated(group: dict[str, Any], job: Job) -> pa.Table | None:

@@ -167,14 +167,10 @@ def check_job(
 
 
 def check_query_job(
-    y_true: Any, y_score: Any, qid: Any, measures: Any, *, sample_weight: Any = None,
-    partitioning: Any = "shuffle", unjudged_documents: Any = None,
+    y_true: Any, y_score: Any, qid: Any, measures: Any, **settings: Any
 ) -> Job:
     """Validate the arguments of a function that returns per-query values; return a Job."""
-    job = check_job(
-        y_true, y_score, qid, measures, sample_weight=sample_weight, partitioning=partitioning,
-        unjudged_documents=unjudged_documents,
-    )
+    job = check_job(y_true, y_score, qid, measures, **settings)
     if not job.is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
     return job

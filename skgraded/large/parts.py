@@ -290,23 +290,18 @@ class Measured(NamedTuple):
 
 def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
     """Concatenate evaluations of distinct queries, and select queries, without any checks."""
-    def selected(arrays: Sequence[Any]) -> np.ndarray:
-        return np.concatenate(arrays)[queries] if len(arrays) > 1 else arrays[0][queries]
+    def selected(values: Sequence[Any]) -> Any:
+        first = values[0]
+        if isinstance(first, dict):
+            return {name: selected([by_name[name] for by_name in values]) for name in first}
+        if first is None:
+            return None
+        return np.concatenate(values)[queries] if len(values) > 1 else first[queries]
 
-    first = evaluations[0]
-    return evaluation_of(
-        query_ids=selected([part.query_ids for part in evaluations]),
-        per_query={
-            name: selected([part.per_query[name] for part in evaluations])
-            for name in first.per_query
-        },
-        undefined={
-            name: selected([part.undefined[name] for part in evaluations])
-            for name in first.undefined
-        },
-        weights=first.weights
-        if first.weights is None else selected([part.weights for part in evaluations]),
-    )
+    return evaluation_of(**{
+        name: selected([getattr(part, name) for part in evaluations])
+        for name in ("query_ids", "per_query", "undefined", "weights")
+    })
 
 
 def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:

@@ -40,7 +40,6 @@ __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
 
 ROWS_PER_BATCH = 4000  # maximum number of rows per batch; such small batches need no limit in bytes
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
-VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 PIECES_PER_PARTITION = 4  # Spark distributes pieces by hash; several pieces balance the partitions
 MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
@@ -61,11 +60,6 @@ def evaluate(
     n_partitions : int, optional
         Number of partitions of the shuffled rows; by default ``spark.sql.shuffle.partitions``. Each
         partition must fit in the memory of one Python worker. Only used with "shuffle".
-
-    Notes
-    -----
-    With "clustered" and "whole", Spark shuffles the per-query values instead of the rows, and uses
-    them to check that no query is split.
     """
     job = jobs.check_job(y_true, y_score, qid, measures, **settings)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
@@ -202,19 +196,17 @@ def _check_local_workers(spark: Any) -> None:
 
 @cache
 def _check_python(python: str) -> None:
-    """Raise an ImportError if the Python version differs or if required packages are missing."""
+    """Raise an ImportError if the executable fails or if required packages are missing."""
     code = (
-        "import sys, importlib.util as u; print('%d.%d' % sys.version_info[:2], "
-        f"*[name for name in {WORKER_PACKAGES} if u.find_spec(name) is None])"
+        "import importlib.util as u; "
+        f"print(*[name for name in {WORKER_PACKAGES} if u.find_spec(name) is None])"
     )
     try:
-        version, *missing = subprocess.run(
+        missing = subprocess.run(
             [python, "-c", code], capture_output=True, text=True, check=True
         ).stdout.split()
     except (OSError, subprocess.CalledProcessError) as error:
         raise _worker_error(f"executable {python} fails to run ({type(error).__name__})") from None
-    if version != VERSION:
-        raise _worker_error(f"{python} is Python {version}, but this process uses {VERSION}")
     if missing:
         raise _worker_error(f"executable {python} cannot import {', '.join(missing)}")
 
@@ -336,8 +328,7 @@ def with_folds(
 ) -> DataFrame:
     """Add a fold column that keeps queries whole, for CrossValidator's `foldCol`.
 
-    Without this column, CrossValidator splits queries across folds. Models are then scored on
-    queries on which they were fitted, so the most overfitted model may be selected.
+    Without this column, models are scored on queries on which they were fitted.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ def test_a_figure_is_saved_completely_or_not_at_all(tmp_path, monkeypatch):
     assert path.read_bytes() == kept and os.listdir(tmp_path) == ["figure.png"]
 
 
-@pytest.mark.nightly  # test_dask.py runs the same steps on its own cluster
+@pytest.mark.nightly
 def test_large_data_are_evaluated_as_in_memory():
     library("distributed")
     reason = "XGBoost 2 needs functions that Dask no longer has"

@@ -9,6 +9,7 @@ import decimal
 import doctest
 import sys
 from dataclasses import replace
+from importlib import import_module
 from itertools import cycle
 
 import numpy as np
@@ -217,6 +218,7 @@ class LazyEngineContract(EngineContract):
 
     def test_the_example_in_readme_gives_the_summary_of_the_rows(self, engine):
         frame = table(30)
+        import_module(f"skgraded.{engine.name}")
         data = engine.frame_of([frame.rename(columns={"query": "qid"})])
         names = {"ddf": data, "sdf": data, "dataset": data, "skgraded": sg}
         expected = sg.Summary.of(in_memory(frame, "mu_map", weighted=False))

@@ -1,8 +1,6 @@
 """Dask with two workers: its shuffles, types of ids, and training of boosting libraries."""
 
-import runpy
 from decimal import Decimal
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +8,6 @@ import pytest
 from engine_contract import LazyEngineContract
 from file_contract import FileContract
 from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
-from scripts import EXAMPLES
 
 import skgraded as sg
 
@@ -226,20 +223,3 @@ def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_wo
     ).fit(split(X), split(y), group=split(np.bincount(qid)))
     scores = ranker.to_local().predict(X)
     assert sg.MuAP()(y, scores, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1
-
-
-@pytest.mark.nightly
-@pytest.mark.filterwarnings("ignore:.*:UserWarning")
-@pytest.mark.filterwarnings("ignore:.*:FutureWarning")
-def test_the_example_of_large_data_is_measured_as_in_memory(cluster, xgb):
-    example = SimpleNamespace(**runpy.run_path(str(EXAMPLES / "large_data.py")))
-    frame, features = example.make(n_queries=80)
-    summaries, scored = example.on_this_cluster(
-        frame[frame["query"] < 50], frame[frame["query"] >= 50], features
-    )
-    assert list(summaries.systems) == ["lightgbm", "xgboost"]
-    for name, summary in summaries.systems.items():
-        expected = sg.evaluate(
-            scored["grade"], scored[name], qid=scored["query"], measures=example.MEASURES
-        )
-        assert summary == sg.Summary.of(expected)

@@ -52,8 +52,7 @@ def test_clustered_blocks_may_come_in_any_order(ray):
     assert ray.measured(parts, "clustered") == sg.Summary.of(in_memory(frame))
 
 
-@pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
-def test_parquet_files_with_other_columns_and_a_predicted_score(ray, tmp_path, partitioning):
+def test_parquet_files_with_other_columns_and_a_predicted_score(ray, tmp_path):
     from ray import data
 
     frame = table(text=True).assign(day=pd.Timestamp("2026-11-20"))
@@ -65,7 +64,7 @@ def test_parquet_files_with_other_columns_and_a_predicted_score(ray, tmp_path, p
 
     scored = data.read_parquet(str(tmp_path)).map_batches(predict, batch_format="pandas")
     expected = in_memory(frame.assign(score=frame["grade"] * 2))
-    assert measured_by(ray, scored, partitioning=partitioning) == sg.Summary.of(expected)
+    assert measured_by(ray, scored) == sg.Summary.of(expected)
 
 
 def test_an_error_of_the_pipeline_is_raised_unchanged(ray):

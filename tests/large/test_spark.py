@@ -301,6 +301,7 @@ def day_of(i, noise=0.0):
     )
 
 
+@pytest.mark.nightly
 def test_the_nightly_job_writes_a_page_and_a_chart_and_reports_a_fall(spark, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "nightly.py").write_text(
@@ -339,8 +340,10 @@ import skgraded.spark as sgs
 frame = table(40, text=True)
 frame["country"] = frame["query"].str[-1]
 session = (
-    SparkSession.builder.remote("local[2]")
-    .config("spark.sql.shuffle.partitions", "2").config("spark.ui.enabled", "false").getOrCreate()
+    SparkSession.builder.remote("local[1]")
+    .config("spark.sql.shuffle.partitions", "2").config("spark.ui.enabled", "false")
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN").getOrCreate()
 )
 assert "connect" in type(session).__module__
 rows = session.createDataFrame(frame)
@@ -377,6 +380,7 @@ def test_all_functions_run_on_spark_connect():
         [sys.executable, "-c", CONNECT], capture_output=True, text=True, timeout=300,
         env=os.environ | {
             "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+            "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "PYTHONPATH": os.pathsep.join([helpers, *filter(None, sys.path)]),
         },
     )
