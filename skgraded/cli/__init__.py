@@ -1,10 +1,4 @@
-"""Command-line interface for evaluating and comparing runs.
-
-    python -m skgraded evaluate QRELS RUN [RUN ...] -m ndcng@10 -m mu_map
-    python -m skgraded compare QRELS RUN RUN [RUN ...] --baseline RUN
-    python -m skgraded preferences TRUTH RUN [RUN ...]
-    python -m skgraded judges HUMAN JUDGE [JUDGE ...] [--run RUN ...]
-    python -m skgraded measures
+"""Command-line interface for evaluating and comparing runs; see ``skgraded --help``.
 
 `_files`, `_preferences` and `_judging` evaluate the files, and `_printing` formats the results.
 """

@@ -166,9 +166,7 @@ def _run(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
-def _submit(function: Callable[..., Any], *args: Any) -> Any:
-    """Start a task and return a reference to its result; references in `args` are resolved."""
-    return _run.remote(function, *args)
+_submit = _run.remote  # starts a task and returns a reference to its result
 
 
 @contextmanager

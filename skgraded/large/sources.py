@@ -29,7 +29,7 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
     """
     if isinstance(source, (str, os.PathLike)):
         paths = table_files(source)
-        n_total = None if any(map(_is_csv, paths)) else sum(map(_n_rows, paths))
+        n_total = None if any(map(CSV.search, paths)) else sum(map(_n_rows, paths))
         return _of_files(paths, job, n_rows), n_total
     name = f"the {type(source).__name__}"
     if is_table(source):
@@ -149,7 +149,7 @@ def table_files(path: str | os.PathLike[str]) -> list[str]:
 def _in_folder(folder: str) -> list[str]:
     """Return the Parquet files in a folder or, if there are none, the CSV files."""
     files = list(_visible_files(folder))
-    return [file for file in files if file.endswith(".parquet")] or [*filter(_is_csv, files)]
+    return [file for file in files if file.endswith(".parquet")] or [*filter(CSV.search, files)]
 
 
 def _visible_files(folder: str) -> Iterator[str]:
@@ -172,7 +172,7 @@ def _visible_files(folder: str) -> Iterator[str]:
 def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
     """Yield the batches of each file or, for "whole", one table per file."""
     for path in paths:
-        read = _of_csv if _is_csv(path) else _of_parquet
+        read = _of_csv if CSV.search(path) else _of_parquet
         yield from _cut(path, read(path, job, n_rows), job, n_rows)
 
 
@@ -217,10 +217,6 @@ def _of_parquet(path: str, job: Job, n_rows: int) -> Iterator[Any]:
             yield batch
         if n_read != file.metadata.num_rows:  # Arrow does not check this
             raise OSError(f"it has {n_read:,} rows instead of {file.metadata.num_rows:,}")
-
-
-def _is_csv(path: str) -> bool:
-    return CSV.search(path) is not None
 
 
 @contextmanager
