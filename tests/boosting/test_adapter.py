@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from catboost import CatBoost, CatBoostRegressor
 from lightgbm import LGBMRanker
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from xgboost import XGBRanker, XGBRegressor
@@ -25,15 +24,6 @@ class UserRanker(XGBRanker):
     pass
 
 
-class UserRegressor(RegressorMixin, BaseEstimator):
-    """A regressor whose module has the name of a module in skgraded.boosting."""
-
-    __module__ = "metric.regressors"
-
-    def fit(self, X, y, **fit_params):
-        return self
-
-
 @pytest.mark.parametrize(
     ("estimator", "package"),
     [(LGBMRanker(), "lightgbm"), (XGBRegressor(), "xgboost"), (UserRanker(), "xgboost"),
@@ -47,10 +37,10 @@ def test_the_adapter_of_a_booster_is_in_the_module_of_its_library(estimator, pac
     assert adapter.estimator is estimator
 
 
+# The first three are also names of modules in skgraded.boosting.
 @pytest.mark.parametrize("module", ["metric.regressors", "rows", "adapter", "lightgbmish.models"])
-@pytest.mark.parametrize("base", [Ridge, UserRegressor])
-def test_other_estimators_have_the_generic_adapter(base, module):
-    estimator = type("Other", (base,), {"__module__": module})()
+def test_other_estimators_have_the_generic_adapter(module):
+    estimator = type("Other", (Ridge,), {"__module__": module})()
     assert type(adapter_of(estimator)) is Adapter
 
 
@@ -66,13 +56,12 @@ class RankerWithoutCallbacks(LGBMRanker):
         return super().fit(X, y, group=group)
 
 
-@pytest.mark.parametrize("cls, n_reported", [(LGBMRanker, 3), (RankerWithoutCallbacks, 0)])
-def test_rounds_are_reported_if_fit_accepts_callbacks(cls, n_reported):
+def test_rounds_are_not_reported_if_fit_accepts_no_callbacks():
     X, y, qid = make_ranking(n_queries=5, random_state=0)
-    adapter, rounds = adapter_of(cls(n_estimators=3, n_jobs=1, verbose=-1)), []
-    adapter.report_to(lambda: rounds.append(len(rounds)))
+    adapter = adapter_of(RankerWithoutCallbacks(n_estimators=3, n_jobs=1, verbose=-1))
+    adapter.report_to(pytest.fail)
     model = adapter.fit(Rows(X, y, {}, np.bincount(qid)), {})
-    assert (model.booster_.num_trees(), len(rounds)) == (3, n_reported)
+    assert model.booster_.num_trees() == 3
 
 
 def test_every_module_of_a_library_lists_its_adapters():

@@ -144,24 +144,14 @@ def test_training_rows_have_the_value_0_if_catboost_shuffles_them(
         assert set(recorded["learn"]) == {0.0}
 
 
-def sets_of_equal_length():
-    """Two sets of 60 rows with different query sizes."""
+def test_labels_distinguish_data_sets_of_equal_length():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 4, 120)
-    return [
-        (X[:60], y[:60], np.repeat(np.arange(10), 6)),
-        (X[60:], y[60:], np.repeat(np.arange(15), 4)),
-    ]
-
-
-@pytest.mark.parametrize("is_ordered", [False, True])
-def test_labels_distinguish_data_sets_of_equal_length(is_ordered):
-    parts = sets_of_equal_length()
-    params = {"iterations": 4} | ({"boosting_type": "Ordered"} if is_ordered else {})
-    model, recorded = trained_on(parts, "ndcng", **params)
-    learn, evaluated = (by_round(model, sg.NDCNG(), *part) for part in parts)
-    assert_close(recorded["validation"], evaluated)
-    assert_close(recorded["learn"], [0.0] * 4 if is_ordered else learn)
+    train = X[:60], y[:60], np.repeat(np.arange(10), 6)
+    valid = X[60:], y[60:], np.repeat(np.arange(15), 4)
+    model, recorded = trained_on([train, valid], "ndcng", iterations=4)
+    assert_close(recorded["learn"], by_round(model, sg.NDCNG(), *train))
+    assert_close(recorded["validation"], by_round(model, sg.NDCNG(), *valid))
 
 
 def test_a_training_set_can_also_be_the_validation_set(parts):
@@ -187,12 +177,6 @@ def test_early_stopping_finds_the_highest_value(parts):
     X, y, qid = valid
     score = sg.NDCNG(k=5)(y, ranker.predict(X), qid=qid)
     assert score == pytest.approx(max(values), abs=1e-6)
-
-
-def test_metric_period_computes_the_metric_in_some_rounds(parts):
-    model, recorded = trained_on(parts, "ndcng", metric_period=5)
-    expected = by_round(model, sg.NDCNG(), *parts[1])
-    assert_close(recorded["validation"], [expected[i] for i in (0, 5, 10, 11)])
 
 
 def test_copies_and_pickles_compute_the_same(parts):

@@ -1,9 +1,7 @@
 """Measures as objectives in LightGBM and XGBoost."""
 
-import gc
 import pickle
 import re
-import weakref
 from pathlib import Path
 
 import lightgbm as lgb
@@ -16,7 +14,6 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
 import skgraded as sg
-from skgraded.boosting.metric import judgments_of
 from skgraded.boosting.objective import trainable_measures
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import eval_metric, objective
@@ -147,13 +144,8 @@ def test_cv_of_xgboost_trains_on_the_measure(real):
     assert last["train-MuAP-mean"] > 0.9 and last["test-MuAP-mean"] > constant + 0.1
 
 
-def test_saved_models_give_the_same_predictions(real, tmp_path):
-    X, y, sizes, first = real
-    booster = trained(real, objective("mu_map"), 3)
-    booster.save_model(tmp_path / "model.txt")
-    again = lgb.Booster(model_file=tmp_path / "model.txt")
-    np.testing.assert_array_equal(again.predict(X), booster.predict(X))
-
+def test_a_saved_model_of_xgboost_gives_the_same_predictions(real, tmp_path):
+    X, y, sizes, _ = real
     matrix = xgb.DMatrix(X, y, group=sizes)
     booster = xgb.train(XGB_QUIET, matrix, 3, obj=objective_of_xgboost("mu_map"))
     booster.save_model(tmp_path / "model.json")
@@ -170,34 +162,13 @@ def test_a_query_may_have_more_than_10000_rows():
     assert sg.MuAP()(y, scores) > sg.MuAP()(y, np.zeros(10_001)) + 0.1
 
 
-def test_the_gradients_of_a_query_are_multiplied_by_its_weight(real):
-    X, y, sizes, first = real
-    weights = np.repeat(np.random.default_rng(0).integers(1, 4, len(sizes)), sizes)
-    own = objective("ndcng")
-    plain, weighted = (
-        own(first, lgb.Dataset(X, y, group=sizes, weight=weight, params=QUIET).construct())
-        for weight in (None, weights)
-    )
-    for derivatives, multiplied in zip(plain, weighted, strict=True):
-        np.testing.assert_allclose(multiplied, weights * derivatives, rtol=1e-6)
-
-
-def test_judgments_are_created_once_and_released_after_training(real):
-    X, y, sizes, _ = real
-    seen, own = [], objective("mu_map")
-
-    def watched(y_true, y_pred, weight, group):
-        derivatives = own(y_true, y_pred, weight, group)
-        seen.append(weakref.ref(judgments_of(y_true, y_true, group, weight)))
-        return derivatives
-
-    ranker = lgb.LGBMRanker(
-        objective=watched, metric="None", n_estimators=2, n_jobs=1, verbose=-1
-    ).fit(X, y, group=sizes)
-    assert seen[0]() is seen[1]() and len(seen) == 2
-    del ranker
-    gc.collect()
-    assert seen[0]() is None
+def test_the_gradients_of_several_queries_are_those_of_each_query(real):
+    _, y, sizes, first = real
+    own, starts = objective("ndcng@5"), np.cumsum(sizes)[:-1]
+    queries = zip(np.split(y, starts), np.split(first, starts), strict=True)
+    alone = [own.gradients(sg.Judgments(grades), scores) for grades, scores in queries]
+    together = own.gradients(sg.Judgments(y, group=sizes), first)
+    np.testing.assert_array_equal(together, np.concatenate(alone, axis=1))
 
 
 # Pitfalls ----------------------------------------------------------------------------------------

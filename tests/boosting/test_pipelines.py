@@ -5,9 +5,7 @@ import pytest
 import sklearn
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
-from sklearn.decomposition import PCA
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
@@ -70,19 +68,6 @@ def test_early_stopping_transforms_the_validation_rows(ranking, name):
     )
     np.testing.assert_allclose(recorded, expected, rtol=1e-6)
     np.testing.assert_allclose(piped.predict(X), alone.predict(scaled), rtol=1e-5, atol=1e-5)
-
-
-def test_a_search_reaches_the_parameters_of_all_steps(ranking):
-    X, y, qid = ranking
-    pipeline = Pipeline([("pca", PCA(random_state=0)), ("ranker", RANKERS["LightGBM"])])
-    with sklearn.config_context(enable_metadata_routing=True):
-        search = GridSearchCV(
-            sg.QueryRanker(pipeline),
-            {"estimator__pca__n_components": [1, 5], "estimator__ranker__num_leaves": [3, 7]},
-            scoring=sg.make_ranking_scorer("ndcng@10"), cv=list(GroupKFold(3).split(X, y, qid)),
-        ).fit(X, y, qid=qid)
-    assert search.best_params_["estimator__pca__n_components"] == 5
-    assert search.best_estimator_.estimator_[-1].num_leaves in (3, 7)
 
 
 def test_the_query_column_is_removed_before_the_transformers(ranking):

@@ -64,6 +64,13 @@ def fitted_with(recorder, booster, **settings):
     return sg.QueryRanker(booster, qid=-1, **settings).set_callbacks(recorder).fit(X, y)
 
 
+def search(**settings):
+    return GridSearchCV(
+        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1),
+        scoring=sg.make_ranking_scorer("ndcng@10"), **settings,
+    )
+
+
 @pytest.mark.parametrize(
     ("booster", "n_rounds"), [*((booster, ROUNDS) for booster in BOOSTERS.values()), (Ridge(), 0)],
     ids=[*BOOSTERS, "Ridge"],
@@ -104,11 +111,7 @@ def test_gradient_boosting_of_scikit_learn_reports_rounds_only_with_early_stoppi
 def test_the_callbacks_of_a_search_receive_the_rounds_of_each_fit():
     X, y, _ = data()
     recorder = Recorder()
-    search = GridSearchCV(
-        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1),
-        scoring=sg.make_ranking_scorer("ndcng@10"),
-    )
-    search.set_callbacks(recorder).fit(X, y)
+    search().set_callbacks(recorder).fit(X, y)
     n_fits = 2 * 3 + 1
     assert recorder.ended.count("QueryRanker fit") == n_fits
     assert recorder.ended.count("QueryRanker round") == n_fits * ROUNDS
@@ -118,15 +121,11 @@ def test_a_failing_fit_does_not_stop_a_search_with_callbacks():
     X, y, _ = data()
     y = y + np.where(np.arange(len(y)) == 0, 0.5, 0)  # LightGBM rejects fractional grades
     recorder = Recorder()
-    search = GridSearchCV(
-        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1), refit=False,
-        scoring=sg.make_ranking_scorer("ndcng@10"),
-    )
     with (
         pytest.warns(FitFailedWarning, match="must be integers"),
         pytest.warns(UserWarning, match="non-finite"),
     ):
-        search.set_callbacks(recorder).fit(X, y)
+        search(refit=False).set_callbacks(recorder).fit(X, y)
     assert recorder.ended.count("QueryRanker fit") == 2 * 1
     assert "GridSearchCV fit" in recorder.ended
 
@@ -135,11 +134,7 @@ def test_a_failing_fit_does_not_stop_a_search_with_callbacks():
 def test_a_progress_bar_shows_a_line_per_fit(n_jobs, capsys):
     pytest.importorskip("rich", reason='needs rich: pip install "skgraded[test]"')
     X, y, _ = data()
-    search = GridSearchCV(
-        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1), n_jobs=n_jobs,
-        scoring=sg.make_ranking_scorer("ndcng@10"),
-    )
-    search.set_callbacks(sklearn_callback.ProgressBar()).fit(X, y)
+    search(n_jobs=n_jobs).set_callbacks(sklearn_callback.ProgressBar()).fit(X, y)
     shown = capsys.readouterr().out
     assert set(re.findall(r"QueryRanker - fit #(\d)", shown)) == set("012345")
 

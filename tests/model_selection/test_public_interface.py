@@ -26,7 +26,8 @@ READ = {
 
 def private_imports(path):
     """Names that a file imports from scikit-learn and that are private, or in a private module."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if "from sklearn" in text else ():
         if isinstance(node, ast.ImportFrom) and node.module.split(".")[0] == "sklearn":
             for alias in node.names:
                 if any(part.startswith("_") for part in f"{node.module}.{alias.name}".split(".")):

@@ -95,17 +95,6 @@ def test_routing_and_a_query_column_give_the_same_scores_for_any_table(kind):
             np.testing.assert_allclose(by_routing, toy_scores(), atol=1e-12)
 
 
-def test_query_ids_are_text_or_pairs(routing):
-    X, y, qid = toy_data()
-    groups = GroupKFold(3).set_split_request(groups="groups")
-    for ids in ([f"q{query}" for query in qid], [("site", int(query)) for query in qid]):
-        scores = cross_val_score(
-            sg.QueryRanker(Ridge()), X[:, FEATURES], y, cv=groups,
-            params={"qid": ids, "groups": qid}, scoring=SCORER,
-        )
-        np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
-
-
 def test_cross_validate_with_several_measures_and_training_scores(routing):
     X, y, qid = toy_data()
     X = X[:, FEATURES]
@@ -155,15 +144,6 @@ def test_weights_reach_fit_and_score_if_both_request_them(routing):
         assert score == pytest.approx(expected, abs=1e-12)
     with pytest.raises(ValueError, match=r"make_ranking_scorer\('NDCNG@10'\).score"):
         cross_val_score(ranker, X, y, scoring=SCORER, **given)
-
-
-def test_a_ranker_with_a_query_column_does_not_request_qid(routing):
-    X, y, qid = toy_data()
-    ranker, scorer = sg.QueryRanker(Ridge(), qid=1), sg.make_ranking_scorer(NDCNG, qid=1)
-    scores = cross_val_score(ranker, X, y, params={"qid": qid}, cv=by_query(), scoring=scorer)
-    np.testing.assert_allclose(scores, toy_scores(), atol=1e-12)
-    with pytest.raises(TypeError, match="qid"):  # nor does the splitter
-        GridSearchCV(ranker, {}, scoring=scorer, cv=3).fit(X, y, qid=qid)
 
 
 # Workers -----------------------------------------------------------------------------------------

@@ -86,15 +86,6 @@ def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
     ranker.score(X[200:], y[200:], qid=days(qid[200:]).astype(int))  # numbers differ from dates
 
 
-def test_one_fitted_query_among_new_queries_warns():
-    X, y, qid = toy_data()
-    train = qid <= 12
-    train[np.flatnonzero(qid == 20)[0]] = True
-    ranker = sg.QueryRanker(Ridge()).fit(X[train], y[train], qid=qid[train])
-    with pytest.warns(sg.TornQueryWarning, match="1 of the 12 queries to score, such as 20,"):
-        ranker.score(X[~train], y[~train], qid=qid[~train])
-
-
 def test_scoring_exactly_the_fitted_rows_does_not_warn():
     X, y, qid = toy_data()
     X, y = np.round(X), y.astype(float)

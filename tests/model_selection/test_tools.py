@@ -22,10 +22,10 @@ from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
     HalvingGridSearchCV,
+    HalvingRandomSearchCV,
     cross_val_predict,
     cross_val_score,
     cross_validate,
-    learning_curve,
     permutation_test_score,
 )
 from sklearn.pipeline import make_pipeline
@@ -150,9 +150,9 @@ def check_search(setting, scaled=False):
     assert search.predict(setting.X).shape == setting.y.shape
 
 
-def use_halving_grid_search(setting):
+def check_halving(setting, kind, **settings):
     results = setting.search(
-        HalvingGridSearchCV, resource=setting.rounds, min_resources=3, max_resources=6, factor=2
+        kind, resource=setting.rounds, min_resources=3, max_resources=6, factor=2, **settings
     ).cv_results_
     assert sorted(set(results["n_resources"])) == [3, 6]
     for i, n_rounds in enumerate(results["n_resources"]):
@@ -168,6 +168,14 @@ def use_grid_search(setting):
     check_search(setting)
 
 
+def use_halving_grid_search(setting):
+    check_halving(setting, HalvingGridSearchCV)
+
+
+def use_halving_random_search(setting):
+    check_halving(setting, HalvingRandomSearchCV, n_candidates=2, random_state=0)
+
+
 def use_cross_validate(setting):
     found = cross_validate(setting.ranker, setting.X, setting.y, **setting.given)
     setting.check(found["test_score"], by_hand(setting.name)[0])
@@ -178,13 +186,6 @@ def use_cross_val_predict(setting):
         setting.ranker, setting.X, setting.y, cv=setting.cv, **setting.params
     )
     setting.check(found, by_hand(setting.name)[1])
-
-
-def use_learning_curve(setting):
-    *_, found = learning_curve(
-        setting.ranker, setting.X, setting.y, train_sizes=[1.0], **setting.given
-    )
-    setting.check(found, by_hand(setting.name)[0].reshape(1, 2))
 
 
 def use_permutation_test_score(setting):
@@ -290,8 +291,7 @@ def test_feature_selection_gives_the_results_of_the_loop(kind, name):
 
 
 @pytest.mark.parametrize("source", ["column", "index", "first", "last"])
-@pytest.mark.parametrize("selector", ["sequential", "recursive"])
-def test_the_error_of_feature_selection_without_routing_recommends_routing(selector, source):
+def test_the_error_of_feature_selection_without_routing_recommends_routing(source):
     if source in ("first", "last"):  # position of the query column
         X, _, qid = data()
         setting = Setting("lightgbm", "column")
@@ -303,5 +303,5 @@ def test_the_error_of_feature_selection_without_routing_recommends_routing(selec
         setting = Setting("lightgbm", source)
     reasons = "no names|no row labels|looks like a feature|no feature"
     with pytest.raises(ValueError, match=reasons) as refusal:
-        selectors(setting)[selector].fit(setting.X, setting.y)
+        selectors(setting)["sequential"].fit(setting.X, setting.y)
     assert "metadata routing" in str(refusal.value)

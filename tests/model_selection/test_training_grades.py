@@ -4,7 +4,6 @@ import lightgbm as lgb
 import numpy as np
 import pytest
 from lightgbm import LGBMRanker
-from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
@@ -40,15 +39,6 @@ def test_xgboost_receives_linear_gains(data):
     estimator = XGBRanker(**SETTINGS, objective="rank:ndcg")
     ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, qid=qid)
     np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
-
-
-@pytest.mark.parametrize("estimator", [LGBMRanker(**QUIET), XGBRanker(**SETTINGS)])
-def test_levels_and_their_gains_give_the_same_model(data, estimator):
-    X, y, qid = data
-    levels = np.minimum(np.round(np.log2(y + 1)), 4)
-    by_level = sg.QueryRanker(estimator).fit(X, levels, qid=qid)
-    by_gain = sg.QueryRanker(estimator, grades="gain").fit(X, 2**levels - 1, qid=qid)
-    np.testing.assert_array_equal(by_gain.predict(X), by_level.predict(X))
 
 
 @pytest.mark.parametrize("estimator", [
@@ -94,17 +84,6 @@ def test_a_callable_objective_accepts_fractional_grades(data, early_stopping):
     np.testing.assert_array_equal(
         ranker.predict(X), lgb.train(params, train, rounds).predict(X)
     )
-
-
-def test_a_search_over_objectives(data):
-    X, y, qid = data
-    choices = [objective("mu_map"), objective("ndcng@10"), "regression"]
-    search = GridSearchCV(
-        sg.QueryRanker(LGBMRanker(**QUIET), qid=-1), {"estimator__objective": choices},
-        scoring=sg.make_ranking_scorer("mu_map", qid=-1), cv=GroupKFold(3), error_score="raise",
-    ).fit(np.column_stack([X, qid]), y, groups=qid)
-    assert (search.cv_results_["mean_test_score"] > sg.MuAP()(y, 0 * y, qid=qid) + 0.05).all()
-    assert search.best_params_["estimator__objective"] in choices
 
 
 def test_a_metric_of_the_user_is_kept(data):

@@ -1,16 +1,14 @@
 """Early stopping on validation queries that a splitter chooses, and cross-validation with it."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
 from lightgbm import LGBMRanker
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from table_kinds import FRAMES, TABLES
 from xgboost import XGBRanker
 
@@ -79,22 +77,9 @@ def test_times_are_in_a_series_or_in_a_column_that_a_pipeline_drops():
     assert ranker.evals_result_ == expected.evals_result_
 
     frame["words"] = pd.Timestamp(2026, 11, 1) + pd.to_timedelta(day, "D")
-    with pytest.raises(TypeError, match="could not be promoted"):  # LightGBM rejects dates
-        stopping(LAST_DAY).fit(frame, y)
     without_dates = make_column_transformer(("drop", ["words"]), remainder="passthrough")
     ranker = stopping(LAST_DAY, make_pipeline(without_dates, LGBMRanker(**LIGHTGBM)))
     assert ranker.fit(frame, y).evals_result_ == expected.evals_result_
-
-
-class AddedFeature(TransformerMixin, BaseEstimator):
-    """Adds a column and returns a frame."""
-
-    def fit(self, X, y=None):
-        self.n_features_in_ = X.shape[1]
-        return self
-
-    def transform(self, X):
-        return X.assign(twice=2 * X["age"])
 
 
 def test_only_refit_trains_on_rows_in_the_gap():
@@ -132,7 +117,7 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
 
 # Cross-validation --------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("kind", [*FRAMES, "numpy", "csr"])
+@pytest.mark.parametrize("kind", ["pandas", "numpy"])
 @pytest.mark.parametrize("cv", [QueryKFold, QueryTimeSeriesSplit])
 def test_cross_evaluate_reads_the_query_column_of_the_ranker(kind, cv):
     X, y, qid, _ = data()
@@ -155,7 +140,8 @@ def test_cross_evaluate_reads_the_query_column_of_the_splitter():
     frame = TABLES["pandas"](X)
     cv = QueryKFold(4, qid="query_id")
     expected = sg.cross_evaluate(sg.QueryRanker(Ridge(), qid="query_id"), frame, y, cv=cv)
-    inside = make_pipeline(AddedFeature(), sg.QueryRanker(Ridge(), qid="query_id"))
+    adding = FunctionTransformer(lambda table: table.assign(twice=2 * table["age"]))
+    inside = make_pipeline(adding, sg.QueryRanker(Ridge(), qid="query_id"))
     report = sg.cross_evaluate(inside, frame, y, cv=cv)
     assert report.query_ids.tolist() == expected.query_ids.tolist()
     assert report.mean()["MuAP"] == pytest.approx(expected.mean()["MuAP"])
