@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from functools import cache
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Any
 
@@ -43,7 +44,7 @@ def _convert(source: Any, side: str) -> Entries:
                 "join_run(qrels, run)."
             )
         if kind in ("Qrels", "Run"):
-            return _from_queries(source.to_dict().items(), side)
+            return _from_queries(_queries_of_ranx(getattr(source, kind.lower())), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -220,6 +221,29 @@ def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     check = columns.check_grades if side == "qrels" else columns.check_scores
     checked = check(numbers, name=side, n=len(documents), row_name=row_name)
     return Entries(side, ids, codes, ids_of_documents, checked)
+
+
+def _queries_of_ranx(by_query: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield (query, documents) pairs from Numba's dict of dicts; Python alone reads it slowly."""
+    sizes, documents, numbers = _ranx_reader()(by_query)
+    pairs = zip(documents, numbers, strict=True)
+    for query, size in zip(by_query, sizes, strict=True):
+        yield query, dict(islice(pairs, size))
+
+
+@cache
+def _ranx_reader() -> Any:
+    """Return a compiled function that lists the contents of a dict of dicts."""
+    from numba import njit
+
+    @njit
+    def read(by_query: Any) -> tuple[list[int], list[str], list[float]]:
+        sizes = [len(documents) for documents in by_query.values()]
+        names = [name for documents in by_query.values() for name in documents]
+        numbers = [number for documents in by_query.values() for number in documents.values()]
+        return sizes, names, numbers
+
+    return read
 
 
 def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:

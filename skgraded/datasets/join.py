@@ -217,12 +217,17 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
     return rows
 
 
-def _refuse_disjoint(rows: Entries, first: Entries) -> None:
-    """Raise an error if no query is shared, or no document because the types of ids differ."""
+def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
+    """Raise an error if no query is shared, or no document because the types of ids differ.
+
+    If `is_joined`, no query shares a document, but two queries may contain the same id.
+    """
+    document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
-        ("query", rows.query_ids, first.query_ids), ("document", rows.document, first.document)
+        ("query", rows.query_ids, first.query_ids), (document, rows.document, first.document)
     ):
-        if (finder(numbered(known)[1])(ids) >= 0).any():
+        is_searched = noun == "query" or not is_joined
+        if is_searched and (finder(numbered(known)[1])(ids) >= 0).any():
             continue
         advice = _type_advice(known, ids)
         if noun == "query" or advice:
@@ -272,7 +277,7 @@ class JudgmentIndex:
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0:
-            _refuse_disjoint(run, self.judgments)
+            _refuse_disjoint(run, self.judgments, is_joined=True)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self.judgments.query_ids), dtype=bool)

@@ -1,9 +1,14 @@
 """Qrels and runs in the data structures of other tools give the rows of the same columns."""
 
+import json
 import math
+import os
+import subprocess
+import sys
 from collections import namedtuple
 
 import pytest
+from peers import peer
 
 import skgraded as sg
 from skgraded.datasets import join_run
@@ -31,12 +36,6 @@ def triples(by_query):
 
 def table(by_query, names):
     return dict(zip(names, map(list, zip(*triples(by_query), strict=True)), strict=True))
-
-
-def peer(module):
-    return pytest.importorskip(
-        module, reason=f'{module} is missing: pip install "skgraded[peers]"'
-    )
 
 
 def pandas(columns):
@@ -150,16 +149,8 @@ def test_columns_of_ids_precede_columns_of_texts():
 
 # Objects of other tools --------------------------------------------------------------------------
 
-@pytest.fixture
-def ranx():
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about Numba's types
-        yield peer("ranx")
-
-
-def test_qrels_and_run_of_ranx(ranx):
+def test_qrels_and_run_of_ranx():
+    ranx = peer("ranx")
     # The dicts of ranx are sorted: queries by id, documents by score.
     joined = join_run(ranx.Qrels(QRELS), ranx.Run(RUN))
     assert rows(joined) == ROWS and joined.missing.tolist() == ["q3"]
@@ -168,7 +159,34 @@ def test_qrels_and_run_of_ranx(ranx):
     assert sg.NDCG()(ideal.y_true, ideal.y_score, qid=ideal.qid) == 1
 
 
-def test_errors_about_objects_of_ranx(ranx):
+READ_COMPILED = f"""
+import json
+from ranx import Qrels, Run
+from skgraded.datasets import join_run
+
+qrels, run = Qrels(), Run()
+for row in {triples(QRELS)}:
+    qrels.add_score(*row)
+for row in {triples(RUN)}:
+    run.add_score(*row)
+assert type(run.run).__module__.startswith("numba")
+joined = join_run(qrels, run)
+print(json.dumps([joined[name].tolist() for name in ("qid", "doc_id", "y_true", "y_score")]))
+"""
+
+
+def test_compiled_dicts_of_ranx_are_read():
+    peer("ranx")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", READ_COMPILED], capture_output=True, text=True,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "0"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(zip(*json.loads(done.stdout), strict=True)) == ROWS
+
+
+def test_errors_about_objects_of_ranx():
+    ranx = peer("ranx")
     with pytest.raises(TypeError, match="qrels is a ranx Run, which contains scores instead"):
         join_run(ranx.Run(RUN), ranx.Qrels(QRELS))
     with pytest.raises(ValueError, match="run is empty"):

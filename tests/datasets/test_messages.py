@@ -268,6 +268,8 @@ JOINS = [
     ({1: {"a": 1}}, {"1": {"a": 1.0}}, {}, ValueError, TYPES),
     ({"1": {"a": 1}}, [ScoredDoc(1, "a", 1.0)], {}, ValueError, TYPES),
     ({"1": {7: 1}}, {"1": {"7": 1.0, "8": 2.0}}, {}, ValueError, TYPES),
+    # Query 2 contains the document "7" of query 1.
+    ({"1": {7: 1}, "2": {"7": 1}}, {"1": {"7": 1.0}}, {}, ValueError, TYPES),
     *((DICTS, SCORES, {name: value}, ValueError, rf"{name} must be one of \[.*; got {value!r}")
       for name, value in (("missing", "zero"), ("unjudged", "count"), ("ties", "average"),
                           ("missing", None), ("unjudged_documents", "zero"))),
