@@ -1,7 +1,7 @@
 """Code shared by all Displays: axes, legends, labels and scores of estimators."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -63,7 +63,9 @@ max_systems : int or None, default=8
 ax : matplotlib.axes.Axes, optional
     Axes to draw on; by default, the axes of a new figure.
 **kwargs : dict
-    Settings for the matplotlib function that `plot` calls.
+    Keyword arguments passed to matplotlib: to ``plot`` for curves and means, ``boxplot`` for folds,
+    ``StepPatch`` for wins and losses, ``imshow`` for a heat map, ``errorbar`` for means under two
+    judges.
 
 Returns
 -------
@@ -73,7 +75,7 @@ display
 Raises
 ------
 ValueError, TypeError
-    If the input is invalid; it is checked before any computation.
+    If the input is invalid.
 ImportError
     If matplotlib is not installed.
 """
@@ -85,19 +87,11 @@ class Display:
 
     ax_: Any
     figure_: Any
-    _n_lines: Any = None  # lines per row name, if there are rows
     _draw: Any  # method that draws on `ax`, or on a new figure if `ax` is None
 
     @documented
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the stored values and return the display.
-
-        Parameters
-        ----------
-        **kwargs : dict
-            Keyword arguments passed to matplotlib: to ``boxplot`` for folds, ``StepPatch`` for wins
-            and losses, ``imshow`` for a heat map, ``errorbar`` for means under two judges.
-        """
+        """Draw the stored values and return the display."""
         self._need_matplotlib("plot")
         self._draw(ax, kwargs)
         return self
@@ -132,13 +126,18 @@ class Display:
         self._take_axes(ax, height=0.9 + height * len(names))
         self.ax_.set_yticks(range(len(names)), names, fontsize=size)
         self.ax_.set_ylim(len(names) - 0.5, -0.5)
-        self._n_lines = n_lines
 
     def _fit_names(self) -> None:
         """Reduce the font size of the row names if they do not fit the height of the rows."""
-        row_height = abs(np.diff(self.ax_.transData.transform([(0, 0), (0, 1)])[:, 1])[0])
-        room = 72 * row_height / self.figure_.dpi / (1.4 * self._n_lines)
-        limit_size(self.ax_.get_yticklabels(), room)
+        labels = self.ax_.get_yticklabels()
+        n_lines = max(label.get_text().count("\n") + 1 for label in labels)
+        limit_size(labels, self._unit_size()[1] / (1.4 * n_lines))
+
+    def _unit_size(self) -> tuple[float, float]:
+        """Return the width and height of one data unit, such as a row, in points."""
+        first, second = self.ax_.transData.transform([(0, 0), (1, 1)])
+        width, height = np.abs(second - first) * 72 / self.figure_.dpi
+        return width, height
 
     @property
     def _ink(self) -> str:
@@ -209,8 +208,6 @@ class Display:
         handles, labels = self.ax_.get_legend_handles_labels()
         if handles:
             self._draw_legend(handles, labels, title)
-        if self._n_lines is not None:
-            self._fit_names()
 
     def _draw_legend(self, handles: list[Any], labels: list[str], title: str | None) -> None:
         """Draw the legend below the axes, or inside them if the figure has no layout engine."""
@@ -297,12 +294,10 @@ class SystemsDisplay(Display):
         if group is None:
             for model in estimators:
                 warn_of_split_queries(model, X, judgments, source)
-        scores: Any = [document_scores(model, X, response_method) for model in estimators]
-        if isinstance(estimator, Mapping):
-            scores = dict(zip(names, scores, strict=True))
-        else:
-            (scores,) = scores
-            kwargs["name"] = type(estimator).__name__ if name is None else name
+        scores = {
+            name: document_scores(model, X, response_method)
+            for name, model in zip(names or [type(estimator).__name__], estimators, strict=True)
+        }
         return cls.from_predictions(judgments, scores, ax=ax, **kwargs)
 
 
@@ -323,8 +318,6 @@ class NamedDisplay(SystemsDisplay):
         ----------
         name : str or list of str, optional
             Names of the systems, instead of the stored ones.
-        **kwargs : dict
-            Keyword arguments passed to matplotlib's ``plot`` for all curves or means.
         """
         self._need_matplotlib("plot")
         from matplotlib.cbook import normalize_kwargs
@@ -357,14 +350,12 @@ def wrapped(text: str, width: int) -> str:
     for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
         clauses = re.findall(r".+?(?:, |$)", paragraph)
         has_room = max(map(len, clauses), default=0) <= width + 1  # break after commas only
-        line = ""
+        lines.append("")
         for piece in clauses if has_room else _pieces(paragraph, width):
-            if line and len((line + piece).rstrip(" ")) > width:
-                lines.append(line.rstrip(" "))
-                line = ""
-            line += piece
-        lines.append(line.rstrip(" "))
-    return "\n".join(lines).replace("\u00a0", " ")
+            if lines[-1] and len((lines[-1] + piece).rstrip(" ")) > width:
+                lines.append("")
+            lines[-1] += piece
+    return "\n".join(line.rstrip(" ") for line in lines).replace("\u00a0", " ")
 
 
 def fitted(text: str, points: float, label: Any) -> str:

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import column
+from skgraded._input.columns import column, whole_number
 from skgraded.display._base import LINESTYLES, NamedDisplay, best_first, documented, legend_name
-from skgraded.display._systems import check_most, check_predictions, systems_first
+from skgraded.display._systems import check_predictions, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 
@@ -33,10 +33,10 @@ class CurveDisplay(NamedDisplay):
         ----------
         name : str or list of str, optional
             Names of the systems, instead of the stored ones.
-        **kwargs : dict
-            Keyword arguments passed to matplotlib's ``plot`` for all curves.
         """
-        self._max_systems = check_most(max_systems, "max_systems")
+        if max_systems is not None:
+            max_systems = whole_number(max_systems, "max_systems", 1)
+        self._max_systems = max_systems
         return super().plot(ax, name=name, **kwargs)
 
     def _drawn_systems(self, heights: np.ndarray) -> tuple[Any, Any, Any]:
@@ -55,11 +55,8 @@ class ThresholdCurveDisplay(CurveDisplay):
     A document is relevant if its grade is at least t. For one query, AP^t is constant between
     consecutive grades, so the curve is a step function. μAP is the mean of AP^t for t uniform in
     (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With t /
-    r_max on the axis, the area under the curve of a query is the μAP of the query, and the area
-    under the mean curve of several queries is μMAP.
-
-    Create a display with `from_predictions` or `from_estimator`. The legend lists the best system
-    first. By default, at most eight systems are drawn.
+    r_max on the axis, the area under the mean curve of several queries is μMAP. Create a display
+    with `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
@@ -80,7 +77,7 @@ class ThresholdCurveDisplay(CurveDisplay):
 
     Attributes
     ----------
-    thresholds, average_precision, mu_ap, name, relative, n_queries, n_undefined
+    average_precision, mu_ap, name
         The parameters; `average_precision` has two dimensions, and `mu_ap` and `name`, unless None,
         contain one element per system.
     lines_ : list of matplotlib.lines.Line2D
@@ -89,8 +86,6 @@ class ThresholdCurveDisplay(CurveDisplay):
 
     Examples
     --------
-    The ranked grades in table 1 of the paper, drawn without a window:
-
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
@@ -140,7 +135,6 @@ class ThresholdCurveDisplay(CurveDisplay):
             only for a single query, where they equal μAP · r_max.
         """
         cls._need_matplotlib("from_predictions")
-        check_most(max_systems, "max_systems")
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
@@ -168,10 +162,11 @@ class ThresholdCurveDisplay(CurveDisplay):
             style = {
                 "label": self._label(s, names, len(drawn)), "color": self._color(looks[s]),
                 "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)], "drawstyle": "steps-pre",
-                "markevery": slice(1, None), **settings,
+                "markevery": slice(1, None),
             }
             values = self.average_precision[s]
-            self.lines_ += self.ax_.plot(t, np.concatenate((values[:1], values)), **style)
+            steps = np.concatenate((values[:1], values))
+            self.lines_ += self.ax_.plot(t, steps, **style | settings)
         self._fit_height(zero=True)
         if self.mu_ap is not None and len(drawn) > 1:
             title = f"{title or 'system'} (area = μMAP)"
@@ -195,10 +190,9 @@ class ThresholdCurveDisplay(CurveDisplay):
 class CutoffCurveDisplay(CurveDisplay):
     """Measures as functions of their cut-off, such as NDCG@n over n.
 
-    Create a display with `from_predictions` or `from_estimator`. Color distinguishes systems; line
-    style and marker distinguish measures. For a single system, each measure also has its own color.
-    The legend lists systems by descending value at the last cut-off. By default, only one measure
-    is drawn if there are several systems, and at most eight systems are drawn.
+    Color distinguishes systems; line style and marker distinguish measures. The legend lists
+    systems by descending value at the last cut-off. Create a display with `from_predictions` or
+    `from_estimator`.
 
     Parameters
     ----------
@@ -217,7 +211,7 @@ class CutoffCurveDisplay(CurveDisplay):
 
     Attributes
     ----------
-    cutoffs, values, measures, name, n_queries, n_undefined
+    values, name
         The parameters; `values` has three dimensions, and `name`, unless None, contains one element
         per system.
     lines_ : list of matplotlib.lines.Line2D
@@ -226,18 +220,13 @@ class CutoffCurveDisplay(CurveDisplay):
 
     Examples
     --------
-    The ranked grades in table 2 of the paper, drawn without a window:
-
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
     >>> display = sg.CutoffCurveDisplay.from_predictions(
-    ...     y_true, y_score, ax=Figure().subplots())
-    >>> [line.get_label() for line in display.lines_]
-    ['NDCG@n', 'NDCNG@n']
-    >>> display.values[0].round(2)
-    array([[0.07, 0.05, 0.2 , 0.31, 0.35, 0.35, 0.36, 0.55],
-           [0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65]])
+    ...     y_true, y_score, measures="ndcng", ax=Figure().subplots())
+    >>> display.values.round(2)
+    array([[[0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65]]])
     """
 
     def __init__(
@@ -271,7 +260,6 @@ class CutoffCurveDisplay(CurveDisplay):
             As in `skgraded.measures.cutoff_curve`.
         """
         cls._need_matplotlib("from_predictions")
-        check_most(max_systems, "max_systems")
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]

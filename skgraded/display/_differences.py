@@ -29,9 +29,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
     """Per-query differences between two systems, in descending order.
 
     Queries for which `system` is better are above zero. Queries for which `baseline` is better are
-    below zero and hatched. The dashed line is the mean difference; the band is its interval.
-
-    Create a display with `from_comparison`, `from_predictions` or `from_estimator`.
+    below zero and hatched. The dashed line is the mean difference; the band is its interval. Create
+    a display with `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
@@ -46,8 +45,6 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
     Attributes
     ----------
-    measure, system, baseline, mean, interval, level
-        The parameters.
     differences, query_ids : ndarray, ndarray or None
         The differences that are not nan, the largest first, and the query of each.
     n_left_out : int

@@ -28,11 +28,9 @@ class FoldDisplay(Display):
     over all queries, and the band is its interval. Fold means have no interval, because folds share
     most of their training data.
 
-    Up to four models are drawn side by side in each fold, and their means and intervals are shown
-    in the legend. If there are more models, each has a row with a hollow point per fold and the
-    mean over all queries with its interval. Models are sorted by their mean, the best first.
-
-    Create a display with `from_cross_evaluation`.
+    Up to four models are drawn side by side in each fold. If there are more models, each has a row
+    with a hollow point per fold and the mean over all queries with its interval. The best model
+    comes first. Create a display with `from_cross_evaluation`.
 
     Parameters
     ----------
@@ -52,8 +50,6 @@ class FoldDisplay(Display):
 
     Attributes
     ----------
-    values, fold, fold_means, measure, mean, interval, level
-        The parameters; lists if there are several models.
     name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
         One box per fold for each model, the best model first. Empty for more than four models.
@@ -74,8 +70,6 @@ class FoldDisplay(Display):
     >>> display = sg.FoldDisplay.from_cross_evaluation(cv, ax=Figure().subplots())
     >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
     ('fold\n10 queries each', 'NDCNG@10')
-    >>> display.fold_means.round(3).tolist() == cv.by_fold()["NDCNG@10"].round(3).tolist()
-    True
     """
 
     def __init__(
@@ -153,6 +147,7 @@ class FoldDisplay(Display):
         if n > MOST_BOXES:
             self._draw_rows(ax, order, means)
             self._write_around([self.measure, f"{n_folds} folds, {counted}"])
+            self._fit_names()
             return
         self._take_axes(ax)
         self._draw_boxes(by_fold, settings, order, means)
@@ -190,7 +185,7 @@ class FoldDisplay(Display):
         from matplotlib.colors import to_rgba
 
         n, several = len(self._models), self._several
-        width = 0.8 / n if several else 0.6
+        width = 0.8 / n if several else 2 / 3
         for place, i in enumerate(order):
             places = np.arange(len(by_fold[i])) + (place - (n - 1) / 2) * width
             color = self._color(i)
@@ -198,12 +193,11 @@ class FoldDisplay(Display):
             face = to_rgba(line["color"], 0.3 if several else 0.1)
             style = {
                 "positions": places, "whis": (5, 95), "showfliers": False, "patch_artist": True,
-                "widths": 0.9 * width if several else width, "manage_ticks": False,
-                "boxprops": {"facecolor": face, "edgecolor": line["color"]}, "medianprops": line,
+                "widths": 0.9 * width, "manage_ticks": False, "medianprops": line,
+                "boxprops": {"facecolor": face, "edgecolor": line["color"]},
+                "whiskerprops": line, "capprops": line,
             }
-            if several:
-                style |= {"whiskerprops": line, "capprops": line}
-            self.boxes_ += self.ax_.boxplot(by_fold[i], **{**style, **settings})["boxes"]
+            self.boxes_ += self.ax_.boxplot(by_fold[i], **style | settings)["boxes"]
             self.points_ += self.ax_.plot(
                 places, self._models[i][2], linestyle="none", marker="D", color=color,
                 label=self._label(i) if several else "mean of the fold", markersize=6 - n / 4,

@@ -31,7 +31,6 @@ class DifferenceHeatmapDisplay(Display):
     the row's system is better and in red if it is worse. Significant differences are in bold, with
     a star. Rows and columns are labeled with the letters of the leaderboard. If the numbers do not
     fit into the cells, dots mark significant differences. Only the first 40 systems are drawn.
-
     Create a display with `from_comparison`.
 
     Parameters
@@ -45,8 +44,6 @@ class DifferenceHeatmapDisplay(Display):
 
     Attributes
     ----------
-    differences, significant, name, measure
-        The parameters.
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
         Annotations of the cells, row by row.
@@ -119,7 +116,8 @@ class DifferenceHeatmapDisplay(Display):
         marked = np.broadcast_to(self.significant == 1, self.differences.shape)[:n, :n]
         self._fit_labels(names, letters)
         label = f"mean difference in {self.measure}, row minus column"
-        bar.set_label(_base.fitted(label, n * self._cell_size()[0], bar.ax.xaxis.label))
+        self._engine()
+        bar.set_label(_base.fitted(label, n * self._unit_size()[0], bar.ax.xaxis.label))
         mark = self._write(values, marked, 3 if peak >= 0.01 else 4)
         n_more = len(self.differences) - n
         notes = [
@@ -139,19 +137,14 @@ class DifferenceHeatmapDisplay(Display):
             width = max(width, 0.3 + text + CELL[0] * len(names))
         return width, 1.3 + CELL[1] * len(names) * min(1, 0.4 + width / 10)
 
-    def _cell_size(self) -> tuple[float, float]:
-        """Return the width and height of a cell in points."""
-        root, _ = self._engine()
-        (left, top), (right, bottom) = self.ax_.transData.transform([(0, 0), (1, 1)])
-        return 72 / root.dpi * abs(right - left), 72 / root.dpi * abs(bottom - top)
-
     def _fit_labels(self, names: list[str], letters: list[str]) -> None:
         """Reduce the font sizes of names and letters that do not fit into the rows and columns."""
         if self.figure_.bbox.width < _base.NARROW * self.figure_.dpi:
             self.ax_.tick_params(axis="y", labelsize=_base.small_size())
         n_lines = max(name.count("\n") + 1 for name in names)
         for _ in range(2):  # smaller names widen the columns
-            width, height = self._cell_size()
+            self._engine()
+            width, height = self._unit_size()
             room = min(0.9 * width / (0.62 * len(letters[-1])), height)
             _base.limit_size(self.ax_.get_yticklabels(), height / (1.25 * n_lines))
             _base.limit_size(self.ax_.get_xticklabels(), room)
@@ -159,7 +152,8 @@ class DifferenceHeatmapDisplay(Display):
     def _write(self, values: np.ndarray, marked: np.ndarray, digits: int) -> str:
         """Write numbers into cells, or dots if numbers do not fit; return the significance mark."""
         cells = [(i, j) for i, j in np.argwhere(np.isfinite(values)) if i != j]
-        width, height = self._cell_size()
+        self._engine()
+        width, height = self._unit_size()
         for n_digits in (digits, digits - 1):
             texts = {
                 (i, j): signed(values[i, j], n_digits).replace("0.", ".", 1)

@@ -26,10 +26,8 @@ class IntervalDisplay(NamedDisplay):
 
     Each row is a system; color and marker distinguish the measures. For a single system, each row
     is a measure. Rows are sorted by the first measure, in descending order. In comparisons, points
-    are filled if the difference is significant and hollow otherwise.
-
-    Create a display with `from_evaluations`, `from_comparison`, `from_predictions` or
-    `from_estimator`. The height of a new figure depends on the number of rows.
+    are filled if the difference is significant and hollow otherwise. Create a display with
+    `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
 
     Parameters
     ----------
@@ -51,11 +49,9 @@ class IntervalDisplay(NamedDisplay):
 
     Attributes
     ----------
-    means, low, high, measures, name, quantity, zero_line, level
+    means, low, high, name
         The parameters; `means`, `low` and `high` have two dimensions, and `name`, unless None,
         contains one element per system.
-    n_queries, n_undefined, significant
-        The parameters.
     points_, hollow_ : list of matplotlib.lines.Line2D
         The means, and the hollow points drawn over them: one element per measure, or one element
         for a single system. Row i is at y = i, the highest value first.
@@ -119,26 +115,24 @@ class IntervalDisplay(NamedDisplay):
         """
         cls._need_matplotlib("from_evaluations")
         names, reports = _systems.systems_of(evaluations, name, "evaluations")
-        arguments = ["evaluations"]
-        if isinstance(evaluations, Mapping):
-            arguments = [f"evaluations[{key!r}]" for key in names]
-        for argument, report in zip(arguments, reports, strict=True):
+        shown: list[str] = []
+        for i, report in enumerate(reports):
+            of_name = f"[{names[i]!r}]" if isinstance(evaluations, Mapping) else ""
+            argument = f"evaluations{of_name}"
             _systems.check_made_by("evaluate", report, Evaluation, argument)
-        shown = _systems.measure_names(measures, list(reports[0].per_query))
-        for argument, report in zip(arguments, reports, strict=True):
-            for measure in shown:
-                if measure not in report.per_query:
-                    raise ValueError(
-                        f"Argument {argument} does not contain the measure {measure}; it contains "
-                        f"{', '.join(report.per_query)}. Use the same measures for all systems."
-                    )
+            shown = shown or _systems.measure_names(measures, list(report.per_query))
+            missing = [measure for measure in shown if measure not in report.per_query]
+            if missing:
+                raise ValueError(
+                    f"Argument {argument} does not contain the measure {missing[0]}; it contains "
+                    f"{', '.join(report.per_query)}. Use the same measures for all systems."
+                )
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
         means = [report.mean() for report in reports]
-        ends = [report.confidence_interval(level, **settings) for report in reports]
+        intervals = [report.confidence_interval(level, **settings) for report in reports]
+        ends = np.array([[ends[measure] for measure in shown] for ends in intervals])
         return cls(
-            [[by_measure[measure] for measure in shown] for by_measure in means],
-            [[by_measure[measure].low for measure in shown] for by_measure in ends],
-            [[by_measure[measure].high for measure in shown] for by_measure in ends],
+            [[mean[measure] for measure in shown] for mean in means], ends[..., 0], ends[..., 1],
             measures=shown, name=names, level=level,
             n_queries=[len(report.query_ids) for report in reports],
             n_undefined=[[report.n_undefined[measure] for measure in shown] for report in reports],
@@ -203,35 +197,33 @@ class IntervalDisplay(NamedDisplay):
         return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
 
     def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
-        tables: list[Any] = [self.means, self.low, self.high, self.significant]
-        of_one_measure = len(self.measures) == 1
-        series: list[Any]
-        if len(self.means) == 1 and (names is None or not of_one_measure):
-            rows, series, subject = self.measures, [None], names
+        is_filled = np.ones(self.means.shape) if self.significant is None else self.significant
+        tables = np.array([self.means, self.low, self.high, is_filled])
+        series: list[Any] = [None]
+        if len(self.means) == 1 and (names is None or len(self.measures) > 1):
+            rows, subject = self.measures, names
         else:
-            rows, series, subject = names or [""] * len(self.means), self.measures, None
-            tables = [table if table is None else table.T for table in tables]
-            if of_one_measure:
-                series, subject = [None], self.measures
-        order = best_first(tables[0][0])
-        tables = [table if table is None else table[:, order] for table in tables]
+            rows, subject = names or [""] * len(self.means), self.measures
+            tables = tables.transpose(0, 2, 1)
+            if len(self.measures) > 1:
+                series, subject = self.measures, None
+        order = best_first(tables[0, 0])
         self._take_rows(ax, [rows[i] for i in order], len(series))
-        self._draw_rows(tables, series, settings)
+        self._draw_rows(tables[..., order], series, settings)
         self._explain_points()
         what = self.quantity if subject is None else f"{shortened(subject[0])}: {self.quantity}"
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
         self._write_around([what, ", ".join(filter(None, [intervals, self._counted_queries()]))])
+        self._fit_names()
 
-    def _draw_rows(
-        self, tables: Sequence[Any], series: Sequence[str | None], settings: Any
-    ) -> None:
+    def _draw_rows(self, tables: Any, series: Sequence[str | None], settings: Any) -> None:
         """Draw the points and intervals of each series; row i is at y = i."""
         self.points_: list[Any] = []
         self.hollow_: list[Any] = []
         self.intervals_: list[Any] = []
         if self.zero_line:
             self.ax_.axvline(0, color=self._ink, linewidth=0.8, zorder=1)
-        means, low, high, significant = tables
+        means, low, high, is_filled = tables
         first = len(self.ax_.collections)  # intervals of an earlier display
         for i, name in enumerate(series):
             y = np.arange(len(means[i])) + 0.7 * ((i + 0.5) / len(series) - 0.5)
@@ -239,11 +231,11 @@ class IntervalDisplay(NamedDisplay):
             look = {"label": name and legend_name(name), "color": self._color(first + i)}
             self.points_ += self.ax_.plot(means[i], y, **look | style | settings)
             color = self.points_[-1].get_color()
-            if significant is not None:
+            if self.significant is not None:
                 face = self.ax_.get_facecolor()
                 hollow = {"color": color, "markerfacecolor": face, "zorder": 3}
                 self.hollow_ += self.ax_.plot(
-                    np.where(significant[i], np.nan, means[i]), y, **style | settings | hollow
+                    np.where(is_filled[i], np.nan, means[i]), y, **style | settings | hollow
                 )
             self.intervals_.append(self.ax_.hlines(y, low[i], high[i], colors=color, linewidth=1.5))
 

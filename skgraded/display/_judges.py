@@ -22,9 +22,8 @@ class JudgeConfusionDisplay(Display):
     """Heat map of the grades of two judges, with one row per grade of the truth.
 
     Each cell contains the number of documents with a given pair of grades. The color shows the
-    share of these documents in the row, that is, among documents with the same true grade.
-
-    Create a display with `from_report`.
+    share of these documents in the row, that is, among documents with the same true grade. Create a
+    display with `from_report`.
 
     Parameters
     ----------
@@ -37,8 +36,6 @@ class JudgeConfusionDisplay(Display):
 
     Attributes
     ----------
-    counts, grades, truth, judge
-        The parameters.
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
         Numbers in the cells, row by row.
@@ -111,10 +108,8 @@ class JudgeConfusionDisplay(Display):
 class JudgeMeansDisplay(Display):
     """Scatter plot of the systems' means and intervals, by the true grades and a judge's grades.
 
-    Each point is a system. On the diagonal, both means are equal. The judge ranks the systems
-    as the truth does if the points ascend from left to right.
-
-    Create a display with `from_report`.
+    Each point is a system. On the diagonal, both means are equal. The judge ranks the systems as
+    the truth does if the points ascend from left to right. Create a display with `from_report`.
 
     Parameters
     ----------
@@ -131,8 +126,6 @@ class JudgeMeansDisplay(Display):
 
     Attributes
     ----------
-    truth_means, judge_means, name, measure, truth, judge, tau, level
-        The parameters.
     points_ : list of matplotlib.container.ErrorbarContainer
         One element per system.
     line_ : matplotlib.lines.Line2D

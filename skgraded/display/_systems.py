@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import check_scores, whole_number
+from skgraded._input.columns import check_scores
 from skgraded._input.query_source import is_column
 from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure
@@ -73,11 +73,6 @@ def as_names(name: Any, n_systems: int) -> Any:
     if len(names) != n_systems:
         raise ValueError(f"name must contain {n_systems} names, one per system; got {name!r}.")
     return names
-
-
-def check_most(value: Any, argument: str) -> int | None:
-    """Validate the maximum number of systems or features to draw; None means no limit."""
-    return None if value is None else whole_number(value, argument, 1)
 
 
 def systems_first(values: Any, argument: str, shape: tuple[int, ...]) -> np.ndarray:

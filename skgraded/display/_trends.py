@@ -35,8 +35,6 @@ class TrendDisplay(Display):
 
     Attributes
     ----------
-    means, low, high, center, lower, upper, labels, measure, level
-        The parameters of the same names.
     line_ : matplotlib.container.ErrorbarContainer
         The means with their intervals.
     limits_ : list of matplotlib.lines.Line2D
