@@ -22,7 +22,7 @@ from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.base import accepts_unjudged
 from skgraded.reports.evaluating import values_by_query
-from skgraded.reports.evaluation import Evaluation, evaluation_of
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.summary import Summary, labelled
 
 EDGES = "the first and last queries of the partitions"
@@ -289,7 +289,7 @@ class Measured(NamedTuple):
 
 
 def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
-    """Concatenate evaluations of distinct queries, and select queries, without any checks."""
+    """Concatenate evaluations of distinct queries, and select queries."""
     def selected(values: Sequence[Any]) -> Any:
         first = values[0]
         if isinstance(first, dict):
@@ -298,7 +298,7 @@ def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) ->
             return None
         return np.concatenate(values)[queries] if len(values) > 1 else first[queries]
 
-    return evaluation_of(**{
+    return Evaluation(**{
         name: selected([getattr(part, name) for part in evaluations])
         for name in ("query_ids", "per_query", "undefined", "weights")
     })
@@ -398,7 +398,7 @@ def measure_together(
     if not has_weight:
         no_weights = {"weights": np.zeros(judgments.n_queries)}
         values = [system_values | no_weights for system_values in values]
-    evaluations = [evaluation_of(**system_values) for system_values in values]
+    evaluations = [Evaluation(**system_values) for system_values in values]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
     return Measured(by_system, segments, place, edges, types_of(table))
 

@@ -221,10 +221,14 @@ class Measure:
         values = self._parameters.values()
         return (type(self), *(id(value) if callable(value) else value for value in values))
 
+    @cached_property
+    def _name(self) -> str:
+        return name_of(type(self), self._parameters)
+
     @property
     def name(self) -> str:
         """The measure as a string that `measure` can parse."""
-        return name_of(type(self), self._parameters)
+        return self._name
 
     __name__ = name
 

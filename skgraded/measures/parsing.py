@@ -4,6 +4,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -58,17 +59,17 @@ def measure(text: str | Measure) -> Measure:
         raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
 
 
+@cache
 def _plain(name: str) -> str:
     return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
 
 def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
     """Return the class for a name or alias, and the parameters that the alias sets."""
-    known: dict[str, Any] = {_plain(name): (cls, {}) for name, cls in MEASURES.items()}
-    known |= {_plain(alias): meaning for alias, meaning in ALIASES.items() if "{" not in alias}
     plain = _plain(name)
-    if plain in known:
-        return known[plain]
+    for known_name, meaning in _meanings():
+        if known_name == plain:
+            return meaning
     for alias, (cls, parameters) in ALIASES.items():
         numbers = _numbers_in(name, alias)
         if numbers is not None:
@@ -81,9 +82,19 @@ def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
             f"documents, but AP@{k} divides by min(R, {k}). Use 'AP@{k}', or 'map' without a "
             "cut-off."
         )
+    known = dict(_meanings())
     near = nearest(plain, known)
     hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
+
+
+def _meanings() -> Iterator[tuple[str, tuple[type[Measure], dict[str, Any]]]]:
+    """Generate the names and fixed aliases of measures, with their classes and parameters."""
+    for name, cls in MEASURES.items():
+        yield _plain(name), (cls, {})
+    for alias, meaning in ALIASES.items():
+        if "{" not in alias:
+            yield _plain(alias), meaning
 
 
 def _numbers_in(name: str, alias: str) -> dict[str, float] | None:

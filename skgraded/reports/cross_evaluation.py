@@ -85,8 +85,8 @@ class CrossEvaluation(Evaluation):
         "tests": maybe(record(Tests, query=INTEGERS, fold=INTEGERS, values=by_name(FLOATS))),
     }
 
-    def __post_init__(self, _is_valid: bool) -> None:
-        super().__post_init__(_is_valid)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         queries = Axis("query", "query_ids", self.query_ids)
         folds = Axis("fold", "errors", range(len(self.errors)))
         self._set(

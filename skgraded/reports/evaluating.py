@@ -22,7 +22,7 @@ from skgraded.judgments import Judgments, check_judgments, layout_of, without_un
 from skgraded.measures import Judged, Measure, as_measures, score_queries
 from skgraded.measures.base import Function, accepts_unjudged, undefined_of
 from skgraded.measures.preferences import check_preference_measures, preference_values
-from skgraded.reports.evaluation import Evaluation, evaluation_of
+from skgraded.reports.evaluation import Evaluation
 
 Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 
@@ -227,7 +227,7 @@ def evaluate_judgments(
 ) -> Evaluation:
     """Evaluate scores against Judgments without warning about the grades."""
     values = values_by_query(measures, judgments, y_score, unjudged_documents)
-    return evaluation_of(**values, judged=_judged_share(measures[0], judgments, y_score))
+    return Evaluation(**values, judged=_judged_share(measures[0], judgments, y_score))
 
 
 def _judged_share(
@@ -254,10 +254,11 @@ def values_by_query(
     for part, truth, scores in _by_truth(measures, judgments, y_score, unjudged_documents):
         values |= zip(part, score_queries(part, truth, scores), strict=True)
         undefined |= {measure: undefined_of(measure, truth) for measure in part}
+    named = {measure.name: measure for measure in measures}
     return {
         "query_ids": judgments.query_ids,
-        "per_query": {measure.name: values[measure] for measure in measures},
-        "undefined": {measure.name: undefined[measure] for measure in measures},
+        "per_query": {name: values[measure] for name, measure in named.items()},
+        "undefined": {name: undefined[measure] for name, measure in named.items()},
         "weights": judgments.weights,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +78,10 @@ class Evaluation(Report):
     _: KW_ONLY
     weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
-    _is_valid: InitVar[bool] = False  # set by `evaluation_of`
 
     _json = {"query_ids": IDS, "undefined": by_name(FLAGS)}
 
-    def __post_init__(self, _is_valid: bool) -> None:
-        if _is_valid:
-            return
+    def __post_init__(self) -> None:
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
         self._set(
             query_ids=queries.keys,
@@ -369,11 +366,6 @@ class Evaluation(Report):
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"{type(self).__name__}({len(self.query_ids)} queries: {means})"
-
-
-def evaluation_of(**fields: Any) -> Evaluation:
-    """Create an Evaluation from fields that need no validation, which would slow small calls."""
-    return Evaluation(**fields, _is_valid=True)
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:

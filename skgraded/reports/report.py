@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -215,21 +215,24 @@ class Report(Checked, Table):
 # Arrays with one element per query, fold or test -------------------------------------------------
 
 class Rule(NamedTuple):
-    """A rule for numbers, as text for messages and as a function that returns a mask."""
+    """A rule for numbers, as text for messages and as a function that marks the exceptions."""
 
     text: str
-    holds: Callable[[np.ndarray], Any]
+    is_broken: Callable[[np.ndarray], Any]
 
 
-VALUES = Rule("values must be finite or nan", lambda v: ~np.isinf(v))
-WEIGHTS = Rule("weights must be finite and ≥ 0", lambda v: (v >= 0) & (v < np.inf))
-SHARES = Rule("shares must be from 0 to 1, or nan", lambda v: ~(v < 0) & ~(v > 1))
-TIMES = Rule("times must be ≥ 0", lambda v: ~(v < 0))
+FLOAT, BOOL = np.dtype(float), np.dtype(bool)
+VALUES = Rule("values must be finite or nan", np.isinf)
+WEIGHTS = Rule("weights must be finite and ≥ 0", lambda v: ~((v >= 0) & (v < np.inf)))
+SHARES = Rule("shares must be from 0 to 1, or nan", lambda v: (v < 0) | (v > 1))
+TIMES = Rule("times must be ≥ 0", lambda v: v < 0)
 
 
 def as_query_ids(ids: Any) -> np.ndarray:
     """Check that ids are hashable, unique and not missing; convert strings to an object array."""
     is_kept = type(ids) is np.ndarray and ids.dtype.kind not in "US"
+    if is_kept and ids.ndim == 1 and _are_distinct(ids):
+        return ids
     if getattr(ids, "shape", None) == (0,) or isinstance(ids, (list, tuple)) and not ids:
         return ids if is_kept else np.empty(0, dtype=object)
     codes, distinct = query_codes(ids, name="query_ids")
@@ -238,6 +241,22 @@ def as_query_ids(ids: Any) -> np.ndarray:
         query = plain_list(distinct)[codes[repeated]]
         raise ValueError(f"query_ids contains {query!r} more than once.")
     return ids if is_kept else distinct
+
+
+def _are_distinct(ids: np.ndarray) -> bool:
+    """Return whether ids are ascending integers or distinct strings, as they usually are."""
+    if ids.dtype.kind in "iu":
+        return bool((ids[1:] > ids[:-1]).all())
+    texts = ids.tolist()
+    return set(map(type, texts)) == {str} and len(set(texts)) == len(texts)
+
+
+def _is_array(values: Any, n: int, dtype: np.dtype) -> bool:
+    """Return whether values are an array that needs no conversion."""
+    return (
+        type(values) is np.ndarray and values.dtype == dtype and values.shape == (n,)
+        and values.flags.c_contiguous
+    )
 
 
 class Axis(NamedTuple):
@@ -250,10 +269,13 @@ class Axis(NamedTuple):
     def numbers(self, values: Any, name: str, rule: Rule = VALUES) -> np.ndarray:
         """Convert values to floats and check that they satisfy a rule."""
         n = len(self.keys)
-        floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
-        is_valid = rule.holds(floats)
-        if not is_valid.all():
-            i = int(np.argmin(is_valid))
+        if _is_array(values, n, FLOAT):
+            floats = values
+        else:
+            floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
+        is_broken = rule.is_broken(floats)
+        if is_broken.any():
+            i = int(np.argmax(is_broken))
             key = plain(self.keys[i])
             raise ValueError(
                 f"{name} contains {floats[i]:g} for {self.element} {key!r}: {rule.text}."
@@ -264,11 +286,13 @@ class Axis(NamedTuple):
         """Check that positions are integers from 0 to `end` - 1."""
         return self.numbers(values, name, Rule(
             f"values must be integers from 0 to {end - 1}",
-            lambda v: (v >= 0) & (v < end) & (v == np.rint(v)),
+            lambda v: ~((v >= 0) & (v < end) & (v == np.rint(v))),
         )).astype(np.intp)
 
     def flags(self, flags: Any, name: str) -> np.ndarray:
         """Check that flags are booleans; reject the integers 0 and 1."""
+        if _is_array(flags, len(self.keys), BOOL):
+            return flags
         if not len(self.keys) and not np.size(flags):
             return np.empty(0, dtype=bool)
         array = as_array(flags, name)
@@ -283,7 +307,7 @@ class Axis(NamedTuple):
 
 
 def by_measure(
-    values: Any, name: str, measures: Collection[str], check: Callable[..., np.ndarray],
+    values: Any, name: str, measures: Mapping[str, Any], check: Callable[..., np.ndarray],
     *settings: Any,
 ) -> dict[str, np.ndarray]:
     """Check that `values` is a dict with one array per measure."""
@@ -292,7 +316,7 @@ def by_measure(
         raise TypeError(f"Argument {name} must be a dict keyed by measure name; got {shown}.")
     if not values:
         raise ValueError(f"{name} must contain at least one measure.")
-    if set(values) != set(measures):
+    if values.keys() != measures.keys():
         raise ValueError(f"Argument {name} must have the same measures as per_query.")
     return {
         measure: check(values[measure], f"{name}[{measure!r}]", *settings) for measure in measures

@@ -239,6 +239,8 @@ def test_values_that_are_missing_are_nan_and_tuples_stay_ids():
 
 WRONG = [
     ({"query_ids": ["a", "b", "a"]}, ValueError, "query_ids contains 'a' more than once"),
+    ({"query_ids": ids_of("aba")}, ValueError, "query_ids contains 'a' more than once"),
+    ({"query_ids": np.array([1, 2, 1])}, ValueError, "query_ids contains 1 more than once"),
     ({"query_ids": ["a", None, "b"]}, ValueError, r"query_ids is missing in row 1 \(None\)"),
     ({"query_ids": [1, [2], 3]}, TypeError, r"must contain hashable ids; row 1 contains \[2\]"),
     ({"query_ids": np.zeros((3, 2))}, ValueError, "query_ids must be 1-D"),
