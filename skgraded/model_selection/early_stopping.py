@@ -61,10 +61,7 @@ class StoppingState:
 def hold_out(
     ranker: Any, table: Any, rows: Rows, queries: Queries, by_query: bool
 ) -> tuple[Rows, Rows]:
-    """Split Rows into training rows and validation rows.
-
-    `table` contains all columns of X. If `by_query` is true, the training rows are sorted by query.
-    """
+    """Return training rows, which are sorted by query if `by_query`, and validation rows."""
     query_of_row = queries.of_row
     if is_splitter(ranker.early_stopping):
         splits = splits_of_queries(

@@ -60,11 +60,7 @@ class FittedQueries:
     def shared_with(
         self, judgments: Judgments, features: Callable[[], Any] | None = None
     ) -> list[Any]:
-        """Return the ids of queries seen during fit, or [] if exactly the fitted rows are scored.
-
-        Rows are compared by query and grade. If both are equal, the features are also compared;
-        the function `features` returns them as a table.
-        """
+        """Return the ids of queries seen during fit; none if exactly the fitted rows are scored."""
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
         at = [known.get(query, -1) for query in queries]
@@ -78,6 +74,7 @@ class FittedQueries:
     def _same_rows(
         self, judgments: Judgments, at: list[int], features: Callable[[], Any] | None
     ) -> bool:
+        # The features are extracted and compared only if the grades are equal.
         layout = layout_of(judgments)
         rows = layout.grades, layout.order, layout.starts
         return (

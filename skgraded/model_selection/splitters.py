@@ -101,8 +101,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         The time of each row, such as a day: a number, a date, or text that sorts by time. All rows
         of a query must have the same time. Specified in the same way as `qid`.
     qid : str, int or pandas Series
-        The query of each row: the column of X with this name, or at this position; or a Series
-        that is looked up by the row index of X.
+        The query of each row, as for `QueryKFold`.
     gap : int, default=0
         Number of distinct times to skip between the training and the test rows.
     test_size : int, optional

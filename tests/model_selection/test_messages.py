@@ -132,6 +132,8 @@ def test_a_scorer_cannot_be_made(call, error, message):
        ValueError, "has no row labels") for kind in ("numpy", "csr", "polars", "list")),
     ("misspelled column", lambda: find("queryid", zeros("score", "query_id")), ValueError,
      "X has only the columns 'score', 'query_id'.*mean"),
+    ("ten columns", lambda: find("zzz", zeros(*MANY[:10])), ValueError,
+     "but X has only the columns 'f0', 'f1', .*'f8', 'f9'."),
     ("eleven columns", lambda: find("zzz", zeros(*MANY)), ValueError,
      "but X has only the columns 'f0', 'f1', .*'f8', 'f9', …."),
     ("two columns of the name", lambda: find("q", zeros("score", "q", "q")), ValueError,
