@@ -25,8 +25,7 @@ DOORS = [
     "__init__", "__main__",
 ]
 MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 14, 600
-# Views, margin tests and powered means are files of their own, each with one subject.
-MOST_IN_REPORTS = {"files": 14, "imports": 48}
+MOST_IN_REPORTS = {"files": 12, "imports": 40}
 LONGEST_DOOR = 12
 # Lines with all planned features: whoever adds a feature removes lines elsewhere.
 MOST_LINES_IN_TOTAL = {"skgraded": 32_000, "tests": 30_500}

@@ -18,7 +18,7 @@ from skgraded.measures import measure as as_measure
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison, aligned_differences
 from skgraded.reports.comparison_rows import check_choice
-from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.report import evaluated_name
 from skgraded.stats.paired_samples import count_outcomes
 
 MOST_NAMED = 20  # maximum number of queries whose ids are shown

@@ -13,8 +13,8 @@ from skgraded.display import _base
 from skgraded.display._base import Display, documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
-from skgraded.reports.cross_evaluation import CrossEvaluation, all_tests, fold_means
-from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.evaluation import CrossEvaluation, all_tests, fold_means
+from skgraded.reports.report import evaluated_name
 from skgraded.writing.text import fixed, percent_text
 
 MOST_BOXES = 4  # maximum number of models in a box plot; more models are drawn as rows

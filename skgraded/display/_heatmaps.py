@@ -14,7 +14,7 @@ from skgraded.display._systems import as_names, check_comparison
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
-from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.report import evaluated_name
 from skgraded.writing.text import signed
 
 MOST_SYSTEMS = 40  # maximum number of systems drawn

@@ -11,7 +11,7 @@ from skgraded.judgments import Judgments, check_judgments
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate_judgments
-from skgraded.reports.evaluation import evaluated_name
+from skgraded.reports.report import evaluated_name
 
 
 def systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:

@@ -15,10 +15,10 @@ from skgraded._input.segments import refuse_too_many
 from skgraded._input.words import counted
 from skgraded.measures import Measure
 from skgraded.reports import comparison_rows
+from skgraded.reports.comparison import margins_of
 from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_form
-from skgraded.reports.comparison_tables import margins_of
-from skgraded.reports.evaluation import LEVEL, evaluated_name
-from skgraded.reports.report import Report
+from skgraded.reports.evaluation import LEVEL
+from skgraded.reports.report import Report, evaluated_name
 from skgraded.reports.summary import Summary, overall_rows
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING

@@ -20,8 +20,9 @@ from skgraded.judgments import layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, ranker_on_rows
 from skgraded.model_selection.scorer import means_of
-from skgraded.reports.cross_evaluation import CrossEvaluation, pooled_over_repeats
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
+from skgraded.reports.evaluation import CrossEvaluation, Tests, means_of_queries
+from skgraded.reports.report import concatenated
 
 
 def cross_evaluate(
@@ -208,9 +209,34 @@ def _pooled(
             stacklevel=3,
         )
     if len(parts) > 1:
-        return pooled_over_repeats(parts)
+        return _pooled_over_repeats(parts)
     del parts[0]["positions"]
     return parts[0]
+
+
+def _pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the CrossEvaluation arguments for repeated cross-validation.
+
+    Each part contains the arguments for one repetition and the positions of its queries.
+    """
+    names = ["positions", "query_ids", "fold"] + ["weights"] * (parts[0]["weights"] is not None)
+    whole = concatenated([{name: part[name] for name in names} for part in parts])
+    values, undefined = (
+        concatenated([part[kind] for part in parts]) for kind in ("per_query", "undefined")
+    )
+    tested, first, query = np.unique(
+        whole["positions"], return_index=True, return_inverse=True
+    )
+    return {
+        "query_ids": whole["query_ids"][first],
+        "fold": whole["fold"][first],
+        "per_query": {
+            name: means_of_queries(array, query, len(tested)) for name, array in values.items()
+        },
+        "undefined": {name: flags[first] for name, flags in undefined.items()},
+        "weights": whole["weights"][first] if "weights" in whole else None,
+        "tests": Tests(query, whole["fold"], values),
+    }
 
 
 def _rounds(runs: list[_FoldRun], query_of_row: np.ndarray) -> list[list[_FoldRun]]:

@@ -2,11 +2,9 @@
 
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparing_judges import compare_judges
-from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_tables import MarginTests
-from skgraded.reports.cross_evaluation import CrossEvaluation
+from skgraded.reports.comparison import Comparison, MarginTests
 from skgraded.reports.evaluating import evaluate, evaluate_preferences
-from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.judges import JudgeComparison
 from skgraded.reports.powered_means import (
     PredictionPowered,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
-from skgraded.reports import comparison_rows, comparison_tables
+from skgraded._input.columns import number_validator, whole_number
+from skgraded.measures import Measure
+from skgraded.reports import comparison_rows
 from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap
-from skgraded.reports.comparison_tables import Leaderboard, MarginTests
-from skgraded.reports.comparison_view import ComparisonView
-from skgraded.reports.pairing import QUERY_VALUES, QueryValues
-from skgraded.reports.report import SHARES, Axis, Report
+from skgraded.reports.comparison_view import ComparisonView, Leaderboard
+from skgraded.reports.pairing import QUERY_VALUES, QueryValues, refuse_unequal
+from skgraded.reports.report import SHARES, Axis, Report, Table, evaluated_name
 from skgraded.stats import corrections, paired_tests
-from skgraded.stats.intervals import CHECK_LEVEL
+from skgraded.stats.intervals import CHECK_LEVEL, mean_interval
 from skgraded.writing import json_text, sentences, tables
 from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import Form
@@ -396,7 +396,7 @@ class Comparison(Report):
         >>> tests.sentences()[0].split(":")[0]
         'rounded is equivalent to exact on NDCNG@10 (margin ±0.01)'
         """
-        return comparison_tables.margin_tests(self, margin, "equivalence")
+        return margin_tests(self, margin, "equivalence")
 
     def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
         """Test whether systems are noninferior: not worse than the baseline by more than a margin.
@@ -405,7 +405,7 @@ class Comparison(Report):
         `system` minus `baseline` is above -margin. Noninferiority is shown if ``ci_low`` is above
         -margin. The parameter, columns and errors are the same as for `equivalence`.
         """
-        return comparison_tables.margin_tests(self, margin, "noninferiority")
+        return margin_tests(self, margin, "noninferiority")
 
 
 def aligned_differences(
@@ -415,3 +415,121 @@ def aligned_differences(
     values = comparison._values()
     first, second = (comparison.systems.index(name) for name in (system, baseline))
     return values.differences(first, second, measure, values.queries_of(segment))
+
+
+# Margins -----------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class MarginRow:
+    """The difference between two systems and its margin test; see `Comparison.equivalence`."""
+
+    system: str
+    measure: str
+    margin: float
+    difference: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    p_adjusted: float
+    n_queries: int
+    n_undefined: float
+    baseline: str
+    mean: float
+    baseline_mean: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MarginTests(Table):
+    """Results of `Comparison.equivalence` or `Comparison.noninferiority`.
+
+    Attributes
+    ----------
+    question : {"equivalence", "noninferiority"}
+    correction : str or None
+    level : float
+        Equivalence or noninferiority is shown if p_adjusted ≤ 1 - level.
+    rows : list of MarginRow
+    """
+
+    question: str
+    correction: str | None
+    level: float
+    rows: list[MarginRow]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the tests, with one row per measure and pair of systems.
+
+        The columns are described in `Comparison.equivalence`.
+        """
+        return tables.frame(comparison_rows.columns_of(MarginRow, self.rows))
+
+    def sentences(self) -> list[str]:
+        """Describe each row in a sentence; significant results come first for each measure."""
+        said = comparison_rows.correction_text(self.correction, self.rows)
+        measures = list(dict.fromkeys(row.measure for row in self.rows))
+        rows = sorted(self.rows, key=lambda row: (
+            measures.index(row.measure), not corrections.is_significant(row.p_adjusted, self.level)
+        ))
+        return [
+            sentences.margin_sentence(row, self.question, self.level, said) for row in rows
+        ]
+
+    def to_latex(self) -> str:
+        """Return the columns up to `p_adjusted` as LaTeX text; see `Evaluation.to_latex`."""
+        return tables.latex(self.to_frame().loc[:, :"p_adjusted"])
+
+    def __repr__(self) -> str:
+        rows = "; ".join(
+            f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
+            f"margin {row.margin:g}, p={row.p_value:.3g}"
+            for row in self.rows
+        )
+        return f"{self.question}({rows})"
+
+
+def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
+    """Test the difference in each row of a Comparison against a margin."""
+    if comparison.segments is not None:
+        raise ValueError("Margin tests do not support segments: call compare without by=.")
+    refuse_unequal(comparison.weights, comparison.query_ids)
+    margins = margins_of(margin, comparison.measures)
+    level, correction = comparison.level, corrections.without_hsd(comparison.correction)
+    if level <= 0.5:
+        raise ValueError(
+            f"Margin tests require a comparison with a level above 0.5; got {level}. Use the "
+            "default, compare(..., level=0.95)."
+        )
+    samples = [
+        comparison.differences(row.system, row.baseline, row.measure) for row in comparison.rows
+    ]
+    p_values = np.array([
+        paired_tests.margin_p_value(sample, margins[row.measure], question)
+        for sample, row in zip(samples, comparison.rows, strict=True)
+    ])
+    adjusted, within = comparison_rows.corrected_p_values(p_values, correction, level)
+    rows = []
+    for i, row in enumerate(comparison.rows):
+        low, high = mean_interval(samples[i], None, 2 * within - 1, "t")
+        rows.append(MarginRow(
+            row.system, row.measure, margins[row.measure], row.difference, low, high,
+            float(p_values[i]), adjusted[i], row.n_queries, row.n_undefined, row.baseline,
+            row.mean, row.baseline_mean,
+        ))
+    return MarginTests(question, correction, level, rows)
+
+
+def margins_of(
+    margin: float | Mapping[str | Measure, float], measures: list[str], argument: str = "margin"
+) -> dict[str, float]:
+    """Return the margin for each measure, keyed by measure name."""
+    if not isinstance(margin, Mapping):
+        return dict.fromkeys(measures, number_validator(argument, 0, above=True)(margin))
+    margins = {
+        evaluated_name(measure, measures):
+        number_validator(f"{argument}[{str(measure)!r}]", 0, above=True)(value)
+        for measure, value in margin.items()
+    }
+    missing = [measure for measure in measures if measure not in margins]
+    if missing:
+        raise ValueError(f"{argument} has no value for {missing}: pass a value for every measure.")
+    return margins

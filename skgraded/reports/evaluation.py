@@ -1,11 +1,11 @@
-"""The class `Evaluation`: per-query values of measures, with their means and intervals."""
+"""Per-query values of measures: the classes `Evaluation` and `CrossEvaluation`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from skgraded._input.columns import whole_number
 from skgraded._input.segments import segments_of
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
-from skgraded.measures import measure as as_measure
 from skgraded.reports.report import (
     SHARES,
+    TIMES,
     WEIGHTS,
     Axis,
     ConfidenceIntervals,
@@ -23,11 +23,11 @@ from skgraded.reports.report import (
     as_query_ids,
     by_measure,
     concatenated,
+    evaluated_name,
     means_rows,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
-from skgraded.writing import tables
-from skgraded.writing.json_text import FLAGS, IDS, by_name
+from skgraded.writing import json_text, tables
 
 if TYPE_CHECKING:
     import pandas
@@ -66,10 +66,6 @@ class Evaluation(Report):
     >>> ev.worst(1)
        query_id   AP   RR
     1         1  0.5  0.5
-    >>> ev.summary().round(2)
-      measure  mean  ci_low  ci_high method  n_queries  n_undefined
-    0      AP  0.78    0.15     1.41      t          3            0
-    1      RR  0.83    0.12     1.55      t          3            0
     """
 
     query_ids: np.ndarray
@@ -79,7 +75,7 @@ class Evaluation(Report):
     weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
 
-    _json = {"query_ids": IDS, "undefined": by_name(FLAGS)}
+    _json = {"query_ids": json_text.IDS, "undefined": json_text.by_name(json_text.FLAGS)}
 
     def __post_init__(self) -> None:
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
@@ -123,8 +119,8 @@ class Evaluation(Report):
             "t" is Student's interval m ± t · s for n queries with values v and weights w, where
             m = Σ w v / Σ w and s² = n / (n - 1) Σ (w (v - m))² / (Σ w)². With equal weights, s² is
             the variance of v divided by n. "bootstrap" is the bias-corrected and accelerated
-            bootstrap (BCa) over queries [1]_, as in ``scipy.stats.bootstrap``. Its intervals are
-            too short for few queries (``benchmarks/README.md``), and agree with "t" for many.
+            bootstrap (BCa) over queries [1]_, as in ``scipy.stats.bootstrap``, whose intervals are
+            too short for few queries.
         n_resamples : int, default=9999
             Number of bootstrap resamples, at least 100.
         rng : int or numpy.random.Generator, optional
@@ -135,8 +131,7 @@ class Evaluation(Report):
         -------
         ConfidenceIntervals
             A dict of ``ConfidenceInterval(low, high)`` keyed by measure name. Queries with value
-            nan or weight 0 are ignored. If all values are identical, both limits equal that value.
-            For a single query, both limits are nan.
+            nan or weight 0 are ignored. Both limits are nan for a single query.
 
         References
         ----------
@@ -170,9 +165,8 @@ class Evaluation(Report):
         Returns
         -------
         Evaluation
-            Equal to an evaluation of all rows at once, with the queries in the order of the parts.
-            The folds of a `CrossEvaluation` are dropped. If only some parts contain unjudged
-            documents, `judged` is 1 for the queries of the other parts.
+            Equal to an evaluation of all rows at once, without the folds of a `CrossEvaluation`. If
+            only some parts contain unjudged documents, `judged` is 1 for the other parts.
 
         Raises
         ------
@@ -210,10 +204,9 @@ class Evaluation(Report):
     # Looking closer ------------------------------------------------------------------------------
 
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the rows of `to_frame` with the lowest values, in ascending order.
+        """Return the rows of `to_frame` with the lowest values, lowest first, as a DataFrame.
 
-        The rows keep their index. Undefined queries are excluded, because their values do not
-        depend on the ranking.
+        Undefined queries are excluded, because their values do not depend on the ranking.
 
         Parameters
         ----------
@@ -222,25 +215,22 @@ class Evaluation(Report):
         measure : Measure or str, optional
             The measure to sort by; by default, the first measure.
         """
-        return self._sorted_rows(n, measure, best_first=False)
+        return self._sorted_rows(n, measure, sign=1)
 
     def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the rows with the highest values, best first; see `worst` for the parameters."""
-        return self._sorted_rows(n, measure, best_first=True)
+        return self._sorted_rows(n, measure, sign=-1)
 
-    def _sorted_rows(
-        self, n: int, measure: str | Measure | None, best_first: bool
-    ) -> pandas.DataFrame:
+    def _sorted_rows(self, n: int, measure: str | Measure | None, sign: int) -> pandas.DataFrame:
         n = whole_number(n, "n", 1)
-        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), best_first)
+        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), sign)
         return self.to_frame().iloc[ranked[:n]]
 
-    def _ranked(self, name: str, best_first: bool) -> np.ndarray:
-        """Return the positions of the defined queries, sorted by value (best or worst first)."""
+    def _ranked(self, name: str, sign: int = 1) -> np.ndarray:
+        """Return the positions of the defined queries, sorted by their values times `sign`."""
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
-        keys = -values[ranked] if best_first else values[ranked]
-        return ranked[np.argsort(keys, kind="stable")]
+        return ranked[np.argsort(sign * values[ranked], kind="stable")]
 
     def summary(
         self,
@@ -296,10 +286,7 @@ class Evaluation(Report):
         return means_rows(self, self.confidence_interval(level, **settings), n_queries)
 
     def take(self, positions: np.ndarray) -> Evaluation:
-        """Return an Evaluation of a subset of the queries.
-
-        `positions` are their positions in `query_ids`, without duplicates, or a boolean mask.
-        """
+        """Return an Evaluation of the queries at these positions, or of a boolean mask."""
         return Evaluation(
             self.query_ids[positions],
             {name: values[positions] for name, values in self.per_query.items()},
@@ -344,7 +331,7 @@ class Evaluation(Report):
         ----------
         path, title
             As for `Summary.to_html`.
-        by : array-like of shape (n_queries,), mapping or pandas Series, optional
+        by
             As for `summary`; adds a table of segments.
         """
         return self._write_page(path, title, by)
@@ -360,25 +347,12 @@ class Evaluation(Report):
             query_ids=self.query_ids, per_query=self.per_query, undefined=self.undefined,
             weights=self.weights,
             judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
-            lowest=self._ranked(next(iter(self.per_query)), best_first=False)[:N_WORST],
+            lowest=self._ranked(next(iter(self.per_query)))[:N_WORST],
         )
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         return f"{type(self).__name__}({len(self.query_ids)} queries: {means})"
-
-
-def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
-    """Return the name of an evaluated measure. If `measure` is None, return the first name."""
-    if measure is None:
-        return names[0]
-    if isinstance(measure, str) and measure in names:
-        return measure
-    name = as_measure(measure).name
-    if name not in names:
-        known = ", ".join(names)
-        raise ValueError(f"measure must be one of the evaluated measures {known}; got {name}.")
-    return name
 
 
 # Unjudged documents ------------------------------------------------------------------------------
@@ -445,3 +419,172 @@ def _joined_ids(arrays: list[np.ndarray]) -> np.ndarray:
         return np.concatenate(arrays)
     # np.concatenate would convert ids to a common type, for example the integer 1 to 1.0.
     return object_array([query for array in arrays for query in plain_list(array)])
+
+
+# Cross-validation --------------------------------------------------------------------------------
+
+class Tests(NamedTuple):
+    """Per-query results of all folds, with one element each time a query was in a test fold."""
+
+    query: np.ndarray  # position of the query in `query_ids`
+    fold: np.ndarray  # the fold in which the query was tested
+    values: dict[str, np.ndarray]  # keyed by measure name
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class CrossEvaluation(Evaluation):
+    """Per-query values computed from out-of-fold scores, returned by `cross_evaluate`.
+
+    Attributes
+    ----------
+    query_ids, per_query, undefined, weights
+        As in `Evaluation`.
+    fold : ndarray of shape (n_queries,) of int
+        Index of the fold in which each query was tested.
+    fit_time : ndarray of shape (n_folds,)
+        Fit time of each fold in seconds; nan if the fit failed.
+    score_time : ndarray of shape (n_folds,)
+        Prediction time for the test queries in seconds; nan if the prediction failed.
+    errors : list of (str or None), of length n_folds
+        Error message for each fold; None if the fold did not fail.
+    train_scores : dict of str to ndarray of shape (n_folds,), or None
+        Means over the training queries, keyed by measure name; None without `return_train_score`.
+    tests : Tests or None
+        All tests, if any query was tested more than once. In this case, `per_query` contains the
+        mean of each query's values, and `fold` contains the first fold of each query.
+    estimators : list of (estimator or None), of length n_folds, or None
+        Fitted clone for each fold, or None if the fold failed; None without `return_estimator`.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
+    >>> cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, measures=["ap", "rr"], cv=3)
+    >>> cv.worst(1).columns.tolist()
+    ['query_id', 'fold', 'AP', 'RR']
+    >>> cv.by_fold().columns.tolist()
+    ['fold', 'n_queries', 'AP', 'RR', 'fit_time', 'score_time']
+    """
+
+    fold: np.ndarray
+    fit_time: np.ndarray
+    score_time: np.ndarray
+    errors: list[str | None]
+    train_scores: dict[str, np.ndarray] | None = None
+    tests: Tests | None = None
+    estimators: list[Any] | None = None
+
+    _json = Evaluation._json | {
+        "fold": json_text.INTEGERS, "fit_time": json_text.FLOATS, "score_time": json_text.FLOATS,
+        "errors": json_text.list_of(json_text.maybe(json_text.TEXT)),
+        "tests": json_text.maybe(json_text.record(
+            Tests, query=json_text.INTEGERS, fold=json_text.INTEGERS,
+            values=json_text.by_name(json_text.FLOATS),
+        )),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        queries = Axis("query", "query_ids", self.query_ids)
+        folds = Axis("fold", "errors", range(len(self.errors)))
+        self._set(
+            fit_time=folds.numbers(self.fit_time, "fit_time", TIMES),
+            score_time=folds.numbers(self.score_time, "score_time", TIMES),
+            fold=queries.positions(self.fold, "fold", len(folds.keys)),
+        )
+        if self.train_scores is not None:
+            self._set(train_scores=by_measure(
+                self.train_scores, "train_scores", self.per_query, folds.numbers
+            ))
+        if self.tests is not None:
+            query, fold, values = self.tests
+            tests = Axis("test", "tests.query", range(len(query)))
+            self._set(tests=Tests(
+                tests.positions(query, "tests.query", len(self.query_ids)),
+                tests.positions(fold, "tests.fold", len(folds.keys)),
+                by_measure(values, "tests.values", self.per_query, tests.numbers),
+            ))
+
+    def by_fold(self) -> pandas.DataFrame:
+        """Tabulate the folds, one row per fold.
+
+        Do not compute intervals or tests from these means: folds share most of their training data.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``fold``, ``n_queries``, the mean of each measure, ``train_NAME`` with
+            `return_train_score`, ``fit_time``, ``score_time`` and, if a fold failed, ``error``.
+        """
+        means = fold_means(self)
+        columns = {
+            "fold": range(len(means)),
+            "n_queries": np.bincount(all_tests(self).fold, minlength=len(means)),
+            **{name: [fold[name] for fold in means] for name in self.per_query},
+            **{f"train_{name}": scores for name, scores in (self.train_scores or {}).items()},
+            "fit_time": self.fit_time,
+            "score_time": self.score_time,
+        }
+        if any(self.errors):
+            columns["error"] = [error or "" for error in self.errors]
+        return tables.frame(columns)
+
+    def spread(self) -> dict[str, np.ndarray]:
+        """Return the standard deviation of each query's values in repeated cross-validation.
+
+        The dict contains arrays of shape (n_queries,), keyed by measure name. The divisor is n - 1;
+        queries with fewer than two values have nan.
+        """
+        query, _, values = all_tests(self)
+        n = len(self.query_ids)
+        return {name: _deviations(array, query, n) for name, array in values.items()}
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the per-query values, with the ``fold`` of each query in the second column."""
+        frame = super().to_frame()
+        frame.insert(1, "fold", self.fold)
+        return frame
+
+    def _page(self, title: str | None = None, by: Any = None) -> Any:
+        title = "Cross-evaluation" if title is None else title
+        return replace(super()._page(title, by), folds=self.by_fold(), fold=self.fold)
+
+
+def all_tests(cross_evaluation: CrossEvaluation) -> Tests:
+    """Return `tests`, or create Tests if it is None because each query was tested once."""
+    if cross_evaluation.tests is not None:
+        return cross_evaluation.tests
+    n = len(cross_evaluation.query_ids)
+    return Tests(np.arange(n), cross_evaluation.fold, cross_evaluation.per_query)
+
+
+def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
+    """Return one dict of means per fold, keyed by measure name."""
+    query, folds, values = all_tests(cross_evaluation)
+    weights = cross_evaluation.weights
+    means = []
+    for fold in range(len(cross_evaluation.fit_time)):
+        tests = np.flatnonzero(folds == fold)
+        test_weights = None if weights is None else weights[query[tests]]
+        means.append({
+            name: mean_over_queries(array[tests], test_weights) for name, array in values.items()
+        })
+    return means
+
+
+def means_of_queries(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
+    """Return each query's mean value, ignoring nan, or nan for queries without values."""
+    known = ~np.isnan(values)
+    counts = np.bincount(query[known], minlength=n_queries)
+    sums = np.bincount(query[known], values[known], minlength=n_queries)
+    return np.divide(sums, counts, out=np.full(n_queries, np.nan), where=counts > 0)
+
+
+def _deviations(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
+    known = ~np.isnan(values)
+    n = np.bincount(query[known], minlength=n_queries)
+    squares = (values - means_of_queries(values, query, n_queries)[query])[known] ** 2
+    sums = np.bincount(query[known], squares, minlength=n_queries)
+    variance = np.divide(sums, n - 1, out=np.full(n_queries, np.nan), where=n > 1)
+    return np.sqrt(variance)

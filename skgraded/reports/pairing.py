@@ -12,8 +12,7 @@ import numpy as np
 from skgraded._input.words import counted, plain_list
 from skgraded.measures import mean_over_queries
 from skgraded.reports.comparison_rows import check_choice
-from skgraded.reports.cross_evaluation import CrossEvaluation
-from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
 from skgraded.stats.paired_samples import differences_by_query

@@ -14,6 +14,8 @@ from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
 from skgraded._input.words import plain, plain_list
+from skgraded.measures import Measure
+from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
 from skgraded.writing.json_text import Form, forms_of, read_fields, write_fields
@@ -58,6 +60,19 @@ def means_rows(
         }
         for name, mean in report.mean().items()
     ]
+
+
+def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
+    """Return the name of an evaluated measure. If `measure` is None, return the first name."""
+    if measure is None:
+        return names[0]
+    if isinstance(measure, str) and measure in names:
+        return measure
+    name = as_measure(measure).name
+    if name not in names:
+        known = ", ".join(names)
+        raise ValueError(f"measure must be one of the evaluated measures {known}; got {name}.")
+    return name
 
 
 def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -17,8 +17,8 @@ import numpy as np
 from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure
-from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation, evaluated_name
-from skgraded.reports.report import Checked, ConfidenceIntervals, Report, means_rows
+from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation
+from skgraded.reports.report import Checked, ConfidenceIntervals, Report, evaluated_name, means_rows
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.writing import json_text, tables

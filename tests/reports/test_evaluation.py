@@ -13,7 +13,7 @@ from queries import random_queries
 from small_reports import assert_same_report, ids_of
 
 import skgraded as sg
-from skgraded.reports.cross_evaluation import Tests as FoldTests
+from skgraded.reports.evaluation import Tests as FoldTests
 from skgraded.writing.tables import cell_text
 
 Y_TRUE = [2, 0, 1, 0, 0, 1, 0]
