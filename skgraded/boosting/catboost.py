@@ -202,7 +202,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     object
         An object with the methods that CatBoost calls. Its class has the name of the measure, which
         CatBoost shows. ``evaluate`` raises a ValueError if the data sets do not match `group_id`
-        and `eval_group_id`.
+        and `eval_group_id`. If it is called outside training, the number of rows determines which
+        of the two describes the queries.
 
         **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles rows if there
         are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``. Early
@@ -275,14 +276,14 @@ class _EvalMetric(_Metric, BoostingMetric):
             return self._eval
         return self._learn if is_learn else None
 
-    def _rows_of_length(self, n: int) -> _DataSet | None:
+    def _rows_of_length(self, n: int) -> _DataSet:
         is_learn, is_eval = n == self._learn.n, n == self._eval.n
         if is_learn == is_eval:
             raise ValueError(
                 f"Outside training, {self!r} identifies a data set by its number of rows; got {n} "
                 f"rows, but group_id has {self._learn.n} and eval_group_id has {self._eval.n}."
             )
-        return self._eval if is_eval else None
+        return self._eval if is_eval else self._learn
 
 
 class _DataSet:

@@ -87,9 +87,10 @@ class DCG(Gained):
             largest = layout.max_size * gains.max() * discount[0]
         if not np.isfinite(largest):
             grade = layout.levels[np.argmax(gains)]
+            smaller = "" if self.gain == "linear" else "pass gain='linear', or "
             raise ValueError(
                 f"DCG is too large for a float64: y_true contains the grade {grade:g}, whose gain "
-                f"is {gains.max():g}. Pass gain='linear', or use NDCG."
+                f"is {gains.max():g}. To avoid this, {smaller}use NDCG."
             )
         return self._sum(LINEAR, gains, layout, discount)
 

@@ -29,9 +29,12 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
         Persistence, between 0 and 1. Smaller values give more weight to the top ranks.
     ties : {"average", "corrected", "sports"}, default="average"
         How items with equal scores are treated (Corsi & Urbano 2024, variants a, b and w).
-        "average": the expectation over all orders of tied items; "corrected": this expectation,
-        corrected so that the overlap of a ranking with itself is 1; "sports": all tied items
-        receive the first of their ranks.
+        "average": the agreement at each depth is the expectation over all orders of tied items, and
+        is then extrapolated. For rankings of equal length, this is the expected overlap. For
+        different lengths, the overlap of each order would be extrapolated from its own agreement,
+        so its expectation can differ. "corrected": like "average", but corrected so that the
+        overlap of a ranking with itself is 1. "sports": all tied items receive the first of their
+        ranks.
 
     Returns
     -------

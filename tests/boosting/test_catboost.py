@@ -100,9 +100,12 @@ def test_the_pools_of_a_regression_need_no_queries(parts):
 
 
 def test_outside_training_the_number_of_rows_determines_the_data_set():
-    metric = eval_metric("ndcng", [1, 1, 1], [1, 2, 2, 2])
-    target = np.array([1, 2, 1, 0], dtype=np.float32)
-    assert metric.evaluate([np.array([4.0, 3, 2, 1])], target, None) == (1.0, 1.0)
+    train, valid = [1, 1, 1], [1, 2, 2, 2]
+    metric = eval_metric("ndcng", train, valid)
+    for qid, grades in ((train, [0.0, 2, 1]), (valid, [1.0, 2, 1, 0])):
+        scores = -np.arange(len(grades), dtype=float)
+        expected = sg.evaluate(grades, scores, qid=qid, measures="ndcng").means["NDCNG"]
+        assert metric.evaluate([scores], np.array(grades, "float32"), None) == (expected, 1.0)
 
 
 # Training rows, which CatBoost may shuffle -------------------------------------------------------

@@ -91,6 +91,10 @@ MEASURES = [
     *((lambda cls=cls: cls(gain=lambda grades: 2 * grades * (1 - grades))([1, 0, 0.5], [3, 2, 1]),
        ValueError, "gain must not decrease .*: the gain of grade 0.5 is 0.5")
       for cls in (sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure)),
+    (lambda: sg.DCG()([1024, 2], [2, 1]), ValueError,
+     "the grade 1024, whose gain is inf. To avoid this, pass gain='linear', or use NDCG"),
+    (lambda: sg.DCG(gain="linear")([1e308, 1e308], [2, 1]), ValueError,
+     r"the grade 1e\+308, whose gain is 1e\+308. To avoid this, use NDCG"),
     (lambda: sg.ERR(max_grade=3)([3, 5, 4], [3, 2, 1]), ValueError,
      "max_grade is 3, but y_true contains grade 5 in row 1"),
 ]

@@ -88,7 +88,7 @@ def test_without_ties_all_rules_equal_equation_32_of_webber(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_average_is_the_mean_over_all_orders(seed):
+def test_average_is_the_mean_over_all_orders_if_the_lists_are_equally_long(seed):
     rng = np.random.default_rng(seed)
     x, y = (rng.integers(0, 3, 6).astype(float) for _ in range(2))
     expected = np.mean([extrapolated(a, b, 0.8) for a in orders(x) for b in orders(y)])
