@@ -4,7 +4,6 @@ A new interpreter executes the steps in order and prints the loaded modules afte
 """
 
 import json
-import re
 import subprocess
 import sys
 
@@ -64,48 +63,6 @@ def test_public_modules_of_boosting_libraries_and_pyplot_are_loaded_only_if_need
     assert "skgraded.lightgbm" not in loaded["import skgraded as sg"]
     assert "skgraded.lightgbm" in loaded["import skgraded.lightgbm"]
     assert "matplotlib.pyplot" not in list(loaded.values())[-1]
-
-
-NEEDED = {
-    ("skgraded.dask", "dask"): 'skgraded.dask needs dask.*: pip install "skgraded[dask]"',
-    ("skgraded.dask", "pandas"): '.*pandas.*: pip install "skgraded[dask]"',
-    ("skgraded.spark", "pyspark"): 'skgraded.spark needs pyspark.*: pip install "skgraded[spark]"',
-    ("skgraded.ray", "ray"): 'skgraded.ray needs ray: pip install "skgraded[ray]"',
-    ("skgraded.spark", "pyarrow"): 'skgraded.spark needs .*pyarrow: pip install "skgraded[spark]"',
-    ("batches", "pyarrow"): 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
-}
-BATCHES = 'skgraded.evaluate_batches([None], "y", "s", "q", partitioning="whole")'
-# One process per use, in which a library is missing. The package is imported before.
-WITHOUT = """
-import json, os, sys
-import skgraded
-class Missing:
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] == missing:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Missing)
-for use, missing in json.loads(sys.argv[1]):
-    assert missing not in sys.modules
-    if os.fork():
-        os.wait()
-        continue
-    try:
-        exec(use)
-    except ImportError as error:
-        print(error, flush=True)
-    os._exit(0)
-"""
-
-
-def test_the_error_about_a_missing_library_names_the_command_to_install_it():
-    uses = json.dumps([
-        (BATCHES if use == "batches" else f"import {use}", missing) for use, missing in NEEDED
-    ])
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, uses], capture_output=True, text=True, timeout=60
-    )
-    for case, line in zip(NEEDED, done.stdout.splitlines(), strict=True):
-        assert re.fullmatch(re.escape(NEEDED[case]).replace(r"\.\*", ".*"), line), (case, done)
 
 
 def test_names_that_are_loaded_later_are_public_names_of_their_modules():

@@ -1,9 +1,9 @@
 """Every measure: its reference implementation, its settings, and the properties that it has.
 
-A reference gives a value for each row of ranked grades (`of_orders`), and the expectation under
-ties of long queries (`on_average`); a query for which the measure is undefined gives None. Nothing
-of them comes from the package under test. A new measure is its oracle and one `register` below it;
-one that the package exports and that is missing fails `test_no_measure_is_forgotten`.
+A reference computes a value for each row of ranked grades (`of_orders`), and the expectation under
+ties of long queries (`on_average`). Both return None for a query whose value is undefined. The
+references do not use the package under test. To add a measure, add its references and one call of
+`register`; `test_no_measure_is_forgotten` fails if an exported measure is missing.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ import skgraded as sg
 CUTOFFS = (None, 1, 2, 3, 5, 100)
 THRESHOLDS = (None, 0.5, 2)
 TIES = ("average", "ordinal", "best", "worst")
-TOP_GRADE = 1000.0  # the largest of the random queries: max_grade must not be below any grade
+TOP_GRADE = 1000.0  # highest grade of the random queries; max_grade must not be lower
 
 
 def square_root(grades):
@@ -57,14 +57,14 @@ class Entry:
     """
 
     cls: type
-    on_average: Callable  # (grades, scores, **setting) -> value by the first tie rule, or None
-    of_orders: Callable | None = None  # (ranked, grades, **setting) -> a value an order, or None
+    on_average: Callable  # (grades, scores, **setting) -> value with the first tie rule, or None
+    of_orders: Callable | None = None  # (ranked, grades, **setting) -> one value per order, or None
     settings: list = field(default_factory=list)
-    few: list = field(default_factory=list)  # for the properties that do not depend on all settings
-    scale_invariant: list = field(default_factory=list)  # multiplied grades change nothing
+    few: list = field(default_factory=list)  # for properties that do not depend on all settings
+    scale_invariant: list = field(default_factory=list)  # scaling the grades changes nothing
     ideal_is_one: list = field(default_factory=list)  # the list sorted by grade scores 1
-    unretrieved_last: bool = False  # the documents of score -inf are ranked, tied at the end
-    lowest: int = 0  # the lowest value
+    unretrieved_last: bool = False  # documents with score -inf are tied in last place
+    lowest: int = 0  # lowest possible value
     highest: float = 1
     tie_rules: tuple = TIES
     always_defined: bool = False
@@ -74,11 +74,18 @@ class Entry:
             object.__setattr__(self, "tie_rules", (None,))
 
     def by_orders(self, orders, grades, scores, **setting):
-        """Values by tie rule from those of all the orders, or from the scores if there is none."""
+        """Return the value for each tie rule, computed from all orders of tied documents."""
         if self.of_orders is None:
             return {None: self.on_average(grades, scores, **setting)}
         values = self.of_orders(orders, grades, **setting)
         return {ties: over_ties(values, ties) for ties in self.tie_rules}
+
+    def value(self, ties, grades, scores, **setting):
+        """Return the value for one tie rule without computing all orders, or None if undefined."""
+        if ties in ("average", None):
+            return self.on_average(grades, scores, **setting)
+        ranked = one_order(grades, scores, ties, self.unretrieved_last)
+        return over_ties(self.of_orders(ranked, grades, **setting), "ordinal")
 
 
 REGISTRY: dict[str, Entry] = {}
@@ -97,7 +104,7 @@ def has_two_grades(grades, **others):
 
 
 def register(cls, on_average, of_orders=None, is_defined=has_relevant, **more):
-    """Enter a measure; its functions are asked for defined queries only, the others get None."""
+    """Add a measure; its functions are called only for queries whose value is defined."""
 
     def average(grades, scores, **setting):
         return on_average(grades, scores, **setting) if is_defined(grades, **setting) else None
@@ -109,9 +116,9 @@ def register(cls, on_average, of_orders=None, is_defined=has_relevant, **more):
 
 
 def grid(**choices):
-    """Settings in which every two values of two parameters meet; the defaults come first.
+    """Return settings that contain each pair of values of two parameters; the defaults come first.
 
-    All pairs of the first two parameters, which must have the most values; the others rotate.
+    The first two parameters must have the most values; the values of the other parameters rotate.
     """
     first_two = product(*(range(len(values)) for values in list(choices.values())[:2]))
     settings = []
@@ -157,7 +164,7 @@ register(
 # MuAP --------------------------------------------------------------------------------------------
 
 def over_levels(grades, value):
-    """Mean of a value of each grade above 0, weighed by its distance from the grade below."""
+    """Return the mean over grades above 0, weighted by the distance from the next lower grade."""
     levels = sorted({grade for grade in grades if grade > 0})
     distances = np.diff(levels, prepend=0.0) / levels[-1]  # they add up to 1
     return sum(weight * value(level) for weight, level in zip(distances, levels, strict=True))
@@ -249,7 +256,7 @@ register(
 # QMeasure ----------------------------------------------------------------------------------------
 
 def q_divisors(grades, k, beta, gain):
-    """p + β cg*(p), times the number of relevant documents that count."""
+    """Return p + β cg*(p) for each rank p, times min(R, k)."""
     ideal = np.cumsum(gain(np.sort(np.asarray(grades, dtype=float))[::-1]))
     n = min(is_relevant(grades, None).sum(), k or inf)
     return n * (np.arange(1, len(grades) + 1) + beta * ideal)
@@ -264,7 +271,7 @@ def q_measure(ranked, grades, k=None, beta=1.0, gain="linear"):
 
 
 def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
-    """Position a + i expects the documents before, its own, and i - 1 of the others tied."""
+    """Position a + i has a documents above its tie block and i - 1 documents of this block."""
     gain = GAINS.get(gain, gain)
     total, a, before = 0.0, 0, 0.0
     divisors = q_divisors(grades, k, beta, gain)
@@ -291,8 +298,16 @@ register(
 
 # Measures that are weighted sums of gains ---------------------------------------------------------
 
+def of_one_order(of_orders, ties):
+    """Return the reference ``on_average`` of a measure for which one order of ties is enough."""
+    def on_average(grades, scores, **setting):
+        return of_orders(one_order(grades, scores, ties), grades, **setting)[0]
+
+    return on_average
+
+
 def linear(gain, total):
-    """References of a measure that sums the gains of the ranks: one for orders, one expectation."""
+    """Return both references of a measure that is a sum of gains over ranks."""
     def of_orders(ranked, grades, **setting):
         return total(gain(ranked, grades, **setting), grades, **setting)
 
@@ -312,7 +327,7 @@ def share_of_top(ranked, grades, max_grade=None, **others):
 
 
 def mean_of_ranks(gains, grades, k=None, **others):
-    """The sum of the first k gains over k, or of all gains over the number of retrieved."""
+    """Divide the sum of the first k gains by k, or of all gains by the number of documents."""
     divisor = gains.shape[-1] if k is None else k
     return gains[..., :k].sum(axis=-1) / max(divisor, 1)
 
@@ -460,7 +475,7 @@ register(
 # ERR ---------------------------------------------------------------------------------------------
 
 def stops_at(grades, all_grades, max_grade=None):
-    """Probability to stop at a document of each grade, (2^g - 1) / 2^max as it is written."""
+    """Return the stop probability (2^g - 1) / 2^max of each grade."""
     top = max(all_grades) if max_grade is None else max_grade
     return np.expm1(np.asarray(grades) * np.log(2)) * 2.0**-top
 
@@ -474,7 +489,10 @@ def err(ranked, grades, k=None, max_grade=None):
 
 
 def average_err(grades, scores, k=None, max_grade=None):
-    """After j of a block the user goes on with probability e_j / C(n, j) of its symmetric sums."""
+    """The user continues after j documents of a tie block with probability e_j / C(n, j).
+
+    e_j is the elementary symmetric sum of the probabilities to continue.
+    """
     total, going_on, before = 0.0, 1.0, 0
     for block in tie_blocks(grades, scores):
         leaves = stops_at(block, grades, max_grade)
@@ -495,14 +513,14 @@ def average_err(grades, scores, k=None, max_grade=None):
 register(
     sg.ERR, of_orders=err, on_average=average_err,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
-    few=[sg.ERR(), sg.ERR(k=3, max_grade=5)],  # of an ideal list too the user may leave first
+    few=[sg.ERR(), sg.ERR(k=3, max_grade=5)],  # an ideal list scores less than 1
 )
 
 
 # NERR --------------------------------------------------------------------------------------------
 
 def gains_if_rarely_stopped(grades, max_grade):
-    """Gains where hardly anybody stops, so that ERR is Σ R / p and only their ratios count."""
+    """Return gains by grade if all stop probabilities are tiny, so that ERR is Σ R / p."""
     if stops_at(grades, grades, max_grade).max() > 1e-17:
         return None
     gains = np.expm1(np.asarray(grades) * np.log(2))
@@ -573,13 +591,9 @@ def interpolated_precision(ranked, grades, recall=0, threshold=None):
     return np.max(precision_at_each_position(relevant) * enough, axis=1, initial=0.0)
 
 
-def worst_interpolated_precision(grades, scores, **setting):
-    return interpolated_precision(one_order(grades, scores, "worst"), grades, **setting)[0]
-
-
 register(
     sg.InterpolatedPrecision, of_orders=interpolated_precision,
-    on_average=worst_interpolated_precision,
+    on_average=of_one_order(interpolated_precision, "worst"),
     tie_rules=("worst", "best", "ordinal"),
     settings=grid(recall=(0, 0.1, 0.5, 1), threshold=THRESHOLDS),
     few=[sg.InterpolatedPrecision(), sg.InterpolatedPrecision(0.5, threshold=2)],
@@ -631,7 +645,7 @@ register(
 # Bpref -------------------------------------------------------------------------------------------
 
 def bpref(ranked, grades, threshold=None):
-    """A grade of nan belongs to an unjudged document."""
+    """Unjudged documents have the grade nan."""
     n_relevant = is_relevant(grades, threshold).sum()
     n_irrelevant = np.sum(~np.isnan(grades)) - n_relevant
     relevant = is_relevant(ranked, threshold)
@@ -668,12 +682,8 @@ def judged(ranked, grades, k=None):
     return (~np.isnan(ranked))[:, :k].sum(axis=1) / max(ranked[:, :k].shape[1], 1)
 
 
-def average_judged(grades, scores, k=None):
-    return judged(one_order(grades, scores, "ordinal"), grades, k)[0]  # no grade is nan
-
-
-register(
-    sg.Judged, of_orders=judged, on_average=average_judged, is_defined=always,
+register(  # for long queries, no grade is nan
+    sg.Judged, of_orders=judged, on_average=of_one_order(judged, "ordinal"), is_defined=always,
     always_defined=True,
     settings=grid(k=CUTOFFS),
     few=[sg.Judged(k=3)], scale_invariant=[sg.Judged()],
@@ -686,13 +696,9 @@ def rbp_residual(ranked, grades, k=None, persistence=0.8):
     return (1 - persistence) * (unjudged * persistence**ranks).sum(axis=1) + persistence**len(ranks)
 
 
-def average_rbp_residual(grades, scores, k=None, persistence=0.8):
-    return rbp_residual(one_order(grades, scores, "ordinal"), grades, k, persistence)[0]
-
-
 register(
-    sg.RBPResidual, of_orders=rbp_residual, on_average=average_rbp_residual, is_defined=always,
-    always_defined=True,
+    sg.RBPResidual, of_orders=rbp_residual, on_average=of_one_order(rbp_residual, "ordinal"),
+    is_defined=always, always_defined=True,
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5, 0.95)),
     few=[sg.RBPResidual(), sg.RBPResidual(k=3, persistence=0.5)],
     scale_invariant=[sg.RBPResidual()],
@@ -716,7 +722,7 @@ def compat(ranked, grades, persistence=0.95):
 
 
 def average_compat(grades, scores, persistence=0.95):
-    """A block's documents of one grade among its first j are hypergeometric."""
+    """The documents of one grade among the first j of a tie block are hypergeometric."""
     ideal = sorted((grade for grade in grades if grade > 0), reverse=True)
     blocks = tie_blocks(grades, scores)
     n = sum(map(len, blocks))
@@ -751,7 +757,7 @@ register(
 # PairAccuracy and AUC ----------------------------------------------------------------------------
 
 def pair_accuracy(grades, scores):
-    """Pairs in the right order, a tie of scores counting 1/2, over pairs of different grades."""
+    """Share of correctly ordered pairs with different grades; equal scores count 1/2."""
     above = signs(grades) == 1
     return np.mean((signs(scores)[above] + 1) / 2)
 
@@ -785,7 +791,7 @@ register(
 # TauAP -------------------------------------------------------------------------------------------
 
 def tau_ap(ranked, grades):
-    """AP correlation of orders of all documents."""
+    """Compute τ_ap of each row, an order of all documents."""
     n = ranked.shape[1]
     total = 0.0
     for i in range(2, n + 1):
@@ -795,7 +801,7 @@ def tau_ap(ranked, grades):
 
 
 def average_tau_ap(grades, scores):
-    """Position a + i expects the pairs with the a documents before, and half of the i - 1 tied."""
+    """Position a + i has a documents above its tie block; half of the i - 1 tied pairs agree."""
     total, before = 0.0, np.array([])
     for block in tie_blocks(grades, scores, unretrieved_last=True):
         block, a = np.array(block), len(before)
@@ -812,7 +818,7 @@ register(
     sg.TauAP, of_orders=tau_ap, on_average=average_tau_ap, is_defined=has_two_grades,
     settings=grid(), unretrieved_last=True, lowest=-1,
     few=[sg.TauAP()],
-    scale_invariant=[sg.TauAP()],  # of an ideal list equal grades count 1/2
+    scale_invariant=[sg.TauAP()],  # in an ideal list, equal grades count 1/2
 )
 
 
@@ -831,14 +837,14 @@ register(
     settings=grid(), lowest=-1,
     few=[sg.KendallTau()],
     scale_invariant=[sg.KendallTau()],
-    ideal_is_one=[sg.KendallTau()],  # where the scores tie as the grades do
+    ideal_is_one=[sg.KendallTau()],  # if the scores have the same ties as the grades
 )
 
 
 # SpearmanRho -------------------------------------------------------------------------------------
 
 def spearman_rho(grades, scores):
-    # Twice a document's mean rank, less the mean of all, is how many are below less how many above.
+    # A mean rank minus the mean of all ranks is half of (number below - number above).
     of_grades, of_scores = signs(grades).sum(axis=1), signs(scores).sum(axis=1)
     if not of_scores.any():
         return 0.0
@@ -868,7 +874,7 @@ def rank_less_1(ranks):
 
 
 def edrc(grades, scores, discount="linear", prior=0.5):
-    """EDRC as it is defined, pair by pair; a grade of nan is in no preference."""
+    """EDRC by its definition, pair by pair; the grade nan implies no preference."""
     discount = RANK_DISCOUNTS.get(discount, discount)
     n = len(grades)
     prefers = [[grades[v] > grades[w] for w in range(n)] for v in range(n)]
@@ -899,9 +905,8 @@ register(
 )
 
 
-# All of them -------------------------------------------------------------------------------------
+# All measures ------------------------------------------------------------------------------------
 
-# (name, setting) of every measure.
 ALL_SETTINGS = [(name, setting) for name, entry in REGISTRY.items() for setting in entry.settings]
 FEW = [measure for entry in REGISTRY.values() for measure in entry.few]
 SCALE_INVARIANT = [measure for entry in REGISTRY.values() for measure in entry.scale_invariant]

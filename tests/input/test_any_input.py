@@ -12,7 +12,6 @@ from pathlib import Path
 
 import containers
 import numpy as np
-import oracle
 from containers import HUGE_AND_TINY, PLAIN, SCORES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -98,19 +97,10 @@ def is_bad(scores, n):
     return scores is None or len(scores) != n or any(map(math.isnan, scores))
 
 
-def one_value(name, setting, ties, grades, scores):
-    """Return the oracle's value of a query, or None if it is undefined."""
-    entry = REGISTRY[name]
-    if ties in (None, "average"):
-        return entry.on_average(grades, scores, **setting)
-    ranked = oracle.one_order(grades, scores, ties, entry.unretrieved_last)
-    return oracle.over_ties(entry.of_orders(ranked, grades, **setting), "ordinal")
-
-
 def expected_values(name, setting, ties, grades, scores, queries):
     return [
-        one_value(name, setting, ties, [grades[r] for r in own], [scores[r] for r in own])
-        for own in queries
+        REGISTRY[name].value(ties, [grades[r] for r in rows], [scores[r] for r in rows], **setting)
+        for rows in queries
     ]
 
 
@@ -187,7 +177,7 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
         if [math.ldexp(grade, exponent) for grade in scaled] != grades:
             assert has_nan(y_true) or REGISTRY[name].lowest <= value <= 1
             continue
-        expected = one_value(name, setting, ties, scaled, scores)
+        expected = REGISTRY[name].value(ties, scaled, scores, **setting)
         close(value, 0.0 if expected is None else expected)
 
 

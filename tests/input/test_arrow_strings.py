@@ -99,18 +99,6 @@ def test_many_mixed_texts_of_all_lengths_are_numbered_as_in_a_dict():
         assert distinct.tolist() == list(number_of)
 
 
-@pytest.mark.parametrize("kind", ["string[pyarrow]", "string[python]"])
-def test_pandas_texts_are_numbered_in_order_of_first_appearance(kind):
-    pd = pytest.importorskip("pandas")
-    for make in (pd.Series, pd.Index, pd.array):
-        ids = make(["b", "a", "b"], dtype=kind)
-        judgments = sg.Judgments([0, 1, 2], qid=ids)
-        assert judgments.query_ids.tolist() == ["b", "a"]
-        assert layout_of(judgments).query_of_row.tolist() == [0, 1, 0]
-    with pytest.raises(ValueError, match="qid is missing in row 1"):
-        sg.Judgments([1, 0], qid=pd.Series(["a", None], dtype=kind))
-
-
 STRINGS = ["b", "a", "b", "", "Köln", "東京", "a" * 40, "東京", "a"]
 
 
@@ -160,10 +148,3 @@ def test_a_null_in_a_dictionary_is_a_missing_id():
         arrow.ids(chunked(column))
     with pytest.raises(ValueError, match="qid is missing in row 1"):
         sg.Judgments([1, 0, 0], qid=column)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_missing_text_is_named_with_its_row(kind):
-    ids = pa.array([b"a", None], pa.binary()).cast(KINDS[kind])
-    with pytest.raises(ValueError, match="qid is missing in row 1"):
-        sg.Judgments([1, 0], qid=ids)

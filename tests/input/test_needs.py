@@ -11,7 +11,7 @@ from skgraded.cli import main
 
 OPTIONAL = [
     "pandas", "polars", "pyarrow", "matplotlib", "jinja2", "tabulate", "tqdm", "xgboost",
-    "catboost", "dask", "distributed", "pyspark",
+    "catboost", "dask", "distributed", "pyspark", "ray",
 ]
 CODE = f"""
 import contextlib, io, json, sys
@@ -69,6 +69,8 @@ ERRORS = {
         'skgraded.dask needs dask, pyarrow and pandas: pip install "skgraded[dask]"',
     "import skgraded.spark":
         'skgraded.spark needs pyspark, pyarrow and pandas: pip install "skgraded[spark]"',
+    "import skgraded.ray":
+        'skgraded.ray needs ray, pyarrow and pandas: pip install "skgraded[ray]"',
 }
 WORKING = {
     "ev.to_markdown()", "ev.to_latex()", "ev.to_markdown(per_query=True)", "ev.to_json()",
@@ -144,7 +146,7 @@ def test_an_installed_package_that_fails_to_import_is_named(tmp_path, monkeypatc
     (tmp_path / "broken_package.py").write_text("import missing_module\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ImportError, match='^This needs broken_package: pip install "skgraded'):
-        with needs("This", "broken_package"):
+        with needs("This", "numpy", "broken_package"):
             import broken_package  # noqa: F401
     with pytest.raises(ImportError, match='^This needs missing_module: pip install "skgraded'):
         with needs("This"):

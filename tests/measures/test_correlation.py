@@ -1,15 +1,13 @@
-"""Identities of the correlations, and early stopping by negative values."""
+"""Correlations: EDRC of grades and of pairs, discounts, and the limits -1 and 1."""
 
 from math import nan
 
-import lightgbm as lgb
 import numpy as np
 import pytest
 from preference_oracle import implied
 from registry import REGISTRY, rank_less_1
 
 import skgraded as sg
-from skgraded.lightgbm import eval_metric
 from skgraded.measures.preferences import edrc_score
 
 CORRELATIONS = [entry.cls for entry in REGISTRY.values() if entry.lowest == -1]
@@ -26,14 +24,6 @@ def test_edrc_of_grades_equals_edrc_of_the_pairs_that_they_imply(discount):
         )
         value = sg.EDRC(discount=discount, prior=prior)(grades, scores)
         assert value == pytest.approx(by_pairs, abs=1e-12), (seed, prior)
-
-
-def test_edrc_with_ranks_less_1_is_tau_ap_with_the_lists_swapped():
-    measure, rng = sg.EDRC(discount=rank_less_1), np.random.default_rng(2)
-    for n in (2, 3, 5, 10, 60, 300):
-        grades, scores = rng.permutation(n).astype(float), rng.permutation(n) - n / 2
-        swapped = sg.TauAP()(scores - scores.min(), grades)
-        assert measure(grades, scores) == pytest.approx(swapped, abs=1e-12)
 
 
 def test_the_discount_of_edrc_receives_ranks_from_2():
@@ -63,20 +53,3 @@ def test_constant_scores_of_a_long_query_have_the_pair_accuracy_one_half():
     grades = np.arange(100_000) % 7
     for measure in (sg.PairAccuracy(), sg.AUC(), sg.AUC(1), sg.AUC(5)):
         assert measure(grades, np.zeros(len(grades))) == 0.5
-
-
-def test_early_stopping_ends_at_the_highest_of_negative_values():
-    rng = np.random.default_rng(0)
-    X, group = rng.normal(size=(240, 4)), [10] * 24
-    y = np.clip(np.round(X[:, 0] + rng.normal(size=240) + 1), 0, 4)
-    train = lgb.Dataset(X, y, group=group, params={"verbose": -1})
-    valid = lgb.Dataset(X, 4 - y, group=group, reference=train)  # the opposite of the truth
-    history = {}
-    booster = lgb.train(
-        {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1},
-        train, 30, valid_sets=[valid], feval=eval_metric("edrc"),
-        callbacks=[lgb.record_evaluation(history), lgb.early_stopping(5, verbose=False)],
-    )
-    values = history["valid_0"]["EDRC"]
-    assert max(values) < 0 and len(values) < 30
-    assert booster.best_iteration == 1 + int(np.argmax(values))

@@ -57,11 +57,6 @@ def test_each_cut_off_has_the_value_of_the_measure_with_it(queries):
             assert value == measure(queries.y_true, queries.y_score, qid=queries.qid)
 
 
-def test_a_curve_of_one_measure_has_one_row(queries):
-    _, values = cutoff_curve(queries.y_true, queries.y_score, qid=queries.qid, measures="ndcng")
-    assert values.shape == (1, 9)
-
-
 def test_the_plans_of_a_long_curve_are_made_in_parts(monkeypatch):
     n, n_cutoffs = 10_000, 100
     monkeypatch.setattr(curves, "TABLE_SIZE", 5 * n)  # five plans of a number a grade at a time

@@ -77,12 +77,6 @@ def test_one_warning_counts_contradictions_in_true_and_predicted_pairs():
     assert values == {1: 0.0, 2: 2 * (0.5 + 0.5) / 2 - 1, 3: 1.0}
 
 
-def test_the_score_of_all_queries_warns_too():
-    with pytest.warns(UserWarning, match="3 of 3 pairs in true_pairs, 0 of .* 1 of 1 q") as told:
-        sg.edrc_score(ROUND, {"A": 1}, cycles="unknown")
-    assert told[0].filename == __file__
-
-
 def test_preferences_left_out_counts_pairs_per_query():
     counts = preferences_left_out(TRUE, qid=QID)
     assert counts == {1: (3, 0, 3), 2: (2, 1, 0), 3: (1, 0, 0)}

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
-import oracle
 import pytest
 from queries import Queries
 from registry import REGISTRY, build
@@ -20,24 +19,11 @@ import skgraded as sg
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-12}
 
 
-def reference(name, setting, ties, parts):
-    entry = REGISTRY[name]
-    values = []
-    for grades, scores in parts:
-        if ties in ("average", None):
-            value = entry.on_average(grades, scores, **setting)
-        else:
-            ranked = oracle.one_order(grades, scores, ties, entry.unretrieved_last)
-            value = oracle.over_ties(entry.of_orders(ranked, grades, **setting), "ordinal")
-        values.append(0.0 if value is None else value)
-    return np.array(values)
-
-
 def check(name, setting, queries):
     for ties in REGISTRY[name].tie_rules:
         measure = build(name, setting, ties=ties)
         values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
-        expected = reference(name, setting, ties, queries.parts)
+        expected = [REGISTRY[name].value(ties, *part, **setting) or 0.0 for part in queries.parts]
         np.testing.assert_allclose(values, expected, **TOLERANCE, err_msg=str(measure))
 
 

@@ -126,12 +126,6 @@ def test_predicted_items_are_the_retrieved_items():
         assert edrc_score(true, scores, items="predicted") == pytest.approx(expected, abs=1e-12)
 
 
-def test_predicted_items_of_each_query():
-    predictions = {"u1": [("Y", "X")], "u2": {"A": 3, "C": 1, "B": -np.inf}, "u3": []}
-    values = edrc_per_query(PAIRS, predictions, items="predicted", qid=QID, undefined=math.nan)
-    assert values["u1"] == -1 and values["u2"] == 1 and math.isnan(values["u3"])
-
-
 def test_items_are_any_hashable():
     names = {"A": 1, "B": "1", "C": (1, "x"), "D": frozenset("d"), "E": 2.5}
 

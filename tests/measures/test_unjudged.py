@@ -1,6 +1,6 @@
 """Measures that accept unjudged documents (grade NaN); test_enumeration.py checks their values."""
 
-from math import inf, nan
+from math import nan
 
 import numpy as np
 import pytest
@@ -46,21 +46,6 @@ def test_values_with_unjudged_documents_do_not_depend_on_other_queries_or_measur
         np.testing.assert_array_equal(alone, parts)
 
 
-class TestJudged:
-    def test_divides_by_the_smaller_of_k_and_the_number_retrieved(self):
-        grades, scores = [1, nan, 0, nan], [4, 3, 2, -inf]
-        assert sg.Judged(k=2)(grades, scores) == 1 / 2
-        assert sg.Judged(k=10)(grades, scores) == 2 / 3
-        assert sg.Judged()(grades, scores) == 2 / 3
-
-    def test_nothing_retrieved_is_0(self):
-        assert sg.Judged(k=5, undefined=1.0)([1, nan], [-inf, -inf]) == 0.0
-
-    def test_a_cut_off_inside_a_tie_counts_the_expected_share(self):
-        # one document above, and the second of the list is any of three tied, one of them unjudged
-        assert sg.Judged(k=2)([0, 1, nan, 2], [9, 5, 5, 5]) == pytest.approx((1 + 2 / 3) / 2)
-
-
 class TestRBPResidual:
     def test_bounds_rbp_for_any_grades_of_the_unjudged_documents(self):
         rng = np.random.default_rng(0)
@@ -82,23 +67,6 @@ class TestRBPResidual:
         for persistence in (0.3, 0.8, 0.95, 0.999):
             value = sg.RBPResidual(persistence=persistence)(grades, -np.arange(10_000))
             assert value == pytest.approx(persistence**10_000, abs=1e-12) and value >= 0
-
-
-class TestBpref:
-    def test_unjudged_documents_do_not_count(self):
-        queries = unjudged_queries(seed=8)
-        judged = ~np.isnan(queries.y_true)
-        rows = [column[judged] for column in (queries.y_true, queries.y_score, queries.qid)]
-        kept = sg.Bpref().per_query(queries.y_true, queries.y_score, qid=queries.qid)
-        dropped = dict(zip(
-            dict.fromkeys(rows[2].tolist()),
-            sg.Bpref().per_query(rows[0], rows[1], qid=rows[2]), strict=True,
-        ))
-        expected = [dropped.get(query, 0.0) for query in dict.fromkeys(queries.qid.tolist())]
-        np.testing.assert_allclose(kept, expected, rtol=1e-12)
-
-    def test_without_irrelevant_documents_each_retrieved_relevant_one_counts_1(self):
-        assert sg.Bpref()([1, 2, 1], [3, 2, -inf]) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("measure", [sg.Compat(), sg.Compat(0.999), sg.Bpref(), sg.Success(k=50)])
