@@ -406,13 +406,6 @@ def test_a_callback_may_end_lightgbm_before_the_patience_is_exhausted():
     np.testing.assert_array_equal(ranker.predict(X), best)
 
 
-def test_callbacks_of_lightgbm_also_record_the_last_round():
-    history = {}
-    record = lightgbm.record_evaluation(history)
-    ranker = stopped("LGBMRanker", {"callbacks": [record]})
-    assert history["validation"] == ranker.evals_result_["validation"]
-
-
 def test_missing_values_and_feature_types_of_xgboost_also_apply_to_held_out_rows():
     X, y, qid = data()
     gaps = np.random.default_rng(0).random(X.shape) < 0.3

@@ -101,9 +101,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
     *((f"score named {name!r}", lambda name=name: scorer({name: "rr"}), TypeError,
        "name of a score must be a non-empty string; got") for name in ("", None, 1, ("a",))),
     ("unknown measure", lambda: scorer("nonsense@10"), ValueError, "Unknown measure"),
-    ("same measure twice", lambda: scorer(["rr", "mrr"]), ValueError, "RR"),
     ("same measure under two names", lambda: scorer({"a": "rr", "b": "mrr"}), ValueError, "RR"),
-    ("no measure in a list", lambda: scorer([]), ValueError, "empty"),
     ("no measure in a dict", lambda: scorer({}), ValueError, "empty"),
     *((f"response method {method}", lambda method=method: scorer("rr", response_method=method),
        ValueError, "response_method must") for method in ("score", ["predict", "transform"], [])),
@@ -462,10 +460,8 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
 
 
 @table([
-    ("no queries", lambda: evaluate(sg.QueryRanker(NeverFitted()), qid=None), ValueError,
-     "query of each row is required: pass qid or group"),
-    ("no queries in the splitter", lambda: evaluate(qid=None, cv=GroupKFold(3)), ValueError,
-     "query of each row is required: pass qid or group"),
+    ("no queries", lambda: evaluate(sg.QueryRanker(NeverFitted()), qid=None, cv=GroupKFold(3)),
+     ValueError, "query of each row is required: pass qid or group"),
     ("grade nan", lambda: evaluate(y=values_at(3, np.nan)), ValueError,
      "^y must be finite; got nan for row 3"),
     ("grade above the scale", lambda: evaluate(y=values_at(3, 9), measures="ndcng(max_grade=4)"),
@@ -475,13 +471,10 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
     ("no measures", lambda: evaluate(measures=[]), ValueError, "measures is empty"),
     ("splitter of rows", lambda: evaluate(cv=KFold(5)), ValueError,
      f"Fold 0 of cv splits {N_SPLIT} queries, such as {QID[0]}:.*GroupKFold"),
-    ("splitter of rows of dates", lambda: evaluate(qid=days(QID), cv=KFold(5)), ValueError,
-     f"Fold 0 .*, such as .*'{days(QID)[0]}'"),
     ("trained and tested", lambda: evaluate(cv=[(REST, REST)]), ValueError,
      "Fold 0 of cv splits 16 queries"),
     ("tested in part", lambda: evaluate(cv=[(EVAL, REST[1:])]), ValueError,
      "Fold 0 of cv splits 1 queries"),
-    ("cv of text", lambda: evaluate(cv="five"), ValueError, "cv"),
     *((f"error_score={value}", lambda value=value: evaluate(error_score=value), ValueError,
        "error_score must be 'raise', a finite number or nan")
       for value in ("nan", None, np.inf, True)),
