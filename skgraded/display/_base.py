@@ -47,15 +47,23 @@ sample_weight : array-like of shape (n,), optional
     Weights of the rows; the weight of a query is the mean over its rows.
 comparison : Comparison
     Result of `compare`.
+cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
+    Result of `cross_evaluate`, or a mapping of model names to such results.
 report : JudgeComparison
     Result of `compare_judges`.
+trend : Trend
+    Result of `skgraded.trend`.
+judge : str, optional
+    One of the judges; by default, the first.
 name : str, optional
     Name of the system. The keys of a mapping name its systems.
 measure : Measure or str, optional
     By default the first measure.
 measures : Measure, str, or list of these, optional
     By default all measures.
-level, method, n_resamples, rng
+level : float, default=0.95
+    Level of the intervals, between 0 and 1.
+method, n_resamples, rng
     Settings of the intervals, as in `Evaluation.summary`.
 max_systems : int or None, default=8
     Maximum number of systems to draw, the best first (by μMAP, or by the first measure at the last

@@ -127,8 +127,6 @@ class QueryDifferenceDisplay(SystemsDisplay):
             Scores of two systems by name, the baseline first. Higher scores rank first, and -inf
             means not retrieved.
         measure : Measure or str, default="ndcng@10"
-        level : float, default=0.95
-            Level of the interval of the mean difference, between 0 and 1.
         """
         cls._need_matplotlib("from_predictions")
         cls._systems_of(y_score, None, "y_score")
@@ -190,7 +188,12 @@ class QueryDifferenceDisplay(SystemsDisplay):
         if self.query_ids is None or len(self.query_ids) > MOST_NAMED:
             self._whole_ticks()
             return
-        names = [_shortened(str(query)) for query in self.query_ids]
+        half = ID_WIDTH // 2
+        ids = map(str, self.query_ids)
+        names = [
+            wrapped_name(name if len(name) <= ID_WIDTH else f"{name[: half - 1]}…{name[-half:]}")
+            for name in ids
+        ]
         rotation = 0 if sum(map(len, names)) < 50 else 90
         self.ax_.set_xticks(np.arange(len(names)) + 0.5, names, rotation=rotation)
 
@@ -216,7 +219,3 @@ def _row_of(comparison: Comparison, system: str | None, baseline: str | None, me
 def _queries(n: int) -> str:
     return counted(n, "query", "queries")
 
-
-def _shortened(text: str) -> str:
-    half = ID_WIDTH // 2
-    return wrapped_name(text if len(text) <= ID_WIDTH else f"{text[: half - 1]}…{text[-half:]}")

@@ -105,11 +105,6 @@ class FoldDisplay(Display):
         """Plot the folds of one or more cross-evaluations.
 
         Queries without a value and queries with weight 0 are excluded. Boxes ignore other weights.
-
-        Parameters
-        ----------
-        cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
-            Result of `cross_evaluate`, or a mapping of model names to such results.
         """
         cls._need_matplotlib("from_cross_evaluation")
         names, reports = systems_of(cross_evaluation, None, "cross_evaluation")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded.display import _base
 from skgraded.display._base import Display, documented, wrapped_name
-from skgraded.display._systems import as_names, check_comparison
+from skgraded.display._systems import as_names, check_comparison, check_shape
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
@@ -67,15 +67,12 @@ class DifferenceHeatmapDisplay(Display):
         measure: str,
     ):
         self.differences = np.asarray(differences, dtype=float)
-        n, shape = len(self.differences), self.differences.shape
-        if shape != (n, n) or n == 0:
-            raise ValueError(f"differences must have shape (n_systems, n_systems); got {shape}.")
+        n = max(len(self.differences), 1)
+        check_shape(self.differences, (n, n), "differences must have shape (n_systems, n_systems)")
         self.significant = None if significant is None else np.asarray(significant, dtype=float)
-        if self.significant is not None and self.significant.shape != (n, n):
-            raise ValueError(
-                f"significant must have the same shape as differences, {(n, n)}; got "
-                f"{self.significant.shape}."
-            )
+        if self.significant is not None:
+            rule = f"significant must have the same shape as differences, {(n, n)}"
+            check_shape(self.significant, (n, n), rule)
         self.name, self.measure = as_names(name, n), measure
 
     @classmethod

@@ -83,11 +83,8 @@ class IntervalDisplay(NamedDisplay):
         self.means: np.ndarray = _systems.systems_first(means, "means", (len(self.measures),))
         self.low, self.high = (np.atleast_2d(np.asarray(end, dtype=float)) for end in (low, high))
         for argument, end in (("low", self.low), ("high", self.high)):
-            if end.shape != self.means.shape:
-                raise ValueError(
-                    f"The shape of {argument} must match the shape of means, "
-                    f"{self.means.shape}; got {end.shape}."
-                )
+            rule = f"The shape of {argument} must match the shape of means, {self.means.shape}"
+            _systems.check_shape(end, self.means.shape, rule)
         self.significant = None
         if significant is not None:
             self.significant = np.asarray(significant, dtype=bool).reshape(self.means.shape)
@@ -184,8 +181,6 @@ class IntervalDisplay(NamedDisplay):
         Parameters
         ----------
         measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-        level : float, default=0.95
-            Level of the intervals, between 0 and 1.
         **kwargs : dict
             `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest as for `plot`.
         """

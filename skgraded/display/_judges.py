@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from skgraded.display._base import Display, documented, escaped, legend_name, wrapped_name
 from skgraded.display._intervals import MARKERS
-from skgraded.display._systems import as_names, check_made_by, measure_names
+from skgraded.display._systems import as_names, check_made_by, check_shape
 from skgraded.measures import Measure
+from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.judges import JudgeComparison, check_judge
 from skgraded.writing.text import fixed, percent_text
 
@@ -54,12 +55,9 @@ class JudgeConfusionDisplay(Display):
 
     def __init__(self, counts: ArrayLike, grades: ArrayLike, *, truth: str, judge: str):
         self.counts, self.grades = np.asarray(counts), np.asarray(grades)
-        n = len(self.grades)
-        if self.counts.shape != (n, n) or n == 0:
-            raise ValueError(
-                f"counts must have shape {(n, n)}, with one row and one column per grade; got "
-                f"{self.counts.shape}."
-            )
+        n = max(len(self.grades), 1)
+        rule = f"counts must have shape {(n, n)}, with one row and one column per grade"
+        check_shape(self.counts, (n, n), rule)
         self.truth, self.judge = truth, judge
 
     @classmethod
@@ -67,13 +65,7 @@ class JudgeConfusionDisplay(Display):
     def from_report(
         cls, report: JudgeComparison, judge: str | None = None, *, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Plot the confusion matrix of a judge in a comparison of judges.
-
-        Parameters
-        ----------
-        judge : str, optional
-            One of the judges; by default, the first.
-        """
+        """Plot the confusion matrix of a judge in a comparison of judges."""
         cls._need_matplotlib("from_report")
         judge = _checked_judge(report, judge)
         frame = report.confusion(judge)
@@ -152,11 +144,9 @@ class JudgeMeansDisplay(Display):
             np.asarray(means, dtype=float) for means in (truth_means, judge_means)
         )
         n = len(self.truth_means)
-        if not self.truth_means.shape == self.judge_means.shape == (n, 3):
-            raise ValueError(
-                "truth_means and judge_means must both have shape (n_systems, 3); got "
-                f"{self.truth_means.shape} and {self.judge_means.shape}."
-            )
+        for means in (self.truth_means, self.judge_means):
+            rule = "truth_means and judge_means must both have shape (n_systems, 3)"
+            check_shape(means, (n, 3), rule)
         self.name = as_names(name, n)
         self.measure, self.truth, self.judge, self.tau = measure, truth, judge, tau
         self.level = level
@@ -167,29 +157,23 @@ class JudgeMeansDisplay(Display):
         cls, report: JudgeComparison, judge: str | None = None, *,
         measure: str | Measure | None = None, ax: Any = None, **kwargs: Any,
     ) -> Self:
-        """Plot the means of the systems in a comparison of judges.
-
-        Parameters
-        ----------
-        judge : str, optional
-            One of the judges; by default, the first.
-        """
+        """Plot the means of the systems in a comparison of judges."""
         cls._need_matplotlib("from_report")
         judge = _checked_judge(report, judge)
         if not report.systems:
             raise ValueError("report contains no systems: pass y_scores to compare_judges.")
         if report.segments is not None:
             raise ValueError("report must not have segments: call compare_judges without by=.")
-        shown = measure_names(report.measures[0] if measure is None else measure, report.measures)
-        rows = [row for row in report.mean_rows if row.judge == judge and row.measure == shown[0]]
+        shown = evaluated_name(measure, report.measures)
+        rows = [row for row in report.mean_rows if row.judge == judge and row.measure == shown]
         (tau,) = (
             row.tau_b for row in report.leaderboard_rows
-            if row.judge == judge and row.measure == shown[0]
+            if row.judge == judge and row.measure == shown
         )
         return cls(
             [[row.truth_mean, row.truth_low, row.truth_high] for row in rows],
             [[row.judge_mean, row.judge_low, row.judge_high] for row in rows],
-            name=report.systems, measure=shown[0], truth=report.truth, judge=judge, tau=tau,
+            name=report.systems, measure=shown, truth=report.truth, judge=judge, tau=tau,
             level=report.level,
         ).plot(ax=ax, **kwargs)
 

@@ -85,6 +85,12 @@ def systems_first(values: Any, argument: str, shape: tuple[int, ...]) -> np.ndar
     return array.reshape(full)
 
 
+def check_shape(array: np.ndarray, shape: tuple[int, ...], rule: str) -> None:
+    """Raise a ValueError that states the rule unless the array has the shape."""
+    if array.shape != shape:
+        raise ValueError(f"{rule}; got {array.shape}.")
+
+
 def check_comparison(comparison: Any) -> None:
     """Raise an error unless the argument is a Comparison without segments."""
     check_made_by("compare", comparison, Comparison, "comparison")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display._base import Display, documented
+from skgraded.display._systems import check_made_by, check_shape
 from skgraded.large.periods import Trend, rows_of_measure
 from skgraded.measures import Measure
 from skgraded.writing.text import percent_text
@@ -64,11 +65,8 @@ class TrendDisplay(Display):
     ):
         arrays = [np.asarray(array, float) for array in (means, low, high, center, lower, upper)]
         for array in arrays:
-            if array.shape != (len(labels),):
-                raise ValueError(
-                    f"All arrays must have the shape ({len(labels)},), one value per label; got "
-                    f"{array.shape}."
-                )
+            rule = f"All arrays must have the shape ({len(labels)},), one value per label"
+            check_shape(array, (len(labels),), rule)
         self.means, self.low, self.high, self.center, self.lower, self.upper = arrays
         self.labels, self.measure, self.level = list(labels), measure, level
 
@@ -77,16 +75,9 @@ class TrendDisplay(Display):
     def from_trend(
         cls, trend: Trend, *, measure: str | Measure | None = None, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Plot one measure of a trend.
-
-        Parameters
-        ----------
-        trend : Trend
-            Result of `skgraded.trend`.
-        """
+        """Plot one measure of a trend."""
         cls._need_matplotlib("from_trend")
-        if not isinstance(trend, Trend):
-            raise TypeError(f"trend must be a Trend; got {type(trend).__name__}.")
+        check_made_by("trend", trend, Trend, "trend")
         rows = rows_of_measure(trend, measure)
         names = ("mean", "ci_low", "ci_high", "center", "lower", "upper")
         means, low, high, center, lower, upper = (

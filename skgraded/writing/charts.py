@@ -32,8 +32,10 @@ def level_chart(
         text += f", median {fixed(median)}, quartiles {fixed(lower)} and {fixed(upper)}"
     ticks = zip((high, (low + high) / 2, low), reversed(interval_axis(low, high)), strict=True)
     n = len(values) if n_queries is None else n_queries
-    ends = _ends(n, "highest", "lowest")
-    return _chart("level", name, text, values, (low, high), ticks, ends, mean)
+    return {
+        "kind": "level", "letters": "", "title": name, "text": text,
+        "ends": _ends(n, "highest", "lowest"), **_bars(values, (low, high), ticks, mean),
+    }
 
 
 def difference_charts(
@@ -44,15 +46,15 @@ def difference_charts(
     high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
     ticks, digits = _ticks(-high, high)
     labelled = [(tick, signed(tick, digits)) for tick in reversed(ticks)]
-    charts = []
-    for record, values in zip(records, ordered, strict=True):
-        ends = _ends(len(values), "largest win", "largest loss")
-        chart = _chart(
-            "difference", pair_name(record), outcomes(record), values, (ticks[0], ticks[-1]),
-            labelled, ends,
-        )
-        charts.append(chart | {"letters": _pair_letters(record, letters)})
-    return charts
+    return [
+        {
+            "kind": "difference", "letters": _pair_letters(record, letters),
+            "title": pair_name(record), "text": outcomes(record),
+            "ends": _ends(len(values), "largest win", "largest loss"),
+            **_bars(values, (ticks[0], ticks[-1]), labelled),
+        }
+        for record, values in zip(records, ordered, strict=True)
+    ]
 
 
 def _ends(n: int, first: str, last: str) -> list[str]:
@@ -60,9 +62,9 @@ def _ends(n: int, first: str, last: str) -> list[str]:
     return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
 
 
-def _chart(
-    kind: str, title: str, text: str, values: np.ndarray, limits: tuple[float, float],
-    ticks: Iterable[tuple[float, str]], ends: list[str], mean: float = math.nan
+def _bars(
+    values: np.ndarray, limits: tuple[float, float], ticks: Iterable[tuple[float, str]],
+    mean: float = math.nan
 ) -> dict[str, Any]:
     """Chart at most MAX_BARS evenly spaced values as bars above and below 0."""
     n = min(len(values), MAX_BARS)
@@ -70,12 +72,7 @@ def _chart(
     zero = _height(0, *limits)
     down = values[values < 0]
     return {
-        "kind": kind,
-        "letters": "",
-        "title": title,
-        "text": text,
-        "scale": [(_height(tick, *limits), tick_text) for tick, tick_text in ticks],
-        "ends": ends,
+        "scale": [(_height(tick, *limits), text) for tick, text in ticks],
         "mean": None if math.isnan(mean) else _height(mean, *limits),
         "width": max(n, 1),
         "zero": zero,
@@ -166,18 +163,13 @@ def forest(
         mark["open"] = not record.is_significant
         if record.is_significant is None:  # no test was performed
             mark["open"] = interval[0] <= 0 <= interval[1]
-        text = f"{signed(record.difference)} ({interval_text(interval)})"
-        full = f"{record.system} − {record.baseline}"
         rows.append({
-            "letters": _pair_letters(record, letters), "name": pair_name(record), "full": full,
-            "mark": mark, "text": text,
+            "letters": _pair_letters(record, letters), "name": pair_name(record), "mark": mark,
+            "full": f"{record.system} − {record.baseline}",
+            "text": f"{signed(record.difference)} ({interval_text(interval)})",
         })
-    return {
-        "measure": measure,
-        "note": note,
-        "rows": rows,
-        "ticks": [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks],
-    }
+    labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]
+    return {"measure": measure, "note": note, "rows": rows, "ticks": labels}
 
 
 def charted(records: list[Any]) -> tuple[list[Any], str]:

@@ -65,7 +65,7 @@ class EvaluationPage:
         if self.profiles is not None:
             profiles, n_profiled = self.profiles, self.n_queries
         means = zip(self.summary["measure"], self.summary["mean"].tolist(), strict=True)
-        return render("evaluation.html.j2", {
+        return render("tables.html.j2", {
             "title": self.title, "lead": self._lead(), "verdict": self._verdict(), "tables": tables,
             "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "values", "queries")},
             "charts": [level_chart(name, profiles[name], mean, n_profiled) for name, mean in means],

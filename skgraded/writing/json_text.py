@@ -119,7 +119,7 @@ def record(made: Callable[..., Any], **forms: Form) -> Form:
 
 
 def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
-    """Convert the attributes of an object to JSON; `forms` contains a form for each attribute."""
+    """Convert the attributes of an object that have a form to JSON."""
     return {name: form.write(getattr(value, name)) for name, form in forms.items()}
 
 

@@ -41,7 +41,7 @@ class JudgesPage:
                 f"{text.percent_text(self.level)} intervals (Student's t)",
             )}
         confusions = [self._confusion(name, table) for name, table in self.confusions.items()]
-        return render("judges.html.j2", {
+        return render("tables.html.j2", {
             "title": self.title, "lead": self._lead(), "verdict": self._parts(self.verdict),
             "tables": tables, "confusions": [table for table in confusions if table],
             "sections": {

@@ -10,16 +10,7 @@ from typing import Any, NamedTuple
 from skgraded._input.words import counted, plural
 from skgraded.stats.corrections import CORRECTIONS, is_significant
 from skgraded.stats.paired_tests import TESTS
-from skgraded.writing.text import (
-    fixed,
-    in_segment,
-    interval_text,
-    level_interval,
-    outcomes,
-    p_equation,
-    percent_text,
-    signed,
-)
+from skgraded.writing import text
 
 MOST_NAMED = 3  # maximum number of names in a list
 MOST_RESULTS = 4  # maximum number of sentences in a verdict
@@ -64,7 +55,7 @@ def _standing(rows: Sequence[Standing]) -> str:
         return f"No query has a value of {measure}."
     lead = f"{_named(leaders)} {plural(len(leaders), 'leads', 'lead')} on {measure}"
     claims = [f"{result} {_named(names)}" for result, names in results]
-    return "; ".join([lead + f" ({fixed(mean)})" * (len(rows) == 1), *claims]) + "."
+    return "; ".join([lead + f" ({text.fixed(mean)})" * (len(rows) == 1), *claims]) + "."
 
 
 def _named(names: Sequence[str], what: str = "systems") -> str:
@@ -82,8 +73,8 @@ def judged_gap(systems: Sequence[str], judged: Mapping[str, Any]) -> str:
         (low, lowest), (high, highest) = by_share[0], by_share[-1]
         if high - low > MAX_JUDGED_GAP:
             return (
-                f"{name} is {fixed(high)} for {highest} but {fixed(low)} for {lowest}: judgments "
-                "favour the systems whose documents were selected for judging."
+                f"{name} is {text.fixed(high)} for {highest} but {text.fixed(low)} for {lowest}: "
+                "judgments favour the systems whose documents were selected for judging."
             )
     return ""
 
@@ -112,10 +103,10 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
         limit = counted(n - row.ties, "query that differs", "queries that differ")
         if findings.n_resamples is not None:
             limit = f"{findings.n_resamples:,} resamples"
-        smallest = f"with {limit}, the smallest possible {p_equation(findings.smallest_p)}"
+        smallest = f"with {limit}, the smallest possible {text.p_equation(findings.smallest_p)}"
         notes.append(f"No outcome could have been significant: {smallest}{corrected}.")
     elif row.is_significant is False and row.min_detectable == row.min_detectable:
-        smallest = f"difference detectable at 80 % power is {fixed(row.min_detectable)}"
+        smallest = f"difference detectable at 80 % power is {text.fixed(row.min_detectable)}"
         notes.append(f"With {query_counts(n)}, the smallest {smallest}.")
     if row.worth == row.worth:
         worth = f"{n:,} human-judged queries are as informative as {row.worth:,.0f} without it"
@@ -123,7 +114,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
     if n < n_queries:
         notes.append(f"Undefined or without weight: {query_counts(n_queries - n)}, left out.")
     claim = f"{row.system} {relation} {row.baseline} on {row.heading}"
-    counts = f"{outcomes(row)} over {query_counts(n)}"
+    counts = f"{text.outcomes(row)} over {query_counts(n)}"
     return _difference(claim, row, level, corrected, counts, notes)
 
 
@@ -163,10 +154,10 @@ def period_sentence(row: Any, names: tuple[str, str], level: float, corrected: s
         change = f"{verb} by more than {row.smallest:g}"
     elif -row.smallest < row.ci_low and row.ci_high < row.smallest:
         change = f"changed by less than {row.smallest:g}"
-    claim = f"{row.measure}{in_segment(row)} {change} from {names[0]} to {names[1]}"
+    measure, between = f"{row.measure}{text.in_segment(row)}", f"from {names[0]} to {names[1]}"
+    claim = f"{measure} {change} {between}"
     if row.ci_low != row.ci_low:
-        changed = f"{row.measure}{in_segment(row)} from {names[0]} to {names[1]}"
-        claim = f"The change of {changed} is not tested"
+        claim = f"The change of {measure} {between} is not tested"
     means = row.after, row.before, row.difference
     counts = f"{row.n_after:,} and {query_counts(row.n_before)}"
     return _difference(claim, row, level, corrected, counts, means=means)
@@ -180,15 +171,15 @@ def _difference(
     mean, other, difference = means or (row.mean, row.baseline_mean, row.difference)
     if difference != difference:
         return f"{claim}: too few queries with a value."
-    text = f"{claim}: {fixed(mean)} against {fixed(other)}, {signed(difference)}"
-    text += level_interval((row.ci_low, row.ci_high), level)
+    said = f"{claim}: {text.fixed(mean)} against {text.fixed(other)}, {text.signed(difference)}"
+    said += text.level_interval((row.ci_low, row.ci_high), level)
     if row.p_adjusted == row.p_adjusted:
-        text += f", {p_equation(row.p_adjusted)}{corrected}"
+        said += f", {text.p_equation(row.p_adjusted)}{corrected}"
     if row.ci_low == row.ci_high and means is None:
         notes = ["All differences are equal, so the interval has no width.", *notes]
     if getattr(row, "n_undefined", 0) > 0:  # nan: unknown
         notes = [*notes, f"Undefined for both systems: {query_counts(row.n_undefined)}."]
-    return " ".join([f"{text}; {counts}.", *notes])
+    return " ".join([f"{said}; {counts}.", *notes])
 
 
 def query_counts(n: int, n_judge: int | None = None) -> str:
@@ -214,8 +205,8 @@ def powered_sentence(row: Any, level: float) -> str:
     is_rr = row["measure"].partition("@")[0].partition("(")[0] == "RR"
     note = f" With up to {FEW_FOR_RR} human-judged queries, intervals for RR are too narrow."
     return (
-        f"{row['measure']} is {fixed(row['mean'])}"
-        f"{level_interval((row['ci_low'], row['ci_high']), level)}: {row['n_human']:,} "
+        f"{row['measure']} is {text.fixed(row['mean'])}"
+        f"{text.level_interval((row['ci_low'], row['ci_high']), level)}: {row['n_human']:,} "
         f"human-judged queries and {row['n_judge']:,} queries of the judge are as informative as "
         f"{row['worth']:,.0f} human-judged queries alone."
     ) + note * (is_rr and row["n_human"] <= FEW_FOR_RR)
@@ -233,15 +224,17 @@ def judges_verdict(rows: Sequence[Any], truth: str, level: float) -> str:
 def label_sentence(row: Any, truth: str, level: float, verb: str = "agrees") -> str:
     """Describe how well a judge's grades agree with the truth's grades."""
     if not row.n_shared:
-        return f"{row.judge}{in_segment(row)} and {truth} graded no document in common."
-    agreement = f"α = {fixed(row.alpha)}{level_interval((row.alpha_low, row.alpha_high), level)}"
+        return f"{row.judge}{text.in_segment(row)} and {truth} graded no document in common."
+    interval = text.level_interval((row.alpha_low, row.alpha_high), level)
+    agreement = f"α = {text.fixed(row.alpha)}{interval}"
     if row.kappa == row.kappa:
-        interval = level_interval((row.kappa_low, row.kappa_high), level)
-        agreement += f", κ = {fixed(row.kappa)}{interval}"
+        interval = text.level_interval((row.kappa_low, row.kappa_high), level)
+        agreement += f", κ = {text.fixed(row.kappa)}{interval}"
+    documents = counted(row.n_shared, "document", "documents")
     return (
-        f"{row.judge}{in_segment(row)} {verb} with {truth}: {agreement}; "
-        f"{percent_text(round(row.exact, 3))} of {counted(row.n_shared, 'document', 'documents')} "
-        f"with the same grade, mean difference {signed(row.bias)}."
+        f"{row.judge}{text.in_segment(row)} {verb} with {truth}: {agreement}; "
+        f"{text.percent_text(round(row.exact, 3))} of {documents} with the same grade, "
+        f"mean difference {text.signed(row.bias)}."
     )
 
 
@@ -259,9 +252,9 @@ def outside_sentences(rows: Sequence[Any], truth: str) -> list[str]:
 def leaderboard_sentence(row: Any, truth: str) -> str:
     """Describe how well a judge's leaderboard agrees with the truth's leaderboard."""
     return (
-        f"{row.judge} and {truth} rank {row.n_systems} systems on {row.measure}{in_segment(row)} "
-        f"with τ = {fixed(row.tau_b)} (spread over resampled queries: "
-        f"{interval_text((row.tau_low, row.tau_high))}). Significantly different pairs: "
+        f"{row.judge} and {truth} rank {row.n_systems} systems on {row.measure}"
+        f"{text.in_segment(row)} with τ = {text.fixed(row.tau_b)} (spread over resampled queries: "
+        f"{text.interval_text((row.tau_low, row.tau_high))}). Significantly different pairs: "
         f"{row.agree} under both judges, {row.reversed} in opposite directions, {row.only_truth} "
         f"only under {truth}, {row.only_judge} only under {row.judge}. Largest drop of a system: "
         f"{row.largest_drop:g} {plural(row.largest_drop, 'place', 'places')}."

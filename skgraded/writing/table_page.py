@@ -26,10 +26,10 @@ class TablePage:
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         findings = [text.name_parts(sentence, ()) for sentence in self.sentences]
-        return render("table.html.j2", {
+        return render("tables.html.j2", {
             "title": self.title, "lead": self.lead, "verdict": findings[0] if findings else [],
-            "table": PageTable.of(self.frame, self.title), "findings": findings, "data": None,
-            "sections": SECTIONS if findings else {"table": SECTIONS["table"]},
+            "tables": {"table": PageTable.of(self.frame, self.title)}, "findings": findings,
+            "data": None, "sections": SECTIONS if findings else {"table": SECTIONS["table"]},
         })
 
     def fragment(self) -> str:

@@ -126,7 +126,8 @@ ROWS = [
     (lambda: CONFUSION.from_report(judges(1.5)), ValueError, "no confusion table"),
     (lambda: MEANS.from_report(judges()), ValueError, "contains no systems: pass y_scores"),
     (lambda: MEANS.from_report(judged_segments()), ValueError, "must not have segments"),
-    (lambda: TREND.from_trend([]), TypeError, "trend must be a Trend; got list"),
+    (lambda: TREND.from_trend([]), TypeError,
+     "trend must be of type Trend, as returned by trend; got list"),
     # arrays of the constructors
     (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]), ValueError,
      "query_ids has 1 rows, but differences has 2"),

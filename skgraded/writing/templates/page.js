@@ -2,7 +2,6 @@
 (() => {
   // If there are more systems than this, the table of queries shows two systems at a time.
   const ALL_SYSTEMS = matchMedia("(max-width: 44rem)").matches ? 2 : 5;
-  const ROWS_AT_ONCE = 200;  // table rows drawn per batch
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
@@ -53,19 +52,13 @@
     return value === "" ? null : Number(value);
   }
 
-  // Open a collapsed section when a link leads to it, and open all sections for printing.
+  // Open a collapsed section when a link leads to it.
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", () => {
       const section = byId(link.hash.slice(1)).closest("details");
       if (section) section.open = true;
     });
   }
-  let folded = [];
-  window.addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("details:not([open])")];
-    for (const details of folded) details.open = true;
-  });
-  window.addEventListener("afterprint", () => { for (const details of folded) details.open = false; });
 
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
@@ -94,7 +87,6 @@
   };
   const lowered = data.ids.map((id) => id.toLowerCase());
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
-  let timer = null, finish = () => {};  // draw the remaining rows
 
   function shown(value, kind) {
     if (isMissing(value)) return "nan";
@@ -105,13 +97,8 @@
   }
 
   function extent(values) {
-    let low = Infinity, high = -Infinity;
-    for (const value of values) {
-      if (isMissing(value)) continue;
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-    return [low, high];
+    const known = values.filter((value) => !isMissing(value));
+    return [Math.min(...known), Math.max(...known)];
   }
 
   function valueColumn(column) {
@@ -198,25 +185,11 @@
     return made;
   }
 
-  function fillBody(queries) {
-    clearTimeout(timer);
-    let next = 0;
-    const more = (count) => {
-      const rows = queries.slice(next, next + count).map(row);
-      if (next === 0) body.replaceChildren(...rows);
-      else body.append(...rows);
-      next += rows.length;
-      if (next < queries.length) timer = setTimeout(more, 0, 2 * ROWS_AT_ONCE);
-      else performance.mark("queries-drawn");
-    };
-    more(ROWS_AT_ONCE);
-    finish = () => { if (next < queries.length) { clearTimeout(timer); more(queries.length); } };
-  }
-
   function refresh() {
     const wanted = byId("find").value.trim().toLowerCase();
     const queries = sequence.filter((q) => lowered[q].includes(wanted));
-    fillBody(queries);
+    body.replaceChildren(...queries.map(row));
+    performance.mark("queries-drawn");
     if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
@@ -367,6 +340,5 @@
       byId(id).addEventListener("change", () => { keepApart(id, other); start(); });
     }
   }
-  window.addEventListener("beforeprint", () => finish());
   start();
 })();
