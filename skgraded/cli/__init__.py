@@ -44,6 +44,7 @@ examples:
   skgraded compare qrels.txt bm25.run lgbm.run --baseline bm25.run
   skgraded evaluate test.csv --query-column q --grade-column label --score-column bm25
 """
+Add = Callable[..., Any]  # ArgumentParser.add_argument
 TIES = ("average", "ordinal", "best", "worst", "trec")
 
 
@@ -240,7 +241,7 @@ def _parser() -> "_Parser":
         command.add_argument("--output", metavar="FILE", help="write the output to a file")
         command.set_defaults(files=[], runs=[], judge=None, progress=True)
         if add_options is not None:
-            add_options(command)
+            add_options(command.add_argument)
     return parser
 
 
@@ -254,9 +255,8 @@ def _at_least(least: int) -> Callable[[str], int]:
     return whole
 
 
-def _add_evaluation(command: argparse.ArgumentParser) -> None:
-    _add_runs(command, "measure, such as ndcng@10 or \"AP(threshold=2)\"", "ndcng@10 and mu_map")
-    add = command.add_argument
+def _add_evaluation(add: Add) -> None:
+    _add_runs(add, "measure, such as ndcng@10 or \"AP(threshold=2)\"", "ndcng@10 and mu_map")
     add("--ties", choices=TIES,
         help="order of documents with equal scores: average over all orders (default), row order "
         "(ordinal), best order, worst order, or descending document id as in trec_eval (trec). "
@@ -281,18 +281,16 @@ def _add_evaluation(command: argparse.ArgumentParser) -> None:
         "with contiguous rows per query (clustered), or with each query in one file (whole)")
 
 
-def _add_runs(command: argparse.ArgumentParser, measure: str, default: str) -> None:
+def _add_runs(add: Add, measure: str, default: str) -> None:
     """Add the options shared by the commands that evaluate runs."""
-    _add_files(command, measure, default)
-    add = command.add_argument
+    _add_files(add, measure, default)
     add("-c", "--complete", action="store_true",
         help="count judged queries that are missing from a run as empty rankings")
     add("--per-query", action="store_true", help="also print the values of each query")
 
 
-def _add_files(command: argparse.ArgumentParser, measure: str, default: str) -> None:
+def _add_files(add: Add, measure: str, default: str) -> None:
     """Add the options shared by all commands that read files."""
-    add = command.add_argument
     add("files", nargs="+", metavar="FILE", help="see below")
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
         help=f"{measure}; may be repeated (default: {default})")
@@ -303,9 +301,8 @@ def _add_files(command: argparse.ArgumentParser, measure: str, default: str) -> 
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 
-def _add_judges(command: argparse.ArgumentParser) -> None:
-    _add_files(command, "measure of the leaderboards", "ndcng@10 and mu_map")
-    add = command.add_argument
+def _add_judges(add: Add) -> None:
+    _add_files(add, "measure of the leaderboards", "ndcng@10 and mu_map")
     add("--run", dest="runs", action="extend", nargs="+", metavar="RUN", default=[],
         help="runs of the systems, one file per system")
     add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
@@ -318,9 +315,8 @@ def _add_judges(command: argparse.ArgumentParser) -> None:
     add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
 
 
-def _add_preferences(command: argparse.ArgumentParser) -> None:
-    _add_runs(command, "measure: edrc, pair_accuracy or kendall_tau", "edrc")
-    add = command.add_argument
+def _add_preferences(add: Add) -> None:
+    _add_runs(add, "measure: edrc, pair_accuracy or kendall_tau", "edrc")
     add("--items", choices=_preferences.ITEMS, default="all",
         help="documents to evaluate: all documents in either file (all, the default), those in "
         "TRUTH (judged), or those in the run (predicted)")
@@ -334,9 +330,8 @@ def _add_preferences(command: argparse.ArgumentParser) -> None:
         "first decide them by majority (default: %(default)s)")
 
 
-def _add_comparison(command: argparse.ArgumentParser) -> None:
-    _add_evaluation(command)
-    add = command.add_argument
+def _add_comparison(add: Add) -> None:
+    _add_evaluation(add)
     add("--baseline", metavar="RUN",
         help="run to compare all other runs with (default: compare all pairs of runs)")
     add("--judge", metavar="QRELS",

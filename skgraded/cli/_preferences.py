@@ -33,10 +33,7 @@ ITEMS = {"all": None, "judged": "judged", "predicted": "predicted"}
 
 
 def evaluate_preference_files(args: Namespace) -> dict[str, Evaluation]:
-    """Evaluate runs against preferences; return a dict of Evaluations keyed by run name.
-
-    `args` contains the options of the command. Notes for the user are issued as warnings.
-    """
+    """Evaluate runs against preferences; return a dict of Evaluations keyed by run name."""
     path, *runs = args.files
     if not runs:
         raise ValueError(f"Pass at least one run after the preferences file {path}.")

@@ -75,11 +75,7 @@ class Settings(QuerySettings, total=False):
 
 
 def entry_point(settings: type, sections: str) -> Callable[[F], F]:
-    """Return a decorator that documents ``**settings`` of a function of an engine.
-
-    The optional arguments appear in the signature, and their descriptions in the docstring, to
-    which `sections` are added.
-    """
+    """Return a decorator that adds ``**settings`` to the signature and docstring of a function."""
     def decorator(function: F) -> F:
         signature = inspect.signature(function)
         *named, _ = signature.parameters.values()

@@ -89,10 +89,7 @@ def _checked(table: Any, job: Job) -> Any:
 
 
 def _refuse_missing(table: Any, job: Job) -> None:
-    """Raise a ValueError that names the column and the query of the first missing value.
-
-    The row number alone is not informative, because the rows of a partition have no fixed order.
-    """
+    """Raise a ValueError that names the column, row and query of the first missing value."""
     may_lack_grades = job.unjudged_documents or all(map(accepts_unjudged, job.measures))
     for argument, name in job.arguments:
         is_missing = arrow.missing(table[name])
@@ -302,6 +299,14 @@ def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) ->
         name: selected([getattr(part, name) for part in evaluations])
         for name in ("query_ids", "per_query", "undefined", "weights")
     })
+
+
+def table_of_values(measured: Measured, id_type: Any = None) -> Any:
+    """Return the per-query values of one system as an Arrow table with one row per query."""
+    (evaluation,) = measured.evaluations.values()
+    ids = arrow.pa.array(evaluation.query_ids.tolist(), id_type)
+    weight = {} if evaluation.weights is None else {"weight": evaluation.weights}
+    return arrow.pa.table({"query_id": ids, **evaluation.per_query, **weight})
 
 
 def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:

@@ -13,7 +13,6 @@ from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
 with needs("skgraded.ray", "ray", "pyarrow", "pandas", extra="ray"):
-    import pyarrow as pa
     import ray
     import ray.data
     from ray.exceptions import RayTaskError
@@ -100,17 +99,8 @@ def evaluate_per_query(
         edges = result.measure_edges(
             job, lambda i: ray.get(measured[i]).query_ids, in_order=False
         )
-        tables = [_submit(_values, part) for part in [*measured, edges]]
+        tables = [_submit(parts.table_of_values, part) for part in [*measured, edges]]
         return ray.data.from_arrow_refs(tables)
-
-
-def _values(measured: parts.Measured) -> pa.Table:
-    """Return the per-query values of a partition."""
-    (evaluation,) = measured.evaluations.values()
-    columns = {"query_id": pa.array(evaluation.query_ids.tolist()), **evaluation.per_query}
-    if evaluation.weights is not None:
-        columns["weight"] = evaluation.weights
-    return pa.table(columns)
 
 
 def _measured(dataset: ray.data.Dataset, job: Job) -> list[Any]:

@@ -11,10 +11,7 @@ from skgraded.large.parts import GRADE, QUERY, joined
 
 
 def packed(table: Any, n: int) -> tuple[np.ndarray, Any]:
-    """Split a table by query into n pieces; return the indices and bytes of nonempty pieces.
-
-    Engines process rows one by one, so each piece is sent as a single row.
-    """
+    """Split a table by query into n pieces; return the indices and bytes of nonempty pieces."""
     pieces = list(pieces_of(table, n))
     numbers = np.array([number for number, _ in pieces], dtype=np.int64)
     return numbers, arrow.to_bytes(piece for _, piece in pieces)

@@ -153,10 +153,7 @@ def _in_folder(folder: str) -> list[str]:
 
 
 def _visible_files(folder: str) -> Iterator[str]:
-    """Yield the files in a folder and its subfolders, except hidden files.
-
-    Symbolic links are followed.
-    """
+    """Yield the files in a folder and its subfolders, except hidden files; follow links."""
     seen: dict[str, str] = {}
     for inside, folders, names in os.walk(folder, followlinks=True):
         first = seen.setdefault(os.path.realpath(inside), inside)

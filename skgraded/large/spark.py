@@ -273,12 +273,8 @@ class RankingEvaluator(
 
     @keyword_only
     def __init__(
-        self,
-        *,
-        labelCol: str = "label",
-        predictionCol: str = "prediction",
-        queryCol: str = "query",
-        metricName: str = "ndcg@10",
+        self, *, labelCol: str = "label", predictionCol: str = "prediction",
+        queryCol: str = "query", metricName: str = "ndcg@10",
     ):
         super().__init__()
         self._setDefault(queryCol="query", metricName="ndcg@10")
@@ -311,10 +307,6 @@ class RankingEvaluator(
     def getMetricName(self) -> str:
         """Return the name of the measure."""
         return self.getOrDefault(self.metricName)
-
-    def isLargerBetter(self) -> bool:
-        """Return True, because for every measure, higher values are better."""
-        return True
 
     def _evaluate(self, dataset: Any) -> float:
         columns = self.getLabelCol(), self.getPredictionCol(), self.getQueryCol()

@@ -142,9 +142,4 @@ def sums(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[pa.RecordBatch
 def values(batches: Iterable[pa.RecordBatch], job: Job, id_type: Any) -> Iterator[pa.RecordBatch]:
     """Yield the per-query values of a partition, whose query ids have the Arrow type `id_type`."""
     for measured in _evaluations(batches, job):
-        (evaluation,) = measured.evaluations.values()
-        columns = {"query_id": pa.array(evaluation.query_ids.tolist(), id_type)}
-        columns |= evaluation.per_query
-        if evaluation.weights is not None:
-            columns["weight"] = evaluation.weights
-        yield from pa.table(columns).to_batches()
+        yield from parts.table_of_values(measured, id_type).to_batches()

@@ -12,27 +12,13 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.segments import refuse_too_many
+from skgraded.reports import comparison_rows as rows
+from skgraded.reports import summary as sums
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import (
-    Settings,
-    cases_of,
-    compared_rows,
-    gaps_between,
-    headings_of,
-)
+from skgraded.reports.comparison_rows import Settings
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
-from skgraded.reports.summary import (
-    MOMENTS,
-    SUMS,
-    Mergeable,
-    Summary,
-    checked_segments,
-    labelled,
-    merged_parts,
-    segment_rows,
-    without_segments,
-)
+from skgraded.reports.summary import Mergeable, Summary
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
@@ -114,8 +100,8 @@ class Differences:
 
 
 DIFFERENCES = record(
-    Differences, moments=MOMENTS, first=FRACTION, second=FRACTION, wins=INTEGER, ties=INTEGER,
-    losses=INTEGER,
+    Differences, moments=sums.MOMENTS, first=FRACTION, second=FRACTION,
+    wins=INTEGER, ties=INTEGER, losses=INTEGER,
 )
 NESTED = by_name(by_name(by_name(DIFFERENCES)))  # keyed by first system, second system and measure
 
@@ -170,7 +156,7 @@ class Summaries(Mergeable):
     differences: dict[tuple[str, str], dict[str, Differences]]
 
     _json = {
-        "systems": by_name(record(Summary, **SUMS)),
+        "systems": by_name(record(Summary, **sums.SUMS)),
         "differences": Form(_write_pairs, _read_pairs),
     }
 
@@ -195,7 +181,7 @@ class Summaries(Mergeable):
                     f"The differences for {pair} must contain the measures {self.measures} and at "
                     f"most {self.n_queries} queries; got {list(by_measure)} and {n} queries."
                 )
-        self._set(segments=checked_segments(self))
+        self._set(segments=sums.checked_segments(self))
         self._set(systems={name: self._with_segments(name) for name in names})
 
     def _with_segments(self, name: str) -> Summary:
@@ -220,17 +206,17 @@ class Summaries(Mergeable):
             for i, j in combinations(range(len(names)), 2)
         }
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
-        return labelled(cls(systems, differences), label)
+        return sums.labelled(cls(systems, differences), label)
 
     def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
-            name: Summary.merge(map(without_segments, (summary, other.systems[name])))
+            name: Summary.merge(map(sums.without_segments, (summary, other.systems[name])))
             for name, summary in self.systems.items()
         }
         return Summaries(systems, {
             pair: {name: part + other.differences[pair][name] for name, part in by_measure.items()}
             for pair, by_measure in self.differences.items()
-        }, **merged_parts(self, other))
+        }, **sums.merged_parts(self, other))
 
     @property
     def n_queries(self) -> int:
@@ -245,7 +231,7 @@ class Summaries(Mergeable):
     def _rows(self, level: float) -> list[dict[str, Any]]:
         return [
             {"system": name, **row}
-            for name, summary in self.systems.items() for row in segment_rows(summary, level)
+            for name, summary in self.systems.items() for row in sums.segment_rows(summary, level)
         ]
 
     def _compared(
@@ -260,7 +246,9 @@ class Summaries(Mergeable):
         is_weighted = self._check_weights(settings.test)
         systems, measures, parts = list(self.systems), self.measures, self._parts(by)
         segments = None if by is None else list(parts)
-        cases = cases_of(systems, measures, baseline, [(name, None) for name in segments or []])
+        cases = rows.cases_of(
+            systems, measures, baseline, [(segment, None) for segment in segments or []]
+        )
         differences = [
             _between(
                 parts[case.segment], systems[case.baseline], systems[case.system], case.measure
@@ -274,8 +262,8 @@ class Summaries(Mergeable):
         groups = [GroupMean.of_moments(of_case.moments) for of_case in differences if segments]
         return Comparison(
             systems=systems, measures=measures, baseline=baseline, seed=None,
-            rows=compared_rows(cases, samples, p_values, systems, settings),
-            gaps=gaps_between(cases, groups, systems, settings), segments=segments,
+            rows=rows.compared_rows(cases, samples, p_values, systems, settings),
+            gaps=rows.gaps_between(cases, groups, systems, settings), segments=segments,
             test=settings.test, correction=settings.correction, level=settings.level,
             n_resamples=settings.n_resamples, n_queries=self.n_queries, is_weighted=is_weighted,
             system_means={
@@ -283,7 +271,7 @@ class Summaries(Mergeable):
                     [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]
                     for summary in parts[segment].systems.values()
                 ])
-                for (measure, segment), heading in headings_of(measures, segments).items()
+                for (measure, segment), heading in rows.headings_of(measures, segments).items()
             },
         )
 
