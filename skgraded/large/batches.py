@@ -40,9 +40,8 @@ def evaluate_batches(
     Notes
     -----
     With "clustered" and "whole", memory use grows by only 8 bytes per query. With "shuffle", tables
-    with more than 2 million rows are written to a temporary file (in ``TMPDIR``), in pieces of
-    whole queries that are evaluated one by one. The file is about as large as the columns are in
-    memory. With "whole", each batch or file must contain whole queries.
+    with more than 2 million rows are written to a temporary file (in ``TMPDIR``), which is about as
+    large as the columns are in memory.
 
     Examples
     --------

@@ -29,6 +29,7 @@ from pyarrow.dataset import ParquetFragmentScanOptions
 
 import skgraded as sg
 from skgraded._input.arrow import marks
+from skgraded.datasets import arrow_csv
 
 
 def as_views(texts):
@@ -116,15 +117,6 @@ def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
     assert measured(decimals.to_batches(300), "clustered") == expected
 
 
-def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    frame = table(6_000)  # enough rows for three threads
-    expected = sg.Summary.of(in_memory(frame))
-    for threads in (1, 2, 8):
-        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-        assert measured([frame]).to_json() == expected.to_json()
-    assert measured(pieces(frame, 50), "clustered") == expected
-
-
 def test_ids_may_be_uuids():
     pytest.importorskip("pyarrow", minversion="18")  # pa.uuid
     ids = pa.array([i.to_bytes(16) for i in (0, 0, 1)], pa.uuid())
@@ -193,26 +185,37 @@ def test_weights_that_are_positive_only_for_undefined_queries():
         measured([frame.assign(weight=0)], measures=["rr", measures])
 
 
-# Parquet -----------------------------------------------------------------------------------------
+# Files -------------------------------------------------------------------------------------------
 
-def written(folder, parts):
-    for i, part in enumerate(parts):
-        part.to_parquet(folder / f"part.{i}.parquet", row_group_size=100)
-    return folder
+def write(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path, row_group_size=100)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if ".tsv" in path.name.lower() else ",")
 
 
-def test_files_folders_and_patterns(tmp_path):
-    frame = table()
-    expected = sg.Summary.of(in_memory(frame))
-    folder = written(tmp_path, pieces(frame, 12))  # part.10 comes after part.9
-    (folder / "_SUCCESS").touch()
-    (folder / "_metadata.parquet").touch()
-    for path in (folder, str(folder), str(folder / "part.*.parquet")):
-        assert measured(path, "clustered") == expected
-        assert measured(path) == expected
-    frame.to_parquet(tmp_path / "all.parquet")
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".csv.gz", ".tsv", ".TSV.bz2"])
+def test_files_folders_and_patterns(tmp_path, ending, small_steps, monkeypatch, capsys):
+    monkeypatch.setattr(arrow_csv, "BLOCK", 2000)
+    frame = table(100)
+    ids = frame["query"].astype(int if ending == ".parquet" else str)  # ids in CSV files are text
+    expected = sg.Summary.of(in_memory(frame.assign(query=ids)))
+    folder, whole, file = tmp_path / "parts", tmp_path / "whole", tmp_path / f"all{ending}"
+    for path in (folder, whole):
+        path.mkdir()
+    for i, part in enumerate(pieces(frame, 12)):  # part.10 comes after part.9
+        write(part, folder / f"part.{i}{ending}")
+    for name in ("_SUCCESS", f"_metadata{ending}"):
+        (folder / name).touch()
+    for path in (folder, str(folder / f"part.*{ending}")):
+        assert measured(path, "clustered") == measured(path) == expected
+    for i, part in enumerate(whole_pieces(frame, 3)):
+        write(mixed(part), whole / f"{i}{ending}")
+    assert measured(whole, "whole", progress=True) == measured(whole) == expected
+    assert capsys.readouterr().err == ""  # progress bars are shown only in a terminal
+    write(frame, file)
     for partitioning in ("shuffle", "clustered", "whole"):
-        assert measured(tmp_path / "all.parquet", partitioning) == expected
+        assert measured(file, partitioning) == expected
 
 
 def test_folders_with_any_name_are_read_and_links_are_followed(tmp_path):
@@ -229,14 +232,6 @@ def test_folders_with_any_name_are_read_and_links_are_followed(tmp_path):
     (inside / "again").symlink_to(elsewhere)
     with pytest.raises(ValueError, match="is a link to a folder that has already been read as "):
         measured(inside.parent)
-
-
-def test_with_whole_each_file_is_a_part_and_progress_is_shown_only_in_a_terminal(tmp_path, capsys):
-    frame = table()
-    expected = sg.Summary.of(in_memory(frame))
-    shuffled = [mixed(part) for part in whole_pieces(frame, 3)]
-    assert measured(written(tmp_path, shuffled), "whole", progress=True) == expected
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.csv.gz"])

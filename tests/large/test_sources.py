@@ -19,7 +19,6 @@ from large_tables import (
     in_memory,
     measured,
     mixed,
-    pieces,
     table,
     whole_pieces,
 )
@@ -191,38 +190,6 @@ def test_column_names_in_duckdb_may_contain_quotes_and_spaces():
 
 
 # CSV ---------------------------------------------------------------------------------------------
-
-def texts_of(frame):
-    """The rows as CSV yields them: ids are text."""
-    return frame.assign(query=frame["query"].astype(str))
-
-
-@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".TSV.bz2"])
-def test_csv_files_folders_and_patterns(tmp_path, ending, small_steps):
-    frame = table(100)
-    expected = sg.Summary.of(in_memory(texts_of(frame)))
-    options = {"index": False, "sep": "\t" if "tsv" in ending.lower() else ","}
-    options["compression"] = "bz2" if ending.endswith("bz2") else "infer"
-    for i, part in enumerate(pieces(frame, 12)):
-        part.to_csv(tmp_path / f"part.{i}{ending}", **options)
-    for path in (tmp_path, str(tmp_path / f"part.*{ending}")):
-        assert measured(path, "clustered") == expected
-        assert measured(path) == expected
-    frame.to_csv(tmp_path / f"all{ending}", **options)
-    for partitioning in ("shuffle", "clustered", "whole"):
-        assert measured(tmp_path / f"all{ending}", partitioning) == expected
-
-
-def test_each_csv_file_is_a_whole_part(tmp_path, monkeypatch):
-    from skgraded.datasets import arrow_csv
-
-    monkeypatch.setattr(arrow_csv, "BLOCK", 2000)
-    frame = table()
-    for i, part in enumerate(whole_pieces(frame, 3)):
-        mixed(part).to_csv(tmp_path / f"{i}.csv", index=False)
-    expected = sg.Summary.of(in_memory(texts_of(frame)))
-    assert measured(tmp_path, "whole") == measured(tmp_path) == expected
-
 
 def test_a_folder_with_parquet_files_is_not_searched_for_csv_files(tmp_path):
     frame = table()
