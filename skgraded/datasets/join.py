@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -314,46 +313,26 @@ class JudgmentIndex:
 
     def _find(self, query: np.ndarray, document: Any) -> np.ndarray:
         """Return the position of the judgment for each row of a run, or -1 if there is none."""
-        if not isinstance(document, np.ndarray):
-            return self._find_arrow(query, document)
-        order, starts = rows_by_query(query.astype(np.intp) + 1, len(self._positions))
-        documents = (document if order is None else document[order]).tolist()
-        positions = chain.from_iterable(
-            map(known.get, documents[first:last], repeat(-1))
-            for known, (first, last) in zip(self._positions, pairwise(starts.tolist()), strict=True)
-        )
-        judgment = np.empty(len(query), dtype=np.int32)
-        rows = slice(None) if order is None else order
-        judgment[rows] = np.fromiter(positions, np.int32, len(query))
-        return judgment
+        documents, find_documents, find_pairs = self._index
+        if isinstance(document, np.ndarray):
+            codes = find_documents(document)
+        else:  # Arrow strings, which are not converted to objects
+            import pyarrow as pa
+            from pyarrow import compute
 
-    @cached_property
-    def _positions(self) -> list[dict[Any, int]]:
-        """Positions of the judgments by document, first for queries without any, then per query."""
-        positions: list[dict[Any, int]] = [{} for _ in range(len(self.judgments.query_ids) + 1)]
-        documents = np.asarray(self.judgments.document, dtype=object).tolist()
-        for i, (query, document) in enumerate(zip(self._query.tolist(), documents, strict=True)):
-            positions[query + 1][document] = i
-        return positions
-
-    @cached_property
-    def _arrow_index(self) -> tuple[Any, Callable[[Any], np.ndarray]]:
-        """Distinct documents, and a finder of judgments by query code and document code."""
-        codes, documents = numbered(self.judgments.document)
-        return documents, finder(self._query * np.intp(len(documents)) + codes, np.intp)
-
-    def _find_arrow(self, query: np.ndarray, document: Any) -> np.ndarray:
-        """Return the same positions for Arrow strings, without converting them to objects."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        documents, find_pairs = self._arrow_index
-        known = compute.index_in(pa.array(document), value_set=pa.array(documents))
-        codes = np.asarray(known.fill_null(-1))
+            known = compute.index_in(pa.array(document), value_set=pa.array(documents))
+            codes = np.asarray(known.fill_null(-1))
         rows = np.flatnonzero((query >= 0) & (codes >= 0))
         judgment = np.full(len(query), -1, dtype=np.int32)
         judgment[rows] = find_pairs(query[rows] * np.intp(len(documents)) + codes[rows])
         return judgment
+
+    @cached_property
+    def _index(self) -> tuple[Any, Callable[[Any], np.ndarray], Callable[[Any], np.ndarray]]:
+        """Distinct documents, their finder, and a finder of pairs of query and document codes."""
+        codes, documents = numbered(self.judgments.document)
+        pairs = self._query * np.intp(len(documents)) + codes
+        return documents, finder(documents), finder(pairs, np.intp)
 
 
 def _type_advice(ids: np.ndarray, others: np.ndarray) -> str:
