@@ -27,6 +27,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
 # Keys for grades and scores in OpenSearch and Elasticsearch JSON.
 KEY = {"qrels": "rating", "run": "_score"}
+CHECK: dict[str, Any] = {"qrels": columns.check_grades, "run": columns.check_scores}
 
 
 def entries_of(source: Any, side: str) -> Entries:
@@ -115,8 +116,7 @@ def _from_columns(values: Any, names: Sequence[str], side: str) -> Entries:
     codes, ids = query_codes(query, name=query_name)
     n = len(codes)
     documents = _document_ids(document, n, query_name, document_name)
-    check = columns.check_grades if side == "qrels" else columns.check_scores
-    numbers = check(number, name=number_name, n=n, expected=query_name)
+    numbers = CHECK[side](number, name=number_name, n=n, expected=query_name)
     return Entries(side, ids, codes, documents, numbers)
 
 
@@ -218,8 +218,7 @@ def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     def row_name(row: int) -> str:
         return f"document {plain(documents[row])!r} of query {plain(ids[codes[row]])!r}"
 
-    check = columns.check_grades if side == "qrels" else columns.check_scores
-    checked = check(numbers, name=side, n=len(documents), row_name=row_name)
+    checked = CHECK[side](numbers, name=side, n=len(documents), row_name=row_name)
     return Entries(side, ids, codes, ids_of_documents, checked)
 
 

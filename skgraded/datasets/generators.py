@@ -19,22 +19,19 @@ def make_ranking(
 
     Relevance is a bounded, non-linear function of up to three randomly chosen features, plus a
     per-query effect and noise. It is discretized into grades; higher grades are rarer. A default
-    ``LGBMRanker`` can learn the problem, but not perfectly: in 3-fold cross-validation with 100
-    queries, its NDCNG@5 is about 0.24 (0.1 to 0.35) higher than the NDCNG@5 of a constant model.
+    ``LGBMRanker`` can learn the problem, but not perfectly.
 
     Parameters
     ----------
     n_queries : int, default=100
         Number of queries.
     n_documents : int, default=20
-        Mean number of documents per query. Sizes are uniform from 0.5 to 1.5 times this
-        number. The range is narrower if a size would exceed 10,000, the limit of LightGBM, unless
-        `n_documents` itself exceeds it.
+        Mean number of documents per query. Sizes are uniform from 0.5 to 1.5 times this number, but
+        at most 10,000, the limit of LightGBM, unless `n_documents` is larger.
     n_features : int, default=10
         Number of features, at most three of them informative.
     n_levels : int, default=5
-        Number of grades, at least 2: 0, 1, …, ``n_levels - 1``. LightGBM's ranking objectives
-        accept at most 31.
+        Number of grades, at least 2: 0, 1, …, ``n_levels - 1``.
     random_state : int, RandomState instance or None, default=None
         Determines the data; pass an int for reproducible output across calls.
 
@@ -77,11 +74,7 @@ def make_ranking(
 
 
 def _signal(X: Any, columns: np.ndarray) -> np.ndarray:
-    """Return the sum of a saturating term, a periodic term, and a term switched on by a feature.
-
-    The signal is bounded. Otherwise, the highest signal in a long query would exceed the noise, and
-    long queries would be much easier than short queries.
-    """
+    """Return a bounded signal, so that long queries are not easier than short queries."""
     a, b, c = (X[:, columns[i % len(columns)]] for i in range(3))
     return np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
 
@@ -99,9 +92,8 @@ def make_swapped_rankings(
 ) -> np.ndarray:
     """Generate rankings that differ from the ideal ranking by a known number of swaps.
 
-    These are the test rankings used by Scheel, Lommatzsch and Albayrak (2011, section 2.1). Each
-    ranking starts in the ideal order of the same grades; random pairs of documents are then
-    swapped.
+    These are the test rankings of Scheel, Lommatzsch and Albayrak (2011, section 2.1). Random pairs
+    of documents are swapped in the ideal order of the same grades.
 
     Parameters
     ----------
@@ -111,18 +103,16 @@ def make_swapped_rankings(
         Number of grades (0, 1, …, ``n_levels - 1``), at least 2. If `uniform`, at most
         `n_documents`.
     n_swaps : int, default=50
-        Number of successive swaps in each ranking. Each swap exchanges the documents at two
-        distinct random positions, which may have been swapped before. 0 keeps the ideal order.
+        Number of successive swaps in each ranking, each of two distinct random positions.
     n_rankings : int, default=100
         Number of rankings.
     uniform : bool, default=True
-        Whether all grades have the same number of documents, or numbers that differ by at most
-        one. If False, the grades of all rankings are drawn from one random distribution, with at
-        least two distinct grades; they affect the values of measures, so average over several
-        calls.
+        Whether the numbers of documents with each grade differ by at most one. If False, the grades
+        of all rankings are drawn from one random distribution, with at least two distinct grades;
+        they affect the values of measures, so average over several calls.
     random_state : int, RandomState instance or None, default=None
-        Determines the rankings; pass an int for reproducible output across calls. With the same
-        int, the grades for ``uniform=False`` are the same for every `n_swaps` and `n_rankings`.
+        Determines the rankings. With the same int, the grades for ``uniform=False`` do not depend
+        on `n_swaps` and `n_rankings`.
 
     Returns
     -------

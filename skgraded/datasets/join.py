@@ -38,20 +38,17 @@ def join_run(
         The judgments; a judgment may be repeated with the same grade. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
-        - a table: a pandas or polars frame, an Arrow table, a dict of columns, an object with
-          columns as attributes, or named tuples such as ``Qrel`` in ir_measures. The columns are
-          the first that exist of ``qid``, ``query_id``, ``q_id`` and ``query``, and of ``doc_id``,
-          ``docno`` and ``document``. The grades are ``grade``, ``relevance`` or ``label``;
+        - a table: a frame, an Arrow table, a dict of columns, an object with columns as
+          attributes, or named tuples. The columns are the first that exist of ``qid``,
+          ``query_id``, ``q_id`` and ``query``, and of ``doc_id``, ``docno`` and ``document``; the
+          grades are ``grade``, ``relevance`` or ``label``;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
-        - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch: a list of dicts with
-          ``id`` and ``ratings``, whose items have ``_id`` and ``rating``; also OpenSearch's
-          judgments with ``query`` and ``docId``.
+        - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch, or OpenSearch's judgments.
     run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
-        The scores, in the same forms, with ``score`` instead of the grade: the result of
-        `read_run`, a table, ``{query: {document: score}}``, a ranx ``Run``, or named tuples such as
-        ``ScoredDoc``. For Elasticsearch and OpenSearch: a dict that maps each query to its response
-        or its list of hits, or the response of ``_rank_eval``. Higher scores rank first; -inf means
-        not retrieved. A query with an empty dict or list is kept, with no documents retrieved.
+        The scores, in the same forms, with ``score`` instead of the grade. For Elasticsearch and
+        OpenSearch: a dict that maps each query to its response or its list of hits, or the response
+        of ``_rank_eval``. Higher scores rank first; -inf means not retrieved. A query with an empty
+        dict or list is kept, with no documents retrieved.
     missing : {"skip", "count"}, default="skip"
         Judged queries that are missing from the run are left out, as in trec_eval, or count
         without retrieved documents (trec_eval's ``-c``).
@@ -62,9 +59,8 @@ def join_run(
         (condensed lists), or receive grade NaN, so that `evaluate`, with ``unjudged_documents``,
         reports the share of judged documents.
     ties : {"trec"}, optional
-        "trec" replaces the scores with distinct numbers that order tied documents as trec_eval
-        does: by document id, compared as strings, in descending order. None keeps the scores, so
-        the parameter `ties` of the measure applies.
+        "trec" replaces the scores with distinct numbers in the order of trec_eval, which sorts tied
+        documents by id, compared as strings, in descending order.
 
     Returns
     -------
@@ -75,20 +71,18 @@ def join_run(
             Query and document of each row. The dtype of `qid` is that of ids that are numbers or
             dates.
         ``missing``, ``unjudged`` : ndarray
-            Ids of the judged queries that are missing from the run, whether skipped or counted, and
-            of the queries of the run without judgments, which were left out.
+            Judged queries that are missing from the run, and queries of the run without judgments.
 
-        Queries are ordered by first appearance in the qrels. Each query contains its rows of the
-        run, in the order of the run, followed by the judged documents that are missing from the
-        run, in the order of the qrels.
+        Queries are ordered as in the qrels. Each query contains its rows of the run, in the order
+        of the run, followed by the judged documents that are missing from the run.
 
     Raises
     ------
     ValueError, TypeError
         If a column or id is missing, a grade or score is invalid, a query contains a document
         twice (in `qrels`: with different grades), or `qrels` and `run` have no query in common or
-        ids that differ only in type (1 and "1"). The error names the argument, the value, and the
-        row, counted from 0, or the query and the document.
+        ids that differ only in type (1 and "1"). The error names the argument and the row, counted
+        from 0, or the query and the document.
 
     Examples
     --------
@@ -131,9 +125,9 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     Parameters
     ----------
     qrels : mapping of str to qrels
-        The judgments of each judge, keyed by name, in any form that `join_run` accepts.
+        The judgments of each judge, in any form that `join_run` accepts.
     runs : mapping of str to run, optional
-        The runs of the systems, keyed by name, in any form that `join_run` accepts.
+        The run of each system, in any form that `join_run` accepts.
 
     Returns
     -------
@@ -146,14 +140,13 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
         ``qid``, ``doc_id`` : ndarray of shape (n,)
             Query and document of each row.
 
-        There is one row for each pair of a query and a document that a judge graded or a system
-        retrieved. Queries are in order of first appearance; queries without any grade are left out.
+        There is one row per query and document that a judge graded or a system retrieved. Queries
+        are in order of first appearance; queries without any grade are left out.
 
     Raises
     ------
     ValueError, TypeError
-        As for `join_run`; also if a judge or run has no query in common with the first judge. The
-        error names the judge or run.
+        As for `join_run`; also if a judge or run has no query in common with the first judge.
 
     Examples
     --------

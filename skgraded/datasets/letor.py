@@ -33,40 +33,36 @@ def read_letor(
     r"""Read a LETOR file: svmlight lines with a query id and, optionally, a document id.
 
     A line such as ``2 qid:10032 1:0.056 2:-0.25 #docid = GX029-35-5894638`` contains the grade, the
-    query, the non-zero features with ascending indices, and an optional comment, from which only
-    the document id is read. Blank lines and lines that contain only a comment are skipped.
+    query, the non-zero features with ascending indices, and an optional comment with the document
+    id. Blank lines and lines that contain only a comment are skipped.
 
     Parameters
     ----------
     path : str, path-like or binary file
         The file, plain or compressed with gzip, bzip2 or xz; its extension does not matter.
     n_features : int, optional
-        Number of columns of `X`; by default, the highest index in the file. Set it if several
-        files, such as the parts of a fold, must have the same columns.
+        Number of columns of `X`; by default, the highest index in the file.
     group : str, path-like or binary file, optional
         For files without ``qid:``, such as LightGBM's: a file with the number of rows of each
-        query, one number per line. Its name often ends in ``.query``.
+        query, one number per line.
 
     Returns
     -------
     Bunch
         ``X`` : CSR of shape (n, n_features), float64
-            Features; column = index - 1. Features that a row does not list are 0. ``nan`` and
-            ``inf`` are kept.
+            Features; column = index - 1. ``nan`` and ``inf`` are kept.
         ``y`` : ndarray of shape (n,), float64
             Grades as in the file, including negative grades.
         ``qid`` : ndarray of shape (n,), object
-            Query of each row, as text: ``"007"`` is not ``"7"``. With `group`, queries are the
-            integers 0, 1, 2, … in the order of the file.
+            Query of each row, as text; with `group`, the integers 0, 1, 2, …
         ``doc_id`` : ndarray of shape (n,), object
             Document ids; None if the comment of a row contains none.
 
     Raises
     ------
     ValueError
-        If a line cannot be read, feature indices do not ascend or exceed `n_features`, the file
-        contains no row or is truncated, or the sizes in `group` do not fit the file. The error
-        names the file and the line.
+        If a line cannot be read, an index exceeds `n_features`, the file contains no row or is
+        truncated, or the sizes in `group` do not fit. The error names the file and the line.
 
     See Also
     --------
@@ -130,7 +126,7 @@ def read_rows(
 
 
 def _repeated(group: Any, n: int, path: str) -> np.ndarray:
-    """Return the query of each of the n rows, given the path of a file with query sizes."""
+    """Return the query of each of the n rows from a file with query sizes."""
     sizes = _read_column(
         group, "size", "the size of a query must be an integer ≥ 1",
         lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),

@@ -46,15 +46,14 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
     -------
     Bunch
         ``query``, ``preferred``, ``other`` : ndarray of shape (n,), object
-            Strings as in the file, one row per preference, in the order of the file (with 5
-            columns: in the order in which queries, groups and subgroups first appear). A preference
-            stated by several assessors has one row per assessor.
+            Strings as in the file, one row per preference and assessor, in the order of the file
+            (with 5 columns: in which queries, groups and subgroups first appear).
 
     Raises
     ------
     ValueError
-        If a line cannot be read, or contradicts itself or an earlier line, or if the file contains
-        no preference or is truncated. The error names the file and the line.
+        If a line cannot be read or contradicts itself or an earlier line, or the file contains no
+        preference or is truncated. The error names the file and the line.
 
     References
     ----------
@@ -64,16 +63,10 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
     Examples
     --------
     >>> import io
-    >>> from skgraded import edrc_per_query
     >>> from skgraded.datasets import read_preferences
     >>> truth = read_preferences(io.BytesIO(b"31_1 d2 d1 d1\n31_1 d2 d3 d2\n32_1 d7 d4 d4\n"))
     >>> truth.query.tolist(), truth.preferred.tolist(), truth.other.tolist()
     (['31_1', '31_1', '32_1'], ['d1', 'd2', 'd4'], ['d2', 'd3', 'd7'])
-    >>> edrc_per_query(
-    ...     list(zip(truth.preferred, truth.other)), qid=truth.query, items="judged",
-    ...     predicted_pairs={"31_1": {"d1": 2.5, "d2": 1.5, "d3": 0.5}, "32_1": {"d7": 3, "d4": 1}},
-    ... )
-    {'31_1': 1.0, '32_1': -1.0}
     """
     from sklearn.utils import Bunch
 
