@@ -104,7 +104,7 @@ def test_outside_training_the_number_of_rows_determines_the_data_set():
     metric = eval_metric("ndcng", train, valid)
     for qid, grades in ((train, [0.0, 2, 1]), (valid, [1.0, 2, 1, 0])):
         scores = -np.arange(len(grades), dtype=float)
-        expected = sg.evaluate(grades, scores, qid=qid, measures="ndcng").means["NDCNG"]
+        expected = sg.evaluate(grades, scores, qid=qid, measures="ndcng").mean()["NDCNG"]
         assert metric.evaluate([scores], np.array(grades, "float32"), None) == (expected, 1.0)
 
 
