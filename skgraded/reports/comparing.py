@@ -56,33 +56,32 @@ def compare(
     r"""Compare systems with paired tests of their per-query values.
 
     Per-query values are paired by query id. The query is the unit of inference, even for a
-    `CrossEvaluation`: folds share most of their training data and are too few for a test.
+    `CrossEvaluation`: there are few folds, and their training data overlap.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation, or Summaries
-        At least two systems, keyed by name, with the same queries and measures.
-        Summaries contain only sums and therefore require `test` to be "t" or None.
+        At least two systems, keyed by name, with the same queries and measures. Summaries contain
+        only sums, so `test` must be "t" or None.
     baseline : str, optional
-        The system that all other systems are compared with. If None, all pairs are compared, and
-        the earlier system of each pair is the baseline.
+        The system to compare all others with. If None, all pairs are compared, and the earlier
+        system of each pair is the baseline.
     test : {"auto", "randomization", "t", "wilcoxon", "bootstrap"} or None, default="auto"
         Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries or with
         `judge`, and "randomization" otherwise. If None, no test is performed.
     correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
-        Correction for the number of tests in the table (pairs × measures): Holm (1979),
-        Bonferroni, the false discovery rate of Benjamini and Hochberg (1995), or randomized Tukey
-        HSD [6]_, which is more powerful with many systems; see Notes.
+        Correction for the number of tests in the table: Holm (1979), Bonferroni, the false
+        discovery rate of Benjamini and Hochberg (1995), or randomized Tukey HSD [6]_, which is more
+        powerful with many systems; see Notes.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
         significantly if ``p_adjusted`` ≤ 1 - level.
     n_resamples : int, optional
-        Number of random sign flips or bootstrap resamples; at least 100. By default, it is chosen
-        so that the smallest possible p-value is a tenth of the correction's strictest threshold:
-        9,999 resamples for up to 25 tests, 110,399 for 276 tests.
+        Number of random sign flips or bootstrap resamples; at least 100. By default, the smallest
+        possible p-value is a tenth of the correction's strictest threshold: 9,999 resamples for up
+        to 25 tests, 110,399 for 276 tests.
     rng : int or numpy.random.Generator, optional
-        Pass an int for reproducible p-values. All rows share the resamples: for a given
-        `n_resamples`, the p-value of a pair does not depend on the other systems and measures.
+        Pass an int for reproducible p-values. All rows share the resamples.
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment, with one correction over all segments.
@@ -90,8 +89,7 @@ def compare(
     judge : mapping of str to Evaluation, optional
         Evaluations of the same systems under the grades of a judge, such as a language model, for
         the queries of `evaluations` and further queries. The differences are then
-        prediction-powered; see `prediction_powered`, which also describes the errors. Requires
-        `test` to be "t", without `by`.
+        prediction-powered, as in `prediction_powered`. Requires `test` to be "t", without `by`.
     progress : bool, default=False
         Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
@@ -108,18 +106,17 @@ def compare(
         - ``n_queries``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding (1e-12), or worse,
-        - ``n_undefined``: number of ties that are undefined for both systems, whose value is the
-          `undefined` of the measure; nan for Summaries and with `judge`,
+        - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries and
+          with `judge`,
         - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
-          (divisor n - 1) of the differences; 0 if all differences are 0, nan if all are equal but
-          not 0 or if there is only one query,
-        - ``min_detectable``: the smallest difference that the test detects with 80 % power; see
-          Notes,
+          (divisor n - 1) of the differences; 0 if all differences are 0, nan if it is infinite or
+          if there is only one query,
+        - ``min_detectable``: the smallest difference detectable with 80 % power; see Notes,
         - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t",
-        - ``weight``, ``worth`` (with `judge`): the weight λ of the judge, and the number of
-          human-judged queries that alone would give an equally small error. Both means use this
-          λ. Counts of queries are those of the human judgments, and the standard deviation in
-          ``effect_size`` is √n times the standard error.
+        - ``weight``, ``worth`` (with `judge`): the weight λ of the judge in both means, and the
+          number of human-judged queries that alone would give an equally small error. Counts of
+          queries are those of the human judgments, and the standard deviation in ``effect_size`` is
+          √n times the standard error.
 
     Raises
     ------
@@ -130,27 +127,24 @@ def compare(
     Warns
     -----
     UserWarning
-        If systems were cross-evaluated on different folds, if there are fewer than 20 human-judged
-        queries with `judge`, or if the shares of judged documents of two systems differ by more
-        than 0.1: judgments favour the systems that contributed to them.
+        If systems were cross-evaluated on different folds, if `judge` is passed with fewer than 20
+        human-judged queries, or if two systems' shares of judged documents differ by more than 0.1.
 
     Notes
     -----
     The tests use the n per-query differences d with mean d̄:
 
-    - "randomization" is Fisher's randomization test (Smucker, Allan, Carterette 2007), which flips
-      signs: p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at
-      most `n_resamples`; differences of 0 are not flipped, and n excludes them. Otherwise, it uses
-      `n_resamples` random flips and the observed signs, as ``scipy.stats.permutation_test``
-      does with ``permutation_type="samples"``.
+    - "randomization" is Fisher's randomization test [1]_, which flips signs:
+      p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at most
+      `n_resamples`; differences of 0 are not flipped, and n excludes them. Otherwise, it uses
+      `n_resamples` random flips and the observed signs, as in ``scipy.stats.permutation_test``
+      with ``permutation_type="samples"``.
     - "t" is ``scipy.stats.ttest_1samp``.
-    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which exclude differences of 0
-      (``zero_method="wilcox"``). Differences are first rounded to 12 decimals, so that rounding
-      errors neither create nor break ties.
+    - "wilcoxon" is ``scipy.stats.wilcoxon`` with its defaults, which exclude differences of 0.
+      Differences are first rounded to 12 decimals.
     - "bootstrap" draws n values of d - d̄ with replacement, `n_resamples` times, and compares
       t = d̄ / s, where s is the standard deviation: p = (1 + #{\|t*\| ≥ \|t\|}) / (1 + n_resamples)
-      (Efron and Tibshirani 1993, section 16.4; Sakai 2006). The added 1 prevents a p-value of 0
-      (Davison and Hinkley 1997, eq. 4.11).
+      ([2]_, section 16.4; [3]_; [4]_, eq. 4.11).
 
     p is 1 if all differences are 0, or for a single query. If all n differences are equal but not
     0, t is not finite, and "t" and "bootstrap" return 2^(1 - n), the p-value of all sign flips. If
@@ -171,8 +165,6 @@ def compare(
     [7]_. For Wilcoxon's test, n is replaced by 3/π (95 %) of the queries. For HSD, δ depends on its
     critical difference. The value is nan if no outcome would be significant, if all differences are
     equal, or without a test.
-
-    The page "Reports" of the user guide discusses means of RR and effect sizes.
 
     References
     ----------

@@ -48,8 +48,7 @@ def compare_judges(
 ) -> JudgeComparison:
     r"""Compare judges, such as language models, with a trusted judge.
 
-    The report answers two questions: Do the judges give the same grades? Do their grades rank the
-    systems in the same order?
+    The report covers the judges' grades and the rankings of systems under their grades.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def compare_judges(
     measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
         Measures for the leaderboards.
     unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
-        How leaderboards treat documents that the truth or the judge did not grade; see `evaluate`.
+        How leaderboards treat documents without a grade; see `evaluate`.
     weights : {"quadratic", "linear"}, default="quadratic"
         Weights of ``kappa_weighted``, as in ``sklearn.metrics.cohen_kappa_score``: the distance
         between two grades is the number of steps between them in the sorted list of all grades.
@@ -90,8 +89,8 @@ def compare_judges(
     Warns
     -----
     UserWarning
-        If a judge gave grades outside the range of the truth's grades (they are not changed), or if
-        the shares of judged documents differ by more than 0.1 between two systems.
+        If a judge gave grades outside the range of the truth's grades, or if the shares of judged
+        documents differ by more than 0.1 between two systems.
 
     Notes
     -----
@@ -100,11 +99,9 @@ def compare_judges(
     - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
       give more than 1,000 different grades, α is the interval variant, and κ is nan.
     - The intervals for κ and α use the jackknife over queries with Student's t, because the
-      documents of a query are not independent; ``benchmarks/README.md`` contains their coverage.
+      documents of a query are not independent.
     - For each judge, `compare` tests all pairs of systems under the truth and under the judge, with
       one correction over all measures.
-    - With many systems of similar quality, τ_b over resampled queries is lower than τ_b over all
-      queries, so its quantiles are not a confidence interval.
 
     References
     ----------

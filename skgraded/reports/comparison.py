@@ -37,7 +37,7 @@ class Comparison(Report):
     rows : list of ComparisonRow
         One row per pair of systems, measure and, with `by`, segment.
     baseline, test, correction, level, n_resamples
-        The parameters of `compare`; `test` is not "auto", and `n_resamples` is not None.
+        As in `compare`; `test` is not "auto", and `n_resamples` is not None.
     seed : int or None
         The `rng` passed to `compare` if it was an int, else None.
     n_queries : int
@@ -49,8 +49,8 @@ class Comparison(Report):
     gaps : list of SegmentGap
         Comparisons of the differences between segments; empty without `by`.
     system_means : dict of str to ndarray of shape (n_systems, 3), or None
-        Mean of each system and the limits of its interval, keyed by heading, without
-        `query_values`; otherwise None, because they are computed from `query_values`.
+        Mean of each system and the limits of its interval, keyed by heading; None if they are
+        computed from `query_values`.
     n_judge : int or None
         Number of queries that only the judge judged, in a comparison with a judge.
     judged : dict of str to ndarray of shape (n_systems,), or None
@@ -158,21 +158,10 @@ class Comparison(Report):
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
-        """Return the per-query differences between `system` and `baseline`.
+        """Return the per-query values of `system` minus those of `baseline`, shape (n,).
 
-        Parameters
-        ----------
-        system, baseline : str
-            Names of two systems.
-        measure : str
-            Name of a measure.
-        segment : object, optional
-            One of `segments`; None: all queries.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Values of `system` minus `baseline`, for queries with both values and a positive weight.
+        The n queries are those with both values and a positive weight; with `segment`, only the
+        queries of this segment.
         """
         differences = aligned_differences(self, system, baseline, measure, segment)
         return differences[~np.isnan(differences)]
@@ -214,31 +203,16 @@ class Comparison(Report):
     def discriminative_power(self) -> pandas.DataFrame:
         """Tabulate how many pairs of systems each measure separates (Sakai 2006, 2007).
 
-        Compare the results of two measures only for the same systems, queries and settings.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per measure, or per measure and segment, with the columns
-
-            - ``segment`` (with `by`), ``measure``,
-            - ``n_pairs``: number of pairs of systems,
-            - ``n_significant``, ``share``: number and share of pairs with ``p_adjusted`` ≤ 1 -
-              level,
-            - ``smallest_difference``: smallest absolute difference of a significant pair; nan if
-              there is none.
-
-        Raises
-        ------
-        ValueError
-            If the comparison has no test.
+        The pandas.DataFrame has one row per measure, or per measure and segment. The columns are
+        ``segment`` (with `by`), ``measure``, ``n_pairs``, ``n_significant`` (number of pairs with
+        ``p_adjusted`` ≤ 1 - level), ``share`` (of the pairs) and ``smallest_difference`` (smallest
+        absolute difference of a significant pair; nan if there is none). Compare measures only for
+        the same systems, queries and settings. A comparison without a test raises a ValueError.
 
         References
         ----------
-        T. Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
-
-        T. Sakai: On the reliability of information retrieval metrics based on graded relevance.
-        Information Processing & Management 43(2), 2007.
+        Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006. Sakai: On the
+        reliability of information retrieval metrics based on graded relevance. IP&M 43(2), 2007.
 
         Examples
         --------
@@ -313,10 +287,8 @@ class Comparison(Report):
         """Return one sentence per row, followed by one per comparison between segments.
 
         For each measure, significant differences come first. Each sentence begins with the system
-        that has the higher mean. If no outcome of the test could have been significant, the
-        sentence reports this: five queries, for example, have only 2^5 sign flips. The last
-        sentence reports a difference of more than 0.1 between the shares of judged documents, if
-        there is one.
+        that has the higher mean, and reports if no outcome of the test could have been significant.
+        The last sentence reports shares of judged documents that differ by more than 0.1.
         """
         view, judged_gap = ComparisonView(self), sentences.judged_gap(
             self.systems, self.judged or {}
@@ -343,8 +315,7 @@ class Comparison(Report):
         r"""Test for equivalence: whether the means of two systems differ by less than a margin.
 
         Two one-sided t-tests (TOST [1]_) test whether the mean difference is above -margin and
-        below margin; p is the larger of their p-values. In contrast, the absence of a significant
-        difference in `compare` does not show that systems are equivalent.
+        below margin; p is the larger of their p-values.
 
         Parameters
         ----------
@@ -363,9 +334,8 @@ class Comparison(Report):
               correction it is wider, as in `compare`,
             - ``p_value``, ``p_adjusted``: p-value before and after the correction, with
               Holm's correction instead of HSD,
-            - ``n_queries``, and ``n_undefined``, the number of queries that are undefined for both
-              systems and therefore have a difference of 0,
-            - ``baseline``, ``mean``, ``baseline_mean``.
+            - ``n_queries``, ``n_undefined``, ``baseline``, ``mean``, ``baseline_mean``: as in
+              `compare`.
 
         Raises
         ------
@@ -380,8 +350,7 @@ class Comparison(Report):
         References
         ----------
         .. [1] Schuirmann: A comparison of the two one-sided tests procedure and the power approach
-           for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics
-           and Biopharmaceutics 15, 1987.
+           for assessing the equivalence of average bioavailability. J. Pharmacokin. 15, 1987.
 
         Examples
         --------

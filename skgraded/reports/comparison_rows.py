@@ -49,22 +49,18 @@ class Settings(NamedTuple):
         return min(self.n_resamples, FEWEST)
 
 
-def pairs_of(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
-    """Return the positions (baseline, system) of all pairs, or of those that include `baseline`."""
-    if baseline is None:
-        return list(combinations(range(len(systems)), 2))
-    first = systems.index(baseline)
-    return [(first, i) for i in range(len(systems)) if i != first]
-
-
 def cases_of(
     systems: Sequence[str], measures: Sequence[str], baseline: str | None,
     segments: Sequence[tuple[Any, Any]] = (),
 ) -> list[Case]:
     """Return one case per pair, measure and segment; segments have the form (name, positions)."""
+    places = range(len(systems))
+    pairs = list(combinations(places, 2)) if baseline is None else [
+        (systems.index(baseline), i) for i in places if systems[i] != baseline
+    ]
     return [
         Case(measure, system, first, segment, queries)
-        for first, system in pairs_of(systems, baseline) for measure in measures
+        for first, system in pairs for measure in measures
         for segment, queries in segments or [(None, slice(None))]
     ]
 

@@ -76,7 +76,12 @@ class ComparisonView:
 
         Without a baseline, `system` is the better of the two systems in each row.
         """
-        return winner_first(self.rows, self.leaderboard.systems, self.comparison.baseline)
+        rows, order, headings = self.rows, self.leaderboard.systems, list(self.headings.values())
+        if self.comparison.baseline is None:
+            rows = [better_first(row, order) for row in rows]
+        return sorted(rows, key=lambda row: (
+            headings.index(row.heading), order.index(row.system), order.index(row.baseline)
+        ))
 
     def is_significant(self, p: float) -> bool | None:
         """Return whether a corrected p-value is significant, or None without a test."""
@@ -287,17 +292,16 @@ class Leaderboard(Table):
         One row per system and one cell per measure. A cell contains the mean as ``value``, whether
         it is the ``best``, a ``mark`` for significant differences, and the mean's ``interval``.
     letters : dict of str to str
-        Letters that identify the systems in marks, in the order of `systems`.
+        Letters that identify the systems in marks.
     baseline : str or None
-        The system that all other systems are compared with; None if all pairs are compared.
+        As in `compare`.
     note : str
         Explanation of the marks.
     verdict : str
-        Sentences that name the leader by the first measure, the systems it significantly
-        outperforms, the measures that disagree, and a large difference in judged documents.
+        Sentences about the leader, the systems it significantly outperforms, the measures that
+        disagree, and large differences in judged documents.
     more : dict of str to list of float
-        Further columns, keyed by heading: the mean share of judged documents, such as "Judged@10",
-        if there are unjudged documents.
+        Mean shares of judged documents, keyed by heading; empty if every document is judged.
     """
 
     systems: list[str]
@@ -442,20 +446,6 @@ def _standing(
             groups[RESULTS[0] if all(better) else RESULTS[1]].append(other)
     results = tuple((result, tuple(names)) for result, names in groups.items() if names)
     return sentences.Standing(measure, segment, tuple(leaders), mean, results)
-
-
-def winner_first(rows: Sequence[Any], order: Sequence[str], baseline: str | None) -> list[Any]:
-    """Sort the rows of each heading by system, in the given order.
-
-    Without a baseline, the system with the higher mean comes first in each row.
-    """
-    places = {name: i for i, name in enumerate(order)}
-    headings = {row.heading: i for i, row in reversed(list(enumerate(rows)))}
-    if baseline is None:
-        rows = [better_first(row, order) for row in rows]
-    return sorted(
-        rows, key=lambda row: (headings[row.heading], places[row.system], places[row.baseline])
-    )
 
 
 def better_first(row: Any, order: Sequence[str]) -> Any:

@@ -122,18 +122,9 @@ def evaluate(
     (array([1. , 0.5]), 0.75)
     >>> ev
     Evaluation(2 queries: AP=0.7500, RR=0.7500)
-    >>> print(ev.to_markdown(per_query=True))
-    | query_id   |     AP |     RR |
-    |:-----------|-------:|-------:|
-    | a          | 1.0000 | 1.0000 |
-    | b          | 0.5000 | 0.5000 |
-
-    Evaluate two systems from the columns of a DataFrame:
-
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"session": ["a", "a", "b", "b"], "grade": [2, 0, 0, 1],
-    ...                       "bm25": [2, 1, 2, 1], "lgbm": [4, 3, 1, 2]})
-    >>> sg.evaluate("grade", ["bm25", "lgbm"], qid="session", measures="rr", data=frame)
+    >>> columns = {"session": ["a", "a", "b", "b"], "grade": [2, 0, 0, 1],
+    ...            "bm25": [2, 1, 2, 1], "lgbm": [4, 3, 1, 2]}
+    >>> sg.evaluate("grade", ["bm25", "lgbm"], qid="session", measures="rr", data=columns)
     {'bm25': Evaluation(2 queries: RR=0.7500), 'lgbm': Evaluation(2 queries: RR=1.0000)}
     """
     measures = as_measures(measures)
@@ -326,7 +317,7 @@ def evaluate_preferences(
     Evaluation
         Values for each query, in order of first appearance in `qid`. A query is undefined if its
         true pairs do not determine the order of any two items; its value is the measure's
-        `undefined`, 0 by default. ``"edrc(undefined=nan)"`` excludes it from means.
+        `undefined`.
 
     Warns
     -----
@@ -345,19 +336,15 @@ def evaluate_preferences(
 
     Examples
     --------
-    Ann prefers a to b and b to c, which implies that she prefers a to c; Bob prefers c to a. The
-    system ranks a first for both users:
-
     >>> import skgraded as sg
     >>> pairs, user = [("a", "b"), ("b", "c"), ("c", "a")], ["ann", "ann", "bob"]
     >>> scores = {"ann": {"a": 3, "b": 1, "c": 2}, "bob": {"a": 2, "c": 1}}
     >>> ev = sg.evaluate_preferences(
     ...     pairs, scores, qid=user, measures=["edrc", "pair_accuracy", "kendall_tau"])
-    >>> print(ev.to_markdown(per_query=True))
-    | query_id   |    EDRC |   PairAccuracy |   KendallTau |
-    |:-----------|--------:|---------------:|-------------:|
-    | ann        |  0.4286 |         0.6667 |       0.3333 |
-    | bob        | -1.0000 |         0.0000 |      -1.0000 |
+    >>> ev.to_frame().round(4)
+      query_id    EDRC  PairAccuracy  KendallTau
+    0      ann  0.4286        0.6667      0.3333
+    1      bob -1.0000        0.0000     -1.0000
     """
     if qid is None:
         raise ValueError("qid is required: pass the query id of each pair in true_pairs.")

@@ -212,7 +212,7 @@ class JudgeComparison(Report):
         - ``n_systems``, ``n_queries``: numbers of systems, and of queries that both judged,
         - ``tau_b``: Kendall's τ_b of the systems' means,
         - ``tau_low``, ``tau_high``: 2.5 % and 97.5 % quantiles of τ_b over resampled queries, which
-          are not a confidence interval,
+          are not a confidence interval: resampling lowers τ_b between similar systems,
         - ``tau_ap``: AP correlation along the judge's leaderboard,
         - ``rbo``: extrapolated rank-biased overlap with p = 0.9,
         - ``largest_drop``: the largest number of places that a system loses under the judge,

@@ -133,11 +133,9 @@ def prediction_powered(
 ) -> PredictionPowered:
     r"""Estimate the mean under human judgments from a few human and many machine judgments.
 
-    The judge may be biased: the human judgments correct this bias, and the judge's values reduce
-    the variance (prediction-powered inference [1]_, [2]_).
-
-    **The human-judged queries must be drawn at random from all queries**, for example with
-    `sample_queries`; otherwise, the bias correction is wrong for the other queries.
+    The human judgments correct the bias of the judge, and the judge's values reduce the variance
+    (prediction-powered inference [1]_, [2]_). **The human-judged queries must be drawn at random
+    from all queries**, for example with `sample_queries`.
 
     Parameters
     ----------
@@ -173,10 +171,8 @@ def prediction_powered(
     - mean = λ mean_N(j) + mean_n(h - λ j),
     - error² = λ² var_N(j) / N + var_n(h - λ j) / n.
 
-    The interval is Student's t with n - 2 degrees of freedom. With a useless judge, λ is near 0,
-    and the interval is rarely more than 2 % wider than the interval of the human values alone.
-    ``benchmarks/README.md`` contains simulated coverages; with few queries, they are too low for
-    RR, which takes few distinct values.
+    The interval is Student's t with n - 2 degrees of freedom. With few queries, the intervals of RR
+    are too narrow; ``benchmarks/README.md`` contains simulated coverages.
 
     References
     ----------
@@ -236,8 +232,6 @@ def plan_judgments(
           and with the judge; equal if the judge does not reduce it,
         - ``n_queries``: number of queries in `pilot_judge`.
 
-        With a small pilot, the results are uncertain.
-
     Raises
     ------
     ValueError, TypeError
@@ -249,10 +243,10 @@ def plan_judgments(
     >>> import numpy as np
     >>> import skgraded as sg
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=500, random_state=0)
+    >>> human = sg.evaluate(y, X[:, 0], qid=qid, measures="ndcng@10")
     >>> grades = np.clip(y + np.random.default_rng(0).integers(-1, 2, len(y)), 0, 4)
     >>> judge = sg.evaluate(grades, X[:, 0], qid=qid, measures="ndcng@10")
-    >>> random = np.isin(qid, sg.sample_queries(judge.query_ids, 30, rng=0))
-    >>> pilot = sg.evaluate(y[random], X[random, 0], qid=qid[random], measures="ndcng@10")
+    >>> pilot = human.take(np.isin(human.query_ids, sg.sample_queries(human.query_ids, 30, rng=0)))
     >>> plan = sg.plan_judgments(pilot, judge, half_width=0.03)
     >>> plan[["n_human_alone", "n_human_with_judge"]].values.tolist()
     [[136, 78]]

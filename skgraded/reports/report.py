@@ -177,10 +177,9 @@ class Report(Checked, Table):
         Examples
         --------
         >>> import skgraded as sg
-        >>> ev = sg.evaluate([1, 0], [1, 2], qid=[("de", 7), ("de", 7)], measures="rr")
-        >>> same = sg.Evaluation.from_json(ev.to_json())
-        >>> same.query_ids, same
-        (array([('de', 7)], dtype=object), Evaluation(1 queries: RR=0.5000))
+        >>> ev = sg.evaluate([1, 0], [1, 2], group=[2], measures="rr")
+        >>> sg.Evaluation.from_json(ev.to_json())
+        Evaluation(1 queries: RR=0.5000)
         """
         report = json_text.read(text_or_path)
         kind = report["kind"]

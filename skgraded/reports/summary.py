@@ -229,18 +229,13 @@ class Mergeable(Report):
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
-        """Merge reports of this class whose queries are disjoint.
+        """Merge reports into one that is bitwise equal to a report on all queries at once.
 
         Parameters
         ----------
         parts : iterable of Summary or Summaries
             Reports with the same systems, measures and `by`, in any order. Query ids are not
             stored, so the caller must ensure that no two parts share a query.
-
-        Returns
-        -------
-        Summary or Summaries
-            Bitwise equal to a report computed from all queries at once.
 
         Raises
         ------
@@ -344,12 +339,11 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
 def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
     """Raise a ValueError if `other`, which is part i, cannot be merged with the parts before it."""
     for name in ("systems", "measures", "by"):
-        values = [getattr(part, name, None) for part in (first, other)]
-        if name != "by":
-            values = [", ".join(names or ()) for names in values]
+        values = [
+            f"by={part.by!r}" if name == "by" else ", ".join(getattr(part, name, ()))
+            for part in (first, other)
+        ]
         if values[0] != values[1]:
-            if name == "by":
-                values = [f"by={value!r}" for value in values]
             raise ValueError(
                 f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, and "
                 f"part {i} has {values[1]}."
@@ -372,8 +366,7 @@ class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
     Returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask``, ``skgraded.spark`` and
-    ``skgraded.ray``, and by `Summary.of`. Summaries of the same queries are bitwise equal,
-    regardless of partitioning, order and number of threads.
+    ``skgraded.ray``, and by `Summary.of`. Summaries of the same queries are bitwise equal.
 
     Attributes
     ----------
