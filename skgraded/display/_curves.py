@@ -82,7 +82,6 @@ class ThresholdCurveDisplay(CurveDisplay):
         contain one element per system.
     lines_ : list of matplotlib.lines.Line2D
         One line per drawn system, the best system first.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -91,8 +90,8 @@ class ThresholdCurveDisplay(CurveDisplay):
     >>> y_true, y_score = [1, 0, 3, 3, 2, 0, 1, 4], [8, 7, 6, 5, 4, 3, 2, 1]
     >>> display = sg.ThresholdCurveDisplay.from_predictions(
     ...     y_true, y_score, relative=False, name="list", ax=Figure().subplots())
-    >>> display.thresholds, display.average_precision[0].round(3)
-    (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
+    >>> display.average_precision.round(3)
+    array([[0.78 , 0.483, 0.403, 0.125]])
     >>> display.lines_[0].get_label()
     'list (area / 4 = μAP = 0.448)'
     """
@@ -216,7 +215,6 @@ class CutoffCurveDisplay(CurveDisplay):
         per system.
     lines_ : list of matplotlib.lines.Line2D
         One line per drawn system and measure, the best system first.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------

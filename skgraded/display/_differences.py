@@ -54,7 +54,6 @@ class QueryDifferenceDisplay(SystemsDisplay):
     wins_, losses_ : matplotlib.patches.StepPatch
         Steps of wins and losses; the query at position i spans i to i + 1 on the axis.
     mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------

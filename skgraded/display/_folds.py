@@ -58,7 +58,6 @@ class FoldDisplay(Display):
         models, lists with the best model first.
     interval_ : matplotlib.patches.Patch, matplotlib.collections.LineCollection or None
         None for two to four models.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------

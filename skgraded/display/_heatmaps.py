@@ -47,7 +47,6 @@ class DifferenceHeatmapDisplay(Display):
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
         Annotations of the cells, row by row.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------

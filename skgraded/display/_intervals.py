@@ -57,7 +57,6 @@ class IntervalDisplay(NamedDisplay):
         for a single system. Row i is at y = i, the highest value first.
     intervals_ : list of matplotlib.collections.LineCollection
         The intervals, in the same order.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -69,8 +68,6 @@ class IntervalDisplay(NamedDisplay):
     ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
     'NDCNG@10: mean\n95 % intervals, 60 queries, 2 undefined'
-    >>> [text.get_text() for text in display.ax_.get_yticklabels()]
-    ['feature 1', 'feature 0']
     """
 
     def __init__(

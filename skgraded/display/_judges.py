@@ -40,7 +40,6 @@ class JudgeConfusionDisplay(Display):
     image_ : matplotlib.image.AxesImage
     texts_ : list of matplotlib.text.Text
         Numbers in the cells, row by row.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------
@@ -122,7 +121,6 @@ class JudgeMeansDisplay(Display):
         One element per system.
     line_ : matplotlib.lines.Line2D
         The diagonal.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------

@@ -42,7 +42,6 @@ class TrendDisplay(Display):
         The center line, the lower limit and the upper limit.
     outside_ : matplotlib.lines.Line2D
         The means outside the limits.
-    ax_, figure_ : matplotlib.axes.Axes, matplotlib.figure.Figure
 
     Examples
     --------

@@ -115,9 +115,7 @@ def interval_axis(low: float, high: float) -> list[str]:
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
-def with_intervals(
-    table: PageTable, frame: Any, names: Sequence[str], low: float
-) -> PageTable:
+def with_intervals(table: PageTable, frame: Any, names: Sequence[str], low: float) -> PageTable:
     """Add a column that draws the intervals on an axis from `low` to 1.
 
     `names` are the columns of `frame` that contain the value and the limits.

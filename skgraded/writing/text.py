@@ -122,10 +122,6 @@ def shown(value: Any, kind: str) -> str:
     return show[kind](value)
 
 
-def exact(cell: Any, kind: str) -> str:
+def exact(value: float) -> str:
     """Return the sort key of a cell; a cell with the key "" is sorted last."""
-    value = {
-        "interval": lambda: cell[0], "strip": lambda: cell["value"],
-        "mean": lambda: cell["mean"].value,
-    }.get(kind, lambda: cell)()
     return "" if math.isnan(value) else repr(float(value))

@@ -229,6 +229,13 @@ def test_keys_sort_queries_by_number_and_the_page_describes_the_order(visit):
     assert column(driver, 0) == ["-2", "1", "9", "10", "100"]
 
 
+def test_folds_are_shown_without_decimals_and_values_with_four(visit):
+    driver = visit("cross")
+    button(driver, "Query").click()
+    assert column(driver, 1) == ["0", "0", "1", "1", "2", "2"]
+    assert all(len(text) == len("0.1234") for text in column(driver, 2))
+
+
 def test_the_tables_of_a_comparison_can_be_sorted_searched_and_compared_to_another_system(visit):
     driver = visit("comparison", 1280)
     assert driver.execute_script("return document.documentElement.scrollHeight") < 3 * 900

@@ -88,9 +88,9 @@
   const lowered = data.ids.map((id) => id.toLowerCase());
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
 
-  function shown(value, kind) {
+  function shown(value, kind, digits = 4) {
     if (isMissing(value)) return "nan";
-    const text = Math.abs(value).toFixed(4);
+    const text = Math.abs(value).toFixed(digits);
     const nothing = Number(text) === 0;
     const plus = kind === "difference" && !nothing ? "+" : "";
     return (value < 0 && !nothing ? "\u2212" : plus) + text;
@@ -171,7 +171,8 @@
     made.append(name);
     for (const column of columns) {
       const value = column.values[q];
-      const cell = element("td", { class: column.start ? "number start" : "number" }, shown(value, column.kind));
+      const cell = element("td", { class: column.start ? "number start" : "number" });
+      cell.textContent = shown(value, column.kind, column.digits);
       if (column.missing.has(q)) cell.textContent = `\u2020\u00a0${cell.textContent}`;
       if (column.kind !== "plain" && !isMissing(value)) {
         const part = (x) => ((x - column.low) / (column.high - column.low)).toFixed(3);
