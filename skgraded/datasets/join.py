@@ -171,10 +171,8 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     pair, pairs = numbered(query * np.intp(len(doc_ids)) + document)
     query, document = np.divmod(np.asarray(pairs), len(doc_ids))
     n_judged = sum(sizes[: len(judges)])
-    is_judged = np.zeros(len(query_ids), dtype=bool)
-    is_judged[query[pair[:n_judged]]] = True
     order = np.argsort(query, kind="stable")
-    order = order[is_judged[query[order]]]
+    order = order[np.isin(query[order], query[pair[:n_judged]])]
     columns = []
     for i, (rows, pairs_of_source) in enumerate(
         zip(sources, np.split(pair, np.cumsum(sizes)[:-1]), strict=True)

@@ -64,11 +64,6 @@ def read_letor(
         If a line cannot be read, an index exceeds `n_features`, the file contains no row or is
         truncated, or the sizes in `group` do not fit. The error names the file and the line.
 
-    See Also
-    --------
-    sklearn.datasets.load_svmlight_file : Reads such files without document ids; queries must be
-        integers.
-
     Examples
     --------
     >>> import io

@@ -79,8 +79,7 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
     r"""Read a run in TREC's format, ``query Q0 document rank score name``.
 
-    Columns are separated by spaces or tabs. Blank lines are skipped. Documents are ranked by
-    score, as in trec_eval; the rank column is ignored.
+    Documents are ranked by score, as in trec_eval; the rank column is ignored.
 
     Parameters
     ----------

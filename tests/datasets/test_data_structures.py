@@ -200,15 +200,6 @@ def test_errors_about_objects_of_ranx():
         join_run(bad, RUN)
 
 
-def test_tuples_of_ir_measures():
-    ir_measures = peer("ir_measures")
-    qrels = [ir_measures.Qrel(*row) for row in triples(QRELS)]
-    run = (ir_measures.ScoredDoc(*row) for row in triples(RUN))
-    assert rows(join_run(qrels, run)) == ROWS
-    text = "".join(f"{query} 0 {name} {grade}\n" for query, name, grade in triples(QRELS))
-    assert rows(join_run(ir_measures.read_trec_qrels(text), RUN)) == ROWS
-
-
 def test_tuples_of_ir_datasets(tmp_path):
     formats, util = peer("ir_datasets.formats"), peer("ir_datasets.util")
     path = tmp_path / "qrels"

@@ -70,7 +70,9 @@ def test_join_run_returns_the_expected_rows_in_order():
     assert counted.missing.tolist() == ["q3"] and counted.unjudged.tolist() == ["q9"]
     # A repeated judgment counts once.
     repeated = {name: [*values, values[1], values[1]] for name, values in QRELS.items()}
-    assert rows(join_run(repeated, RUN)) == rows(join_run(QRELS, RUN))
+    assert rows(join_run(repeated, RUN)) == expected
+    run = {name: values[:3] for name, values in RUN.items()}  # all queries have judgments
+    assert rows(join_run(QRELS, run, unjudged="raise")) == rows(join_run(QRELS, run))
 
 
 def test_types_of_the_columns():
@@ -201,7 +203,7 @@ def test_all_kinds_of_tables(kind):
     for (qrels, run), types in (((QRELS, RUN), str), (numbered, (int, np.integer))):
         joined = join_run(KINDS[kind](qrels), KINDS[kind](run))
         assert rows(joined) == joined_by_hand(qrels, run)
-        assert all(isinstance(one, types) for one in joined.qid.tolist() + joined.doc_id.tolist())
+        assert all(isinstance(name, types) for name in joined.qid.tolist() + joined.doc_id.tolist())
 
 
 def test_results_of_the_readers_are_accepted():
@@ -222,8 +224,3 @@ def test_queries_may_be_dates(unit):
     np.testing.assert_array_equal(joined.qid, days[[1, 1]])
     np.testing.assert_array_equal(joined.missing, days[[0]])
     assert joined.doc_id.tolist() == [2, 1]
-
-
-def test_a_run_whose_queries_all_have_judgments_is_accepted():
-    run = {name: values[:3] for name, values in RUN.items()}
-    assert rows(join_run(QRELS, run, unjudged="raise")) == rows(join_run(QRELS, run))

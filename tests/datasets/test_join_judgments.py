@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_reports import HOSTILE
 
-import skgraded as sg
 from skgraded.datasets import join_judgments
 
 EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 25))
@@ -22,6 +21,8 @@ ROWS = [  # query, document, human, model, run
     ("q2", "c", None, 1, -math.inf), ("q2", "x", None, None, 1.5),
     ("q3", "d", None, 2, -math.inf),
 ]
+
+
 def rows(joined):
     """Return one tuple per row: query, document, grades (None if missing) and scores."""
     grades = [
@@ -78,21 +79,6 @@ def test_rows_equal_a_join_by_dictionaries(first, second, run):
     changes = [q for i, q in enumerate(queries) if not i or queries[i - 1] != q]
     order = dict.fromkeys(q for name in nested for q in nested[name])
     assert changes == [query for query in order if query in judged]
-
-
-def test_join_judgments_with_one_run_equals_join_run():
-    run = {query: scores for query, scores in RUN.items() if query != "q9"}
-    pair = sg.datasets.join_run(HUMAN, run, unjudged_documents="keep", missing="count")
-    joined = join_judgments({"human": HUMAN}, {"run": run})
-    keys = dict(zip(zip(pair.qid, pair.doc_id, strict=True), pair.y_score, strict=True))
-    found = zip(joined.qid, joined.doc_id, strict=True)
-    assert dict(zip(found, joined.y_scores["run"], strict=True)) == keys
-    settings = {"measures": "ap", "unjudged_documents": "irrelevant"}
-    expected = sg.evaluate(pair.y_true, pair.y_score, qid=pair.qid, **settings)
-    found = sg.evaluate(
-        joined.y_judges["human"], joined.y_scores["run"], qid=joined.qid, **settings
-    )
-    assert found.mean()["AP"] == expected.mean()["AP"]
 
 
 def test_hostile_names_and_ids():

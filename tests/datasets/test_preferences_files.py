@@ -3,10 +3,8 @@
 import gzip
 import io
 
-import numpy as np
 import pytest
 
-import skgraded as sg
 from skgraded.datasets import read_preferences, text_files
 
 TRIPLES = b"31_1 d1 d2\n31_1 d2 d3\n32_1 d1 d9\n"
@@ -68,13 +66,3 @@ def test_white_space_compression_and_blocks_do_not_matter(text, monkeypatch):
     for block in (1, 20, 1000):
         monkeypatch.setattr(text_files, "BLOCK", block)
         assert rows(text) == expected, block
-
-
-def test_edrc_accepts_preferences_of_several_assessors():
-    truth = read_preferences(io.BytesIO(LEVELS + b"31_1 eve 1 d1 1\n31_1 eve 1 d2 0\n"))
-    pairs = np.stack([truth.preferred, truth.other], axis=1)
-    scores = {"31_1": {"d1": 4, "d2": 3, "d3": 2, "d4": 1}}
-    values = sg.edrc_per_query(
-        pairs, scores, qid=truth.query, cycles="majority", items="judged", prior=1
-    )
-    assert values == {"31_1": 1.0}
