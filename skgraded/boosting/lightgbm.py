@@ -157,7 +157,8 @@ def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[.
 
     Pass the metric to ``lgb.train(feval=)``, ``lgb.cv(feval=)`` or ``LGBMRanker.fit(eval_metric=)``
     together with ``metric="None"``, which removes LightGBM's own metrics. With several measures,
-    LightGBM stops when any of them stops improving, unless ``first_metric_only=True``.
+    ``lgb.early_stopping`` stops when any of them stops improving or, with
+    ``first_metric_only=True``, when the first does.
 
     Returns
     -------

@@ -257,7 +257,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     Notes
     -----
     Unlike XGBoost's callback, it can be reused. The first round raises a ValueError if `maximize`
-    is required.
+    is required but missing.
 
     Examples
     --------
@@ -311,9 +311,10 @@ def objective(
     Returns
     -------
     callable
-        XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians, which
-        are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Weights of queries are not
-        divided by their mean, unlike there. It raises a TypeError if an estimator calls it.
+        XGBoost calls it as ``objective(preds, dmatrix)``. It returns gradients and hessians; the
+        hessians are twice the second derivatives, as in XGBoost's ``rank:ndcg``. Unlike there, the
+        weights of queries are not divided by their mean. It raises a TypeError if an XGBoost
+        estimator calls it.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.columns import column
 from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
-from skgraded.judgments import layout_of
+from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, ranker_on_rows
 from skgraded.model_selection.scorer import means_of
@@ -209,33 +209,27 @@ def _pooled(
             stacklevel=3,
         )
     if len(parts) > 1:
-        return _pooled_over_repeats(parts)
+        return _pooled_over_repeats(data.judgments, parts)
     del parts[0]["positions"]
     return parts[0]
 
 
-def _pooled_over_repeats(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the CrossEvaluation arguments for repeated cross-validation.
-
-    Each part contains the arguments for one repetition and the positions of its queries.
-    """
-    names = ["positions", "query_ids", "fold"] + ["weights"] * (parts[0]["weights"] is not None)
-    whole = concatenated([{name: part[name] for name in names} for part in parts])
-    values, undefined = (
-        concatenated([part[kind] for part in parts]) for kind in ("per_query", "undefined")
-    )
-    tested, first, query = np.unique(
-        whole["positions"], return_index=True, return_inverse=True
-    )
+def _pooled_over_repeats(judgments: Judgments, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the CrossEvaluation arguments for repeated cross-validation from those of repeats."""
+    fold = np.concatenate([part["fold"] for part in parts])
+    positions = np.concatenate([part["positions"] for part in parts])
+    values = concatenated([part["per_query"] for part in parts])
+    undefined = concatenated([part["undefined"] for part in parts])
+    tested, first, query = np.unique(positions, return_index=True, return_inverse=True)
     return {
-        "query_ids": whole["query_ids"][first],
-        "fold": whole["fold"][first],
+        "query_ids": judgments.query_ids[tested],
+        "fold": fold[first],
         "per_query": {
             name: means_of_queries(array, query, len(tested)) for name, array in values.items()
         },
         "undefined": {name: flags[first] for name, flags in undefined.items()},
-        "weights": whole["weights"][first] if "weights" in whole else None,
-        "tests": Tests(query, whole["fold"], values),
+        "weights": None if judgments.weights is None else judgments.weights[tested],
+        "tests": Tests(query, fold, values),
     }
 
 

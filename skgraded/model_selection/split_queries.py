@@ -57,9 +57,7 @@ class FittedQueries:
         self.grade_marks = _marks(grades, order, starts)
         self.row_marks = _marks(grades, order, starts, table)
 
-    def shared_with(
-        self, judgments: Judgments, features: Callable[[], Any] | None = None
-    ) -> list[Any]:
+    def shared_with(self, judgments: Judgments, features: Callable[[], Any] | None) -> list[Any]:
         """Return the ids of queries seen during fit; none if exactly the fitted rows are scored."""
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
