@@ -80,9 +80,9 @@ def numbers(column: pa.ChunkedArray) -> np.ndarray:
     kind = column.type
     if pa.types.is_decimal(kind):
         return object_array(column.to_pylist())
-    if column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        column = column.cast(pa.float64(), safe=False)
-    return column.to_numpy()
+    if column.null_count and pa.types.is_boolean(kind):
+        column = column.cast(pa.float64())
+    return column.to_numpy()  # integers with nulls become float64
 
 
 def scores(column: pa.ChunkedArray, name: str) -> Any:

@@ -22,22 +22,17 @@ def query_codes(
     Query ids or document ids may be any hashable values. The distinct ids are returned as objects
     unless they are numbers or dates.
     """
-    ids, categories = _checked_ids(qid, n, expected, name)
-    heads = _heads(ids)
-    codes, queries, *_ = _number_runs(ids, heads, name)
+    ids, heads, codes, queries, *_ = _numbered(qid, n, expected, name)
     if heads is not None:
         codes = np.repeat(codes, np.diff(heads, append=len(ids)))
-    return codes, _named(queries, categories)
+    return codes, queries
 
 
 def queries_of(
     qid: Any, n: int, expected: str = "y_true"
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
-    ids, categories = _checked_ids(qid, n, expected, "qid")
-    heads = _heads(ids)
-    codes, queries, counts, in_order = _number_runs(ids, heads, "qid")
-    queries = _named(queries, categories)
+    _, heads, codes, queries, counts, in_order = _numbered(qid, n, expected, "qid")
     if heads is None:
         starts = layout.starts_of(counts)
         return queries, None if in_order else layout.order_by_code(codes, starts), starts
@@ -45,6 +40,25 @@ def queries_of(
         return queries, None, np.append(heads, n)
     codes = np.repeat(codes, np.diff(heads, append=n))
     return queries, *rows_by_query(codes, len(queries))
+
+
+def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple[Any, ...]:
+    """Return the checked ids, the `_heads` of their blocks, and the results of `_number`.
+
+    The results are for the first row of each block or, if the heads are None, for all rows.
+    """
+    ids, categories = _checked_ids(qid, n, expected, name)
+    heads = _heads(ids)
+    try:
+        codes, queries, counts, in_order = _number(ids if heads is None else ids[heads], name)
+    except (ValueError, TypeError):
+        _number(ids, name)  # raises the same error with the row
+        raise
+    if isinstance(categories, Texts):
+        queries = categories.at(queries)
+    elif categories is not None:
+        queries = object_array([categories[i] for i in queries.tolist()])
+    return ids, heads, codes, queries, counts, in_order
 
 
 def _checked_ids(
@@ -65,15 +79,6 @@ def _checked_ids(
     if categories is not None:
         refuse_missing(ids < 0, lambda row: None, name)
     return ids, categories
-
-
-def _named(queries: np.ndarray, categories: list[Any] | Texts | None) -> np.ndarray:
-    """Return the query ids; if there are categories, replace each code by its category."""
-    if categories is None:
-        return queries
-    if isinstance(categories, Texts):
-        return categories.at(queries)
-    return object_array([categories[i] for i in queries.tolist()])
 
 
 def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -128,17 +133,6 @@ def _heads(ids: Any) -> np.ndarray | None:
         return None
     is_number = ids.dtype.kind in "biu"
     return layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_number else ids)
-
-
-def _number_runs(ids: Any, heads: np.ndarray | None, name: str) -> tuple[Any, ...]:
-    """Return the results of `_number` for the first row of each block or, without blocks, all."""
-    if heads is None:
-        return _number(ids, name)
-    try:
-        return _number(ids[heads], name)
-    except (ValueError, TypeError):
-        _number(ids, name)  # raises the same error with the row
-        raise
 
 
 def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:

@@ -44,7 +44,7 @@ def values_of(X: Any, source: Any, name: str) -> Any:
     return table_kinds.take_column(table, find_column(table, source, name))
 
 
-def queries_of(X: Any, source: Any) -> Any:
+def read_queries(X: Any, source: Any) -> Any:
     """Read the query of each row of `X` from the column or Series `source`."""
     return checked_queries(values_of(X, source, "qid"), source)
 

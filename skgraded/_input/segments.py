@@ -11,7 +11,9 @@ from skgraded._input.words import plain_list
 MOST = 100  # maximum number of segments; all pairs of segments are compared
 
 
-def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
+def segments_of(
+    query_ids: np.ndarray, by: Any, are_compared: bool = False
+) -> list[tuple[Any, np.ndarray]]:
     """Return (segment, positions of its queries) pairs in order of first appearance."""
     ids = plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
@@ -21,14 +23,9 @@ def segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, np.ndarray]]:
                 f"Argument 'by' has no segment for query {query!r}: the value is {segment!r}."
             )
         positions.setdefault(segment, []).append(i)
+    if are_compared:
+        refuse_too_many(list(positions))
     return [(segment, np.array(members)) for segment, members in positions.items()]
-
-
-def few_segments_of(query_ids: np.ndarray, by: Any) -> list[tuple[Any, Any]]:
-    """Return the segment of each query; raise a ValueError for no segments or too many."""
-    segments = segments_of(query_ids, by)
-    refuse_too_many([segment for segment, _ in segments])
-    return segments
 
 
 def refuse_too_many(segments: list[Any]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from skgraded._input import docstrings
 from skgraded._input.columns import check_grades
 from skgraded._input.needs import needs
-from skgraded._input.query_source import queries_of
+from skgraded._input.query_source import read_queries
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
@@ -296,7 +296,7 @@ class SystemsDisplay(Display):
         source = None
         if qid is None and group is None:
             source = common_source(estimators)
-            qid = queries_of(X, source)
+            qid = read_queries(X, source)
         check_grades(y, "y")
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
         if group is None:

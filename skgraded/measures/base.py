@@ -238,8 +238,12 @@ class Measure:
     def __eq__(self, other: object) -> bool:
         return self._key == other._key if isinstance(other, Measure) else NotImplemented
 
-    def __hash__(self) -> int:
+    @cached_property
+    def _hash(self) -> int:
         return hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self
@@ -389,11 +393,13 @@ def plan_of(measure: Measure, judgments: Judgments) -> sums.Plan | None:
 def undefined_of(measure: Measure, judgments: Judgments) -> np.ndarray:
     """Return a read-only boolean mask of the undefined queries, of shape (n_queries,)."""
     layout = layout_of(judgments)
-    undefined = layout.remember(
-        ("_undefined", measure), lambda: measure._undefined(measure._check(layout))
-    )
-    undefined.flags.writeable = False
-    return undefined
+
+    def compute() -> np.ndarray:
+        undefined = measure._undefined(measure._check(layout))
+        undefined.flags.writeable = False
+        return undefined
+
+    return layout.remember(("_undefined", measure), compute)
 
 
 def score_queries(

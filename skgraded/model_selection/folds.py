@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import sortable_ids
-from skgraded._input.query_source import queries_of
+from skgraded._input.query_source import read_queries
 from skgraded._input.table_kinds import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
@@ -99,7 +99,7 @@ def ranker_on_rows(
                 "The query of each row is required: pass qid or group to cross_evaluate, or name a "
                 "column of X with QueryRanker(…, qid='query_id')."
             )
-        qid = queries_of(X, source)
+        qid = read_queries(X, source)
     X = as_table(X)
     check_grades(y, "y", X.shape[0])
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)

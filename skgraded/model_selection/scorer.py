@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
-from skgraded._input.query_source import check_source, is_column, queries_of
+from skgraded._input.query_source import check_source, is_column, read_queries
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
@@ -120,7 +120,7 @@ class RankingScorer:
             if source is None:
                 raise ValueError(NO_QID)
         if source is not None:
-            qid = queries_of(X, source)
+            qid = read_queries(X, source)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         warn_of_split_queries(estimator, X, judgments, source)
         scores = document_scores(estimator, X, self._response_method)

@@ -8,7 +8,7 @@ from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeS
 
 from skgraded._input.columns import is_missing
 from skgraded._input.queries import query_codes, sortable_ids
-from skgraded._input.query_source import check_source, queries_of, values_of
+from skgraded._input.query_source import check_source, read_queries, values_of
 from skgraded._input.words import plain
 
 
@@ -83,7 +83,7 @@ class QueryKFold(_QuerySplitter):
         return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
 
     def _units(self, X: Any) -> np.ndarray:
-        codes, ids = query_codes(queries_of(X, self.qid))
+        codes, ids = query_codes(read_queries(X, self.qid))
         return sortable_ids(ids, codes)
 
 
@@ -142,7 +142,7 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         )
 
     def _units(self, X: Any) -> np.ndarray:
-        codes, ids = query_codes(queries_of(X, self.qid))
+        codes, ids = query_codes(read_queries(X, self.qid))
         times = np.asarray(values_of(X, self.time, "time"))
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
         if np.any(missing):

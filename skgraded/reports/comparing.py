@@ -10,7 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from skgraded._input.progress import counting_bar
-from skgraded._input.segments import few_segments_of
+from skgraded._input.segments import segments_of
 from skgraded.measures import mean_over_queries
 from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
@@ -240,7 +240,7 @@ def _compare_values(
     pairing.warn_of_different_folds(paired.folds)
     warn_of_judged_gap(systems, judged)
     values = paired.values
-    segments = [] if by is None else few_segments_of(values.query_ids, by)
+    segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
         pairing.refuse_unequal(values.weights, values.query_ids)
     if by is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from skgraded._input.columns import check_grades, check_scores, choice_validator
 from skgraded._input.queries import group_sizes, query_codes
-from skgraded._input.segments import few_segments_of
+from skgraded._input.segments import segments_of
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
@@ -127,7 +127,7 @@ def compare_judges(
     for judge in judges:
         if not rows.shared(truth, judge).any():
             raise ValueError(f"No document was graded by both {truth!r} and {judge!r}.")
-    segments = None if by is None else few_segments_of(rows.query_ids, by)
+    segments = None if by is None else segments_of(rows.query_ids, by, are_compared=True)
     parts = [(segment, rows.take(queries)) for segment, queries in segments or [(None, None)]]
     confusions = {judge: _confusion(rows, truth, judge) for judge in judges}
     outside = [row for judge in judges for row in _outside(judge, rows.grades, truth)]

@@ -64,18 +64,6 @@ def variance(values: np.ndarray) -> float:
     return float(np.var(values, ddof=1))
 
 
-def judge_weight(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> float:
-    """Compute λ = cov(h, j) / ((1 + n/N) var(j)), clipped to [0, 1].
-
-    h (human) and j (judge) cover the n human-judged queries; var(j) also covers the N others.
-    """
-    judge_variance = variance(np.concatenate([judge, others]))
-    if not judge_variance or not variance(human):
-        return 0.0
-    covariance = np.cov(human, judge)[0, 1]
-    return float(np.clip(covariance / ((1 + len(human) / len(others)) * judge_variance), 0, 1))
-
-
 def weighted_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray, weight: float) -> float:
     """Return the mean λ mean(others) + mean(h - λ j)."""
     return float(weight * np.mean(others) + np.mean(human - weight * judge))
@@ -84,10 +72,15 @@ def weighted_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray, weig
 def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> PoweredMean:
     """Estimate the mean human value over all queries.
 
-    `human` and `judge` cover the same queries; `others` contains the judge's other values.
+    `human` (h) and `judge` (j) cover the same n queries; `others` contains the judge's N other
+    values. The weight is λ = cov(h, j) / ((1 + n/N) var(j)), clipped to [0, 1]; var(j) covers all
+    values of the judge.
     """
-    n, n_judge = len(human), len(others)
-    weight = judge_weight(human, judge, others)
+    n, n_judge, weight = len(human), len(others), 0.0
+    judge_variance = variance(np.concatenate([judge, others]))
+    if judge_variance and variance(human):
+        covariance = np.cov(human, judge)[0, 1]
+        weight = float(np.clip(covariance / ((1 + n / n_judge) * judge_variance), 0, 1))
     square = weight**2 * variance(others) / n_judge + variance(human - weight * judge) / n
     return PoweredMean(
         n, n_judge, weighted_mean(human, judge, others, weight), float(np.sqrt(square)), weight,

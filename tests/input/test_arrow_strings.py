@@ -1,4 +1,4 @@
-"""Texts in Arrow columns: their keys and their numbers, in every layout of Arrow."""
+"""Columns of Arrow: texts in every layout, their keys and their numbers, and missing numbers."""
 
 import numpy as np
 import pytest
@@ -148,3 +148,9 @@ def test_a_null_in_a_dictionary_is_a_missing_id():
         arrow.ids(chunked(column))
     with pytest.raises(ValueError, match="qid is missing in row 1"):
         sg.Judgments([1, 0, 0], qid=column)
+
+
+@pytest.mark.parametrize("values", [[1, None], [True, None]])
+def test_missing_integers_and_booleans_become_nan(values):
+    found = arrow.numbers(pa.chunked_array([values]))
+    np.testing.assert_array_equal(found, np.array([1.0, np.nan]), strict=True)

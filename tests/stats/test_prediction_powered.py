@@ -7,7 +7,6 @@ from scipy import stats
 from skgraded.stats.intervals import estimate_mean, t_interval
 from skgraded.stats.power import MOST
 from skgraded.stats.prediction_powered import (
-    judge_weight,
     powered_mean,
     queries_needed,
     weighted_mean,
@@ -77,10 +76,10 @@ def test_the_point_estimate_and_the_weight_equal_those_of_ppi_python(n, n_judge,
 
 def test_the_weight_is_from_0_to_1():
     human, judge, others = values_of(20, 100, 0)
-    assert judge_weight(human, -judge, -others) == 0
-    assert judge_weight(human, judge / 100, others / 100) == 1
-    assert judge_weight(human, human, np.full(1000, human.mean())) == 1
-    assert 0 < judge_weight(human, judge, others) < 1
+    assert powered_mean(human, -judge, -others).weight == 0
+    assert powered_mean(human, judge / 100, others / 100).weight == 1
+    assert powered_mean(human, human, np.full(1000, human.mean())).weight == 1
+    assert 0 < powered_mean(human, judge, others).weight < 1
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.1, 1 / 3, 1e-300, 1e9 / 7])
