@@ -97,10 +97,7 @@ def scores(column: pa.ChunkedArray, name: str) -> Any:
 
 
 def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
-    """Convert ids to one of a few standard types; raise a ValueError if an id is missing.
-
-    Text in dictionaries and views keeps its layout; `types_of` does not distinguish it.
-    """
+    """Convert ids other than coded text to a standard type; raise a ValueError for missing ids."""
     if not _is_coded_text(column):
         column = plain(column)
     kind = column.type

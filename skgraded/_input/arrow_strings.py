@@ -28,11 +28,7 @@ class Texts:
         return len(self.starts)
 
     def numbered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-        """Number the texts in order of first appearance.
-
-        Returns row codes, the distinct texts, row counts per text, and whether the codes are
-        sorted.
-        """
+        """Return row codes, distinct texts, row counts, and whether the codes are sorted."""
         codes, rows, *rest = number_texts(self.base, self.starts, self.stops)
         return codes, self.at(rows), *rest
 

@@ -19,8 +19,7 @@ def query_codes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the code of each row, and the distinct ids in order of first appearance.
 
-    Query ids or document ids may be any hashable values. The distinct ids are returned as objects
-    unless they are numbers or dates.
+    The distinct ids are returned as objects unless they are numbers or dates.
     """
     ids, heads, codes, queries, *_ = _numbered(qid, n, expected, name)
     if heads is not None:

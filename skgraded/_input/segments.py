@@ -13,7 +13,7 @@ MOST = 100  # maximum number of segments; all pairs of segments are compared
 
 def segments_of(
     query_ids: np.ndarray, by: Any, are_compared: bool = False
-) -> list[tuple[Any, np.ndarray]]:
+) -> list[tuple[Any, Any]]:
     """Return (segment, positions of its queries) pairs in order of first appearance."""
     ids = plain_list(query_ids)
     positions: dict[Any, list[int]] = {}

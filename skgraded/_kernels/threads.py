@@ -17,10 +17,9 @@ SHARE = 5 / 6  # a chunk is this share of the remaining rows per thread, because
 
 
 def n_threads() -> int:
-    """Return the number of threads to use in this process.
+    """Return OMP_NUM_THREADS if it is set, otherwise the number of processors available.
 
-    This number is OMP_NUM_THREADS if it is set, otherwise the number of processors available to the
-    process. In workers of joblib or another pool, it is 1, because workers share the processors.
+    In workers of joblib or another pool, it is 1, because workers share the processors.
     """
     in_worker = multiprocessing.parent_process() is not None or isinstance(
         threading.current_thread(), multiprocessing.dummy.DummyProcess

@@ -329,11 +329,10 @@ def registered(
 ) -> Callable[[type[M]], type[M]]:
     """Register a measure class; raise a ValueError if its name is already used in another file.
 
-    The class becomes a frozen dataclass. Its name can be used in measure strings and is listed in
-    the documentation; ``skgraded`` exports it if the ``__all__`` of its file contains it. If its
-    docstring omits parameters, their descriptions are added. `aliases` are alternative names in
-    measure strings; a mapping also contains the parameters that each alias sets. An alias may end
-    with a parameter in braces: P_{k} matches P_10 and sets k to 10.
+    The class becomes a frozen dataclass. ``skgraded`` exports it if the ``__all__`` of its file
+    contains it. If its docstring omits parameters, their descriptions are added. `aliases` are
+    alternative names in measure strings; a mapping also contains the parameters that each alias
+    sets. An alias may end with a parameter in braces: P_{k} matches P_10 and sets k to 10.
     """
     alias_parameters = aliases if isinstance(aliases, Mapping) else dict.fromkeys(aliases, {})
 

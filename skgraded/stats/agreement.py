@@ -29,8 +29,7 @@ def agreement(
     """Compute Cohen's kappa and Krippendorff's alpha for the grades of two judges.
 
     If `is_ordinal`, alpha uses the ordinal distance; otherwise alpha uses the interval distance,
-    and kappa is nan. The intervals use the jackknife over queries, because the documents of a query
-    are not independent.
+    and kappa is nan. The jackknife omits whole queries, whose documents are not independent.
     """
     query = np.unique(query, return_inverse=True)[1]
     if is_ordinal and len(query):
@@ -165,8 +164,8 @@ def tau_spread(
 ) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles of tau-b over resampled queries.
 
-    The arrays have the shape (n_systems, n_queries); nan values are ignored. The quantiles show the
-    spread of tau, but are not a confidence interval, because ties in the resamples lower tau.
+    The arrays have the shape (n_systems, n_queries); nan values are ignored. The quantiles are not
+    a confidence interval, because ties in the resamples lower tau.
     """
     n_systems, n_queries = truth.shape
     values = np.concatenate([truth, judge])

@@ -33,9 +33,8 @@ def is_significant(p: float, level: float) -> bool:
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
     """Return the level that each interval needs so that all together have the level `level`.
 
-    For Holm's and Bonferroni's corrections, all intervals together have coverage `level`
-    (Bonferroni). For the false discovery rate, `level` is the proportion of the significant
-    differences whose intervals contain the true mean (Benjamini and Yekutieli 2005).
+    For the false discovery rate, `level` is the share of the significant differences whose
+    intervals contain the true mean (Benjamini and Yekutieli 2005).
     """
     n_tests = np.count_nonzero(~np.isnan(adjusted))
     if correction is None or not n_tests:

@@ -1,8 +1,4 @@
-"""Exact sums over queries, which do not depend on the order or partitioning of the queries.
-
-Floating-point sums depend on the order of their terms; integer sums do not. The sums here are
-therefore fractions whose denominators are powers of 2.
-"""
+"""Exact sums over queries, as fractions: they do not depend on the order of the queries."""
 
 from __future__ import annotations
 

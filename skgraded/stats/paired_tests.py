@@ -39,8 +39,7 @@ def p_values(
     """Test whether differences are symmetric about 0 or, for "t" and "bootstrap", have mean 0.
 
     Each row contains differences; nan values are ignored. The two-sided p-value is 1 if all
-    differences are 0 or there is only one, and nan if there are none. All rows use the same
-    resamples. `advance` is called with the number of new resamples times the number of rows.
+    differences are 0 or there is only one, and nan if there are none.
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)

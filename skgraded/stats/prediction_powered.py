@@ -1,7 +1,4 @@
-"""Prediction-powered means: a few trusted values combined with many values of a judge.
-
-References: Angelopoulos, Bates et al. (2023) and, for PPI++, Angelopoulos et al. (2023).
-"""
+"""Prediction-powered means (Angelopoulos, Bates et al. 2023), with the weights of PPI++."""
 
 from bisect import bisect_left
 from typing import Any, NamedTuple
