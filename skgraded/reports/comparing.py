@@ -152,9 +152,9 @@ def compare(
 
     With Holm's or Bonferroni's correction for m tests, each interval has the level
     1 - (1 - level) / m, so that all intervals have simultaneous coverage `level`. With the false
-    discovery rate, the level is 1 - (1 - level) · R / m if R tests reject (Benjamini and Yekutieli
-    2005). Without a correction or a test, it is `level`. If a difference is not significant, its
-    interval is widened to contain 0, unless all differences are equal.
+    discovery rate, the level is 1 - (1 - level) · R / m if R tests reject [5]_. Without a
+    correction or a test, it is `level`. If a difference is not significant, its interval is widened
+    to contain 0, unless all differences are equal.
 
     Randomized Tukey HSD permutes the values of each query among the systems at random and compares
     each difference with the largest difference between any two systems. It uses queries with values
@@ -168,31 +168,24 @@ def compare(
 
     References
     ----------
-    .. [1] Smucker, Allan, Carterette: A comparison of statistical significance tests for
-       information retrieval evaluation. CIKM 2007.
+    .. [1] Smucker, Allan, Carterette: A comparison of statistical significance tests. CIKM 2007.
     .. [2] Efron, Tibshirani: An introduction to the bootstrap. 1993.
     .. [3] Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
     .. [4] Davison, Hinkley: Bootstrap methods and their application. 1997.
-    .. [5] Benjamini, Yekutieli: False discovery rate-adjusted multiple confidence intervals for
-       selected parameters. JASA 100, 2005.
-    .. [6] Carterette: Multiple testing in statistical analysis of systems-based information
-       retrieval experiments. ACM TOIS 30(1), 2012.
+    .. [5] Benjamini, Yekutieli: Adjusted multiple confidence intervals. JASA 100, 2005.
+    .. [6] Carterette: Multiple testing in statistical analysis. ACM TOIS 30(1), 2012.
     .. [7] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
 
     Examples
     --------
-    >>> import numpy as np
     >>> import skgraded as sg
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> noise = np.random.default_rng(0).normal(size=len(y))
-    >>> noisy = sg.evaluate(y, y + 2 * noise, qid=qid, measures="ndcng@10")
-    >>> good = sg.evaluate(y, y + noise, qid=qid, measures="ndcng@10")
-    >>> comparison = sg.compare({"noisy": noisy, "good": good}, baseline="noisy", rng=0)
-    >>> frame = comparison.to_frame()
-    >>> frame[["system", "measure", "p_value", "n_queries"]].values.tolist()
+    >>> bad, good = (sg.evaluate(y, x, qid=qid, measures="ndcng@10") for x in (X[:, 9], y))
+    >>> comparison = sg.compare({"bad": bad, "good": good}, baseline="bad", rng=0)
+    >>> comparison.to_frame()[["system", "measure", "p_value", "n_queries"]].values.tolist()
     [['good', 'NDCNG@10', 0.0002, 60]]
     >>> comparison.sentences()[0].split(":")[0]
-    'good is significantly better than noisy on NDCNG@10'
+    'good is significantly better than bad on NDCNG@10'
     """
     if isinstance(evaluations, SystemSums):
         systems = list(evaluations.systems)
@@ -221,8 +214,8 @@ def compare(
             raise ValueError("Argument 'by' must be None if a judge is passed.")
         pairing.check_evaluations(judge, "judge")
         return _compare_judged(evaluations, judge, settings, baseline, judged)
-    settings = Settings(
-        test, correction, level, checked, int(np.random.default_rng(rng).integers(2**63))
+    settings = settings._replace(
+        n_resamples=checked, seed=int(np.random.default_rng(rng).integers(2**63))
     )
     return _compare_values(
         evaluations, baseline, settings, judged, by, n_resamples is None, progress, rng

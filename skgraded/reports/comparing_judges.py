@@ -240,10 +240,13 @@ def _outside(
 def _label_row(
     segment: Any, judge: str, rows: _Rows, truth: str, weights: str, level: float, is_ordinal: bool
 ) -> LabelRow:
+    from scipy.stats import kendalltau
+
     both = rows.shared(truth, judge)
     x, y = rows.grades[truth][both], rows.grades[judge][both]
     n = len(x)
     result = agreement.agreement(x, y, rows.query[both], level, is_ordinal)
+    tau_b = float(kendalltau(x, y).statistic) if n > 1 else np.nan
     kappa, weighted = agreement.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
     only_truth, only_judge = (
         int(np.count_nonzero(~np.isnan(rows.grades[name]))) - n for name in (truth, judge)
@@ -253,15 +256,9 @@ def _label_row(
         exact=float((x == y).mean()) if n else np.nan, kappa=kappa,
         kappa_low=result.kappa_interval.low, kappa_high=result.kappa_interval.high,
         kappa_weighted=weighted, alpha=result.alpha, alpha_low=result.alpha_interval.low,
-        alpha_high=result.alpha_interval.high, tau_b=_kendall(x, y),
+        alpha_high=result.alpha_interval.high, tau_b=tau_b,
         bias=float((y - x).mean()) if n else np.nan,
     )
-
-
-def _kendall(x: np.ndarray, y: np.ndarray) -> float:
-    from scipy.stats import kendalltau
-
-    return float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan
 
 
 def _confusion(rows: _Rows, truth: str, judge: str) -> judge_reports.Confusion | None:

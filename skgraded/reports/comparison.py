@@ -254,10 +254,10 @@ class Comparison(Report):
         --------
         >>> import skgraded as sg
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
-        >>> systems = {
-        ...     name: sg.evaluate(y, scores, qid=qid, measures=["ndcng@10", "rr"])
-        ...     for name, scores in [("one", X[:, 0]), ("two", X[:, 0] + X[:, 8])]}
-        >>> print(sg.compare(systems, baseline="one", rng=0).leaderboard())
+        >>> one, two = (
+        ...     sg.evaluate(y, scores, qid=qid, measures=["ndcng@10", "rr"])
+        ...     for scores in (X[:, 0], X[:, 0] + X[:, 8]))
+        >>> print(sg.compare({"one": one, "two": two}, baseline="one", rng=0).leaderboard())
         system   NDCNG@10         RR
         two     *0.6112 ▲  *0.7910 ▲
         one      0.5674     0.7052
@@ -326,16 +326,10 @@ class Comparison(Report):
         Returns
         -------
         MarginTests
-            The result of `to_frame` has the columns
-
-            - ``system``, ``measure``, ``margin``, ``difference``,
-            - ``ci_low``, ``ci_high``: Student's t interval at level 1 - 2 (1 - level), 90 % by
-              default, which lies between -margin and margin if equivalence is shown; with a
-              correction it is wider, as in `compare`,
-            - ``p_value``, ``p_adjusted``: p-value before and after the correction, with
-              Holm's correction instead of HSD,
-            - ``n_queries``, ``n_undefined``, ``baseline``, ``mean``, ``baseline_mean``: as in
-              `compare`.
+            The result of `to_frame` has the column ``margin`` and columns of `compare`. ``ci_low``
+            and ``ci_high`` are Student's t interval at level 1 - 2 (1 - level), 90 % by default,
+            which lies between -margin and margin if equivalence is shown; with a correction it is
+            wider, as in `compare`. Holm's correction replaces HSD.
 
         Raises
         ------
@@ -354,12 +348,10 @@ class Comparison(Report):
 
         Examples
         --------
-        >>> import numpy as np
         >>> import skgraded as sg
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
-        >>> scores = y + np.random.default_rng(0).normal(size=len(y))
         >>> systems = {
-        ...     name: sg.evaluate(y, scores.round(digits), qid=qid, measures="ndcng@10")
+        ...     name: sg.evaluate(y, X[:, 0].round(digits), qid=qid, measures="ndcng@10")
         ...     for name, digits in [("exact", 15), ("rounded", 1)]}
         >>> tests = sg.compare(systems).equivalence(0.01)
         >>> tests.sentences()[0].split(":")[0]

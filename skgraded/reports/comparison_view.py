@@ -40,21 +40,13 @@ class ComparisonView:
     """The rows, headings, leaderboard, matrices and sentences of a Comparison.
 
     Each part is computed once, when it is first needed.
-
-    Attributes
-    ----------
-    comparison : Comparison
-    headings : dict of (str, object) to str
-        A heading for each pair (measure, segment); without `by`, the segment is None.
-    segment_texts : dict of object to str
-        The text of each segment, which is unique.
     """
 
     def __init__(self, comparison: Any) -> None:
         self.comparison = comparison
         segments = comparison.segments
         self.headings = comparison_rows.headings_of(comparison.measures, segments)
-        self.segment_texts = comparison_rows.segment_texts(segments or [])
+        self.segment_texts = comparison_rows.segment_texts(segments or [])  # unique texts
 
     # Rows ----------------------------------------------------------------------------------------
 

@@ -29,29 +29,17 @@ Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 
 @overload
 def evaluate(
-    y_true: str,
-    y_score: list[str] | tuple[str, ...],
-    *,
-    qid: str | None = None,
-    group: ArrayLike | None = None,
-    measures: Measures = ...,
-    sample_weight: str | None = None,
-    unjudged_documents: str | None = None,
-    data: Any,
+    y_true: str, y_score: list[str] | tuple[str, ...], *, qid: str | None = None,
+    group: ArrayLike | None = None, measures: Measures = ..., sample_weight: str | None = None,
+    unjudged_documents: str | None = None, data: Any
 ) -> dict[str, Evaluation]: ...
 
 
 @overload
 def evaluate(
-    y_true: ArrayLike | Judgments,
-    y_score: ArrayLike,
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    measures: Measures = ...,
-    sample_weight: ArrayLike | None = None,
-    unjudged_documents: str | None = None,
-    data: Any = None,
+    y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
+    group: ArrayLike | None = None, measures: Measures = ...,
+    sample_weight: ArrayLike | None = None, unjudged_documents: str | None = None, data: Any = None
 ) -> Evaluation: ...
 
 

@@ -141,10 +141,9 @@ class Evaluation(Report):
         --------
         >>> import skgraded as sg
         >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], group=[2, 2, 2], measures="ap")
-        >>> intervals = ev.confidence_interval(0.9)
-        >>> intervals
-        ConfidenceIntervals(0.9, t: AP=[0.1800, 1.1533])
-        >>> low, high = intervals["AP"]
+        >>> low, high = ev.confidence_interval(0.9)["AP"]
+        >>> round(low, 4), round(high, 4)
+        (0.18, 1.1533)
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
         intervals = {
@@ -255,8 +254,7 @@ class Evaluation(Report):
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries`` (number of queries in the mean) and ``n_undefined``. Segments
-            are in order of first appearance.
+            ``method``, ``n_queries`` (number of queries in the mean) and ``n_undefined``.
 
         Examples
         --------
@@ -327,12 +325,8 @@ class Evaluation(Report):
     ) -> str | None:
         """Write the report as a self-contained HTML page.
 
-        Parameters
-        ----------
-        path, title
-            As for `Summary.to_html`.
-        by
-            As for `summary`; adds a table of segments.
+        `path` and `title` are as for `Summary.to_html`; `by`, as for `summary`, adds a table of
+        segments.
         """
         return self._write_page(path, title, by)
 

@@ -205,8 +205,8 @@ class JudgeComparison(Report):
     def leaderboards(self) -> pandas.DataFrame:
         """Tabulate the similarity between the truth's leaderboard and each judge's leaderboard.
 
-        The pandas.DataFrame has one row per judge and measure, or per segment, judge and measure,
-        and is empty without `y_scores`. The columns are
+        The pandas.DataFrame has one row per segment, judge and measure, and is empty without
+        `y_scores`. The columns are
 
         - ``segment`` (with `by`), ``judge``, ``measure``,
         - ``n_systems``, ``n_queries``: numbers of systems, and of queries that both judged,

@@ -45,27 +45,14 @@ def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
 
 @dataclass(frozen=True, eq=False)
 class QueryValues:
-    """Per-query values of several systems, with queries in the same order for all systems.
-
-    Attributes
-    ----------
-    systems : list of str
-    query_ids : ndarray of shape (n_queries,)
-    per_query : dict of str to ndarray of shape (n_systems, n_queries)
-        Values keyed by measure name.
-    weights : ndarray of shape (n_queries,) or None
-    segments : list or None
-        Segments in order of first appearance.
-    segment : ndarray of shape (n_queries,) of int, or None
-        Position of each query's segment in `segments`.
-    """
+    """Per-query values of several systems, with queries in the same order for all systems."""
 
     systems: list[str]
     query_ids: np.ndarray
-    per_query: dict[str, np.ndarray]
+    per_query: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
     weights: np.ndarray | None
-    segments: list[Any] | None = None
-    segment: np.ndarray | None = None
+    segments: list[Any] | None = None  # in order of first appearance
+    segment: np.ndarray | None = None  # position of each query's segment in `segments`
 
     def __post_init__(self) -> None:
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))

@@ -140,7 +140,7 @@ def prediction_powered(
     Parameters
     ----------
     human : Evaluation
-        Evaluation of n queries under human judgments; at least 10, better 20 or more.
+        Evaluation of n ≥ 10 queries under human judgments; for n < 20, a UserWarning is issued.
     judge : Evaluation
         Evaluation of the same queries and of N further queries under the judge's grades, with the
         same measures.
@@ -156,11 +156,6 @@ def prediction_powered(
     ValueError, TypeError
         If there are fewer than 10 human-judged queries, the judge lacks one of them, the judge has
         no further queries, the measures differ, a value is nan, or the weights are unequal.
-
-    Warns
-    -----
-    UserWarning
-        If there are fewer than 20 human-judged queries.
 
     Notes
     -----
@@ -189,8 +184,8 @@ def prediction_powered(
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=500, random_state=0)
     >>> grades = np.clip(y + np.random.default_rng(0).integers(-1, 2, len(y)), 0, 4)
     >>> judge = sg.evaluate(grades, X[:, 0], qid=qid, measures="ndcng@10")
-    >>> random = np.isin(qid, sg.sample_queries(judge.query_ids, 50, rng=0))
-    >>> human = sg.evaluate(y[random], X[random, 0], qid=qid[random], measures="ndcng@10")
+    >>> human = sg.evaluate(y, X[:, 0], qid=qid, measures="ndcng@10")
+    >>> human = human.take(np.isin(human.query_ids, sg.sample_queries(qid, 50, rng=0)))
     >>> sg.prediction_powered(human, judge)
     PredictionPowered(50 + 450 queries: NDCNG@10=0.4872)
     """

@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 
 class ConfidenceIntervals(dict[str, ConfidenceInterval]):
-    """Confidence intervals keyed by measure name, returned by `Evaluation.confidence_interval`.
-
-    Attributes
-    ----------
-    level : float
-    method : {"bootstrap", "t"}
-    """
+    """Confidence intervals keyed by measure name, with the attributes `level` and `method`."""
 
     def __init__(
         self, intervals: Mapping[str, ConfidenceInterval], level: float, method: str
@@ -137,25 +131,15 @@ class Report(Checked, Table):
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            Path of the output file. If None, the text is returned.
+        If `path` is None, the text is returned.
         """
         return tables.csv(self.to_frame(), path)
 
     def to_json(self, path: str | Path | None = None) -> str | None:
         """Write the report as JSON, with nan as null; `from_json` restores an equal report.
 
-        Parameters
-        ----------
-        path
-            As for `to_csv`.
-
-        Raises
-        ------
-        TypeError
-            If a query id is not a str, int, float, bool, NumPy date, or tuple of these.
+        If `path` is None, the text is returned. A TypeError is raised if a query id is not a str,
+        int, float, bool, NumPy date, or tuple of these.
         """
         origin = {"kind": type(self).__name__, "versions": versions()}
         return json_text.write({**origin, **self._to_json()}, path)

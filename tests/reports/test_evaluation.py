@@ -47,13 +47,6 @@ def test_weights_count_in_means_only():
     np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
-def test_groups_and_judgments_serve_as_queries():
-    by_group = sg.evaluate(Y_TRUE, Y_SCORE, group=[3, 2, 2], measures="ap")
-    judgments = sg.evaluate(sg.Judgments(Y_TRUE, qid=QID), Y_SCORE, measures="ap")
-    np.testing.assert_array_equal(by_group.per_query["AP"], judgments.per_query["AP"])
-    assert by_group.query_ids.tolist() == [0, 1, 2]
-
-
 def test_a_frame_has_one_row_per_query():
     frame = sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "rr"]).to_frame()
     assert frame.columns.tolist() == ["query_id", "AP", "RR"]
@@ -286,18 +279,6 @@ def test_fields_that_do_not_fit_are_refused_by_the_class_and_in_pickles(fields, 
 
 def through_json(ev):
     return sg.Evaluation.from_json(ev.to_json())
-
-
-@pytest.mark.parametrize("kind", ID_KINDS)
-def test_json_gives_back_the_same(kind):
-    q = random_queries(1, 20, (1, 6))
-    weight = np.random.default_rng(1).random(len(q.qid))
-    for sample_weight in (None, weight):
-        ev = sg.evaluate(
-            q.y_true, q.y_score, qid=ID_KINDS[kind](q.qid), sample_weight=sample_weight,
-            measures=["ap(undefined=nan)", "mu_map", "kendalltau(undefined=nan)"],
-        )
-        assert_same_report(through_json(ev), ev)
 
 
 def test_json_gives_back_ids_of_any_plain_type():

@@ -105,13 +105,6 @@ def test_changed_json_is_an_error_or_is_read_as_written(name):
             assert read(kind, other) is None, path
 
 
-def test_truncated_json_is_refused():
-    text = small_report("Evaluation").to_json()
-    for end in np.linspace(1, len(text) - 1, 20).astype(int).tolist():
-        with pytest.raises(ValueError, match="^Cannot read the text as JSON: "):
-            sg.Evaluation.from_json(text[:end])
-
-
 @pytest.mark.parametrize("content, message", [
     (b"", "Cannot read the file .*report.json as JSON"),
     (b"\xff\xfe", "as JSON: 'utf-8' codec"),
@@ -131,7 +124,6 @@ def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
 
 @pytest.mark.parametrize("dtype, message", [
     ("<U2000000000", "query_ids requires a boolean, numeric, time or object dtype; got"),
-    ("<U2", "query_ids requires a boolean, numeric, time or object dtype; got '<U2'"),
     ("|i1", "The values of query_ids do not match the dtype '|i1'"),
     ("i4,i4", "query_ids requires a boolean, numeric, time or object dtype; got 'i4,i4'"),
     ("no dtype", "query_ids requires a boolean, numeric, time or object dtype; got 'no dtype'"),

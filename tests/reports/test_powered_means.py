@@ -127,24 +127,19 @@ def test_equal_weights_give_the_unweighted_means():
 
 # Warnings ----------------------------------------------------------------------------------------
 
-def first_of(part, n):
-    """An Evaluation of the first n queries."""
-    return evaluation(
-        {name: values[:n] for name, values in part.per_query.items()}, part.query_ids[:n]
-    )
-
-
 A, J = HUMAN["a"], JUDGE["a"]
+
+
 @pytest.mark.parametrize("call", [
     lambda part: sg.prediction_powered(part, J),
     lambda part: sg.plan_judgments(part, J, 0.1),
-    lambda part: sg.compare({"a": part, "b": first_of(HUMAN["b"], 19)}, judge={
+    lambda part: sg.compare({"a": part, "b": HUMAN["b"].take(np.arange(19))}, judge={
         "a": J, "b": JUDGE["b"]
     }),
 ])
 def test_fewer_than_20_queries_warn_at_the_caller(call):
     with pytest.warns(UserWarning, match="has only 19 queries. With fewer than 20") as record:
-        call(first_of(A, 19))
+        call(A.take(np.arange(19)))
     assert [warning.filename for warning in record] == [__file__]
 
 
@@ -286,9 +281,7 @@ def test_the_page_the_sentences_and_the_tables_describe_the_judge():
     for row, sentence in zip(ranked_rows, comparison.sentences(), strict=False):
         assert "over 40 queries" in sentence
         assert "40 human-judged queries are as informative as" in sentence, row
-    assert "weight" in comparison.to_markdown() and "worth" in comparison.to_csv()
-    assert r"\toprule" in comparison.to_latex()
-    assert comparison._repr_html_().count("Weight of judge") >= 1
+    assert "weight" in comparison.to_markdown()
 
 
 # Plans and samples -------------------------------------------------------------------------------

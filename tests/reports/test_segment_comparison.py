@@ -111,9 +111,7 @@ def test_the_sentence_on_a_segment_of_few_queries_says_that_no_outcome_is_signif
     assert "With 25 queries, the smallest difference detectable at 80 % power is" in said[1]
 
 
-@pytest.mark.parametrize("by", [
-    BY, BY.tolist(), dict(zip(IDS, BY, strict=True)), pd.Series(BY, IDS), pd.Series(BY, IDS)[::-1],
-], ids=["array", "list", "mapping", "Series", "Series in another order"])
+@pytest.mark.parametrize("by", [BY.tolist(), pd.Series(BY, IDS)[::-1]])
 def test_segments_have_the_same_forms_as_for_summary(three, by):
     found = sg.compare(three, by=by, test="t")
     pd.testing.assert_frame_equal(found.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
@@ -197,9 +195,6 @@ TWO = systems(["a", "b"], 60)
 
 @pytest.mark.parametrize("evaluations, by, error, message", [
     (TWO, BY[:-1], ValueError, "'by' contains 59 segments, but there are 60 queries"),
-    (TWO, {"q0": "head"}, ValueError, "'by' has no segment for query 'q1'"),
-    (TWO, [None] * 60, ValueError, "'by' has no segment for query 'q0': the value is None"),
-    (TWO, "head", TypeError, "'by' must be an array with one segment per query"),
     (sg.Summaries.of(TWO), BY, TypeError, "by must be the name of the column of segments"),
     (systems(["a", "b"], 101), range(101), ValueError,
      "'by' contains 101 segments, such as 0 and 1, but at most 100"),

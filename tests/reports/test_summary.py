@@ -183,9 +183,7 @@ def test_tables_and_pages():
     assert frame.drop(columns=["mean", "ci_low", "ci_high"]).equals(
         expected.drop(columns=["mean", "ci_low", "ci_high"])
     )
-    assert "NDCNG@10" in found.to_markdown() and r"\toprule" in found.to_latex()
-    page = found.to_html()
-    assert "300 queries, 5 measures." in page and "Student" in page
+    assert "300 queries, 5 measures." in found.to_html()
     assert "Lowest NDCNG@10" in found._repr_html_()
     assert repr(found) == repr(ev).replace("Evaluation", "Summary")
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from math import inf, nan
 
 import numpy as np
-import pandas as pd
 import pytest
 from queries import random_queries
 from registry import FEW, rebuilt
@@ -86,6 +85,7 @@ def test_rows_of_errors_are_those_of_the_input():
 def test_grades_above_0_with_irrelevant_unjudged_documents_do_not_warn(recwarn):
     grades, settings = [nan, 1, nan, 3], {"qid": [0, 0, 1, 1], "measures": "ap"}
     sg.evaluate(grades, [4, 3, 2, 1], unjudged_documents="irrelevant", **settings)
+    sg.evaluate([nan, nan], [2, 1], qid=[0, 1], measures="judged@1")
     assert not recwarn
     with pytest.warns(UserWarning, match="All grades are from 1 to 3"):
         sg.evaluate(grades, [4, 3, 2, 1], unjudged_documents="drop", **settings)
@@ -97,19 +97,6 @@ def test_weights_are_means_over_all_rows(queries):
         queries, measures="ap", sample_weight=weights, unjudged_documents="drop"
     )
     assert evaluation.weights.tolist() == [1.0 + query % 3 for query in evaluation.query_ids]
-
-
-def test_columns_of_a_frame_and_judgments(queries):
-    frame = pd.DataFrame({
-        "grade": queries.y_true, "a": queries.y_score, "b": -queries.y_score, "query": queries.qid
-    })
-    settings = {"measures": ["mu_map", "judged@3"], "unjudged_documents": "drop"}
-    systems = sg.evaluate("grade", ["a", "b"], qid="query", data=frame, **settings)
-    truth = sg.Judgments(queries.y_true, qid=queries.qid)
-    for name, sign in (("a", 1), ("b", -1)):
-        expected = sg.evaluate(truth, sign * queries.y_score, **settings)
-        for measure, values in expected.per_query.items():
-            np.testing.assert_array_equal(systems[name].per_query[measure], values)
 
 
 class TestJoinRun:
@@ -132,14 +119,6 @@ class TestJoinRun:
     def test_keep_gives_nan(self):
         rows = self.rows(unjudged_documents="keep")
         assert [name for name, (grade, _) in rows.items() if np.isnan(grade)] == ["x", "y"]
-
-    def test_evaluate_after_keep_gives_the_values_of_the_other_rules(self):
-        kept = join_run(self.QRELS, self.RUN, unjudged_documents="keep")
-        for rule in ("irrelevant", "drop"):
-            joined = join_run(self.QRELS, self.RUN, unjudged_documents=rule)
-            values = sg.evaluate(kept.y_true, kept.y_score, qid=kept.qid, unjudged_documents=rule)
-            expected = sg.evaluate(joined.y_true, joined.y_score, qid=joined.qid)
-            assert values.mean() == expected.mean()
 
 class TestJudgedShares:
     """Evaluations of rows with unjudged documents record which share is judged."""
@@ -217,18 +196,6 @@ class TestCompare:
     def compare(self, **settings):
         with pytest.warns(UserWarning, match="Judged@"):
             return sg.compare(self.systems(**settings), rng=0)
-
-    @pytest.mark.parametrize("rule", ["irrelevant", "drop"])
-    def test_rows_are_those_of_grades_without_nan(self, rule):
-        rows = self.compare(unjudged_documents=rule).to_frame()
-        new, scores = np.array(self.NEW), np.random.default_rng(0).random(48)
-        query = np.arange(48) // 4
-        kept = np.isfinite(new) if rule == "drop" else slice(None)
-        systems = self.systems(new=self.POOLED)
-        systems["new"] = sg.evaluate(
-            np.nan_to_num(new)[kept], scores[kept], qid=query[kept], measures="ndcg@2"
-        )
-        pd.testing.assert_frame_equal(rows, sg.compare(systems, rng=0).to_frame())
 
     def test_the_leaderboard_has_a_column(self):
         systems = self.systems()
