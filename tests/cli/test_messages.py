@@ -151,11 +151,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (FOLDER, "evaluate parts --ties trec", "--ties trec is not available for folders"),
     (FOLDER, "evaluate parts --score-column score --score-column score",
      "got --score-column score twice"),
-    (FOLDER, "compare parts --score-column score --score-column grade --test wilcoxon",
-     "use test='t'"),
     (FOLDER, "compare parts --test t", "requires at least two --score-column options"),
-    ({"parts/0.parquet": parquet(query=[1, 1], grade=[1, None], score=1.0)}, "evaluate parts",
-     "set unjudged_documents to"),
     ({"test.letor": "nan qid:1 1:1\n0 qid:1 1:2\n"},
      "evaluate test.letor scores --unjudged-documents drop", "line 1"),
     # Preferences
