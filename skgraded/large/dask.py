@@ -152,8 +152,6 @@ def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
     groups = _groups(places) if combines else [{place: part} for place, part in places.items()]
     n = len(groups)
-    if n == 1:
-        return [delayed(_measured_rows)(places, job)]
     frames = [delayed(_packed)(group, job, n) for group in groups]
     pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
@@ -170,17 +168,10 @@ def _groups(places: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(partitions[i : i + size]) for i in range(0, len(partitions), size)]
 
 
-def _validated(group: dict[str, Any], job: Job) -> pa.Table | None:
-    return parts.joined([parts.clean(part, job, place) for place, part in group.items()])
-
-
-def _measured_rows(group: dict[str, Any], job: Job) -> parts.Measured:
-    return parts.measure_together(_validated(group, job), job)
-
-
 def _packed(group: dict[str, Any], job: Job, n: int) -> pd.DataFrame:
     """Validate partitions and split them into pieces; a single task for both saves memory."""
-    return _frame_of(*packed(_validated(group, job), n))
+    rows = parts.joined([parts.clean(part, job, place) for place, part in group.items()])
+    return _frame_of(*packed(rows, n))
 
 
 def _frame_of(numbers: np.ndarray, pieces: Any) -> pd.DataFrame:
