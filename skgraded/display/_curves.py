@@ -52,8 +52,7 @@ class CurveDisplay(NamedDisplay):
 class ThresholdCurveDisplay(CurveDisplay):
     r"""Average precision AP^t as a function of the threshold t; the area under the curve is μAP.
 
-    A document is relevant if its grade is at least t. For one query, AP^t is constant between
-    consecutive grades, so the curve is a step function. μAP is the mean of AP^t for t uniform in
+    A document is relevant if its grade is at least t. μAP is the mean of AP^t for t uniform in
     (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With t /
     r_max on the axis, the area under the mean curve of several queries is μMAP. Create a display
     with `from_predictions` or `from_estimator`.
@@ -77,9 +76,6 @@ class ThresholdCurveDisplay(CurveDisplay):
 
     Attributes
     ----------
-    average_precision, mu_ap, name
-        The parameters; `average_precision` has two dimensions, and `mu_ap` and `name`, unless None,
-        contain one element per system.
     lines_ : list of matplotlib.lines.Line2D
         One line per drawn system, the best system first.
 
@@ -210,9 +206,6 @@ class CutoffCurveDisplay(CurveDisplay):
 
     Attributes
     ----------
-    values, name
-        The parameters; `values` has three dimensions, and `name`, unless None, contains one element
-        per system.
     lines_ : list of matplotlib.lines.Line2D
         One line per drawn system and measure, the best system first.
 

@@ -50,7 +50,6 @@ class FoldDisplay(Display):
 
     Attributes
     ----------
-    name : list of str or None
     boxes_ : list of matplotlib.patches.PathPatch
         One box per fold for each model, the best model first. Empty for more than four models.
     points_, mean_line_ : matplotlib.lines.Line2D, or list of Line2D

@@ -49,9 +49,6 @@ class IntervalDisplay(NamedDisplay):
 
     Attributes
     ----------
-    means, low, high, name
-        The parameters; `means`, `low` and `high` have two dimensions, and `name`, unless None,
-        contains one element per system.
     points_, hollow_ : list of matplotlib.lines.Line2D
         The means, and the hollow points drawn over them: one element per measure, or one element
         for a single system. Row i is at y = i, the highest value first.

@@ -122,7 +122,8 @@ def with_intervals(table: PageTable, frame: Any, names: Sequence[str], low: floa
     """
     values = zip(*(frame[name] for name in names), strict=True)
     marks = [interval_mark(value, ends, low, 1) for value, *ends in values]
-    return table.with_column(interval_axis(low, 1), "strip", marks)
+    rows = [[*row, mark] for row, mark in zip(table.rows, marks, strict=True)]
+    return table._replace(columns=[*table.columns, (interval_axis(low, 1), "strip")], rows=rows)
 
 
 def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
@@ -188,12 +189,10 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
             f"The {MAX_INTERVALS} of {len(records)} systems with the highest means are shown."
         )
     best = max(means, key=lambda name: means[name])
-    of_best = [
+    of_best = sorted((
         record if record.system == best else turned(record)
         for record in records if best in (record.system, record.baseline)
-    ]
-    of_best.sort(key=lambda record: -means[record.baseline])
-    of_best = of_best[:MAX_INTERVALS]
+    ), key=lambda record: -means[record.baseline])[:MAX_INTERVALS]
     return of_best, (
         f"The {len(of_best)} of {len(records)} pairs with the best system by this measure, "
         f"{shortened(best)}, are shown."

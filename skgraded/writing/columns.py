@@ -4,7 +4,7 @@ Frames, CSV and Markdown contain every column of a table. A column that is not l
 appears on pages; its heading is its name, and its kind follows from the type of its cells.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
 
@@ -135,11 +135,6 @@ class PageTable(NamedTuple):
             columns.append((heading, kind))
             cells.append(values)
         return cls(caption, columns, list(zip(*cells, strict=True)))
-
-    def with_column(self, heading: Any, kind: str, cells: Iterable[Any]) -> Self:
-        """Return a table with a further column."""
-        rows = [[*row, cell] for row, cell in zip(self.rows, cells, strict=True)]
-        return self._replace(columns=[*self.columns, (heading, kind)], rows=rows)
 
 
 def _kind(cells: Sequence[Any]) -> str:

@@ -64,9 +64,6 @@ def test_settings_of_matplotlib_are_passed_on(ax):
     display = DISPLAYS["difference"]().plot(ax, lw=2, alpha=0.5)
     for patch in (display.wins_, display.losses_):
         assert (patch.get_linewidth(), patch.get_alpha()) == (2, 0.5)
-    for name in ("threshold", "cutoff"):
-        (line,) = DISPLAYS[name]().plot(ax, color="black", ls=":").lines_
-        assert (line.get_color(), line.get_linestyle()) == ("black", ":")
 
 
 def test_ticks_of_cutoffs_are_integers_unless_the_user_has_set_them():

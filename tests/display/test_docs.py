@@ -36,10 +36,3 @@ def test_a_description_of_a_method_replaces_the_shared_one():
     text = inspect.getdoc(sg.QueryDifferenceDisplay.from_predictions)
     assert "Scores of two systems by name, the baseline first" in text
     assert "A mapping contains the scores" not in text
-
-
-def test_the_docstrings_of_all_public_methods_are_checked():
-    assert {name for _, name in METHODS} == {
-        "plot", "from_predictions", "from_estimator", "from_comparison", "from_evaluations",
-        "from_report", "from_cross_evaluation", "from_trend",
-    }

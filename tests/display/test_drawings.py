@@ -233,8 +233,6 @@ CASES = {
     },
     "JudgeConfusionDisplay": {
         "first judge": lambda ax: sg.JudgeConfusionDisplay.from_report(judges(), ax=ax),
-        "grades outside the scale": lambda ax: sg.JudgeConfusionDisplay.from_report(
-            judges(), "high", ax=ax),
         "arrays": lambda ax: sg.JudgeConfusionDisplay(
             [[10**7, 0], [0, 0]], [0, 0.5], truth="$a", judge="b").plot(ax, cmap="Reds"),
     },

@@ -54,7 +54,6 @@ def pair(**names):
 
 ROWS = [
     # y_true, y_score and settings of curves
-    (lambda: predictions(CUTOFF, [1, 2]), ValueError, "^y_score has 2 rows, but y_true has 3"),
     (lambda: predictions(THRESHOLD, {"a": [1, 2, 3], "b": [1, 2]}), ValueError,
      "^y_score of 'b' has 2 rows"),
     (lambda: predictions(CUTOFF, [1, np.nan, 3]), ValueError,
@@ -63,10 +62,7 @@ ROWS = [
     (lambda: predictions(THRESHOLD, {"a": [1, 2, 3]}, name="b"), ValueError,
      "must be None, because the keys of y_score"),
     (lambda: predictions(CUTOFF, name=["b"]), TypeError, r"^name must be a str.*got \['b'\]"),
-    (lambda: predictions(CUTOFF, ties="any"), ValueError, "^ties must be one of"),
     (lambda: THRESHOLD([1], [1]).plot(max_systems=0), ValueError, "^max_systems must be at least"),
-    (lambda: predictions(THRESHOLD, y_true=[1, -1, 0]), ValueError,
-     "y_true must contain only grades ≥ 0; got -1"),
     # measures and cut-offs
     (lambda: predictions(CUTOFF, measures="ndcg@10"), ValueError,
      "^Pass measure NDCG@10 without its cut-off"),
@@ -84,8 +80,6 @@ ROWS = [
     (pair(system="fair"), ValueError, "system='fair' and baseline=None must .* select 0"),
     (pair(system="god"), ValueError, r"system must be one of .*'god'\. Did you mean 'good'\?"),
     (pair(system="good", baseline="fairr"), ValueError, "^baseline must be .*Did you mean 'fair'"),
-    (pair(system="good", measure="ndcg"), ValueError,
-     r"the evaluated measures NDCNG@5, .*; got NDCG\."),
     # reports
     *((lambda cls=cls: cls.from_comparison(reports()["good"]), TypeError,
        r"must be of type Comparison, as returned by compare; got Evaluation\.")
@@ -96,17 +90,13 @@ ROWS = [
      "^Argument evaluations must be of type Evaluation, as returned by evaluate; got Comparison"),
     (lambda: INTERVAL.from_evaluations(reports() | {"half": [1]}), TypeError,
      r"evaluations\['half'\] must be .*got list"),
-    (lambda: INTERVAL.from_evaluations({}), ValueError, "^The mapping evaluations is empty"),
     (lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}), ValueError,
      r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\."),
     (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
-    (lambda: INTERVAL.from_evaluations(reports(), measures="rr"), ValueError,
-     "^measure must be one of the evaluated measures NDCNG@5, .*RR"),
-    (lambda: INTERVAL.from_evaluations(reports(), level=95), ValueError, "level"),
     (lambda: FOLD.from_cross_evaluation(reports()), TypeError,
      "must be of type CrossEvaluation, as returned by cross_evaluate"),
     (lambda: FOLD.from_cross_evaluation(cross_evaluation(), measure="rr"), ValueError,
-     "^measure must be one of .*; got RR"),
+     r"^measure must be one of the evaluated measures NDCNG@10, .*; got RR\."),
     *((lambda cls=cls: cls.from_report({"human": 1}), TypeError,
        "of type JudgeComparison, as returned by compare_judges; got dict")
       for cls in (CONFUSION, MEANS)),
@@ -120,8 +110,6 @@ ROWS = [
     # arrays of the constructors
     (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]), ValueError,
      "query_ids has 1 rows, but differences has 2"),
-    (lambda: INTERVAL([[1, 2]], [[1, 2]], [[1, 2]], measures="AP"), ValueError,
-     r"means must have shape \(n_systems, 1\); got \(1, 2\)"),
     (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"), ValueError,
      r"shape of low must match .* means, \(2, 1\); got \(1, 1\)"),
     (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"), ValueError,
