@@ -54,8 +54,7 @@ class ThresholdCurveDisplay(CurveDisplay):
 
     A document is relevant if its grade is at least t. μAP is the mean of AP^t for t uniform in
     (0, r_max], where r_max is the top grade of the query (Scheel et al. 2011, eq. 4). With t /
-    r_max on the axis, the area under the mean curve of several queries is μMAP. Create a display
-    with `from_predictions` or `from_estimator`.
+    r_max on the axis, the area under the mean curve of several queries is μMAP.
 
     Parameters
     ----------
@@ -186,8 +185,7 @@ class CutoffCurveDisplay(CurveDisplay):
     """Measures as functions of their cut-off, such as NDCG@n over n.
 
     Color distinguishes systems; line style and marker distinguish measures. The legend lists
-    systems by descending value at the last cut-off. Create a display with `from_predictions` or
-    `from_estimator`.
+    systems by descending value at the last cut-off.
 
     Parameters
     ----------

@@ -29,8 +29,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
     """Per-query differences between two systems, in descending order.
 
     Queries for which `system` is better are above zero. Queries for which `baseline` is better are
-    below zero and hatched. The dashed line is the mean difference; the band is its interval. Create
-    a display with `from_comparison`, `from_predictions` or `from_estimator`.
+    below zero and hatched. The dashed line is the mean difference; the band is its interval.
 
     Parameters
     ----------

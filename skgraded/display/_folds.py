@@ -30,7 +30,7 @@ class FoldDisplay(Display):
 
     Up to four models are drawn side by side in each fold. If there are more models, each has a row
     with a hollow point per fold and the mean over all queries with its interval. The best model
-    comes first. Create a display with `from_cross_evaluation`.
+    comes first.
 
     Parameters
     ----------

@@ -31,7 +31,6 @@ class DifferenceHeatmapDisplay(Display):
     the row's system is better and in red if it is worse. Significant differences are in bold, with
     a star. Rows and columns are labeled with the letters of the leaderboard. If the numbers do not
     fit into the cells, dots mark significant differences. Only the first 40 systems are drawn.
-    Create a display with `from_comparison`.
 
     Parameters
     ----------

@@ -26,8 +26,7 @@ class IntervalDisplay(NamedDisplay):
 
     Each row is a system; color and marker distinguish the measures. For a single system, each row
     is a measure. Rows are sorted by the first measure, in descending order. In comparisons, points
-    are filled if the difference is significant and hollow otherwise. Create a display with
-    `from_evaluations`, `from_comparison`, `from_predictions` or `from_estimator`.
+    are filled if the difference is significant and hollow otherwise.
 
     Parameters
     ----------

@@ -23,8 +23,7 @@ class JudgeConfusionDisplay(Display):
     """Heat map of the grades of two judges, with one row per grade of the truth.
 
     Each cell contains the number of documents with a given pair of grades. The color shows the
-    share of these documents in the row, that is, among documents with the same true grade. Create a
-    display with `from_report`.
+    share of these documents in the row, that is, among documents with the same true grade.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class JudgeMeansDisplay(Display):
     """Scatter plot of the systems' means and intervals, by the true grades and a judge's grades.
 
     Each point is a system. On the diagonal, both means are equal. The judge ranks the systems as
-    the truth does if the points ascend from left to right. Create a display with `from_report`.
+    the truth does if the points ascend from left to right.
 
     Parameters
     ----------

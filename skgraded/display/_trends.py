@@ -19,7 +19,7 @@ MAX_LABELS = 12  # maximum number of labels on the horizontal axis
 class TrendDisplay(Display):
     """Individuals (XmR) chart: the mean per day with its interval, a center line and limits.
 
-    Days with a mean outside the limits are marked. Create a display with `from_trend`.
+    Days with a mean outside the limits are marked.
 
     Parameters
     ----------
