@@ -21,10 +21,9 @@ def open_table(
     file: Any, n_blank: int, separator: str, types: Mapping[str, Any],
     null_values: Sequence[str] = ()
 ) -> Iterator[csv.CSVStreamingReader]:
-    """Open a CSV file as a stream of batches; `types` maps the columns to read to their types.
+    """Open a CSV file that starts with `n_blank` blank lines as a stream of batches.
 
-    The file starts with `n_blank` blank lines. It is parsed in blocks of `BLOCK` bytes; a row that
-    is longer is an error.
+    `types` maps the columns to read to their types. A row longer than `BLOCK` bytes is an error.
     """
     converting = csv.ConvertOptions(
         include_columns=list(types), column_types=types, null_values=list(null_values),

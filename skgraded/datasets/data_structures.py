@@ -184,10 +184,7 @@ def _queries_of(source: Any) -> Iterable[tuple[Any, Any]] | None:
 
 
 def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
-    """Convert (query, documents) pairs to Entries; the documents are a dict or a list of dicts.
-
-    In runs, queries for which no documents were retrieved are kept.
-    """
+    """Convert pairs of a query and its documents, a dict or a list of dicts, to Entries."""
     kept_queries, sizes = [], []
     documents: list[Any] = []
     numbers: list[Any] = []
@@ -204,7 +201,7 @@ def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
                 f"Element {side}[{query!r}] must be a dict that maps documents to numbers; got "
                 f"{value!r:.200}."
             )
-        if names or side == "run":
+        if names or side == "run":  # runs keep queries for which nothing was retrieved
             kept_queries.append(query)
             sizes.append(len(names))
         documents.extend(names)

@@ -208,10 +208,8 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
 
 
 def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> None:
-    """Raise an error if no query is shared, or no document because the types of ids differ.
-
-    If `is_joined`, no query shares a document, but two queries may contain the same id.
-    """
+    """Raise an error if no query is shared, or no document because the types of ids differ."""
+    # After a join without matches, a document may still be shared with another query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
         ("query", rows.query_ids, first.query_ids), (document, rows.document, first.document)

@@ -59,10 +59,7 @@ class Columns:
 
 
 def read_columns(source: Any, names: Names, progress: bool = False) -> Columns:
-    """Read the named columns of a CSV or Parquet file, plain or compressed.
-
-    Errors name the file and the line (for CSV) or the row (for Parquet).
-    """
+    """Read the named columns of a CSV or Parquet file; errors name the line or the row."""
     path = check_path(source)
     for name in names.all:
         if names.all.count(name) > 1:
@@ -134,10 +131,7 @@ def _read_csv(data: bytes, path: str, names: Names) -> Columns:
 
 
 def read_header(file: BinaryIO, path: str) -> tuple[int, str, list[str]]:
-    """Read the first row of a CSV or TSV file, after any blank lines.
-
-    Return the number of blank lines before it, the separator and the column names.
-    """
+    """Return the number of blank lines before the header, the separator and the column names."""
     lines = _lines(file)
     n_blank = 0
     try:

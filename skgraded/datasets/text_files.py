@@ -44,10 +44,7 @@ def check_path(path: Any) -> str:
 
 @contextmanager
 def unpacked(path: Any, look: int | None = None) -> Iterator[tuple[Any, Any]]:
-    """Yield the decompressed and the raw file; close the raw file only if it was opened here.
-
-    Callers can peek at up to `look` bytes, even if the file is a pipe.
-    """
+    """Yield the decompressed file, which allows peeking at `look` bytes, and the raw file."""
     is_open = hasattr(path, "read")
     raw = path if is_open else open(path, "rb")
     is_enough = hasattr(raw, "peek") and look is None
