@@ -48,8 +48,6 @@ def compare_judges(
 ) -> JudgeComparison:
     r"""Compare judges, such as language models, with a trusted judge.
 
-    The report covers the judges' grades and the rankings of systems under their grades.
-
     Parameters
     ----------
     y_judges : mapping of str to array-like of shape (n,), or DataFrame

@@ -13,7 +13,7 @@ from skgraded.measures import Measure
 from skgraded.reports import comparison_rows
 from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap
 from skgraded.reports.comparison_view import ComparisonView, Leaderboard
-from skgraded.reports.pairing import QUERY_VALUES, QueryValues, refuse_unequal
+from skgraded.reports.pairing import BY_SYSTEM, QUERY_VALUES, QueryValues, refuse_unequal
 from skgraded.reports.report import SHARES, Axis, Report, Table, evaluated_name
 from skgraded.stats import corrections, paired_tests
 from skgraded.stats.intervals import CHECK_LEVEL, mean_interval
@@ -23,8 +23,6 @@ from skgraded.writing.json_text import Form
 
 if TYPE_CHECKING:
     import pandas
-
-MEANS = json_text.list_of(json_text.FLOATS)  # the columns of `system_means`
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -84,8 +82,8 @@ class Comparison(Report):
         "gaps": comparison_rows.rows_form(SegmentGap),
         "query_values": json_text.maybe(QUERY_VALUES),
         "system_means": json_text.maybe(json_text.by_name(Form(
-            lambda means: [json_text.FLOATS.write(column) for column in means.T],
-            lambda written, name: np.column_stack(MEANS.read(written, name)),
+            lambda means: BY_SYSTEM.write(means.T),
+            lambda written, name: BY_SYSTEM.read(written, name).T,
         ))),
     }
 
@@ -169,10 +167,7 @@ class Comparison(Report):
     # Tables --------------------------------------------------------------------------------------
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the comparison, with one row per measure, segment and pair of systems.
-
-        The columns of the pandas.DataFrame are described in `compare`.
-        """
+        """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
         hidden = ["segment"] * (self.segments is None)
         hidden += ["weight", "worth"] * (self.n_judge is None)
         table = tables.frame(comparison_rows.columns_of(ComparisonRow, self.rows))
@@ -181,22 +176,19 @@ class Comparison(Report):
     def between_segments(self) -> pandas.DataFrame:
         """Tabulate how the differences between two systems vary across segments.
 
-        Returns
-        -------
-        pandas.DataFrame
-            One row per pair of systems, measure and pair of segments; empty without `by`. The
-            columns are
+        The pandas.DataFrame has one row per pair of systems, measure and pair of segments; it is
+        empty without `by`. The columns are
 
-            - ``system``, ``measure``,
-            - ``segment``, ``other_segment``: the later and the earlier of the two segments,
-            - ``difference``, ``other_difference``: mean difference in each segment,
-            - ``interaction``: ``difference`` minus ``other_difference``,
-            - ``ci_low``, ``ci_high``: Welch's t interval for the interaction,
-            - ``p_value``: from Welch's t-test, as ``scipy.stats.ttest_ind(…, equal_var=False)``; at
-              least 2^(1 - n) if all n differences of a segment are equal, and nan if a segment has
-              fewer than two queries,
-            - ``p_adjusted``: p-value after the correction over all rows of this table,
-            - ``n_queries``, ``other_n_queries``, ``baseline``.
+        - ``system``, ``measure``,
+        - ``segment``, ``other_segment``: the later and the earlier of the two segments,
+        - ``difference``, ``other_difference``: mean difference in each segment,
+        - ``interaction``: ``difference`` minus ``other_difference``,
+        - ``ci_low``, ``ci_high``: Welch's t interval for the interaction,
+        - ``p_value``: from Welch's t-test, as ``scipy.stats.ttest_ind(…, equal_var=False)``; at
+          least 2^(1 - n) if all n differences of a segment are equal, and nan if a segment has
+          fewer than two queries,
+        - ``p_adjusted``: p-value after the correction over all rows of this table,
+        - ``n_queries``, ``other_n_queries``, ``baseline``.
         """
         return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
 
@@ -218,12 +210,10 @@ class Comparison(Report):
         --------
         >>> import skgraded as sg
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-        >>> systems = {
-        ...     f"feature {i}": sg.evaluate(y, X[:, i], qid=qid, measures=["ndcng@10", "rr"])
-        ...     for i in range(4)}
+        >>> systems = {str(i): sg.evaluate(y, X[:, i], qid=qid) for i in range(4)}
         >>> power = sg.compare(systems, rng=0).discriminative_power()
         >>> power[["measure", "n_pairs", "n_significant"]].values.tolist()
-        [['NDCNG@10', 6, 3], ['RR', 6, 2]]
+        [['NDCNG@10', 6, 3], ['MuAP', 6, 3]]
         """
         if self.test is None:
             raise ValueError("The comparison has no test: call compare with a test.")
@@ -242,13 +232,10 @@ class Comparison(Report):
         return table.drop(columns="segment") if self.segments is None else table
 
     def leaderboard(self) -> Leaderboard:
-        """Return a leaderboard: the means of all systems, with significant differences marked.
+        """Return the means of all systems, starting with the best system by the first measure.
 
-        Returns
-        -------
-        Leaderboard
-            The best system by the first measure comes first. Marks show which systems differ
-            significantly from the baseline or, without a baseline, which systems each outperforms.
+        Marks show which systems differ significantly from the baseline or, without a baseline,
+        which systems each outperforms.
 
         Examples
         --------
@@ -269,10 +256,7 @@ class Comparison(Report):
         return ComparisonView(self).frame()
 
     def to_latex(self) -> str:
-        """Return the main columns of `to_markdown` as LaTeX text that fits the page width.
-
-        See `Evaluation.to_latex` for the required packages.
-        """
+        """Return the main columns of `to_markdown` as LaTeX text that fits the page width."""
         table = fitting(self._shown(), "latex")
         intervals = [
             "unknown" if low != low else f"[{low:.4f}, {high:.4f}]"
@@ -290,9 +274,8 @@ class Comparison(Report):
         that has the higher mean, and reports if no outcome of the test could have been significant.
         The last sentence reports shares of judged documents that differ by more than 0.1.
         """
-        view, judged_gap = ComparisonView(self), sentences.judged_gap(
-            self.systems, self.judged or {}
-        )
+        view = ComparisonView(self)
+        judged_gap = sentences.judged_gap(self.systems, self.judged or {})
         texts = [text for _, text in view.row_sentences()]
         return texts + view.gap_sentences() + [judged_gap] * bool(judged_gap)
 
@@ -350,10 +333,9 @@ class Comparison(Report):
         --------
         >>> import skgraded as sg
         >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
-        >>> systems = {
-        ...     name: sg.evaluate(y, X[:, 0].round(digits), qid=qid, measures="ndcng@10")
-        ...     for name, digits in [("exact", 15), ("rounded", 1)]}
-        >>> tests = sg.compare(systems).equivalence(0.01)
+        >>> exact, rounded = (
+        ...     sg.evaluate(y, X[:, 0].round(n), qid=qid, measures="ndcng@10") for n in (15, 1))
+        >>> tests = sg.compare({"exact": exact, "rounded": rounded}).equivalence(0.01)
         >>> tests.sentences()[0].split(":")[0]
         'rounded is equivalent to exact on NDCNG@10 (margin ±0.01)'
         """
@@ -364,7 +346,7 @@ class Comparison(Report):
 
         This is one of the two one-sided t-tests of `equivalence`. It tests whether the mean of
         `system` minus `baseline` is above -margin. Noninferiority is shown if ``ci_low`` is above
-        -margin. The parameter, columns and errors are the same as for `equivalence`.
+        -margin. Parameter, columns and errors are those of `equivalence`.
         """
         return margin_tests(self, margin, "noninferiority")
 
@@ -418,10 +400,7 @@ class MarginTests(Table):
     rows: list[MarginRow]
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the tests, with one row per measure and pair of systems.
-
-        The columns are described in `Comparison.equivalence`.
-        """
+        """Tabulate the tests in a pandas.DataFrame; see `Comparison.equivalence`."""
         return tables.frame(comparison_rows.columns_of(MarginRow, self.rows))
 
     def sentences(self) -> list[str]:

@@ -313,7 +313,10 @@ class Leaderboard(Table):
         return self._frame(self.systems, [[cell.value for cell in row] for row in self.cells])
 
     def _shown(self) -> pandas.DataFrame:
-        return self._frame(self._names(), self.cells, dtype=object)
+        names = self.systems
+        if self.baseline is None:  # marks consist of letters
+            names = [f"{self.letters[name]} {name}" for name in names]
+        return self._frame(names, self.cells, dtype=object)
 
     def _frame(self, names: Sequence[str], cells: Any, **settings: Any) -> pandas.DataFrame:
         rows = zip(names, cells, *self.more.values(), strict=True)
@@ -321,12 +324,6 @@ class Leaderboard(Table):
             [[name, *row, *shares] for name, row, *shares in rows],
             columns=["system", *self.measures, *self.more], **settings,
         )
-
-    def _names(self) -> list[str]:
-        """Return the system names, each preceded by its letter if the marks consist of letters."""
-        if self.baseline is not None:
-            return self.systems
-        return [f"{self.letters[name]} {name}" for name in self.systems]
 
     def __str__(self) -> str:
         return f"{tables.aligned(self._shown())}\n{self.note}"

@@ -85,11 +85,6 @@ def evaluate(
         A dict keyed by column name if `y_score` is a list; it can be passed to `compare`. If
         documents are unjudged, `Evaluation.judged` contains the share of judged documents.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the input is invalid.
-
     Warns
     -----
     UserWarning
@@ -104,15 +99,14 @@ def evaluate(
     Examples
     --------
     >>> import skgraded as sg
-    >>> ev = sg.evaluate([2, 0, 1, 0, 1], [3, 1, 2, 5, 4], qid=["a", "a", "a", "b", "b"],
-    ...                  measures=["ap", "rr"])
+    >>> ev = sg.evaluate([2, 0, 1, 0, 1], [3, 1, 2, 5, 4], qid=list("aaabb"), measures=["ap", "rr"])
     >>> ev.per_query["AP"], ev.mean()["RR"]
     (array([1. , 0.5]), 0.75)
     >>> ev
     Evaluation(2 queries: AP=0.7500, RR=0.7500)
-    >>> columns = {"session": ["a", "a", "b", "b"], "grade": [2, 0, 0, 1],
-    ...            "bm25": [2, 1, 2, 1], "lgbm": [4, 3, 1, 2]}
-    >>> sg.evaluate("grade", ["bm25", "lgbm"], qid="session", measures="rr", data=columns)
+    >>> data = {"query": list("aabb"), "grade": [2, 0, 0, 1], "bm25": [2, 1, 2, 1],
+    ...         "lgbm": [4, 3, 1, 2]}
+    >>> sg.evaluate("grade", ["bm25", "lgbm"], qid="query", measures="rr", data=data)
     {'bm25': Evaluation(2 queries: RR=0.7500), 'lgbm': Evaluation(2 queries: RR=1.0000)}
     """
     measures = as_measures(measures)
@@ -316,11 +310,6 @@ def evaluate_preferences(
     ------
     ValueError, TypeError
         If the input is invalid, such as contradictory pairs or a query without a prediction.
-
-    See Also
-    --------
-    edrc_score : Compute EDRC.
-    skgraded.datasets.read_preferences : Read TREC preference files.
 
     Examples
     --------

@@ -141,9 +141,8 @@ class Evaluation(Report):
         --------
         >>> import skgraded as sg
         >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], group=[2, 2, 2], measures="ap")
-        >>> low, high = ev.confidence_interval(0.9)["AP"]
-        >>> round(low, 4), round(high, 4)
-        (0.18, 1.1533)
+        >>> ev.confidence_interval(0.9)
+        ConfidenceIntervals(0.9, t: AP=[0.1800, 1.1533])
         """
         level, method, n_resamples = check_settings(level, method, n_resamples, rng)
         intervals = {
@@ -154,23 +153,11 @@ class Evaluation(Report):
 
     @staticmethod
     def concat(parts: Iterable[Evaluation]) -> Evaluation:
-        """Concatenate evaluations of disjoint queries.
+        """Concatenate evaluations of disjoint queries into an evaluation of all rows.
 
-        Parameters
-        ----------
-        parts : iterable of Evaluation
-            Evaluations with the same measures; either all or none must have weights.
-
-        Returns
-        -------
-        Evaluation
-            Equal to an evaluation of all rows at once, without the folds of a `CrossEvaluation`. If
-            only some parts contain unjudged documents, `judged` is 1 for the other parts.
-
-        Raises
-        ------
-        ValueError
-            If two parts share a query, or if the measures differ.
+        The result has no folds. If only some parts contain unjudged documents, `judged` is 1 for
+        the other parts. A ValueError is raised if two parts share a query, if the measures differ,
+        or if only some parts have weights.
 
         Examples
         --------
@@ -259,9 +246,8 @@ class Evaluation(Report):
         Examples
         --------
         >>> import skgraded as sg
-        >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], qid=["a", "a", "b", "b", "c",
-        ...                  "c"], measures="rr")
-        >>> ev.summary(by={"a": "head", "b": "tail", "c": "tail"})[["segment", "mean", "n_queries"]]
+        >>> ev = sg.evaluate([1, 0, 0, 1, 0, 1], [2, 1] * 3, group=[2, 2, 2], measures="rr")
+        >>> ev.summary(by=["head", "tail", "tail"])[["segment", "mean", "n_queries"]]
           segment  mean  n_queries
         0    head   1.0          1
         1    tail   0.5          2
@@ -455,8 +441,6 @@ class CrossEvaluation(Evaluation):
     >>> from sklearn.linear_model import Ridge
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=30, random_state=0)
     >>> cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, measures=["ap", "rr"], cv=3)
-    >>> cv.worst(1).columns.tolist()
-    ['query_id', 'fold', 'AP', 'RR']
     >>> cv.by_fold().columns.tolist()
     ['fold', 'n_queries', 'AP', 'RR', 'fit_time', 'score_time']
     """
@@ -503,13 +487,10 @@ class CrossEvaluation(Evaluation):
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.
 
-        Do not compute intervals or tests from these means: folds share most of their training data.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``fold``, ``n_queries``, the mean of each measure, ``train_NAME`` with
-            `return_train_score`, ``fit_time``, ``score_time`` and, if a fold failed, ``error``.
+        The columns of the pandas.DataFrame are ``fold``, ``n_queries``, the mean of each measure,
+        ``train_NAME`` with `return_train_score`, ``fit_time``, ``score_time`` and, if a fold
+        failed, ``error``. Do not compute intervals or tests from these means: folds share most of
+        their training data.
         """
         means = fold_means(self)
         columns = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -117,16 +118,14 @@ class JudgeComparison(Report):
 
     Attributes
     ----------
-    truth : str
-        The judge that the other judges are compared with.
+    truth, level, test, correction, weights
+        As passed to `compare_judges`.
     judges : list of str
-        The other judges.
+        The judges except the truth.
     systems, measures : list of str
         Empty without `y_scores`.
     segments : list or None
         Segments in order of first appearance; None without `by`.
-    level, test, correction, weights
-        As passed to `compare_judges`.
     label_rows : list of LabelRow
     leaderboard_rows : list of LeaderboardRow
     mean_rows : list of MeanRow
@@ -225,9 +224,8 @@ class JudgeComparison(Report):
     def means(self) -> pandas.DataFrame:
         """Tabulate the systems' means for the truth's and each judge's grades, with t intervals.
 
-        The pandas.DataFrame has one row per judge, measure and system, with the columns ``segment``
-        (with `by`), ``judge``, ``measure``, ``system``, ``truth_mean``, ``truth_low``,
-        ``truth_high``, ``judge_mean``, ``judge_low`` and ``judge_high``.
+        The columns are ``segment`` (with `by`), ``judge``, ``measure``, ``system``, ``truth_mean``,
+        ``truth_low``, ``truth_high``, ``judge_mean``, ``judge_low`` and ``judge_high``.
         """
         return tables.frame(self._columns(MeanRow, self.mean_rows))
 
@@ -276,20 +274,17 @@ class JudgeComparison(Report):
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.judges_page import JudgesPage
 
+        n_segments = 1 if self.segments is None else len(self.segments)
+        n_tests = math.comb(len(self.systems), 2) * len(self.measures) * n_segments
         return JudgesPage(
             title=f"Judges compared with {self.truth}" if title is None else title,
             truth=self.truth, level=self.level, n_systems=len(self.systems),
-            procedure=sentences.procedure(self.test, self.correction, self._n_tests()),
+            procedure=sentences.procedure(self.test, self.correction, n_tests),
             labels=self._columns(LabelRow, self.label_rows),
             leaderboards=self._columns(LeaderboardRow, self.leaderboard_rows),
             means=self._columns(MeanRow, self.mean_rows),
             confusions=self.confusions, verdict=self.verdict(), sentences=self.sentences(),
         )
-
-    def _n_tests(self) -> int:
-        """Return the number of tests that compare the systems for one judge."""
-        n = len(self.systems)
-        return n * (n - 1) // 2 * len(self.measures) * len(self.segments or [None])
 
 
 def check_judge_settings(level: Any, weights: Any, test: Any, correction: Any) -> float:

@@ -104,10 +104,7 @@ class QueryValues:
     def fill_pairs(
         self, differences: np.ndarray, order: list[int], measure: str, segment: Any
     ) -> None:
-        """Fill nan in a matrix of differences with the mean differences between the systems.
-
-        `order` contains the positions of the systems in the order of the rows and columns.
-        """
+        """Fill nan in a matrix with the mean differences between the systems at these positions."""
         queries = self.queries_of(segment)
         values = self.per_query[measure][order][:, queries]
         for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):

@@ -146,17 +146,10 @@ class Report(Checked, Table):
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
-        """Read a report of this class, or of a subclass, written by `to_json`.
+        """Read a report of this class, or of a subclass, from JSON text or a path of a JSON file.
 
-        Parameters
-        ----------
-        text_or_path : str or Path
-            JSON text, which begins with {, or path of the JSON file.
-
-        Raises
-        ------
-        ValueError
-            If the text is not JSON, describes an object of another class, or is inconsistent.
+        A ValueError is raised if the text is not JSON, describes an object of another class, or is
+        inconsistent.
 
         Examples
         --------
@@ -178,17 +171,8 @@ class Report(Checked, Table):
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write the report as a self-contained HTML page.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            Path of the output file. If None, the page is returned as a string.
-        title : str, optional
-            Title of the page, such as the name of the run; by default, the kind of report.
-
-        Raises
-        ------
-        ImportError
-            If pandas or Jinja2 is not installed.
+        If `path` is None, the page is returned as a string. The default title is the kind of
+        report. An ImportError is raised if pandas or Jinja2 is not installed.
         """
         return self._write_page(path, title)
 

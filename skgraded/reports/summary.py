@@ -231,16 +231,9 @@ class Mergeable(Report):
     def merge(cls, parts: Iterable[Self]) -> Self:
         """Merge reports into one that is bitwise equal to a report on all queries at once.
 
-        Parameters
-        ----------
-        parts : iterable of Summary or Summaries
-            Reports with the same systems, measures and `by`, in any order. Query ids are not
-            stored, so the caller must ensure that no two parts share a query.
-
-        Raises
-        ------
-        ValueError
-            If the systems, measures or `by` differ between parts, or if two parts share a label.
+        The parts may be in any order. Query ids are not stored, so the caller must ensure that no
+        two parts share a query. A ValueError is raised if the systems, measures or `by` differ
+        between parts, or if two parts share a label.
         """
         if isinstance(parts, cls):
             name = cls.__name__
@@ -392,9 +385,6 @@ class Summary(Mergeable):
     Summary(3 queries: RR=0.8333)
     >>> summary == sg.Summary.of(sg.Evaluation.concat([tuesday, monday]))
     True
-    >>> summary.worst(1)
-      query_id   RR
-    0        b  0.5
     """
 
     n_queries: int
