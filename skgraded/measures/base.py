@@ -294,6 +294,8 @@ class Ranked(Measure):
 MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 # Maps each alias to its class and to the parameters set by the alias; P_{k} matches P_1, P_2, ….
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
+# The same for the names of measures and the aliases without braces, keyed by `plain_name`.
+KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 
 # Default parameter descriptions, which `registered` adds to class docstrings that lack them; it
 # replaces <name> by the default of the parameter.
@@ -354,11 +356,19 @@ def registered(
                 "name."
             )
         MEASURES[cls.__name__] = cls
+        KNOWN_NAMES[plain_name(cls.__name__)] = cls, {}
         for alias, parameters in alias_parameters.items():
             ALIASES[alias] = cls, parameters
+            if "{" not in alias:
+                KNOWN_NAMES[plain_name(alias)] = cls, parameters
         return cls
 
     return register
+
+
+def plain_name(name: str) -> str:
+    """Return a name as measure strings are compared, without case and underscores."""
+    return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
 
 
 def parameters_of(measure: Measure | type[Measure]) -> dict[str, dataclasses.Field[Any]]:

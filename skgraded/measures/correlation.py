@@ -187,7 +187,11 @@ class EDRC(_Correlation):
 
     def _plan(self, layout: Layout) -> Plan:
         counts, n_known = layout.counts, layout.sum_levels(layout.counts)
-        weights = self._weights_of_levels(layout)
+        last = layout.by_level(layout.level_starts[1:] - 1)
+        rank = last - np.arange(len(last)) + 1
+        by_rank = np.zeros(max(int(rank.max()), 2) + 1)  # 1/D(R), but 0 for the top level
+        by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
+        weights = by_rank[rank]
         equal_or_unknown = layout.by_level(layout.sizes - n_known) + counts - 1
         below = np.cumsum(counts) - counts  # counts of earlier queries are subtracted next
         below -= layout.by_level(below[layout.level_starts[:-1]])
@@ -199,14 +203,6 @@ class EDRC(_Correlation):
             ABOVE, weights, AVERAGE, layout.max_size, prior=self.prior,
             scale=2.0 / total, shift=2.0 / total * self.prior * unknown - 1.0,
         )
-
-    def _weights_of_levels(self, layout: Layout) -> np.ndarray:
-        """Return 1/D(R) for each level, and 0 for the top level of each query."""
-        last = layout.by_level(layout.level_starts[1:] - 1)
-        rank = last - np.arange(len(last)) + 1
-        by_rank = np.zeros(max(int(rank.max()), 2) + 1)
-        by_rank[2:] = rank_weights(self.discount, np.arange(2, len(by_rank), dtype=float))
-        return by_rank[rank]
 
 
 class _ByScipy(_Correlation):

@@ -4,12 +4,11 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from itertools import chain
 from typing import Any
 
 from skgraded._input.words import did_you_mean, nearest
-from skgraded.measures.base import ALIASES, MEASURES, Measure
+from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, Measure, plain_name
 
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 
@@ -59,17 +58,11 @@ def measure(text: str | Measure) -> Measure:
         raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
 
 
-@cache
-def _plain(name: str) -> str:
-    return name.casefold().replace("_", "")  # casefold unifies the two Unicode characters for μ
-
-
 def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
     """Return the class for a name or alias, and the parameters that the alias sets."""
-    plain = _plain(name)
-    for known_name, meaning in _meanings():
-        if known_name == plain:
-            return meaning
+    plain = plain_name(name)
+    if plain in KNOWN_NAMES:
+        return KNOWN_NAMES[plain]
     for alias, (cls, parameters) in ALIASES.items():
         numbers = _numbers_in(name, alias)
         if numbers is not None:
@@ -82,26 +75,16 @@ def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
             f"documents, but AP@{k} divides by min(R, {k}). Use 'AP@{k}', or 'map' without a "
             "cut-off."
         )
-    known = dict(_meanings())
-    near = nearest(plain, known)
-    hint = "" if near is None else f" Did you mean {known[near][0].__name__}?"
+    near = nearest(plain, KNOWN_NAMES)
+    hint = "" if near is None else f" Did you mean {KNOWN_NAMES[near][0].__name__}?"
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")
-
-
-def _meanings() -> Iterator[tuple[str, tuple[type[Measure], dict[str, Any]]]]:
-    """Generate the names and fixed aliases of measures, with their classes and parameters."""
-    for name, cls in MEASURES.items():
-        yield _plain(name), (cls, {})
-    for alias, meaning in ALIASES.items():
-        if "{" not in alias:
-            yield _plain(alias), meaning
 
 
 def _numbers_in(name: str, alias: str) -> dict[str, float] | None:
     """Return the parameters if the name matches the alias (P_10 matches P_{k}), else None."""
     stem, _, parameter = alias.rstrip("}").partition("_{")
     form = re.fullmatch(r"(.+?)[_.]([0-9]+)(\.[0-9]+)?", name)  # P_10; trec_eval options use P.10
-    if not parameter or form is None or _plain(form[1]) != _plain(stem):
+    if not parameter or form is None or plain_name(form[1]) != plain_name(stem):
         return None
     return {parameter: float(form[2] + form[3]) if form[3] else int(form[2])}
 
@@ -115,9 +98,9 @@ def _parameters_of(text: str, form: re.Match[str], cls: type[Measure]) -> Iterat
         call = None
     if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
-    known = {_plain(name): name for name in cls._fields}
+    known = {plain_name(name): name for name in cls._fields}
     for keyword in call.keywords:
-        name = known.get(_plain(keyword.arg or "**"))
+        name = known.get(plain_name(keyword.arg or "**"))
         if name is None:
             raise ValueError(
                 f"Measure {cls.__name__} has no parameter {keyword.arg!r}; its parameters are "

@@ -28,7 +28,7 @@ def digests(seed=0):
 
 
 def threads_where(setting):
-    """How many threads a call has in this process, with OMP_NUM_THREADS set."""
+    """Return the number of threads in this process with this value of OMP_NUM_THREADS."""
     from unittest.mock import patch
 
     from skgraded._kernels.threads import n_threads
@@ -38,9 +38,9 @@ def threads_where(setting):
 
 
 def digests_after_fork():
-    """Digests of three calls in workers forked after this process has used its threads.
+    """Return digests of three calls in forked pool workers and of a call in a child of ``os.fork``.
 
-    And of a child of ``os.fork``, which is no pool's worker and may use threads.
+    This process has used threads before. The child of ``os.fork`` may use threads.
     """
     import json
     import multiprocessing

@@ -1,12 +1,10 @@
-"""Slow and obvious tools of the reference implementations, which stand in `registry`.
+"""Simple, slow tools for the reference implementations in `registry`.
 
-For short queries every order that the scores allow is written out, a row an order; a measure is
-then its formula, for each row. The mean over the rows is the expectation under ties, the largest
-and the smallest are the best and the worst, and the first row is row order.
-
-For long queries, whose orders are too many, `average_*` write the expectation position by position.
-
-Nothing here comes from the package under test.
+For short queries, all orders that the scores allow are enumerated, one row per order. A measure is
+its formula for each row. The mean over the rows is the expectation under ties, the largest and the
+smallest value are the best and the worst, and the first row is row order. Long queries have too
+many orders, so `average_*` compute the expectation at each position. This module does not use the
+package under test.
 """
 
 from itertools import chain, permutations, product
@@ -16,9 +14,9 @@ import numpy as np
 
 
 def tie_blocks(grades, scores, unretrieved_last=False):
-    """Grades of the retrieved documents, a list for each distinct score, highest score first.
+    """Return the grades of retrieved documents, one list per distinct score, in descending order.
 
-    With ``unretrieved_last`` the others are one more block, at the end.
+    With ``unretrieved_last``, documents that were not retrieved form the last list.
     """
     blocks: dict = {}
     for grade, score in zip(grades, scores, strict=True):
@@ -28,7 +26,7 @@ def tie_blocks(grades, scores, unretrieved_last=False):
 
 
 def orders(grades, scores, unretrieved_last=False):
-    """Every ranked list that the scores allow, as rows of grades; the first is in row order."""
+    """Return all lists that the scores allow, as rows of grades; the first is in row order."""
     blocks = tie_blocks(grades, scores, unretrieved_last)
     choices = product(*(permutations(block) for block in blocks))
     lists = [list(chain.from_iterable(order)) for order in choices]
@@ -38,8 +36,8 @@ def orders(grades, scores, unretrieved_last=False):
 def one_order(grades, scores, ties, unretrieved_last=False):
     """Return the single ranked list of ``ties`` "ordinal", "best" or "worst", as a one-row array.
 
-    Every measure here falls, or stays, when a higher grade moves down, so the best order of tied
-    documents is by falling grade; that is itself checked against `orders` on short queries.
+    No measure increases if a higher grade moves down, so the best order of tied documents is by
+    descending grade; the tests compare the values with those of all `orders` of short queries.
     """
     blocks = tie_blocks(grades, scores, unretrieved_last)
     if ties != "ordinal":
@@ -48,7 +46,7 @@ def one_order(grades, scores, ties, unretrieved_last=False):
 
 
 def over_ties(values, ties):
-    """The value that a tie rule takes from the values of all orders."""
+    """Return the value for a tie rule, given the values of all orders."""
     if values is None:
         return None
     rule = {"average": np.mean, "best": np.max, "worst": np.min, "ordinal": lambda v: v[0]}
@@ -65,7 +63,7 @@ def precision_at_each_position(relevant):
 
 
 GAINS = {
-    # Both are divided by one positive number, which the ratio of two sums does not see.
+    # These gains are divided by a constant, which does not change the ratio of two sums.
     "exp2": lambda grades: np.expm1(np.asarray(grades) * np.log(2)),
     "linear": np.asarray,
 }
@@ -78,7 +76,7 @@ DISCOUNTS = {
 
 
 def expected_gains(gain, grades, scores):
-    """What each position of the list expects to gain: the mean over its block of tied documents."""
+    """Return the expected gain at each position, the mean over its block of tied documents."""
     gains, means = gain(one_order(grades, scores, "ordinal")[0]), []
     for block in tie_blocks(grades, scores):
         means += [np.mean(gains[len(means) : len(means) + len(block)])] * len(block)
@@ -101,6 +99,6 @@ def average_pair_form(weight, grades, scores, k=None):
 
 
 def signs(values):
-    """1 where the row's document has the higher value, -1 where the column's has; (n, n)."""
+    """Return the sign of values[i] - values[j] for all pairs, of shape (n, n)."""
     values = np.asarray(values, dtype=float)
     return np.greater.outer(values, values).astype(int) - np.less.outer(values, values)

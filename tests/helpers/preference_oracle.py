@@ -1,4 +1,4 @@
-"""Measures of preference pairs by their definitions, slow and obvious, and random pairs."""
+"""Simple reference implementations for preference pairs, and random pairs."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def closed(pairs):
-    """All pairs that follow from pairs."""
+    """Return the transitive closure of the pairs."""
     pairs = set(pairs)
     while True:
         follow = {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs
@@ -16,12 +16,12 @@ def closed(pairs):
 
 
 def implied(scores):
-    """The pairs that grades or scores imply; nan implies none."""
+    """Return the pairs that grades or scores imply; nan implies none."""
     return {(v, w) for v, w in itertools.permutations(scores, 2) if scores[v] > scores[w]}
 
 
 def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=0.0, extra=()):
-    """EDRC by its definition; `extra` are items in no pair."""
+    """Compute EDRC by its definition; `extra` contains items that occur in no pair."""
     if items is None:
         items = {item for pair in [*true, *predicted] for item in pair} | set(extra)
     G = {(v, w) for v, w in closed(true) if v in items and w in items}
@@ -37,7 +37,7 @@ def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=
             return 0
         if not callable(prior):
             return prior
-        # the probability that truth and prediction agree; a silent side is as the prior says
+        # probability that both sides agree; a side without a preference has the prior
         p = prior(w, v)
         true = 1 if (w, v) in G else p
         said = 1 if (w, v) in G_hat else 0 if (v, w) in G_hat else p
@@ -53,14 +53,14 @@ def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=
 
 
 def known_pairs(true, predicted, items):
-    """How many pairs the truth knows, and how many of them are predicted right and wrong."""
+    """Return the numbers of known pairs and of their correct and incorrect predictions."""
     known = {(v, w) for v, w in closed(true) if v in items and w in items}
     said = closed(predicted)
     return len(known), len(known & said), len({(w, v) for v, w in known} & said)
 
 
 def settled(pairs, cycles):
-    """The pairs that `cycles` lets stand: none that others lead back from worse to better."""
+    """Return the pairs that `cycles` keeps: no pair (v, w) such that pairs lead from w to v."""
     if cycles == "majority":
         pairs = [(v, w) for v, w in pairs if pairs.count((v, w)) >= pairs.count((w, v))]
     follow = closed(pairs)
@@ -68,7 +68,7 @@ def settled(pairs, cycles):
 
 
 def left_out(pairs, cycles):
-    """Sets of the pairs of two items that were judged, contradicted, and otherwise in a cycle."""
+    """Return sets of pairs of items: judged, contradicted, and in cycles without contradiction."""
     judged = {frozenset(pair) for pair in pairs}
     unknown = judged - {frozenset(pair) for pair in settled(pairs, cycles)}
 
@@ -81,7 +81,7 @@ def left_out(pairs, cycles):
 
 
 def random_pairs(rng, n_items, n_pairs):
-    """Pairs of the numbers below n_items without a cycle, which may come twice."""
+    """Return acyclic pairs of numbers below n_items; pairs may be repeated."""
     names = rng.permutation(n_items).tolist()
     ends = [sorted(rng.choice(n_items, 2, replace=False).tolist()) for _ in range(n_pairs)]
     return [(names[a], names[b]) for a, b in ends]

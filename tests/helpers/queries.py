@@ -1,4 +1,4 @@
-"""Random queries for the tests, hard ones on purpose."""
+"""Random queries that contain difficult cases."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +32,7 @@ SCORES = {
 
 @dataclass
 class Queries:
-    """Rows of some queries, interleaved; ``parts`` are the same, (grades, scores) a query."""
+    """Interleaved rows of several queries; ``parts`` contains (grades, scores) for each query."""
 
     y_true: np.ndarray
     y_score: np.ndarray

@@ -1,4 +1,4 @@
-"""What swapping two documents changes, and the gradients made of it, against the slow formulas."""
+"""Swap deltas of measures and LambdaRank gradients, compared with their definitions."""
 
 import math
 
@@ -24,7 +24,7 @@ MEASURES += [sg.NDCG(k="mean"), sg.NDCNG(k="mean"), sg.RPrecision(), sg.RPrecisi
 def grades_of(rng, n, kind):
     if kind == "few":
         return rng.integers(0, 5, n).astype(float)
-    if kind == "many":  # more than a counter a level, some of them equal
+    if kind == "many":  # too many levels for one counter per level
         return np.round(rng.exponential(3, n), 1) * (rng.random(n) < 0.8)
     return rng.random(n) * 10.0
 
@@ -35,10 +35,10 @@ def swaps_of(measure, judgments):
 
 
 def swaps_by_hand(measure, ranked):
-    """The measure after each swap less that before, for documents in ranked order."""
+    """Return the change of the measure for each swap of two documents in ranked order."""
     n = len(ranked)
     a, b = np.triu_indices(n, 1)
-    lists = np.tile(ranked, (len(a) + 1, 1))  # the last as it is
+    lists = np.tile(ranked, (len(a) + 1, 1))  # the last list is unchanged
     lists[np.arange(len(a)), a], lists[np.arange(len(a)), b] = ranked[b], ranked[a]
     values = measure.per_query(
         lists.ravel(), np.tile(-np.arange(n), len(lists)), group=[n] * len(lists)
@@ -69,13 +69,13 @@ def test_swap_deltas_are_0_for_equal_grades_and_otherwise_have_the_right_sign(me
     swaps = swaps_of(measure, judgments)
     above = np.triu(np.sign(np.subtract.outer(ranked, ranked)), 1)
     assert (swaps[above == 0] == 0).all()
-    assert (swaps * above < 1e-15).all()  # up to rounding: a swap that puts the better first gains
+    assert (swaps * above < 1e-15).all()  # up to rounding
 
 
 # Gradients --------------------------------------------------------------------------------------
 
 def pushes_by_hand(measure, grades, scores, truncation, sigmoid, norm):
-    """LambdaRank's gradients and hessians of one query without ties, pair by pair."""
+    """Compute LambdaRank gradients and hessians for one query without ties, pair by pair."""
     n, order = len(grades), np.argsort(-scores)
     judgments = sg.Judgments(grades[order])
     swaps = swaps_of(measure, judgments)
@@ -98,7 +98,7 @@ def pushes_by_hand(measure, grades, scores, truncation, sigmoid, norm):
     return factor * first, factor * second
 
 
-@pytest.mark.parametrize("spread", [0.01, 1.0, 40.0, 1000.0])  # the last beyond what powers hold
+@pytest.mark.parametrize("spread", [0.01, 1.0, 40.0, 1000.0])  # with 1000, exponentials overflow
 @pytest.mark.parametrize("measure", ["ndcg", "ndcng@7", "mu_map", "map@10", "ndcg@mean"])
 def test_gradients_push_pairs_by_swap_and_probability(measure, spread):
     rng = np.random.default_rng(2)
@@ -127,7 +127,7 @@ def test_gradients_break_ties_at_random():
         sg.Judgments(np.tile(grades, 40), group=[1000] * 40), np.zeros(40_000)
     )
     firsts = np.abs(found.reshape(40, 1000)) > 2 * np.median(np.abs(found))
-    # ten of each query, 400 in all, of which about half are in the first half of the rows
+    # ten documents per query, 400 in total; about half of them are in the first half of the rows
     assert 150 < firsts[:, :500].sum() < 250
 
 

@@ -1,4 +1,4 @@
-"""Grades by level, and the sums over an ideal order: what the edges of the tables hold."""
+"""Grade levels, numbered ids, ideal orders and pieces, also at the limits of tables."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from skgraded._kernels import layout
 from skgraded.judgments import layout_of
 
 
-@pytest.mark.parametrize("top", [62, 63, 64, 65])  # whole grades below 64 are coded by a table
+@pytest.mark.parametrize("top", [62, 63, 64, 65])  # integers below 64 are looked up in a table
 def test_integer_grades_around_64(top):
     layout = layout_of(sg.Judgments([0, 1, top, 2, top, 0]))
     assert layout.codes.tolist() == [0, 1, 3, 2, 3, 0]
@@ -34,7 +34,7 @@ def test_grade_0_may_have_a_gain_in_the_ideal_order():
     assert sg.NDCG("mean", gain=one_more)([0, 1, 0], scores) == pytest.approx(mean, rel=1e-15)
 
 
-@pytest.mark.parametrize("n_ids", [3, 700, 5000])  # the table of places begins with 1,024
+@pytest.mark.parametrize("n_ids", [3, 700, 5000])  # the hash table starts with 1,024 slots
 def test_64_bit_ids_are_numbered_in_order_of_first_appearance(n_ids):
     rng = np.random.default_rng(0)
     ids = rng.integers(-(2**63), 2**63 - 1, n_ids)
@@ -48,7 +48,7 @@ def test_64_bit_ids_are_numbered_in_order_of_first_appearance(n_ids):
 
 
 def pair_sums(weights):
-    """(1/p) Σ_{j≤p} min(w_j, w_p) at each position p; a piece of the list at a time."""
+    """Return (1/p) Σ_{j≤p} min(w_j, w_p) for each position p, computed in pieces."""
     sums, size = [], 300
     for start in range(0, len(weights), size):
         before, own = np.sort(weights[:start]), weights[start : start + size]
@@ -58,14 +58,14 @@ def pair_sums(weights):
     return np.concatenate(sums) / np.arange(1, len(weights) + 1)
 
 
-@pytest.mark.parametrize("n", [20, 257, 4097, 120_001])  # from 120,000 on another tree
+@pytest.mark.parametrize("n", [20, 257, 4097, 120_001])  # from 120,000, another tree is used
 def test_sums_over_many_levels_equal_sums_over_all_pairs(n):
     ranked, scores = np.random.default_rng(n).permutation(n) + 1, -np.arange(n)
-    # the weight of grade g of 1 to n, each used once
+    # the weights of the grades 1 to n, each of which occurs once
     weights = np.cumsum(1 / np.arange(n, 0, -1))[ranked - 1] / n
     sums = pair_sums(weights)
     assert sg.MuAP()(ranked, scores) == pytest.approx(sums.sum(), rel=1e-12)
-    # Two documents change places, or tie: only their own positions have other sums.
+    # Swapping or tying two neighbours changes only the sums at their positions.
     swap, both = slice(n // 2, n // 2 + 2), slice(n // 2 + 2)
     swapped = weights[both].copy()
     swapped[swap] = weights[swap][::-1]
@@ -116,5 +116,5 @@ try:
     number_by_appearance(ids)
 except MemoryError:
     raise SystemExit(0)
-raise SystemExit("there was room")
+raise SystemExit("the table fits in memory")
 """

@@ -1,4 +1,4 @@
-"""Numbers that the sort's keys cannot tell apart; what else it does is seen in every measure."""
+"""Sorting of numbers with equal keys; the tests of measures cover all other numbers."""
 
 import os
 import subprocess
@@ -14,13 +14,13 @@ from skgraded.judgments import layout_of
 
 SORTS = [sort.OWN, sort.VECTORS]
 
-N = 100_000  # so many that a sort which began again at every tie would not end
+N = 100_000  # large enough that a sort with quadratic time would not end
 LAST_BITS = 2.0**-52
 
 
 @pytest.fixture(scope="module")
 def places():
-    """Whole numbers in no order, a tenth of them equal to another."""
+    """Return integers in random order, some of which occur twice."""
     rng = np.random.default_rng(0)
     return rng.permutation(N) // rng.choice([1, 2], N, p=[0.9, 0.1])
 
@@ -35,14 +35,14 @@ def test_a_long_query_of_scores_that_differ_in_their_last_bits_only(places, k):
 def test_a_long_query_of_grades_that_differ_in_their_last_bits_only(places):
     layout = layout_of(sg.Judgments(1 + places * LAST_BITS))
     grades, codes = np.unique(places, return_inverse=True)
-    np.testing.assert_array_equal(layout.codes, codes + 1)  # 0 is of the grade 0
+    np.testing.assert_array_equal(layout.codes, codes + 1)  # code 0 belongs to grade 0
     np.testing.assert_array_equal(layout.levels[1:], 1 + grades * LAST_BITS)
 
 
-CUT_OFFS = (1, 2, 19, 20, 21, 22)  # up to 20 what a sample excludes is dropped
+CUT_OFFS = (1, 2, 19, 20, 21, 22)  # up to 20, documents that a sample excludes are dropped
 
 
-@pytest.mark.parametrize("n", [127, 128, 129])  # of 127 the last position has all low bits but one
+@pytest.mark.parametrize("n", [127, 128, 129])  # 126 has all low bits but the last
 def test_a_tie_at_the_cut_off_reaches_to_the_last_row(n):
     for k in CUT_OFFS:
         scores = np.zeros(n)
@@ -62,7 +62,7 @@ def test_the_document_after_the_cut_off_does_not_count(n):
             assert sg.RR(k=k)(scores == n - place, scores) == expected
 
 
-# Whose sort it is --------------------------------------------------------------------------------
+# Implementations of the sort ---------------------------------------------------------------------
 
 @pytest.fixture
 def use():
@@ -73,7 +73,7 @@ def use():
 
 
 def columns_of(kind):
-    """Grades, scores and queries of one to 700 documents, tied and in other ways hard to sort."""
+    """Return grades, scores and query ids; the queries contain 1 to 700 documents."""
     rng = np.random.default_rng(0)
     sizes = [1, 2, 15, 16, 17, 31, 32, 33, 64, 120, 129, 511, 513, 700]
     qid = np.repeat(np.arange(len(sizes)), sizes)
@@ -107,7 +107,7 @@ def test_every_measure_has_the_same_bits_with_each_sort(use, kind):
                 assert found[0] == found[1]
 
 
-def test_the_sort_is_chosen_by_the_vectors_that_the_processor_has(use):
+def test_the_sort_depends_on_the_vector_instructions_of_the_processor(use):
     fastest = sort.fastest()
     assert use(fastest) == fastest
     features = set(np.show_config(mode="dicts")["SIMD Extensions"]["found"])

@@ -77,13 +77,13 @@ def test_works_in_joblib_workers(backend):
 
 
 def test_one_judgments_serves_several_threads_at_once():
-    # The first calls of all measures meet on a Judgments that has nothing laid out yet.
+    # All measures compute and cache their plans on the same Judgments at the same time.
     y_true, y_score, qid = manyrows.make_rows()
     measures = [sg.measure(text) for text in manyrows.MEASURES] * 2
     alone = {m: m.per_query(y_true, y_score, qid=qid) for m in set(measures)}
     for _ in range(3):
         judgments = sg.Judgments(y_true, qid=qid)
-        start = threading.Barrier(len(measures))  # all begin at once
+        start = threading.Barrier(len(measures))  # all threads start at the same time
 
         def score(measure, judgments=judgments, start=start):
             start.wait(timeout=30)
@@ -168,7 +168,7 @@ def test_all_threads_work_at_once_and_every_query_is_processed_once(use):
     waited = threading.local()
 
     def work(first, last):
-        if not hasattr(waited, "here"):  # a thread's first chunk waits for those of the others
+        if not hasattr(waited, "here"):  # the first chunk of a thread waits for the other threads
             waited.here = together.wait()
         return range(first, last)
 

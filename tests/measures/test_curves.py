@@ -59,7 +59,7 @@ def test_each_cut_off_has_the_value_of_the_measure_with_it(queries):
 
 def test_the_plans_of_a_long_curve_are_made_in_parts(monkeypatch):
     n, n_cutoffs = 10_000, 100
-    monkeypatch.setattr(curves, "TABLE_SIZE", 5 * n)  # five plans of a number a grade at a time
+    monkeypatch.setattr(curves, "TABLE_SIZE", 5 * n)  # five plans, each with one value per grade
     judgments = sg.Judgments(np.random.default_rng(0).random(n))
     scores = np.arange(n, dtype=float)
     tracemalloc.start()
