@@ -244,10 +244,7 @@ class IntervalDisplay(NamedDisplay):
 def _drawn_rows(
     comparison: Comparison, measures: list[str]
 ) -> tuple[list[list[Any]], str | None, str]:
-    """Return the rows to draw for each pair and measure, the common baseline, and a note.
-
-    The baseline is None if the pairs share no baseline. The note states which systems are drawn.
-    """
+    """Return the rows to draw for each pair, the baseline they share (or None), and a note."""
     rows = ComparisonView(comparison).rows
     pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
     drawn, is_cut = charted([row for row in rows if row.measure == measures[0]])

@@ -116,10 +116,7 @@ def interval_axis(low: float, high: float) -> list[str]:
 
 
 def with_intervals(table: PageTable, frame: Any, names: Sequence[str], low: float) -> PageTable:
-    """Add a column that draws the intervals on an axis from `low` to 1.
-
-    `names` are the columns of `frame` that contain the value and the limits.
-    """
+    """Add a column that draws the values and limits in the columns `names`, from `low` to 1."""
     values = zip(*(frame[name] for name in names), strict=True)
     marks = [interval_mark(value, ends, low, 1) for value, *ends in values]
     rows = [[*row, mark] for row, mark in zip(table.rows, marks, strict=True)]
@@ -127,10 +124,7 @@ def with_intervals(table: PageTable, frame: Any, names: Sequence[str], low: floa
 
 
 def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """Return an axis that spans all intervals of the means, and each interval's position.
-
-    `cells` have the attributes `value` and `interval`. The position of an unknown limit is None.
-    """
+    """Return an axis that spans the intervals of all cells, and the position of each interval."""
     ends = [end for cell in cells for end in (cell.value, *cell.interval) if math.isfinite(end)]
     if not ends:
         return None, []

@@ -86,10 +86,7 @@ class ComparisonPage:
         })
 
     def fragment(self) -> str:
-        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed.
-
-        If there are more than 40 rows, only the 40 rows with the smallest p-values are shown.
-        """
+        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
         frame, note = self.frame, ""
         if len(frame) > MAX_ROWS:
             note = (

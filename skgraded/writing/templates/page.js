@@ -7,8 +7,8 @@
   const counted = (n) => n.toLocaleString("en");
   const isMissing = (value) => value === null || value === undefined;
 
-  function element(name, attributes = {}, text = null, space = document.documentElement.namespaceURI) {
-    const made = document.createElementNS(space, name);
+  function element(name, attributes = {}, text = null) {
+    const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     if (text !== null) made.textContent = text;
     return made;
@@ -209,9 +209,6 @@
 
   const NEAR = 0.03;  // maximum distance of the pointer to a point, as a share of the width
 
-  const drawn = (name, attributes) =>
-    element(name, attributes, null, byId("cloud").firstElementChild.namespaceURI);
-
   // Return round numbers that span low to high.
   function ticks(low, high) {
     const power = 10 ** Math.floor(Math.log10((high - low) / 5));
@@ -265,16 +262,13 @@
         text: `${data.ids[q]}: ${names[0]} ${shown(values[q])}, ${names[1]} ${shown(base[q])}, ` +
           `difference ${shown(gaps[q], "difference")}`,
       }));
-      const svg = drawn("svg", { viewBox: "0 0 100 100", "aria-hidden": "true", focusable: "false" });
-      for (const { value } of marks) {
-        svg.append(drawn("line", { class: "grid", x1: 0, x2: 100, y1: 100 - part(value), y2: 100 - part(value) }));
-        svg.append(drawn("line", { class: "grid", y1: 0, y2: 100, x1: part(value), x2: part(value) }));
-      }
-      svg.append(drawn("line", { class: "diagonal", x1: 0, y1: 100, x2: 100, y2: 0 }));
-      dots = points.map(({ x, y, side }) => drawn("circle", { class: `dot ${side}`, cx: x, cy: y, r: 0.9 }));
-      ring = drawn("circle", { class: "chosen", r: 1.8, display: "none" });
-      svg.append(...dots, ring);
-      place.replaceChildren(svg);
+      const grid = marks.map(({ value: at }) => `<path class="grid" d="M0 ${100 - part(at)}H100M${part(at)} 0V100"/>`);
+      const circles = points.map(({ x, y, side }) => `<circle class="dot ${side}" cx="${x}" cy="${y}" r="0.9"/>`);
+      place.innerHTML = `<svg viewBox="0 0 100 100" aria-hidden="true" focusable="false">${grid.join("")}
+        <line class="diagonal" x1="0" y1="100" x2="100" y2="0"/>${circles.join("")}
+        <circle class="chosen" r="1.8" display="none"/></svg>`;
+      dots = [...place.querySelectorAll(".dot")];
+      ring = place.querySelector(".chosen");
       byId("cloud-scale").replaceChildren(...marks.map(({ value, text }) =>
         element("span", { style: `top: ${100 - part(value)}%` }, text)));
       byId("cloud-ticks").replaceChildren(...marks.map(({ value, text }) =>
