@@ -13,6 +13,7 @@ from skgraded._input.queries import rows_by_query
 from skgraded._input.words import object_array, plain, plain_list
 
 PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
+FEW = 1000  # up to this number of values, a dict is faster than an index of pandas
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def numbered(values: Any) -> tuple[np.ndarray, Any]:
 
 def finder(known: Any, dtype: Any = object) -> Callable[[Any], np.ndarray]:
     """Return a function that maps values to their positions in `known` (distinct), or to -1."""
-    if is_installed("pandas"):
+    if len(known) > FEW and is_installed("pandas"):
         import pandas as pd
 
         as_index = partial(pd.Index, dtype=dtype, tupleize_cols=False)

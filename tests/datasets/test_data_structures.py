@@ -11,7 +11,7 @@ import pytest
 from peers import peer
 
 import skgraded as sg
-from skgraded.datasets import join_run
+from skgraded.datasets import entries, join_run
 
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"c": 3}}
 RUN = {"q2": {"x": 1.5, "a": 0.5}, "q1": {"b": 7.0, "y": 2.0}}
@@ -119,7 +119,9 @@ def test_iterators_are_accepted():
     assert rows(join_run(qrels, run)) == ROWS
 
 
-def test_ids_in_dicts_may_be_of_any_type():
+@pytest.mark.parametrize("few", [0, 1000])
+def test_ids_in_dicts_may_be_of_any_type(few, monkeypatch):
+    monkeypatch.setattr(entries, "FEW", few)  # 0: pandas finds the ids
     qrels = {1: {(1, 2): 1, 7: 0}, ("a", 1): {"b": 2}}
     run = {("a", 1): {"b": 1.0}, 1: {7: 2.0, (1, 2): 1.0}}
     assert rows(join_run(qrels, run)) == [

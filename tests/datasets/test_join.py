@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import skgraded as sg
-from skgraded.datasets import join_run, read_qrels, read_run
+from skgraded.datasets import entries, join_run, read_qrels, read_run
 
 EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 20))
 QRELS = {
@@ -94,8 +94,8 @@ PAIRS = st.lists(
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(PAIRS, PAIRS, st.sampled_from(["skip", "count"]))
-def test_rows_equal_a_join_by_dictionaries(judged, retrieved, missing):
+@given(PAIRS, PAIRS, st.sampled_from(["skip", "count"]), st.sampled_from([0, 1000]))
+def test_rows_equal_a_join_by_dictionaries(judged, retrieved, missing, few):
     qrels = table(judged, "grade", [i % 4 for i in range(20)])
     run = table(retrieved, "score", [(7 * i) % 5 - 2.5 for i in range(20)])
     ours, others = set(qrels["query"]), set(run["query"])
@@ -103,7 +103,9 @@ def test_rows_equal_a_join_by_dictionaries(judged, retrieved, missing):
         with pytest.raises(ValueError, match="no query in common"):
             join_run(qrels, run)
         return
-    joined = join_run(qrels, run, missing=missing)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entries, "FEW", few)  # 0: pandas finds the ids
+        joined = join_run(qrels, run, missing=missing)
     assert rows(joined) == joined_by_hand(qrels, run, missing)
     assert joined.missing.tolist() == [q for q in dict.fromkeys(qrels["query"]) if q not in others]
     assert joined.unjudged.tolist() == [q for q in dict.fromkeys(run["query"]) if q not in ours]
