@@ -137,8 +137,9 @@ def evaluate(
 
 def check_unjudged_documents(rule: str | None) -> str | None:
     """Return `rule` if it is None or a valid option; otherwise raise a ValueError."""
-    check = choice_validator("unjudged_documents", ("irrelevant", "drop"))
-    return None if rule is None else check(rule)
+    if rule is None:
+        return None
+    return choice_validator("unjudged_documents", ("irrelevant", "drop"))(rule)
 
 
 def _refuse_names(arguments: Mapping[str, Any]) -> None:
@@ -179,11 +180,11 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
 
     There is no warning for a single query or equal grades: in click data, all grades may be 1.
     """
+    if judgments.n_queries < 2:
+        return
     layout = layout_of(judgments)
     grades = layout.levels[layout.counts > 0]
-    if judgments.n_queries < 2 or not len(grades):
-        return
-    lowest, highest = grades.min(), grades.max()
+    lowest, highest = grades.min(initial=np.inf), grades.max(initial=-np.inf)
     if 1 <= lowest < highest and (grades == np.rint(grades)).all():
         warnings.warn(
             f"All grades are from {lowest:g} to {highest:g}, so every document counts as relevant. "
