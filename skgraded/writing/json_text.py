@@ -264,10 +264,7 @@ FORMS = {  # maps the type of a field to its form
 
 
 def forms_of(made: Any, **special: Form) -> dict[str, Form]:
-    """Return the form of each stored field of a dataclass or named tuple.
-
-    A field is stored if `special` contains its form or if its form follows from its type.
-    """
+    """Return the form of each field of a dataclass or named tuple in `special` or `FORMS`."""
     types = made.__annotations__
     if is_dataclass(made):  # also the fields of its base classes
         types = {field.name: field.type for field in fields(made)}

@@ -120,12 +120,7 @@ def markdown(table: Any) -> str:
 
 
 def latex(table: Any) -> str:
-    r"""Format a table as LaTeX that fits the line width; see `Grid.of` for `table`.
-
-    The table requires ``\usepackage{booktabs,array,graphicx}`` and is scaled down if it is too
-    wide. A table with more than 40 rows is a longtable, which can span several pages and requires
-    ``\usepackage{longtable}``.
-    """
+    """Format a table as LaTeX that fits the line width; see `Grid.of` for `table`."""
     grid = Grid.of(table)
     is_long = len(grid.rows) > SHORT_TABLE
     safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
@@ -220,10 +215,7 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
 
 
 def _as_text(grid: Grid, safe: Callable[[str], str], best: str, mark: str = " {}") -> Grid:
-    """Convert all cells and names to text that is safe in the output format.
-
-    `best` and `mark` are patterns for the best mean and for the significance mark after a mean.
-    """
+    """Convert all cells to safe text; `best` and `mark` are patterns for means and their marks."""
     def shown(cell: Any) -> str:
         if not isinstance(cell, Marked):
             return safe(cell_text(cell))

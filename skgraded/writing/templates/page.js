@@ -5,7 +5,6 @@
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
-  const isMissing = (value) => value === null || value === undefined;
 
   function element(name, attributes = {}, text = null) {
     const made = document.createElement(name);
@@ -19,7 +18,7 @@
     const sign = ascending ? 1 : -1;
     return values.map((_, i) => i).sort((a, b) => {
       const x = values[a], y = values[b];
-      if (isMissing(x) || isMissing(y)) return isMissing(x) - isMissing(y);
+      if (x === null || y === null) return (x === null) - (y === null);
       return sign * (typeof x === "number" ? x - y : collator.compare(x, y));
     });
   }
@@ -89,7 +88,7 @@
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
 
   function shown(value, kind, digits = 4) {
-    if (isMissing(value)) return "nan";
+    if (value === null) return "nan";
     const text = Math.abs(value).toFixed(digits);
     const nothing = Number(text) === 0;
     const plus = kind === "difference" && !nothing ? "+" : "";
@@ -97,7 +96,7 @@
   }
 
   function extent(values) {
-    const known = values.filter((value) => !isMissing(value));
+    const known = values.filter((value) => value !== null);
     return [Math.min(...known), Math.max(...known)];
   }
 
@@ -115,7 +114,7 @@
   const chosen = () => ["measure", "system", "against"].map((id) => Number(byId(id).value));
 
   const differences = (values, base) => values.map((value, q) =>
-    isMissing(value) || isMissing(base[q]) ? null : Number((value - base[q]).toFixed(9)));
+    value === null || base[q] === null ? null : Number((value - base[q]).toFixed(9)));
 
   function comparisonColumns() {
     const [measure, system, against] = chosen();
@@ -174,7 +173,7 @@
       const cell = element("td", { class: column.start ? "number start" : "number" });
       cell.textContent = shown(value, column.kind, column.digits);
       if (column.missing.has(q)) cell.textContent = `\u2020\u00a0${cell.textContent}`;
-      if (column.kind !== "plain" && !isMissing(value)) {
+      if (column.kind !== "plain" && value !== null) {
         const part = (x) => ((x - column.low) / (column.high - column.low)).toFixed(3);
         cell.classList.add("bar", column.kind);
         if (column.kind === "difference" && value !== 0) cell.classList.add(value > 0 ? "win" : "loss");
@@ -250,7 +249,7 @@
       const [measure, system, against] = chosen();
       const values = data.values[measure][system], base = data.values[measure][against];
       const names = [data.systems[system], data.systems[against]];
-      const both = data.ids.map((_, q) => q).filter((q) => !isMissing(values[q]) && !isMissing(base[q]));
+      const both = data.ids.map((_, q) => q).filter((q) => values[q] !== null && base[q] !== null);
       const [low, high] = extent(both.flatMap((q) => [values[q], base[q]]));
       const marks = both.length ? ticks(low, high === low ? low + 1 : high) : ticks(0, 1);
       const start = marks[0].value, end = marks[marks.length - 1].value;
