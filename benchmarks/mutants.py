@@ -39,7 +39,10 @@ TESTS = {
         "skgraded/writing", "tests/writing", "--ignore=tests/writing/test_html_browser.py",
         "tests/reports", "tests/cli",
     ],
-    "large": ["tests/large/test_batches.py", "tests/large/test_parts.py", "tests/reports"],
+    "large": [
+        "tests/large/test_batches.py", "tests/large/test_parts.py", "tests/large/test_sources.py",
+        "tests/reports",
+    ],
     "_input": [
         "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
         "tests/model_selection/test_ranker.py", "tests/model_selection/test_split_queries.py",

@@ -106,7 +106,7 @@ def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]
                 yield fragment.to_table(schema=dataset.schema, **options)
         else:  # by default, Arrow would read dozens of batches in advance
             yield from dataset.to_batches(
-                batch_size=n_rows, batch_readahead=1, fragment_readahead=1, **options
+                batch_size=n_rows, batch_readahead=1, fragment_readahead=1, **options  # memory only
             )
 
 
