@@ -153,7 +153,7 @@ def is_noticed(folder, path, changed, timeout):
 
 
 def fails(folder, tests, timeout):
-    """Whether a test fails or the tests time out."""
+    """Return the end of the output if a test fails or the tests time out, otherwise None."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -161,8 +161,8 @@ def fails(folder, tests, timeout):
             command + tests, cwd=folder, env=environment, capture_output=True, timeout=timeout
         )
     except subprocess.TimeoutExpired:
-        return True
-    return result.returncode != 0
+        return "The tests took too long."
+    return result.stdout.decode()[-2000:] if result.returncode else None
 
 
 def main():
@@ -183,8 +183,8 @@ def main():
             copied = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
             copied(ROOT / part, folder / part)
         for room in {path.parts[1] for path, *_ in chosen}:
-            if fails(folder, TESTS[room], None):
-                sys.exit(f"The tests of {room} fail without any fault: run them by hand first.")
+            if output := fails(folder, TESTS[room], None):
+                sys.exit(f"{output}\nThe tests of {room} fail without any fault.")
         for path, line, old, new, changed in chosen:
             if not is_noticed(folder, path, changed, options.timeout):
                 survivors += 1
