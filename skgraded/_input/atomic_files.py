@@ -1,5 +1,6 @@
 """Atomic writing of files: a file is written either completely or not at all."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -20,8 +21,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         except OSError as error:
             raise _naming(path, error) from None
         return
-    target = Path(os.path.realpath(path))  # follows symbolic links
-    temporary = target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
+    target, temporary = _target_and_temporary(path)
     try:
         temporary.touch(mode=0o666, exist_ok=False)  # the umask applies
         if target.exists():
@@ -35,6 +35,25 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink()
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise an OSError if `path` is a folder, or if no file can be created next to `path`."""
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if os.path.exists(path) and not os.path.isfile(path):
+        return
+    _, temporary = _target_and_temporary(path)
+    try:
+        temporary.touch(exist_ok=False)
+        temporary.unlink()
+    except OSError as error:
+        raise _naming(path, error) from None
+
+
+def _target_and_temporary(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+    target = Path(os.path.realpath(path))  # follows symbolic links
+    return target, target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
 
 
 def _naming(path: str | os.PathLike[str], error: OSError) -> OSError:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from skgraded import __version__
-from skgraded._input.atomic_files import write_text
+from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.words import plain_list, printable
 from skgraded.cli import _files, _judging, _preferences, _printing
 from skgraded.datasets.text_files import parsed
 from skgraded.large.jobs import PARTITIONINGS
-from skgraded.reports.comparing import compare
+from skgraded.reports.comparing import checked_settings, compare
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.report import check_page_packages
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS
 from skgraded.writing.text import utf8
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     notes: list[str] = []
     try:
         args = _parser().parse_args(argv)
-        _refuse_overwriting(args)
+        _check_output(args)
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = lambda message, *rest: notes.append(str(message))
@@ -98,7 +99,9 @@ def _report(args: argparse.Namespace) -> str:
         return _printing.of_measures()
     if _input_files(args).count("-") > 1 and args.judge is None:
         raise ValueError("Standard input (-) can be used for only one of the files.")
-    if args.title is not None and args.format != "html":
+    if args.format == "html":
+        check_page_packages()
+    elif args.title is not None:
         raise ValueError("--title sets the title of the HTML page: add --format html.")
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
@@ -107,14 +110,15 @@ def _report(args: argparse.Namespace) -> str:
         if args.format == "html":  # an HTML page compares the runs
             _refuse_differing_queries(systems)
         return _print_evaluations(systems, args)
-    if _files.is_large(args.files):
+    is_large = _files.is_large(args.files)
+    if args.command == "compare":
+        _check_comparison(args, is_large)
+    if is_large:
         report, systems = _files.summarize_files(args)
         if args.command == "evaluate" and args.format == "html":
             return report.to_html(title=args.title or _files.page_title(args.files, systems))
     else:
         report = systems = _files.evaluate_files(args)
-        if args.command == "compare" and len(systems) < 2:
-            raise ValueError("compare requires at least two runs or two --score-column options.")
         if args.command == "compare" or args.format == "html":  # pages compare runs too
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
@@ -123,16 +127,29 @@ def _report(args: argparse.Namespace) -> str:
     if args.judge is not None:
         judge = _files.evaluate_judge_files(args)
         _refuse_differing_queries(judge)
-    names = _files.system_names(args.files[1:])
-    comparison = compare(
-        report, baseline=names.get(args.baseline, args.baseline),
-        test=None if args.test == "none" else args.test,
-        correction=None if args.correction == "none" else args.correction, level=args.level,
-        n_resamples=args.resamples, rng=args.seed, judge=judge, progress=args.progress,
-    )
+    comparison = compare(report, judge=judge, progress=args.progress, **_settings(args))
     return _printing.of_comparison(
         systems, comparison, args.format, args.per_query, args.title, _width(args)
     )
+
+
+def _check_comparison(args: argparse.Namespace, is_large: bool) -> None:
+    """Before any file is read, check the options of `compare` and the name of the baseline."""
+    systems = _files.named_systems(args)
+    if len(systems) < 2:
+        raise ValueError("compare requires at least two runs or two --score-column options.")
+    checked_settings(systems, is_large, args.judge is not None, **_settings(args))
+
+
+def _settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `compare` that the options specify."""
+    names = _files.system_names(args.files[1:])
+    return {
+        "baseline": names.get(args.baseline, args.baseline),
+        "test": None if args.test == "none" else args.test,
+        "correction": None if args.correction == "none" else args.correction,
+        "level": args.level, "n_resamples": args.resamples, "rng": args.seed,
+    }
 
 
 def _print_evaluations(systems: Mapping[str, Any], args: argparse.Namespace) -> str:
@@ -152,12 +169,13 @@ def _input_files(args: argparse.Namespace) -> list[str]:
     return [*args.files, *args.runs, *([] if args.judge is None else [args.judge])]
 
 
-def _refuse_overwriting(args: argparse.Namespace) -> None:
-    """Before any file is read, raise an error if the output file is also an input file."""
-    if args.output is None or not os.path.isfile(args.output):
+def _check_output(args: argparse.Namespace) -> None:
+    """Before any file is read, raise an error unless --output can be written and is no input."""
+    if args.output is None:
         return
+    check_writable(args.output)
     paths = _files.existing_files(_input_files(args))
-    if any(os.path.samefile(path, args.output) for path in paths):
+    if os.path.isfile(args.output) and any(os.path.samefile(path, args.output) for path in paths):
         raise ValueError(f"--output {args.output} is also an input file: choose another name.")
 
 

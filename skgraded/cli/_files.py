@@ -40,22 +40,12 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
     path, *others = args.files
     if args.judge is not None:
         _check_judge(args)
+    named_systems(args)
     args.measures = _with_ties(args)
     if args.ties == "trec":
         _note_gain(args.measures)
-    if args.query or args.document or args.grade or args.scores or path.lower().endswith(TABLES):
-        _refuse_judge(path, args)
-        if others:
-            raise ValueError(
-                f"File {path} is read as a table because of its extension or a column option. To "
-                f"add systems, use --score-column; do not pass other files, such as {others[0]}."
-            )
+    if _is_table(args):
         return _evaluate_table(source_of(path), args)
-    if not others:
-        raise ValueError(
-            "Pass at least one run after the qrels, or a score file after a LETOR file; got only "
-            f"{path}. For a table, name the columns with options such as --score-column."
-        )
     systems = {name: source_of(path) for path, name in system_names(others).items()}
     with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
@@ -66,6 +56,30 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
             name: _evaluate_run(judgments, source, name, args)
             for name, source in systems.items()
         }
+
+
+def named_systems(args: Namespace) -> list[str]:
+    """Before any file is read, check which files are named; return the names of the systems."""
+    path, *others = args.files
+    if not (is_large(args.files) or _is_table(args)):
+        if others:
+            return list(system_names(others).values())
+        raise ValueError(
+            "Pass at least one run after the qrels, or a score file after a LETOR file; got only "
+            f"{path}. For a table, name the columns with options such as --score-column."
+        )
+    _refuse_judge(path, args)
+    if others:
+        raise ValueError(
+            f"File {path} is read as a table because of its extension or a column option. To "
+            f"add systems, use --score-column; do not pass other files, such as {others[0]}."
+        )
+    return _score_columns(args)
+
+
+def _is_table(args: Namespace) -> bool:
+    has_columns = args.query or args.document or args.grade or args.scores
+    return has_columns or args.files[0].lower().endswith(TABLES)
 
 
 def evaluate_judge_files(args: Namespace) -> dict[str, Evaluation]:
@@ -113,7 +127,6 @@ def existing_files(paths: list[str]) -> Iterator[str | int]:
 def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """Evaluate Parquet files; return the whole report and a dict of the reports per system."""
     (path,) = args.files
-    _refuse_judge(path, args)
     for option, is_used in (
         ("--per-query", args.per_query), ("--ties trec", args.ties == "trec"),
         ("--document-column", args.document),
@@ -128,8 +141,6 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     )
     if isinstance(report, Summaries):
         return report, report.systems
-    if args.command == "compare":
-        raise ValueError("compare requires at least two --score-column options.")
     return report, {scores[0]: report}
 
 

@@ -6,11 +6,14 @@ from argparse import Namespace
 import numpy as np
 
 from skgraded.cli._files import source_of, system_names
-from skgraded.cli._printing import WRITERS
+from skgraded.cli._printing import WRITERS, prose
 from skgraded.datasets.join import join_judgments
 from skgraded.datasets.trec import read_qrels, read_run
+from skgraded.measures import as_measures
 from skgraded.reports.comparing_judges import compare_judges
 from skgraded.reports.judges import JudgeComparison
+from skgraded.stats.intervals import check_settings
+from skgraded.stats.paired_tests import FEWEST
 
 FILES = """\
 files:
@@ -34,6 +37,8 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
         raise ValueError(f"Pass at least one judge's qrels after {args.files[0]}.")
     if len(args.runs) == 1:
         raise ValueError("Leaderboards require at least two runs after --run.")
+    measures = as_measures(args.measures or ["ndcng@10", "mu_map"])
+    check_settings(args.level, "t", FEWEST, args.seed)
     qrels = {
         name: read_qrels(source_of(path), progress=args.progress)
         for path, name in system_names(args.files).items()
@@ -53,7 +58,7 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
             )
     return compare_judges(
         rows.y_judges, rows.y_scores or None, qid=rows.qid, weights=args.weights,
-        measures=args.measures or ["ndcng@10", "mu_map"], level=args.level,
+        measures=measures, level=args.level,
         unjudged_documents=args.unjudged_documents, rng=args.seed,
     )
 
@@ -67,10 +72,7 @@ def of_judges(report: JudgeComparison, args: Namespace) -> str:
     frames = [report.labels()] + [report.leaderboards()] * bool(report.systems)
     if args.format == "table":
         frames[0] = frames[0][SHORT]
-    text = report.verdict()
-    if args.format == "latex":
-        text = f"% {text}"
-    parts = [text, *map(WRITERS[args.format], frames)]
+    parts = [prose(report.verdict(), args.format, 0), *map(WRITERS[args.format], frames)]
     if args.format == "table":
         parts.append("\n".join(report.sentences()))
     return "\n\n".join(parts)

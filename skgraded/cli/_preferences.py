@@ -10,6 +10,7 @@ from skgraded.cli._files import source_of, system_names, warn_of_differing
 from skgraded.datasets.preference_files import read_preference_columns
 from skgraded.datasets.text_files import check_path
 from skgraded.datasets.trec import read_run_table
+from skgraded.measures.preferences import check_preference_measures
 from skgraded.reports.evaluating import evaluate_preferences
 from skgraded.reports.evaluation import Evaluation
 
@@ -37,6 +38,8 @@ def evaluate_preference_files(args: Namespace) -> dict[str, Evaluation]:
     path, *runs = args.files
     if not runs:
         raise ValueError(f"Pass at least one run after the preferences file {path}.")
+    args.measures = args.measures or "edrc"
+    check_preference_measures(args.measures, args.discount, args.prior)
     source = source_of(path)
     queries, preferred, other = map(np.ndarray.tolist, read_preference_columns(
         source, args.progress
@@ -73,6 +76,6 @@ def _evaluate_run(
     return evaluate_preferences(
         [pairs[row] for row in rows],
         {query: documents | scores.get(query, {}) for query, documents in judged.items()},
-        qid=[queries[row] for row in rows], measures=args.measures or "edrc",
+        qid=[queries[row] for row in rows], measures=args.measures,
         items=ITEMS[args.items], discount=args.discount, prior=args.prior, cycles=args.cycles,
     )

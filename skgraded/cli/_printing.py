@@ -50,7 +50,7 @@ def of_evaluations(
     write = WRITERS[form]
     parts = [write(_values(evaluations))] if per_query else []
     parts.append(write(_summary(_ranked(evaluations))))
-    return _joined([*parts, _prose(_undefined(evaluations), form, width)])
+    return _joined([*parts, prose(_undefined(evaluations), form, width)])
 
 
 def _ranked(evaluations: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,8 +83,8 @@ def of_comparison(
             parts.append(tables.aligned(fitting(view.frame(), "terminal")))
     else:
         parts += [getattr(report, f"to_{form}")() for report in (board, comparison)]
-    verdict = _prose(board.verdict, form, width)
-    return _joined([verdict, *parts, _prose(_below(comparison, rows, evaluations), form, width)])
+    verdict = prose(board.verdict, form, width)
+    return _joined([verdict, *parts, prose(_below(comparison, rows, evaluations), form, width)])
 
 
 def _below(comparison: Comparison, rows: list[Any], evaluations: Mapping[str, Any]) -> str:
@@ -116,9 +116,11 @@ def _counts(rows: list[Any]) -> str:
     return f"{n} of {pairs} {plural(n, 'differs', 'differ')} significantly."
 
 
-def _prose(text: str, form: str, width: int) -> str:
-    """For "latex", turn lines into comments; for "table", wrap lines and indent list items."""
+def prose(text: str, form: str, width: int) -> str:
+    """Make text safe in Markdown, turn it into LaTeX comments, or wrap it for a terminal."""
     lines = text.split("\n")
+    if form == "markdown":
+        lines = [tables.safe_in_markdown(line) for line in lines]
     if form == "latex" and text:
         lines = [f"% {line}".rstrip() for line in lines]
     if form == "table" and width > 0:

@@ -238,11 +238,6 @@ class Summaries(Mergeable):
         self, settings: Settings, baseline: str | None = None, by: str | None = None
     ) -> Comparison:
         """Compare the systems, or the systems in each segment, using sums and valid settings."""
-        if settings.test not in ("t", None):
-            raise ValueError(
-                f"test={settings.test!r} requires per-query values, but Summaries contain only "
-                "sums: use test='t' or test=None."
-            )
         is_weighted = self._check_weights(settings.test)
         systems, measures, parts = list(self.systems), self.measures, self._parts(by)
         segments = None if by is None else list(parts)

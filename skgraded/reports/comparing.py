@@ -192,18 +192,10 @@ def compare(
     else:
         pairing.check_evaluations(evaluations)
         systems = list(evaluations)
-    comparison_rows.check_choice("baseline", baseline, systems)
-    if test == "auto":
-        is_by_query = judge is None and not isinstance(evaluations, SystemSums)
-        test = "randomization" if is_by_query else "t"
-    comparison_rows.check_choice("test", test, TESTS)
-    comparison_rows.check_choice("correction", correction, CORRECTIONS)
-    level, _, checked = check_settings(
-        level, "t", FEWEST if n_resamples is None else n_resamples, rng
+    settings = checked_settings(
+        systems, isinstance(evaluations, SystemSums), judge is not None, baseline=baseline,
+        test=test, correction=correction, level=level, n_resamples=n_resamples, rng=rng,
     )
-    if correction == "hsd" and test != "randomization":
-        raise ValueError(f"correction='hsd' requires test='randomization'; got test={test!r}.")
-    settings = Settings(test, correction, level, FEWEST, 0)
     if isinstance(evaluations, SystemSums):
         if judge is not None:
             raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
@@ -215,11 +207,35 @@ def compare(
         pairing.check_evaluations(judge, "judge")
         return _compare_judged(evaluations, judge, settings, baseline, judged)
     settings = settings._replace(
-        n_resamples=checked, seed=int(np.random.default_rng(rng).integers(2**63))
+        n_resamples=FEWEST if n_resamples is None else int(n_resamples),
+        seed=int(np.random.default_rng(rng).integers(2**63)),
     )
     return _compare_values(
         evaluations, baseline, settings, judged, by, n_resamples is None, progress, rng
     )
+
+
+def checked_settings(
+    systems: Sequence[str], are_sums: bool, is_judged: bool, *, baseline: str | None,
+    test: str | None, correction: str | None, level: float, n_resamples: int | None, rng: Any,
+) -> Settings:
+    """Check arguments of `compare`; the command calls this function before it reads files."""
+    comparison_rows.check_choice("baseline", baseline, systems)
+    if test == "auto":
+        test = "t" if are_sums or is_judged else "randomization"
+    comparison_rows.check_choice("test", test, TESTS)
+    comparison_rows.check_choice("correction", correction, CORRECTIONS)
+    level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
+    if correction == "hsd" and test != "randomization":
+        raise ValueError(f"correction='hsd' requires test='randomization'; got test={test!r}.")
+    if is_judged and test != "t":
+        raise ValueError(f"compare(judge=…) requires test='t'; got test={test!r}.")
+    if are_sums and test not in ("t", None):
+        raise ValueError(
+            f"test={test!r} requires per-query values, but Summaries contain only sums: use "
+            "test='t' or test=None."
+        )
+    return Settings(test, correction, level, FEWEST, 0)
 
 
 def _compare_values(
@@ -346,8 +362,6 @@ def _compare_judged(
     if set(evaluations) != set(judge):
         raise ValueError(f"judge must have the systems {list(evaluations)}; got {list(judge)}.")
     judge = {name: judge[name] for name in evaluations}
-    if settings.test != "t":
-        raise ValueError(f"compare(judge=…) requires test='t'; got test={settings.test!r}.")
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
     systems, measures = list(evaluations), list(pool)
     warn_of_judged_gap(systems, judged)

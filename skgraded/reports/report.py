@@ -131,7 +131,9 @@ class Report(Checked, Table):
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
 
-        If `path` is None, the text is returned.
+        If `path` is None, the text is returned. Names and query ids are written unchanged. A
+        spreadsheet can read those that begin with ``=``, ``+``, ``-`` or ``@`` as formulas, so
+        import the columns of unknown runs as text.
         """
         return tables.csv(self.to_frame(), path)
 
@@ -178,9 +180,7 @@ class Report(Checked, Table):
 
     def _write_page(self, path: str | Path | None, *settings: Any) -> str | None:
         """Write the page, or return it if `path` is None; `settings` are passed to `_page`."""
-        with needs("An HTML page", "pandas", "jinja2"):
-            import jinja2  # noqa: F401
-            import pandas  # noqa: F401
+        check_page_packages()
         page = self._page(*settings).html()
         if path is None:
             return page
@@ -192,6 +192,13 @@ class Report(Checked, Table):
             return self._page().fragment()
         except ImportError:  # without pandas or Jinja2, a notebook shows the repr
             return None
+
+
+def check_page_packages() -> None:
+    """Raise an ImportError if a package that HTML pages require is missing."""
+    with needs("An HTML page", "pandas", "jinja2"):
+        import jinja2  # noqa: F401
+        import pandas  # noqa: F401
 
 
 # Arrays with one element per query, fold or test -------------------------------------------------

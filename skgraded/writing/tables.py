@@ -107,7 +107,7 @@ def frame(data: Any, **settings: Any) -> Any:
 def markdown(table: Any) -> str:
     """Format a table as Markdown; floats have four decimals. See `Grid.of` for `table`."""
     grid = Grid.of(table)
-    text = _as_text(grid, _safe_in_markdown, best="**{}**")
+    text = _as_text(grid, safe_in_markdown, best="**{}**")
     columns, rules = [], []
     for i, is_number in enumerate(grid.are_numbers):
         name, *cells = text.column(i)
@@ -240,7 +240,8 @@ def cell_text(cell: Any) -> str:
     return " ".join(str(cell).split())  # a line break would end the row
 
 
-def _safe_in_markdown(text: str) -> str:
+def safe_in_markdown(text: str) -> str:
+    """Escape what Markdown would read as HTML or as a format."""
     escaped = text.translate(_MARKDOWN)
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 

@@ -437,6 +437,14 @@ def test_control_characters_are_escaped(files, capsys, monkeypatch):
         assert not set("\x1b\u202e\x9b") & set(printed(form)), form
 
 
+def test_names_of_runs_are_text_in_markdown(files, capsys):
+    name = "<img src=x onerror=alert(1)>"
+    (files / name).write_text(FILES["b.run"])
+    for command in ("evaluate", "compare"):
+        out = run(capsys, f"{command} --format markdown -m rr qrels b.run", name).out
+        assert "<" not in out and r"&lt;img src=x onerror=alert(1)&gt;" in out
+
+
 def test_measures_are_listed_with_other_names_and_descriptions(capsys):
     assert main(["measures"]) == 0
     lines = capsys.readouterr().out.splitlines()
