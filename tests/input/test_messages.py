@@ -203,6 +203,7 @@ BAD_PARAMETERS = [  # parameter, value, words in the message, classes
           ("threshold", "≥ 0", [np.nan, np.inf, -np.inf, -1, "2", [1], 1j, True]),
           ("max_grade", "> 0", [0, -1, np.nan, np.inf, -np.inf, "4", [4], True]),
           ("prior", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
+          ("recall", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
           ("persistence", "≥ 0 and < 1", [-0.1, 1, 1.5, np.nan, "0.5", True, None]),
       ) for value in values),
 ]
