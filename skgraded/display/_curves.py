@@ -19,6 +19,10 @@ MOST_SYSTEMS = 8  # maximum number of systems drawn by default
 MOST_MARKED = 12  # maximum number of markers per curve
 
 
+def _check_most(max_systems: int | None) -> int | None:
+    return None if max_systems is None else whole_number(max_systems, "max_systems", 1)
+
+
 class CurveDisplay(NamedDisplay):
     """Base class of plots with one or more curves per system."""
 
@@ -34,9 +38,7 @@ class CurveDisplay(NamedDisplay):
         name : str or list of str, optional
             Names of the systems, instead of the stored ones.
         """
-        if max_systems is not None:
-            max_systems = whole_number(max_systems, "max_systems", 1)
-        self._max_systems = max_systems
+        self._max_systems = _check_most(max_systems)
         return super().plot(ax, name=name, **kwargs)
 
     def _drawn_systems(self, heights: np.ndarray) -> tuple[Any, Any, Any]:
@@ -129,6 +131,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             only for a single query, where they equal μAP · r_max.
         """
         cls._need_matplotlib("from_predictions")
+        _check_most(max_systems)
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
             y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
@@ -249,6 +252,7 @@ class CutoffCurveDisplay(CurveDisplay):
             As in `skgraded.measures.cutoff_curve`.
         """
         cls._need_matplotlib("from_predictions")
+        _check_most(max_systems)
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
