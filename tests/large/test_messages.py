@@ -103,7 +103,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), FILES)
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[row[2] for row in FILES])
 def test_files_are_refused_with_one_clear_error(tmp_path, name, content, message):
     if isinstance(content, bytes):
         (tmp_path / name).write_bytes(content)
