@@ -25,7 +25,7 @@ def level_chart(
 ) -> dict[str, Any]:
     """Chart the per-query values of one measure, or their quantiles over `n_queries` queries."""
     values = -np.sort(-values[~np.isnan(values)])
-    low, high = math.floor(values.min(initial=0.0)), 1.0
+    low, high = axis_ends(values)
     text = f"mean {fixed(mean)}"
     if len(values):
         lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
@@ -110,17 +110,25 @@ def interval_mark(value: float, ends: Sequence[float], low: float, high: float) 
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
 
 
+def axis_ends(values: np.ndarray) -> tuple[float, float]:
+    """Return the ends of an axis for values of a measure; most values range from 0 to 1."""
+    low, high = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
+    return math.floor(low), 1.0 if high <= 1 else _ticks(0, high)[0][-1]
+
+
 def interval_axis(low: float, high: float) -> list[str]:
     """Return tick labels for the ends and the middle of an axis."""
     return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
 
 
-def with_intervals(table: PageTable, frame: Any, names: Sequence[str], low: float) -> PageTable:
-    """Add a column that draws the values and limits in the columns `names`, from `low` to 1."""
+def with_intervals(
+    table: PageTable, frame: Any, names: Sequence[str], low: float, high: float = 1.0
+) -> PageTable:
+    """Add a column that draws the values and limits in the columns `names`, on one axis."""
     values = zip(*(frame[name] for name in names), strict=True)
-    marks = [interval_mark(value, ends, low, 1) for value, *ends in values]
+    marks = [interval_mark(value, ends, low, high) for value, *ends in values]
     rows = [[*row, mark] for row, mark in zip(table.rows, marks, strict=True)]
-    return table._replace(columns=[*table.columns, (interval_axis(low, 1), "strip")], rows=rows)
+    return table._replace(columns=[*table.columns, (interval_axis(low, high), "strip")], rows=rows)
 
 
 def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:

@@ -4,7 +4,6 @@ A page contains its styles, script and data, and makes no network requests. Summ
 are static HTML; the script draws the table of queries and sorts tables.
 """
 
-import math
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,7 +14,7 @@ from skgraded._input.needs import needs
 from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
-from skgraded.writing.charts import level_chart, with_intervals
+from skgraded.writing.charts import axis_ends, level_chart, with_intervals
 from skgraded.writing.columns import PageTable
 
 MOST_IN_VERDICT = 2  # measures in the verdict
@@ -58,7 +57,9 @@ class EvaluationPage:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         tables = {"summary": self._summary()}
         if self.segments is not None:
-            tables["segments"] = _means_table(self.segments, self.level, self.per_query)
+            tables["segments"] = _means_table(
+                self.segments, self.level, self.profiles or self.per_query
+            )
         if self.folds is not None:
             tables["folds"] = self._folds()
         profiles, n_profiled = self.per_query, None
@@ -145,7 +146,6 @@ class EvaluationPage:
 
 
 def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> PageTable:
-    lowest = min((np.fmin.reduce(values, initial=0.0) for values in profiles.values()), default=0)
     by_segment = "segment" in frame
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
@@ -153,8 +153,8 @@ def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> P
         "number of queries for which the measure is undefined"
     )
     table = PageTable.of(frame, caption, hidden=("method",))
-    low = math.floor(lowest)  # correlations can be as low as -1
-    return with_intervals(table, frame, ("mean", "ci_low", "ci_high"), low)
+    ends = axis_ends(np.hstack([*profiles.values()]))  # correlations can be as low as -1
+    return with_intervals(table, frame, ("mean", "ci_low", "ci_high"), *ends)
 
 
 # Templates ---------------------------------------------------------------------------------------

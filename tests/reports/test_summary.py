@@ -118,6 +118,25 @@ def test_quantiles_are_those_of_the_values_to_a_thousandth():
     assert found.quantile(0.25)["AP"] == 0
 
 
+def test_quantiles_of_values_beyond_1_are_those_of_the_values():
+    rng = np.random.default_rng(0)
+    values = {
+        "DCG": rng.gamma(3, 8, 2000), "signed": rng.normal(0, 10, 2000),
+        "huge": 2.0 ** rng.uniform(-20, 1023, 2000), "equal": np.full(2000, 6.39),
+    }
+    ev = evaluation(values, np.arange(2000))
+    found, parts = sg.Summary.of(ev), parts_of(ev, 7)
+    assert sg.Summary.merge(parts) == found == sg.Summary.merge(parts[::-1])
+    for again in (sg.Summary.from_json(found.to_json()), pickle.loads(pickle.dumps(found))):
+        assert again == found and again.to_json() == found.to_json()
+    for q in np.linspace(0, 1, 41).tolist():
+        for name, expected in zip(values, np.quantile([*values.values()], q, axis=1), strict=True):
+            error = 0.001 if abs(expected) < 64 else 4e-5 * abs(expected)
+            assert found.quantile(q)[name] == pytest.approx(expected, rel=1e-15, abs=error)
+    low, median, high = (f"{found.quantile(q)['DCG']:.4f}" for q in (0.25, 0.5, 0.75))
+    assert f"median {median}, quartiles {low} and {high}" in found.to_html()
+
+
 def test_queries_with_weight_0_or_without_a_value_do_not_count():
     values = {"AP": [0.25, 0.75, 1.0, np.nan]}
     found = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
