@@ -1,4 +1,8 @@
-"""Confidence intervals: their time, also compared with the measures, and their coverage."""
+"""Confidence intervals: their time, also compared with the measures, and their coverage.
+
+The part "weights" also shows how often Welch's test rejects a true hypothesis if queries have
+unequal weights, which is why compare_periods refuses them.
+"""
 
 import argparse
 import gc
@@ -12,6 +16,7 @@ from memory import added_peak
 import skgraded as sg
 from skgraded.model_selection.scorer import means_of
 from skgraded.stats.intervals import mean_interval
+from skgraded.stats.welch import GroupMean, welch_p_value
 
 MEASURES = ["ndcng@10", "mu_map", "rr"]
 
@@ -24,11 +29,13 @@ def main():
         print_whole(args.queries, args.rounds)
     if "coverage" in args.parts:
         print_coverage(args.sets)
+    if "weights" in args.parts:
+        print_weights(args.sets)
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="+", default=["time", "whole", "coverage"])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="+", default=["time", "whole", "coverage", "weights"])
     parser.add_argument("--queries", type=int, default=1_000_000, help="of 20 documents each")
     parser.add_argument("--sets", type=int, default=2000, help="of queries, for coverage")
     parser.add_argument("--rounds", type=int, default=3)
@@ -147,6 +154,28 @@ def coverage(values, size, method, n_sets, rng):
         low, high = mean_interval(rng.choice(values, size), None, 0.95, method, 999, rng)
         hits += low - 1e-12 <= mean <= high + 1e-12
     return hits / n_sets
+
+
+def print_weights(n_sets, n=200):
+    """Print coverage and rejection rates for weights that do not depend on the values."""
+    print(f"\n| {n_sets:,} sets of {n} queries: weights | effective queries | t intervals contain "
+          "the mean | Welch's test at 5 % rejects |")
+    print("| --- | ---: | ---: | ---: |")
+    rng = np.random.default_rng(0)
+    weights_of = {"equal": lambda: np.ones(n)}
+    weights_of |= {f"Pareto, α = {a}": lambda a=a: rng.pareto(a, n) + 1 for a in (2, 1.5, 1)}
+    weights_of |= {f"lognormal, σ = {s}": lambda s=s: rng.lognormal(0, s, n) for s in (1, 2, 3)}
+    for name, weights in weights_of.items():
+        n_effective, hits, n_rejected = [], 0, 0
+        for _ in range(n_sets):
+            (values, w), (others, v) = ((rng.beta(0.5, 0.5, n), weights()) for _ in range(2))
+            low, high = mean_interval(values, w, 0.95, "t")
+            hits += low <= 0.5 <= high
+            groups = GroupMean.of(values, w), GroupMean.of(others, v)
+            n_rejected += welch_p_value(*groups) <= 0.05
+            n_effective.append(w.sum() ** 2 / (w**2).sum())
+        print(f"| {name} | {np.median(n_effective):.0f} | {hits / n_sets:.3f} | "
+              f"{n_rejected / n_sets:.3f} |")
 
 
 if __name__ == "__main__":

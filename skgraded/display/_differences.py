@@ -49,7 +49,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
     n_left_out : int
         Number of differences that are nan.
     wins, ties, losses : int
-        Numbers of queries where `system` is better, equal up to rounding (1e-12), and worse.
+        Numbers of queries where `system` is better, equal up to rounding errors, and worse.
     wins_, losses_ : matplotlib.patches.StepPatch
         Steps of wins and losses; the query at position i spans i to i + 1 on the axis.
     mean_line_, interval_ : matplotlib.lines.Line2D and matplotlib.patches.Patch, or None

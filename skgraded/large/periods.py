@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +19,11 @@ from skgraded.reports.comparison import margins_of
 from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_form
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.report import Report, evaluated_name
-from skgraded.reports.summary import Summary, overall_rows
+from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
-from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING
-from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+from skgraded.stats.intervals import CHECK_LEVEL
+from skgraded.stats.rounding import are_equal
+from skgraded.stats.welch import GroupMean, gap_of, welch_interval, welch_p_value
 from skgraded.writing import sentences, tables
 from skgraded.writing.text import percent_text
 
@@ -173,7 +174,8 @@ def compare_periods(
     Raises
     ------
     ValueError, TypeError
-        If the Summaries have different measures, share a label, or have no segments in common.
+        If the Summaries have different measures, share a label, have no segments in common, or have
+        queries with unequal weights: with few heavy queries, Welch's test rejects too often.
 
     Examples
     --------
@@ -195,10 +197,12 @@ def compare_periods(
         for segment, parts in _paired_segments(before, after, by).items()
         for measure in before.measures
     ]
-    groups = [
-        [GroupMean.of_moments(part.tallies[measure].moments) for part in parts]
-        for _, measure, parts in cases
-    ]
+    moments = [[part.tallies[measure].moments for part in parts] for _, measure, parts in cases]
+    refuse_unequal_weights(
+        chain(*moments), "Evaluate both periods without sample_weight; trend tabulates weighted "
+        "means without tests."
+    )
+    groups = [[GroupMean.of_moments(part) for part in parts] for parts in moments]
     p_values = np.array([welch_p_value(late, early) for early, late in groups])
     adjusted, row_level = comparison_rows.corrected_p_values(p_values, correction, level)
     rows = []
@@ -207,7 +211,7 @@ def compare_periods(
     ):
         low, high = widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level)
         rows.append(PeriodRow(
-            segment, measure, early.mean, late.mean, late.mean - early.mean, low, high, p,
+            segment, measure, early.mean, late.mean, gap_of(late, early), low, high, p,
             p_adjusted, smallest_of.get(measure, math.nan), early.n, late.n,
         ))
     names = _name_of(before, "before"), _name_of(after, "after")
@@ -335,7 +339,8 @@ class Trend(Report):
 
 
 def _is_outside(mean: float, lower: float, upper: float) -> bool:
-    return min(mean - lower, upper - mean) < -ROUNDING
+    is_beyond = mean < lower or mean > upper
+    return is_beyond and not (are_equal(mean, lower) or are_equal(mean, upper))
 
 
 def rows_of_measure(trend: Trend, measure: str | Measure | None = None) -> list[TrendRow]:

@@ -21,7 +21,8 @@ from skgraded.reports.pairing import check_evaluations, pair_evaluations
 from skgraded.reports.summary import Mergeable, Summary
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
-from skgraded.stats.paired_tests import FEWEST, TIE_DECIMALS, p_of_identical, p_of_t
+from skgraded.stats.paired_tests import FEWEST, p_of_identical, p_of_t
+from skgraded.stats.rounding import are_equal
 from skgraded.stats.welch import GroupMean
 from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, record
 
@@ -95,8 +96,7 @@ class Differences:
         return p_of_t(n, self.moments.mean / self.moments.standard_error)
 
     def _are_constant(self) -> bool:
-        ends = self.moments.lowest, self.moments.highest
-        return len({round(end, TIE_DECIMALS) for end in ends}) == 1
+        return are_equal(self.moments.lowest, self.moments.highest)
 
 
 DIFFERENCES = record(
@@ -288,18 +288,16 @@ class Summaries(Mergeable):
 
     def _check_weights(self, test: str | None) -> bool:
         """Return whether queries have different weights; raise a ValueError if there is a test."""
-        moments = (
+        moments = [
             differences.moments for by_measure in self.differences.values()
             for differences in by_measure.values()
-        )
-        unequal = next((m for m in moments if m.n and m.lightest < m.heaviest), None)
-        if test is not None and unequal is not None:
-            raise ValueError(
-                "The tests weight all queries equally, but the weights range from "
-                f"{unequal.lightest:g} to {unequal.heaviest:g}. Pass test=None to get weighted "
-                "means and intervals without tests, or evaluate without sample_weight."
+        ]
+        if test is not None:
+            sums.refuse_unequal_weights(
+                moments, "Pass test=None to get weighted means and intervals without tests, or "
+                "evaluate without sample_weight."
             )
-        return unequal is not None
+        return any(part.has_unequal_weights for part in moments)
 
     def _page(self, title: str | None = None) -> Any:
         return self._compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)

@@ -105,7 +105,7 @@ def compare(
         - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
         - ``n_queries``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
-          up to rounding (1e-12), or worse,
+          up to rounding errors (1e-12, relative for values above 1), or worse,
         - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries and
           with `judge`,
         - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation

@@ -17,7 +17,7 @@ from skgraded.stats.intervals import METHODS, t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
-from skgraded.stats.welch import GroupMean, welch_interval, welch_p_value
+from skgraded.stats.welch import GroupMean, gap_of, welch_interval, welch_p_value
 from skgraded.writing import json_text, sentences
 from skgraded.writing.json_text import Form
 from skgraded.writing.text import label
@@ -261,7 +261,7 @@ def compared_rows(
         low, high = widen_to_zero(t_interval(sample.differences, row_level), adjusted[i], level)
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
-            mean=sample.mean, difference=sample.mean - sample.baseline_mean,
+            mean=sample.mean, difference=sample.difference,
             ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
             n_queries=sample.n_queries, wins=sample.wins, ties=sample.ties, losses=sample.losses,
             n_undefined=sample.n_undefined, effect_size=sample.effect_size,
@@ -310,7 +310,7 @@ def gaps_between(
         low, high = widen_to_zero(welch_interval(group, other, gap_level), p_adjusted, level)
         gaps.append(SegmentGap(
             systems[case.system], case.measure, case.segment, cases[i].segment, group.mean,
-            other.mean, group.mean - other.mean, low, high, p, p_adjusted, group.n, other.n,
+            other.mean, gap_of(group, other), low, high, p, p_adjusted, group.n, other.n,
             systems[case.baseline],
         ))
     return gaps

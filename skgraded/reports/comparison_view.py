@@ -16,7 +16,7 @@ from skgraded.reports import comparison_rows
 from skgraded.reports.comparison_rows import ComparisonRow, ShownRow
 from skgraded.reports.report import Table
 from skgraded.stats import corrections, paired_tests
-from skgraded.stats.intervals import ROUNDING
+from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
 from skgraded.writing.charts import turned
 from skgraded.writing.tables import Marked
@@ -349,7 +349,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     columns, standings = [], []
     for (measure, segment), heading in headings.items():
         best = max(_sortable(means[name, heading]) for name in order)
-        leaders = [name for name in order if means[name, heading] >= best - ROUNDING]
+        leaders = [name for name in order if are_equal(means[name, heading], best)]
         columns.append([
             Marked(
                 means[name, heading], name in leaders,
@@ -439,7 +439,7 @@ def _standing(
 
 def better_first(row: Any, order: Sequence[str]) -> Any:
     """Return the row with the better system first; if means are equal, `order` decides."""
-    is_equal = not abs(row.difference) > ROUNDING  # also if the difference is nan
+    is_equal = np.isnan(row.difference) or are_equal(row.mean, row.baseline_mean)
     is_later = order.index(row.system) > order.index(row.baseline)
     return turned(row) if (is_later if is_equal else row.difference < 0) else row
 

@@ -16,6 +16,7 @@ from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
 from skgraded.stats.paired_samples import differences_by_query
+from skgraded.stats.rounding import subtract
 from skgraded.writing import json_text
 from skgraded.writing.json_text import Form
 
@@ -78,7 +79,7 @@ class QueryValues:
         """Subtract the baseline's values; return nan for missing values and weights of 0."""
         values = self.per_query[measure]
         first, second = values[baseline][queries], values[system][queries]
-        return differences_by_query(second, first, self.weights_of(queries))
+        return differences_by_query(second, first, self.weights_of(queries), merge=True)
 
     def interval(
         self, system: int, measure: str, segment: Any, level: float
@@ -108,7 +109,7 @@ class QueryValues:
         queries = self.queries_of(segment)
         values = self.per_query[measure][order][:, queries]
         for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):
-            gaps = values[i] - values[j]
+            gaps = subtract(values[i], values[j])
             differences[i, j] = mean_over_queries(gaps, self.weights_of(queries))
             differences[j, i] = -differences[i, j]
 

@@ -18,8 +18,8 @@ from skgraded.reports.report import ConfidenceIntervals, Report
 from skgraded.stats import prediction_powered as estimators
 from skgraded.stats.intervals import CHECK_LEVEL, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes
-from skgraded.stats.paired_tests import TIE_DECIMALS
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
+from skgraded.stats.rounding import rounded, subtract
 from skgraded.writing import sentences, tables
 from skgraded.writing.json_text import by_name, forms_of, record
 from skgraded.writing.text import percent_text
@@ -332,14 +332,14 @@ def judged_samples(pool: Mapping[str, Any], cases: Sequence[Case]) -> list[Paire
     for case in cases:
         human, judge, others = pool[case.measure]
         estimate = powered_mean(*(
-            np.round(side[case.system] - side[case.baseline], TIE_DECIMALS)
+            rounded(subtract(side[case.system], side[case.baseline]))
             for side in (human, judge, others)
         ))
         mean, baseline_mean = (
             estimators.weighted_mean(human[i], judge[i], others[i], estimate.weight)
             for i in (case.system, case.baseline)
         )
-        outcomes = count_outcomes(human[case.system] - human[case.baseline])
+        outcomes = count_outcomes(subtract(human[case.system], human[case.baseline]))
         samples.append(PairedSample(
             mean, baseline_mean, **outcomes, n_undefined=np.nan, mean_difference=estimate.mean,
             deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import BLOCK, ConfidenceInterval, t_reach
-from skgraded.stats.paired_tests import TIE_DECIMALS
+from skgraded.stats.rounding import signs
 
 CELLS = 16 * BLOCK  # maximum number of values in a block of resamples; limits memory
 
@@ -152,7 +152,7 @@ def tau_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Compute Kendall's tau-b along the last axis; nan if all values in x or y are equal."""
     first, second = np.triu_indices(x.shape[-1], 1)
     x_signs, y_signs = (
-        np.sign(np.round(means[..., first] - means[..., second], TIE_DECIMALS)) for means in (x, y)
+        signs(means[..., first], means[..., second]) for means in (x, y)
     )
     n_untied = np.abs(x_signs).sum(axis=-1) * np.abs(y_signs).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -188,9 +188,7 @@ def tau_spread(
 
 def mean_ranks(means: np.ndarray) -> np.ndarray:
     """Return the ranks of the means; ties share a mean rank. All ranks are nan if a mean is nan."""
-    from scipy.stats import rankdata
-
-    return rankdata(np.round(means, TIE_DECIMALS))
+    return (signs(means[:, None], means).sum(axis=1) + len(means) + 1) / 2
 
 
 def largest_drop(truth: np.ndarray, judge: np.ndarray) -> float:

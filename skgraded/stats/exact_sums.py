@@ -69,6 +69,11 @@ class Moments:
         )
 
     @property
+    def has_unequal_weights(self) -> bool:
+        """Whether at least two values have different weights."""
+        return self.n > 0 and self.lightest < self.heaviest
+
+    @property
     def mean(self) -> float:
         """Weighted mean Σ w v / Σ w, rounded to the nearest float, or nan without values."""
         if not self.n:
@@ -85,15 +90,23 @@ class Moments:
         """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²) of the mean m; requires n ≥ 2."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
-        return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
+        return _root(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
         """Standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) from the mean m; requires n ≥ 2."""
         m = self.wv / self.w
-        return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
+        return _root(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
 
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}
+
+
+def _root(square: Fraction) -> float:
+    """Return the square root, also if the square is too large for a float."""
+    try:
+        return math.sqrt(square)
+    except OverflowError:
+        return math.sqrt(square / 2**1024) * 2.0**512
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.columns import choice_validator, number_validator, whole_number
+from skgraded.stats.rounding import unit_of
 
 METHODS = ("bootstrap", "t")
 ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
@@ -83,8 +84,10 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
         return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan)
     mean = np.average(values, weights=weights)
     shares = 1 / n if weights is None else weights / weights.sum()
-    error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
-    return MeanEstimate(n, mean, error, float(values.min()), float(values.max()))
+    lowest, highest = float(values.min()), float(values.max())
+    unit = unit_of(lowest, highest)
+    error = np.sqrt(n / (n - 1) * np.sum((shares * ((values - mean) / unit)) ** 2)) * unit
+    return MeanEstimate(n, mean, error, lowest, highest)
 
 
 def mean_interval(
@@ -97,7 +100,9 @@ def mean_interval(
         return t_interval(estimate, level)
     values, weights = _counting(values, weights)
     with np.errstate(divide="ignore", invalid="ignore"):  # weights can underflow to 0
-        return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
+        unit = unit_of(estimate.lowest, estimate.highest)
+        low, high = _bca(values / unit, weights, level, n_resamples, np.random.default_rng(rng))
+        return ConfidenceInterval(low * unit, high * unit)
 
 
 def _counting(

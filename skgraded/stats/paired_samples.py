@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded.stats.intervals import estimate_mean
-from skgraded.stats.paired_tests import TIE_DECIMALS
+from skgraded.stats.rounding import TOLERANCE, rounded, subtract, unit_of
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,12 @@ class PairedSample:
         return self.differences.n
 
     @property
+    def difference(self) -> float:
+        """Difference of the means; exactly 0 if all queries are ties."""
+        is_tie = 0 < self.n_queries == self.ties
+        return 0.0 if is_tie else self.mean - self.baseline_mean
+
+    @property
     def effect_size(self) -> float:
         """Cohen's d_z: the mean of the differences divided by their standard deviation."""
         if self.n_queries > 1 and self.ties == self.n_queries:
@@ -43,29 +49,35 @@ class PairedSample:
         n_undefined: int
     ) -> Self:
         """Summarize differences that contain no nan; `means` contains the means of both systems."""
-        rounded = np.round(differences, TIE_DECIMALS)
-        n, mean, deviation = len(rounded), np.nan, 0.0
+        exact = rounded(differences)
+        n, mean, deviation = len(exact), np.nan, 0.0
+        estimate = estimate_mean(differences, weights)
         if n:
-            mean = float(np.average(rounded, weights=weights))
-        if n > 1 and np.ptp(rounded) > 0:
-            variance = np.average((rounded - mean) ** 2, weights=weights) * n / (n - 1)
-            deviation = float(np.sqrt(variance))
+            mean = float(np.average(exact, weights=weights))
+        if n > 1 and np.ptp(exact) > 0:
+            unit = unit_of(estimate.lowest, estimate.highest)
+            squares = ((exact - mean) / unit) ** 2
+            variance = np.average(squares, weights=weights) * n / (n - 1)
+            deviation = float(np.sqrt(variance)) * unit
         return cls(
             *means, **count_outcomes(differences), n_undefined=n_undefined, mean_difference=mean,
-            deviation=deviation, differences=estimate_mean(differences, weights),
+            deviation=deviation, differences=estimate,
         )
 
 
 def differences_by_query(
-    values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None
+    values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None,
+    *, merge: bool = False
 ) -> np.ndarray:
-    """Subtract the baseline values; return nan where a value is missing or the weight is 0."""
-    differences = values - baseline_values
+    """Subtract the baseline values; return nan where a value is missing or the weight is 0.
+
+    If `merge`, differences of equal size have equal ranks; see `subtract`.
+    """
+    differences = subtract(values, baseline_values, merge=merge)
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 
 
 def count_outcomes(differences: np.ndarray) -> dict[str, int]:
     """Count wins, ties and losses; differences that are 0 up to rounding are ties."""
-    signs = np.sign(np.round(differences, TIE_DECIMALS))
-    outcomes = (("wins", 1), ("ties", 0), ("losses", -1))
-    return {name: int((signs == sign).sum()) for name, sign in outcomes}
+    wins, losses = (int(np.count_nonzero(x > TOLERANCE)) for x in (differences, -differences))
+    return {"wins": wins, "ties": len(differences) - wins - losses, "losses": losses}

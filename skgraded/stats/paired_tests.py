@@ -9,13 +9,13 @@ import numpy as np
 
 from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
+from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, unit_of
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
 Seed = int | np.random.Generator
 Advance = Callable[[int], Any]  # advances a progress bar by a number of steps
-TIE_DECIMALS = 12  # number of decimals to which differences are rounded, to remove rounding errors
 
 
 class PairedTest(NamedTuple):
@@ -43,7 +43,7 @@ def p_values(
     """
     counting = np.count_nonzero(~np.isnan(rows), axis=1)
     p = np.where(counting, 1.0, np.nan)
-    differs = (np.abs(np.nan_to_num(np.round(rows, TIE_DECIMALS))) > 0).any(axis=1)
+    differs = (np.abs(rows) > TOLERANCE).any(axis=1)
     tested = np.flatnonzero((counting > 1) & differs)
     advance(n_resamples * (len(rows) - len(tested)))
     if len(tested):
@@ -88,7 +88,7 @@ def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
     """Return whether the ranks of the differences favor the system with the lower mean."""
     from scipy.stats import rankdata
 
-    differences = np.round(differences, TIE_DECIMALS)
+    differences = rounded(differences)
     differences = differences[differences != 0]
     return bool(rankdata(np.abs(differences)) @ np.sign(differences) * mean < 0)
 
@@ -99,13 +99,13 @@ def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[f
 
 
 def has_spread(differences: np.ndarray) -> bool:
-    """Return whether at least two differences are unequal after rounding."""
-    return bool(np.ptp(np.round(differences, TIE_DECIMALS)) > 0)
+    """Return whether at least two differences are unequal, ignoring rounding errors."""
+    return not are_equal(differences.max(), differences.min())
 
 
 def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
-    rows = np.where(np.round(rows, TIE_DECIMALS) != 0, np.nan_to_num(rows), 0.0)
+    rows = np.where(np.abs(rows) > TOLERANCE, rows, 0.0)  # also replaces nan
     # Sign flips do not change zeros. Without zeros, the exact test is feasible for more rows.
     exact = np.array([2 ** int(n) <= n_resamples for n in np.count_nonzero(rows, axis=1)])
     p = np.empty(len(rows))
@@ -168,6 +168,7 @@ def _t(differences: np.ndarray) -> float:
     n = len(differences)
     if not has_spread(differences):
         return p_of_identical(n)
+    differences = differences / unit_of(differences.min(), differences.max())
     mean = differences.mean()
     variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
     return p_of_t(n, mean / np.sqrt(variance / n))
@@ -187,7 +188,10 @@ def _p_above(differences: np.ndarray, bound: float) -> float:
     if n < 2:
         return 1.0 if n else math.nan
     if not has_spread(differences):
-        return 2.0**-n if round(differences[0] - bound, TIE_DECIMALS) > 0 else 1.0
+        is_above = differences[0] > bound and not are_equal(differences[0], bound)
+        return 2.0**-n if is_above else 1.0
+    unit = unit_of(differences.min(), differences.max())
+    differences, bound = differences / unit, bound / unit
     t = (differences.mean() - bound) / (differences.std(ddof=1) / math.sqrt(n))
     return float(stdtr(n - 1, -t))
 
@@ -211,7 +215,7 @@ def _wilcoxon(differences: np.ndarray) -> float:
     with warnings.catch_warnings():
         # Older SciPy versions warn that they use the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
-        return stats.wilcoxon(np.round(differences, TIE_DECIMALS)).pvalue
+        return stats.wilcoxon(rounded(differences)).pvalue
 
 
 def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
@@ -227,6 +231,8 @@ def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance)
 def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
+    spread = [has_spread(row) for row in rows]  # as in _t
+    rows = rows / np.array([[unit_of(row.min(), row.max())] for row in rows])
     means = rows.mean(axis=1)
     centred = (rows - means[:, None]).T
     squares = centred**2
@@ -241,7 +247,6 @@ def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
             advance(size * len(rows))
-    spread = [has_spread(row) for row in rows]  # as in _t
     return np.where(spread, (1 + n_extreme) / (1 + n_resamples), p_of_identical(n))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import ConfidenceInterval
-from skgraded.stats.paired_tests import TIE_DECIMALS, has_spread, p_of_identical
+from skgraded.stats.paired_tests import has_spread, p_of_identical
+from skgraded.stats.rounding import are_equal, unit_of
 
 
 class GroupMean(NamedTuple):
@@ -17,7 +18,8 @@ class GroupMean(NamedTuple):
 
     n: int
     mean: float
-    square: float  # squared standard error of the mean; 0 if all values are identical
+    square: float  # squared standard error of the mean / unit; 0 if all values are identical
+    unit: float = 1.0  # above 1 only for huge values, whose squares could overflow
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Self:
@@ -29,20 +31,22 @@ class GroupMean(NamedTuple):
         if not n:
             return cls(0, np.nan, np.nan)
         shares = w / w.sum()
-        mean = float(shares @ values)
+        mean, unit = float(shares @ values), unit_of(values.min(), values.max())
         square = 0.0
         if n > 1 and has_spread(values):
-            square = float(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
-        return cls(n, mean, square)
+            square = float(n / (n - 1) * np.sum((shares * ((values - mean) / unit)) ** 2))
+        return cls(n, mean, square, unit)
 
     @classmethod
     def of_moments(cls, moments: Moments) -> GroupMean:
         """Compute the mean and its squared standard error from exact sums."""
         if not moments.n:
             return cls(0, np.nan, np.nan)
-        ends = {round(end, TIE_DECIMALS) for end in (moments.lowest, moments.highest)}
-        square = 0.0 if moments.n == 1 or len(ends) == 1 else moments.standard_error**2
-        return cls(moments.n, moments.mean, square)
+        unit = unit_of(moments.lowest, moments.highest)
+        square = 0.0
+        if moments.n > 1 and not are_equal(moments.lowest, moments.highest):
+            square = (moments.standard_error / unit) ** 2
+        return cls(moments.n, moments.mean, square, unit)
 
 
 def welch_p_value(first: GroupMean, second: GroupMean) -> float:
@@ -54,11 +58,10 @@ def welch_p_value(first: GroupMean, second: GroupMean) -> float:
 
     if min(first.n, second.n) < 2:
         return np.nan
-    gap, square = first.mean - second.mean, first.square + second.square
-    if not square:  # use a permutation test over all assignments of values to groups
-        p = min(1.0, 2 / comb(first.n + second.n, first.n))
-        return p if round(gap, TIE_DECIMALS) else 1.0
-    p = float(2 * stdtr(_degrees(first, second), -abs(gap) / np.sqrt(square)))
+    error, degrees = _error(first, second)
+    if not error:  # use a permutation test over all assignments of values to groups
+        return min(1.0, 2 / comb(first.n + second.n, first.n)) if gap_of(first, second) else 1.0
+    p = float(2 * stdtr(degrees, -abs(first.mean - second.mean) / error))
     return max([p, *(p_of_identical(g.n) for g in (first, second) if not g.square)])
 
 
@@ -68,14 +71,27 @@ def welch_interval(first: GroupMean, second: GroupMean, level: float) -> Confide
 
     if min(first.n, second.n) < 2:
         return ConfidenceInterval(np.nan, np.nan)
-    gap, square = first.mean - second.mean, first.square + second.square
-    reach = 0.0
-    if square:
-        reach = float(stdtrit(_degrees(first, second), (1 + level) / 2) * np.sqrt(square))
+    error, degrees = _error(first, second)
+    gap = gap_of(first, second)
+    reach = float(stdtrit(degrees, (1 + level) / 2) * error) if error else 0.0
     return ConfidenceInterval(gap - reach, gap + reach)
 
 
-def _degrees(first: GroupMean, second: GroupMean) -> float:
-    """Return the Welch-Satterthwaite degrees of freedom of the t-distribution."""
-    squares = [group.square**2 / (group.n - 1) for group in (first, second)]
-    return (first.square + second.square) ** 2 / sum(squares)
+def gap_of(first: GroupMean, second: GroupMean) -> float:
+    """Return the difference of the means; exactly 0 if all values of both groups are equal."""
+    has_error = first.square or second.square
+    is_tie = not has_error and are_equal(first.mean, second.mean)
+    return 0.0 if is_tie else first.mean - second.mean
+
+
+def _error(first: GroupMean, second: GroupMean) -> tuple[float, float]:
+    """Return the standard error of the difference, and Welch-Satterthwaite degrees of freedom."""
+    unit = max(first.unit, second.unit)
+    square, other = (group.square * (group.unit / unit) ** 2 for group in (first, second))
+    total = square + other
+    if not total:
+        return 0.0, np.nan
+    return (
+        float(np.sqrt(total)) * unit,
+        total**2 / (square**2 / (first.n - 1) + other**2 / (second.n - 1)),
+    )

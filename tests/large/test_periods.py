@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -42,10 +43,12 @@ class TestComparePeriods:
         p = stats.ttest_ind(AFTER, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([min(2 * p, 1)] * 2)
 
-    def test_weights_give_the_weighted_means(self):
-        weights = RNG.random(200)
-        row, _ = sg.compare_periods(summary(BEFORE, weights=weights), summary(AFTER)).rows
-        assert row.before == pytest.approx(np.average(BEFORE, weights=weights), rel=1e-14)
+    def test_equal_weights_change_nothing(self):
+        weighted, plain = (
+            sg.compare_periods(summary(BEFORE, weights=weights), summary(AFTER)).to_frame()
+            for weights in (np.full(200, 0.3), None)
+        )
+        pd.testing.assert_frame_equal(weighted, plain, rtol=1e-12)
 
     @pytest.mark.parametrize(("shift", "smallest", "change"), [
         (0.1, None, "NDCG rose significantly"),
@@ -105,6 +108,8 @@ class TestComparePeriods:
         (summary(AFTER), {"level": 2}, ValueError, "level must be"),
         (summary(AFTER), {"correction": "hsd"}, ValueError, "correction must be one of"),
         (summary(AFTER), {"by": "day"}, ValueError, "by must be None, as in the Summary 'before'"),
+        (summary([0.5, 1], weights=np.array([1.0, 2.5])), {}, ValueError,
+         "weight all queries equally, but the weights range from 1 to 2.5. Evaluate both periods"),
     ])
     def test_bad_input(self, after, settings, error, message):
         with pytest.raises(error, match=message):

@@ -1,0 +1,114 @@
+"""Rounding errors and the size of the values change no result of a test."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import skgraded as sg
+from skgraded.stats import agreement
+from skgraded.stats.paired_tests import TESTS
+
+RNG = np.random.default_rng(0)
+FIRST, SECOND = RNG.integers(0, 9, (2, 30)) / 8  # many differences are equal or 0
+SCALES = [1000.0, 1e6, 2.0**600]
+
+
+def evaluation(values):
+    return sg.Evaluation(np.arange(len(values)), {"DCG": values}, {"DCG": values != values})
+
+
+def systems(scale, noise=4e-16):
+    """The values FIRST and SECOND times a scale, with rounding errors."""
+    errors = noise * np.random.default_rng(1).integers(-1, 2, 30)
+    return {"a": evaluation(FIRST * scale), "b": evaluation(SECOND * scale * (1 + errors))}
+
+
+@pytest.fixture(autouse=True)
+def no_overflow():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+@pytest.mark.parametrize("grade, gain", [
+    (1000, "linear"), (8, "exp2"), (30, "exp2"), (600, "exp2"),
+])
+def test_orders_of_equal_grades_are_tied(grade, gain):
+    y, qid = np.full(1000, grade), np.repeat(np.arange(100), 10)
+    scores = {"a": RNG.normal(size=1000), "b": RNG.integers(0, 3, 1000)}
+    evs = {
+        name: sg.evaluate(y, score, qid=qid, measures=sg.DCG(gain=gain))
+        for name, score in scores.items()
+    }
+    compared = [sg.compare(evs, test=test, n_resamples=100, rng=0) for test in TESTS]
+    for comparison in [*compared, sg.compare(sg.Summaries.of(evs))]:
+        row, = comparison.rows
+        assert (row.wins, row.ties, row.losses, row.p_value) == (0, 100, 0, 1.0)
+        assert (row.difference, row.ci_low, row.ci_high, row.effect_size) == (0, 0, 0, 0)
+        assert str(comparison.leaderboard()).count("*") == 3  # both systems and the legend
+    row, = sg.compare_periods(*map(sg.Summary.of, evs.values())).rows
+    assert (row.difference, row.ci_low, row.ci_high, row.p_value) == (0, 0, 0, 1)
+    days = [sg.Summary.of(evs[name], label=str(i)) for i, name in enumerate("aababb")]
+    assert not any(row.is_outside for row in sg.trend(days).rows)
+    means = np.array([next(iter(ev.mean().values())) for ev in evs.values()])
+    assert agreement.mean_ranks(means).tolist() == [1.5, 1.5]
+    assert np.isnan(agreement.tau_b(means, np.array([1.0, 2.0])))
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("test", TESTS)
+def test_p_values_do_not_depend_on_the_scale(test, scale):
+    (expected,), (row,) = (
+        sg.compare(evs, test=test, n_resamples=199, rng=0).rows
+        for evs in (systems(1.0, 0.0), systems(scale))
+    )
+    assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
+    assert row.p_value == pytest.approx(expected.p_value, rel=1e-9)
+    assert row.effect_size == pytest.approx(expected.effect_size, rel=1e-9)
+    for name in ("difference", "ci_low", "ci_high", "min_detectable"):
+        assert getattr(row, name) / scale == pytest.approx(getattr(expected, name), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_other_results_do_not_depend_on_the_scale(scale):
+    def results(evs, scale):
+        first, second = (sg.Summary.of(ev) for ev in evs.values())
+        halves = {query: query % 2 for query in range(30)}
+        found = [
+            sg.compare(sg.Summaries.of(evs)).rows[0], sg.compare_periods(first, second).rows[0],
+            sg.compare(evs, n_resamples=100, rng=0, by=halves).gaps[0],
+            *sg.compare(evs, rng=0).noninferiority(0.1 * scale).rows,
+        ]
+        intervals = [
+            evs["a"].confidence_interval(method="bootstrap", rng=0)["DCG"],
+            evs["a"].confidence_interval(method="t")["DCG"], first.confidence_interval()["DCG"],
+            *((row.ci_low, row.ci_high) for row in found),
+        ]
+        quantiles = [first.quantile(q)["DCG"] for q in (0, 0.3, 0.5, 1)]
+        return [row.p_value for row in found], np.array(intervals) / scale, quantiles
+
+    (expected_p, expected, _), (p, intervals, quantiles) = (
+        results(systems(1.0, 0.0), 1.0), results(systems(scale), scale)
+    )
+    assert p == pytest.approx(expected_p, rel=1e-9)
+    assert intervals == pytest.approx(expected, rel=1e-9)
+    assert quantiles == pytest.approx(np.quantile(FIRST * scale, [0, 0.3, 0.5, 1]), rel=4e-5)
+
+
+def test_a_query_of_huge_values_hides_no_differences():
+    first, second = np.array([1e12, 0.5, 0.25, 3.0]), np.array([1e12 + 1e-4, 0.25, 0.5, 3.0])
+    evs = {"a": evaluation(first), "b": evaluation(second)}
+    for comparison in (sg.compare(evs, rng=0), sg.compare(sg.Summaries.of(evs))):
+        row, = comparison.rows
+        assert (row.wins, row.ties, row.losses) == (1, 2, 1)
+        assert (row.ci_low + row.ci_high) / 2 == 0
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap", "randomization"])
+def test_equal_differences_of_large_values_have_the_p_value_of_all_flips(test):
+    values = 1e6 * RNG.random(8)
+    evs = {"a": evaluation(values), "b": evaluation(values + 0.1)}
+    assert np.ptp(evs["b"].per_query["DCG"] - values) > 1e-11
+    row, = sg.compare(evs, test=test, rng=0).rows
+    assert row.p_value == 2 * 2.0**-8 and row.ci_low == row.ci_high
