@@ -78,10 +78,10 @@ class FoldDisplay(Display):
         self._several = not isinstance(name, str) and name is not None
         columns = (values, fold, fold_means) if self._several else ([values], [fold], [fold_means])
         n, *others = map(len, columns)
-        if others != [n, n]:
+        if others != [n, n] or n == 0:
             raise ValueError(
-                "values, fold and fold_means must each have one element per model; got lengths "
-                f"{n}, {others[0]} and {others[1]}."
+                "values, fold and fold_means must each have one element per model, and at least "
+                f"one; got lengths {n}, {others[0]} and {others[1]}."
             )
         self._models = [_checked(*model) for model in zip(*columns, strict=True)]
         self.values, self.fold, self.fold_means = (

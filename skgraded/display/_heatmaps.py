@@ -65,7 +65,7 @@ class DifferenceHeatmapDisplay(Display):
         measure: str,
     ):
         self.differences = np.asarray(differences, dtype=float)
-        n = max(len(self.differences), 1)
+        n = len(self.differences)
         check_shape(self.differences, (n, n), "differences must have shape (n_systems, n_systems)")
         self.significant = None if significant is None else np.asarray(significant, dtype=float)
         if self.significant is not None:

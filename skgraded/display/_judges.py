@@ -53,7 +53,7 @@ class JudgeConfusionDisplay(Display):
 
     def __init__(self, counts: ArrayLike, grades: ArrayLike, *, truth: str, judge: str):
         self.counts, self.grades = np.asarray(counts), np.asarray(grades)
-        n = max(len(self.grades), 1)
+        n = len(self.grades)
         rule = f"counts must have shape {(n, n)}, with one row and one column per grade"
         check_shape(self.counts, (n, n), rule)
         self.truth, self.judge = truth, judge

@@ -79,14 +79,17 @@ def systems_first(values: Any, argument: str, shape: tuple[int, ...]) -> np.ndar
     """Reshape values to shape (n_systems, *shape); leading axes of length 1 may be missing."""
     array = np.asarray(values, dtype=float)
     full = (1,) * (len(shape) + 1 - array.ndim) + array.shape
-    if len(full) != len(shape) + 1 or full[1:] != shape or full[0] == 0:
+    if len(full) != len(shape) + 1 or full[1:] != shape or not array.size:
         wanted = ", ".join(map(str, ("n_systems", *shape)))
-        raise ValueError(f"{argument} must have shape ({wanted}); got {array.shape}.")
+        rule = f"{argument} must have shape ({wanted}) and must not be empty"
+        raise ValueError(f"{rule}; got shape {array.shape}.")
     return array.reshape(full)
 
 
 def check_shape(array: np.ndarray, shape: tuple[int, ...], rule: str) -> None:
-    """Raise a ValueError that states the rule unless the array has the shape."""
+    """Raise a ValueError that states the rule unless the array has the shape and any elements."""
+    if not array.size:
+        raise ValueError(f"{rule}, and must not be empty; got shape {array.shape}.")
     if array.shape != shape:
         raise ValueError(f"{rule}; got {array.shape}.")
 
