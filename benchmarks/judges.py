@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 import skgraded as sg
-from skgraded.stats.agreement import GradePairs, agreement
+from skgraded.stats.agreement import agreement
 
-SIZES = (10, 25, 50, 100)  # numbers of queries
-N_RESAMPLES = 999
+SIZES = (5, 10, 20, 50, 106)  # numbers of queries
+N_GENERATED = 10_000  # queries per population
+SHARES = (0.5, 0.25, 0.15, 0.1)  # of the grades 0 to 3
+ZEROS = (0.95, 0.03, 0.015, 0.005)
 
 
 def main():
@@ -35,24 +37,53 @@ def parse_arguments():
 def populations():
     """Numbers of documents per query and pair of grades (query, truth, judge), by name."""
     rng = np.random.default_rng(0)
-    tables = {
-        "documents independent": [[generated_query(rng, varies=False) for _ in range(5000)]],
-        "judge differs between queries": [[generated_query(rng, varies=True) for _ in range(5000)]],
+    generated = {
+        "documents independent": lambda: graded_query(rng, varies=False),
+        "judge differs between queries": lambda: graded_query(rng, varies=True),
+        "0.5 % noise, 10 documents": lambda: noisy_query(rng, SHARES, 10, 0.005),
+        "0.5 % noise, 50 documents": lambda: noisy_query(rng, SHARES, 50, 0.005),
+        "2 % noise, 10 documents": lambda: noisy_query(rng, SHARES, 10, 0.02),
+        "10 % noise, 10 documents": lambda: noisy_query(rng, SHARES, 10, 0.1),
+        "95 % zeros, 0.5 % noise, 1 document": lambda: noisy_query(rng, ZEROS, 1, 0.005),
+        "95 % zeros, 0.5 % noise, 10 documents": lambda: noisy_query(rng, ZEROS, 10, 0.005),
+        "95 % zeros, 0.5 % noise, 50 documents": lambda: noisy_query(rng, ZEROS, 50, 0.005),
+        "95 % zeros, 5 % noise, 50 documents": lambda: noisy_query(rng, ZEROS, 50, 0.05),
+        "0.5 % noise on average, 50 documents": (
+            lambda: noisy_query(rng, SHARES, 50, rng.beta(0.05, 9.95))
+        ),
+        "2 % noise on average, 50 documents": (
+            lambda: noisy_query(rng, SHARES, 50, rng.beta(0.2, 9.8))
+        ),
+        "5 % misread queries": lambda: noisy_query(rng, SHARES, 50, float(rng.random() < 0.05)),
+        "2 % misread queries, 0.5 % noise": (
+            lambda: noisy_query(rng, SHARES, 50, 1.0 if rng.random() < 0.02 else 0.005)
+        ),
     }
+    tables = {name: [[query() for _ in range(N_GENERATED)]] for name, query in generated.items()}
     if "SKGRADED_DATA" in os.environ:
         tables["17 judges of LLMJudge"] = list(real_tables())
     return {name: [np.array(table) for table in judges] for name, judges in tables.items()}
 
 
-def generated_query(rng, varies):
+def graded_query(rng, varies):
     """Table of grades 0 to 3; if `varies`, bias, noise and grades differ between queries."""
-    shares = np.array([0.5, 0.25, 0.15, 0.1])
+    shares = np.array(SHARES)
     bias, noise = 0.0, 0.8
     if varies:
         shares = rng.dirichlet(4 * shares)
         bias, noise = rng.normal(0, 0.5), np.exp(rng.normal(np.log(0.8), 0.4))
     truth = rng.choice(4, rng.integers(20, 181), p=shares)
-    judge = np.clip(np.rint(truth + bias + noise * rng.normal(size=len(truth))), 0, 3).astype(int)
+    return table_of(truth, truth + bias + noise * rng.normal(size=len(truth)))
+
+
+def noisy_query(rng, shares, n_documents, noise):
+    """Table of grades 0 to 3, a share `noise` of which the judge replaces with random grades."""
+    truth, random = rng.choice(4, n_documents, p=shares), rng.integers(4, size=n_documents)
+    return table_of(truth, np.where(rng.random(n_documents) < noise, random, truth))
+
+
+def table_of(truth, judge):
+    judge = np.clip(np.rint(judge), 0, 3).astype(int)
     return np.bincount(4 * truth + judge, minlength=16).reshape(4, 4)
 
 
@@ -81,44 +112,40 @@ def documents(tables):
     return [np.repeat(values, counts) for values in (truth.astype(float), judge * 1.0, query)]
 
 
-def intervals(tables, rng):
-    """Intervals of κ and α, with the jackknife and with the percentile bootstrap."""
-    rows = documents(tables)
-    result = agreement(*rows, level=0.95, is_ordinal=True)
-    pairs = GradePairs(*rows)
-    of_query = pairs.total - np.concatenate(list(pairs.without_each()))
-    n = len(tables)
-    resampled = rng.multinomial(n, np.full(n, 1 / n), N_RESAMPLES) @ of_query
-    return {
-        ("κ", "jackknife"): result.kappa_interval,
-        ("κ", "bootstrap"): np.nanquantile(pairs.kappa(resampled), [0.025, 0.975]),
-        ("α", "jackknife"): result.alpha_interval,
-        ("α", "bootstrap"): np.nanquantile(pairs.alpha(resampled), [0.025, 0.975]),
-    }
-
-
 def print_coverage(n_sets):
-    """Print how often 95 % intervals contain the value of the population, and their mean width."""
-    print(f"\n| {n_sets:,} samples of queries: coverage (mean width) | | | "
+    """Print how often 95 % intervals contain the value of the population, and their mean width.
+
+    Samples without an interval are left out; their share is printed if it is at least 0.5 %.
+    """
+    print(f"\n| {n_sets:,} samples of queries: coverage (mean width) | | value | "
           f"{' | '.join(f'{n} queries' for n in SIZES)} |")
-    print(f"| --- | --- | --- |{' ---: |' * len(SIZES)}")
+    print(f"| --- | --- | ---: |{' ---: |' * len(SIZES)}")
     for name, judges in populations().items():
         truths = [agreement(*documents(tables), level=0.95, is_ordinal=True) for tables in judges]
-        cells: dict = {}
+        cells = {"κ": [], "α": []}
         for n in SIZES:
             rng = np.random.default_rng(n)
-            hits: dict = {}
+            results = {"κ": [], "α": []}
             for i in range(n_sets):
                 tables, truth = (values[i % len(judges)] for values in (judges, truths))
                 sample = tables[rng.integers(len(tables), size=n)]
-                for key, (low, high) in intervals(sample, rng).items():
-                    value = truth.kappa if key[0] == "κ" else truth.alpha
-                    hits.setdefault(key, []).append((low <= value <= high, high - low))
-            for key, found in hits.items():
-                rate, width = np.mean(found, axis=0)
-                cells.setdefault(key, []).append(f"{rate:.3f} ({width:.2f})")
+                found = agreement(*documents(sample), level=0.95, is_ordinal=True)
+                for key, interval, value in (
+                    ("κ", found.kappa_interval, truth.kappa),
+                    ("α", found.alpha_interval, truth.alpha),
+                ):
+                    width = interval.high - interval.low
+                    results[key].append((interval.low <= value <= interval.high, width))
+            for key, rows in results.items():
+                hits, widths = np.array(rows).T
+                unknown = np.isnan(widths)
+                text = f"{hits[~unknown].mean():.3f} ({widths[~unknown].mean():.2f})"
+                if unknown.mean() >= 0.005:
+                    text += f", {100 * unknown.mean():.0f} % none"
+                cells[key].append(text)
         for key, texts in cells.items():
-            print(f"| {name} | {' | '.join(key)} | {' | '.join(texts)} |", flush=True)
+            value = np.mean([truth.kappa if key == "κ" else truth.alpha for truth in truths])
+            print(f"| {name} | {key} | {value:.3f} | {' | '.join(texts)} |", flush=True)
 
 
 def print_time(rounds):

@@ -96,14 +96,17 @@ def compare_judges(
       that both judged.
     - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
       give more than 1,000 different grades, α is the interval variant, and κ is nan.
-    - The intervals for κ and α use the jackknife over queries with Student's t, because the
-      documents of a query are not independent.
+    - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
+      (1 - α) / 2, with the jackknife variance over queries, because the documents of a query are
+      not independent. If the judges never disagree, other queries may still have random grades.
     - For each judge, `compare` tests all pairs of systems under the truth and under the judge, with
       one correction over all measures.
 
     References
     ----------
     .. [1] Krippendorff: Content Analysis, 4th edition, chapter 12. 2019.
+    .. [2] Korn, Graubard: Confidence intervals for proportions with small expected number of
+       positive counts estimated from survey data. Survey Methodology 24, 1998.
 
     Examples
     --------

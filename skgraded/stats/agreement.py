@@ -1,11 +1,12 @@
 """Agreement of two judges on grades and on rankings of systems, with uncertainty over queries."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded.stats.intervals import BLOCK, ConfidenceInterval, t_reach
+from skgraded.stats.intervals import BLOCK, ROUNDING, ConfidenceInterval, t_reach
 from skgraded.stats.rounding import signs
 
 CELLS = 16 * BLOCK  # maximum number of values in a block of resamples; limits memory
@@ -32,12 +33,13 @@ def agreement(
     and kappa is nan. The jackknife omits whole queries, whose documents are not independent.
     """
     query = np.unique(query, return_inverse=True)[1]
+    both = np.concatenate([truth, judge])
+    settings = level, cache(lambda: effective_queries(both, query))
     if is_ordinal and len(query):
         table = GradePairs(truth, judge, query)
-        kappa, kappa_interval = jackknife(table.kappa, table.total, table.without_each, level)
-        alpha, alpha_interval = jackknife(table.alpha, table.total, table.without_each, level)
+        kappa, kappa_interval = jackknife(table.kappa, table.total, table.without_each, *settings)
+        alpha, alpha_interval = jackknife(table.alpha, table.total, table.without_each, *settings)
         return Agreement(kappa, kappa_interval, alpha, alpha_interval)
-    both = np.concatenate([truth, judge])
     scale = np.abs(both).max(initial=0) or 1.0  # squares neither overflow nor underflow
     centre = (both / scale).mean() if len(both) else 0.0
     x, y = truth / scale - centre, judge / scale - centre
@@ -45,8 +47,10 @@ def agreement(
         np.bincount(query, weights) for weights in (np.ones(len(x)), (x - y)**2, x + y, x*x + y*y)
     ])
     total = sums.sum(axis=1)
+    rounding = ROUNDING * 2 * total[0] * total[3]
     alpha, interval = jackknife(
-        lambda sums: _alpha(*sums), total, lambda: iter([total[:, None] - sums]), level
+        lambda sums: _alpha(*sums, rounding=rounding), total,
+        lambda: iter([total[:, None] - sums]), *settings,
     )
     return Agreement(np.nan, UNKNOWN, alpha, interval)
 
@@ -65,21 +69,53 @@ def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[
 
 def jackknife(
     statistic: Callable[..., Any], total: np.ndarray, without_each: Callable[[], Iterator[Any]],
-    level: float
+    level: float, n_effective: Callable[[], float]
 ) -> tuple[float, ConfidenceInterval]:
-    """Compute a statistic and its jackknife t interval, with n_queries - 1 degrees of freedom.
+    """Compute a statistic from -1 to 1 and its interval over queries.
 
-    `without_each` yields arrays of sums; each sum is over all queries except one.
+    `without_each` yields arrays of sums; each sum is over all queries except one. `n_effective`
+    returns the effective number of queries, which is used if the jackknife finds no variance.
     """
+    from scipy.special import ndtri
+
     estimate = float(statistic(total))
     values = np.concatenate([np.atleast_1d(statistic(sums)) for sums in without_each()])
     n = len(values)
     if n < 2 or np.isnan(estimate) or np.isnan(values).any():
         return estimate, UNKNOWN
-    error = np.sqrt((n - 1) / n * np.sum((values - values.mean()) ** 2))
-    reach = t_reach(n, level) * error
-    low, high = np.clip([estimate - reach, estimate + reach], -1.0, 1.0).tolist()
-    return estimate, ConfidenceInterval(low, high)
+    squares = (values - values.mean()) ** 2
+    variance = (n - 1) / n * squares.sum()
+    if variance <= ROUNDING**2 or abs(estimate) == 1:
+        return estimate, exact_interval(estimate, 2 * n_effective(), level)
+    kurtosis = n * np.sum(squares**2) / squares.sum() ** 2
+    degrees = 2 * n / max(kurtosis - 1, 2 * n / (n - 1))  # Satterthwaite; at most n - 1
+    ratio = ndtri((1 + level) / 2) / t_reach(degrees + 1, level)
+    return estimate, exact_interval(estimate, (1 - estimate**2) / variance * ratio**2, level)
+
+
+def exact_interval(estimate: float, n: float, level: float) -> ConfidenceInterval:
+    """Compute the interval of Korn and Graubard (1998) for an agreement from -1 to 1.
+
+    The share (1 - estimate) / 2 is treated as a binomial share of n independent observations, where
+    n need not be an integer. The interval is that of Clopper and Pearson.
+    """
+    from scipy.special import betaincinv
+
+    x, tail = n * (1 - estimate) / 2, (1 - level) / 2
+    low = betaincinv(x, n - x + 1, tail) if x > 0 else 0.0
+    high = betaincinv(x + 1, n - x, 1 - tail) if x < n else 1.0
+    return ConfidenceInterval(float(1 - 2 * high), float(1 - 2 * low))
+
+
+def effective_queries(grades: np.ndarray, query: np.ndarray) -> float:
+    """Return Kish's effective number of queries for the grades of two judges.
+
+    Each query is weighted by the disagreement that its grades would have with random grades, so
+    queries in which all grades are the most frequent grade count little.
+    """
+    _, codes, counts = np.unique(grades, return_inverse=True, return_counts=True)
+    weights = np.bincount(np.tile(query, 2), 1 - counts[codes] / len(grades))
+    return float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 class GradePairs:
@@ -137,13 +173,17 @@ class GradePairs:
         )
 
 
-def _alpha(n: Any, squares: Any, total: Any, total_squares: Any) -> np.ndarray:
+def _alpha(
+    n: Any, squares: Any, total: Any, total_squares: Any, *, rounding: float = 0.0
+) -> np.ndarray:
     """Compute alpha = 1 - observed / expected disagreement from sums over n documents.
 
     For the grades x and y of the two judges, the sums are Σ (x - y)², Σ (x + y) and Σ (x² + y²).
+    Alpha is nan if the denominator is at most `rounding`: all grades are equal up to rounding.
     """
+    expected = 2 * n * total_squares - total**2
     with np.errstate(invalid="ignore", divide="ignore"):
-        return 1 - (2 * n - 1) * squares / (2 * n * total_squares - total**2)
+        return np.where(expected > rounding, 1 - (2 * n - 1) * squares / expected, np.nan)
 
 
 # Rankings of systems -----------------------------------------------------------------------------

@@ -46,9 +46,9 @@ def check_rng(rng: Any) -> None:
 
 
 def are_identical(estimate: Any) -> bool:
-    """Return whether all values in a MeanEstimate or Moments object are equal up to rounding."""
+    """Return whether all values of an estimate are equal up to rounding, or their range is nan."""
     largest = max(abs(estimate.lowest), abs(estimate.highest))
-    return estimate.highest - estimate.lowest <= ROUNDING * largest
+    return not estimate.highest - estimate.lowest > ROUNDING * largest
 
 
 def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
@@ -154,6 +154,9 @@ def _bca(
     bias = ndtri(((means < estimate).mean() + (means <= estimate).mean()) / 2)
     products, w = data if weights is not None else (values, np.ones(len(values)))
     jackknife_means = (products.sum() - products) / (w.sum() - w)
+    others = np.arange(len(w)) != np.argmax(w)
+    if w[others].sum() < 1e-6 * w.max():  # the differences consist of rounding errors
+        jackknife_means[~others] = products[others].sum() / w[others].sum()
     spread = jackknife_means.mean() - jackknife_means
     spread /= np.abs(spread).max()
     acceleration = np.sum(spread**3) / (6 * np.sum(spread**2) ** 1.5)

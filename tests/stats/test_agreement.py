@@ -117,12 +117,37 @@ def test_interval_alpha_does_not_depend_on_the_scale(scale):
     assert found.alpha == pytest.approx(expected, rel=1e-12)
 
 
-def test_equal_judges_agree_perfectly():
-    truth, _, query = grades_of_two()
-    for grades in (truth, truth / 7):
+def test_equal_judges_agree_perfectly_in_the_exact_interval_of_queries():
+    """A query with random grades has the share (1 - kappa) / 2 = 1/2; none of 12 is one."""
+    query = np.repeat(np.arange(12), 4)
+    low = 1 - 2 * stats.binomtest(0, 2 * 12).proportion_ci(0.95).high
+    for grades in (np.tile([0.0, 1, 2, 3], 12), np.tile([0, 0.5, 1.5, 4.5], 12)):
         result = result_of(grades, grades, query)
-        assert result.alpha == 1 and result.alpha_interval == (1, 1)
-    assert result_of(truth, truth, query).kappa_interval == (1, 1)
+        assert result.alpha == 1 and result.alpha_interval == pytest.approx((low, 1))
+    assert result_of(query % 3, query % 3, query).kappa_interval == pytest.approx((low, 1))
+
+
+def test_queries_with_the_most_frequent_grade_count_little_for_equal_judges():
+    """Of 40 queries with one document, 4 have another grade: weights .1 (36 times) and .9."""
+    grades, query = np.repeat([0.0, 1.0], [36, 4]), np.arange(40)
+    n = (36 * 0.1 + 4 * 0.9) ** 2 / (36 * 0.1**2 + 4 * 0.9**2)
+    high = stats.beta.ppf(0.975, 1, 2 * n)
+    found = result_of(grades, grades, query)
+    assert found.kappa_interval == found.alpha_interval == pytest.approx((1 - 2 * high, 1))
+
+
+@pytest.mark.parametrize("grade", [0.1, 0.3, 1 / 3, 0.7, 2.5, 1e6 / 3])
+def test_alpha_without_the_only_query_that_varies_is_unknown(grade):
+    """The sums of equal real grades differ by rounding, so 0/0 must not become a number."""
+    truth, query = np.full(60, grade), np.repeat(np.arange(6), 10)
+    truth[3] += 0.25
+    judge = np.where(np.arange(60) == 4, 1.5 * grade, truth)
+    for grades in (judge, truth):
+        result = agreement(truth, grades, query, 0.95, is_ordinal=False)
+        assert result.alpha == pytest.approx(
+            alpha_by_definition(truth.tolist(), grades.tolist(), interval_distance)
+        )
+        assert np.isnan(result.alpha_interval).all()
 
 
 def test_agreement_of_constant_grades_is_unknown():
@@ -153,12 +178,16 @@ def test_intervals_are_those_of_explicit_leave_one_query_out(n_queries, is_ordin
         for left_out in range(n_queries)
     ]
     for name in ("kappa", "alpha") if is_ordinal else ("alpha",):
-        values = np.array([getattr(part, name) for part in parts])
-        error = np.sqrt((n_queries - 1) / n_queries * np.sum((values - values.mean()) ** 2))
-        reach = stats.t.ppf((1 + level) / 2, n_queries - 1) * error
-        value = getattr(whole, name)
-        expected = np.clip([value - reach, value + reach], -1, 1)
-        assert getattr(whole, f"{name}_interval") == pytest.approx(expected, abs=1e-12)
+        values, value = np.array([getattr(part, name) for part in parts]), getattr(whole, name)
+        variance = (n_queries - 1) ** 2 / n_queries * values.var(ddof=1)
+        kurtosis, upper = stats.kurtosis(values, fisher=False), (1 + level) / 2
+        degrees = min(n_queries - 1, 2 * n_queries / (kurtosis - 1 + 1e-15))
+        factor = (stats.norm.ppf(upper) / stats.t.ppf(upper, degrees)) ** 2
+        share, n = (1 - value) / 2, (1 - value**2) / variance * factor
+        high = stats.beta.ppf(upper, n * share + 1, n * (1 - share))
+        low = stats.beta.ppf(1 - upper, n * share, n * (1 - share) + 1)
+        expected = 1 - 2 * high, 1 - 2 * low
+        assert getattr(whole, f"{name}_interval") == pytest.approx(expected, abs=1e-9)
 
 
 def test_one_query_has_no_interval():

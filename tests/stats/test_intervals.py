@@ -69,6 +69,14 @@ def test_the_t_interval_is_that_of_scipy(name, level):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("weight", [1e10, 1e20, 1e300])
+def test_a_query_with_almost_all_weight_has_a_bootstrap_interval(weight):
+    """The sums without this query are too small to remain after a subtraction."""
+    values = np.random.default_rng(0).random(10)
+    low, high = interval(values, np.array([weight, *[1] * 9]), method="bootstrap", rng=0)
+    assert values.min() < low < values[0] < high < values.max()
+
+
 def test_the_weighted_t_interval_has_the_linearised_standard_error():
     v, w = [0.2, 0.5, 1.0], [1, 3, 5]
     mean = (1 * 0.2 + 3 * 0.5 + 5 * 1.0) / 9
