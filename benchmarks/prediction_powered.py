@@ -112,6 +112,42 @@ def _one(human, judge, judged, others):
             widths[0] / widths[1] if widths[1] else np.nan, powered.worth / len(judged)]
 
 
+def sparse_values(n_queries, seed=0):
+    """Per-query human values that are mostly 0 or skewed, by name; "difference" has the mean 0."""
+    rng = np.random.default_rng(seed)
+    uniform, values = rng.random(n_queries), rng.beta(2, 2, n_queries)
+    skewed = np.where(uniform < 0.05, 0.95, -0.05 + 0.02 * rng.normal(size=n_queries))
+    return {
+        "no zeros": values,
+        "80 % zeros": np.where(uniform < 0.2, values, 0),
+        "95 % zeros": np.where(uniform < 0.05, values, 0),
+        "20 % ones, 80 % zeros": (uniform < 0.2).astype(float),
+        "5 % ones, 95 % zeros": (uniform < 0.05).astype(float),
+        "difference, 90 % zeros, 5 % each -0.5 and 0.5": (
+            0.5 * (uniform < 0.05) - 0.5 * (uniform > 0.95)
+        ),
+        "difference, 90 % zeros, 8 % -0.25, 2 % 1": (uniform < 0.02) - 0.25 * (uniform > 0.92),
+        "difference, 95 % near -0.05, 5 % 0.95": skewed - skewed.mean(),
+    }
+
+
+def print_sparse(n_queries, repetitions):
+    """Print the coverage for sparse values, with a judge whose values are right in 80 %."""
+    print("\n| quantity | n | constant | covers | human alone |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name, human in sparse_values(n_queries).items():
+        rng = np.random.default_rng(1)
+        judge = np.where(rng.random(n_queries) < 0.8, human, rng.permutation(human))
+        for n in (5, 10, 20, 50):
+            covers = np.full((repetitions, 2), np.nan)
+            for i in range(repetitions):
+                judged, others = np.split(rng.integers(n_queries, size=n + 1000), [n])
+                if np.ptp(human[judged]):
+                    covers[i] = _one(human, judge, judged, others)[:2]
+            print(f"| {name} | {n} | {100 * np.isnan(covers[:, 0]).mean():.1f} % | "
+                  f"{' | '.join(f'{100 * rate:.1f} %' for rate in np.nanmean(covers, axis=0))} |")
+
+
 def print_rows(quantities, results, first):
     for quantity in quantities:
         r = results[quantity]
@@ -144,6 +180,7 @@ def main():
         results = simulate(population, 50, n_judge, repetitions)
         first = f"{population.kappa:z.2f}, {population.bias:+z.2f}, {n_judge:,}"
         print_rows([name for name in results if "RR" not in name], results, first)
+    print_sparse(arguments.queries, repetitions)
     print(f"\n{repetitions:,} repetitions, {time.perf_counter() - start:.0f} s")
 
 

@@ -128,7 +128,8 @@ def compare(
     -----
     UserWarning
         If systems were cross-evaluated on different folds, if `judge` is passed with fewer than 20
-        human-judged queries, or if two systems' shares of judged documents differ by more than 0.1.
+        human-judged queries or five distinct differences, or if two systems' shares of judged
+        documents differ by more than 0.1.
 
     Notes
     -----
@@ -366,7 +367,7 @@ def _compare_judged(
     systems, measures = list(evaluations), list(pool)
     warn_of_judged_gap(systems, judged)
     cases = comparison_rows.cases_of(systems, measures, baseline)
-    samples = judged_samples(pool, cases)
+    samples = judged_samples(pool, cases, systems)
     p = [sample.differences.p_value for sample in samples]
     powered = {
         name: [powered_mean(*(side[i] for side in values)) for i in range(len(systems))]

@@ -27,6 +27,7 @@ from skgraded.writing.text import percent_text
 if TYPE_CHECKING:
     import pandas
 
+FEW_VALUES = 5  # with fewer distinct human values, variances are too low too often
 FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
 
 
@@ -70,6 +71,7 @@ class PredictionPowered(Report):
     def confidence_interval(self, level: float | None = None) -> ConfidenceIntervals:
         """Return Student's t interval for each mean, with n - 2 degrees of freedom.
 
+        The limits are nan if the standard error is 0, for example if all human values are equal.
         The default for `level` is the level passed to `prediction_powered`.
         """
         level = self.level if level is None else CHECK_LEVEL(level)
@@ -140,7 +142,8 @@ def prediction_powered(
     Parameters
     ----------
     human : Evaluation
-        Evaluation of n ≥ 10 queries under human judgments; for n < 20, a UserWarning is issued.
+        Evaluation of n ≥ 10 queries under human judgments; for n < 20, or fewer than five distinct
+        values, a UserWarning is issued.
     judge : Evaluation
         Evaluation of the same queries and of N further queries under the judge's grades, with the
         same measures.
@@ -166,8 +169,9 @@ def prediction_powered(
     - mean = λ mean_N(j) + mean_n(h - λ j),
     - error² = λ² var_N(j) / N + var_n(h - λ j) / n.
 
-    The interval is Student's t with n - 2 degrees of freedom. With few queries, the intervals of RR
-    are too narrow; ``benchmarks/README.md`` contains simulated coverages.
+    The interval is Student's t with n - 2 degrees of freedom, or nan if the error is 0. With few
+    queries, the intervals of RR and of values that are mostly 0 are too narrow;
+    ``benchmarks/README.md`` contains simulated coverages.
 
     References
     ----------
@@ -192,6 +196,7 @@ def prediction_powered(
     level = CHECK_LEVEL(level)
     _check_types(human=human, judge=judge)
     pool = pool_of({"human": human}, {"judge": judge}, ("human", "judge"))
+    warn_of_few_values({f"values of {name}": values[0] for name, values in pool.items()})
     return PredictionPowered(
         {name: powered_mean(*(side[0] for side in values)) for name, values in pool.items()}, level
     )
@@ -251,6 +256,7 @@ def plan_judgments(
     _check_types(pilot_human=pilot_human, pilot_judge=pilot_judge)
     names = "pilot_human", "pilot_judge"
     pool = pool_of({names[0]: pilot_human}, {names[1]: pilot_judge}, names)
+    warn_of_few_values({f"values of {name}": values[0] for name, values in pool.items()})
     rows = []
     for name, values in pool.items():
         human, judge, others = (side[0] for side in values)
@@ -306,6 +312,21 @@ def pool_of(
     }
 
 
+def warn_of_few_values(samples: Mapping[str, np.ndarray], stacklevel: int = 3) -> None:
+    """Warn if a sample of human values, such as "values of AP", has few distinct values."""
+    few = {name: n for name, x in samples.items() if (n := len(np.unique(x))) < FEW_VALUES}
+    if few:
+        name = min(few, key=few.__getitem__)
+        number = counted(few[name], "distinct value", "distinct values")
+        more = f" (so do {len(few) - 1} other samples)" * (len(few) > 1)
+        warnings.warn(
+            f"The human-judged {name} have only {number}{more}. With fewer than {FEW_VALUES}, the "
+            "variance is often underestimated, so intervals cover the mean too rarely. If all "
+            "values are equal, the interval is nan.",
+            stacklevel=stacklevel,
+        )
+
+
 def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> pairing.QueryValues:
     """Return the paired values; raise an error if there are nan values or unequal weights."""
     try:
@@ -326,15 +347,20 @@ def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> pai
     return values
 
 
-def judged_samples(pool: Mapping[str, Any], cases: Sequence[Case]) -> list[PairedSample]:
+def judged_samples(
+    pool: Mapping[str, Any], cases: Sequence[Case], systems: Sequence[str]
+) -> list[PairedSample]:
     """Return the summary statistics of the prediction-powered differences in each case."""
-    samples = []
+    samples, of_people = [], {}
     for case in cases:
         human, judge, others = pool[case.measure]
-        estimate = powered_mean(*(
+        differences = [
             rounded(subtract(side[case.system], side[case.baseline]))
             for side in (human, judge, others)
-        ))
+        ]
+        names = f"{systems[case.system]} and {systems[case.baseline]}"
+        of_people[f"differences between {names} on {case.measure}"] = differences[0]
+        estimate = powered_mean(*differences)
         mean, baseline_mean = (
             estimators.weighted_mean(human[i], judge[i], others[i], estimate.weight)
             for i in (case.system, case.baseline)
@@ -345,4 +371,5 @@ def judged_samples(pool: Mapping[str, Any], cases: Sequence[Case]) -> list[Paire
             deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,
             weight=estimate.weight, worth=estimate.worth,
         ))
+    warn_of_few_values(of_people, stacklevel=5)
     return samples

@@ -31,13 +31,13 @@ class PoweredMean(NamedTuple):
 
     @property
     def lowest(self) -> float:
-        """The mean, which equals `highest` only if the standard error is 0."""
-        return self.mean
+        """The mean; nan if the standard error is 0, because the interval is then unknown."""
+        return self.mean if self.standard_error else np.nan
 
     @property
     def highest(self) -> float:
         """The mean plus its standard error; see `lowest`."""
-        return self.mean + self.standard_error
+        return self.lowest + self.standard_error
 
     @property
     def worth(self) -> float:

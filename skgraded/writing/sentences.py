@@ -15,6 +15,7 @@ from skgraded.writing import text
 MOST_NAMED = 3  # maximum number of names in a list
 MOST_RESULTS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
+NO_ERROR = "The estimated standard error is 0, so the interval is unknown."
 FEW_FOR_RR = 20  # RR has few distinct values; see benchmarks/README.md
 
 
@@ -110,7 +111,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
         notes.append(f"With {query_counts(n)}, the smallest {smallest}.")
     if row.worth == row.worth:
         worth = f"{n:,} human-judged queries are as informative as {row.worth:,.0f} without it"
-        notes.append(f"With the judge, {worth}.")
+        notes.append(f"With the judge, {worth}." if row.ci_low == row.ci_low else NO_ERROR)
     if n < n_queries:
         notes.append(f"Undefined or without weight: {query_counts(n_queries - n)}, left out.")
     claim = f"{row.system} {relation} {row.baseline} on {row.heading}"
@@ -204,6 +205,8 @@ def powered_sentence(row: Any, level: float) -> str:
     """Describe a prediction-powered mean; `row` is a dict with the columns of the summary."""
     is_rr = row["measure"].partition("@")[0].partition("(")[0] == "RR"
     note = f" With up to {FEW_FOR_RR} human-judged queries, intervals for RR are too narrow."
+    if row["ci_low"] != row["ci_low"]:
+        return f"{row['measure']} is {text.fixed(row['mean'])}. {NO_ERROR}"
     return (
         f"{row['measure']} is {text.fixed(row['mean'])}"
         f"{text.level_interval((row['ci_low'], row['ci_high']), level)}: {row['n_human']:,} "

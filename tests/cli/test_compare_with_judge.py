@@ -7,7 +7,7 @@ from commands import refused, report, run
 
 import skgraded as sg
 
-COMMAND = "compare human a.run b.run -m ndcng@10 -m rr --judge judge"
+COMMAND = "compare human a.run b.run -m ndcng@10 -m ap --judge judge"
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def evaluations(qrels):
     for name in ("a.run", "b.run"):
         rows = sg.datasets.join_run(sg.datasets.read_qrels(qrels), sg.datasets.read_run(name))
         systems[name] = sg.evaluate(
-            rows.y_true, rows.y_score, qid=rows.qid, measures=["ndcng@10", "rr"]
+            rows.y_true, rows.y_score, qid=rows.qid, measures=["ndcng@10", "ap"]
         )
     return systems
 

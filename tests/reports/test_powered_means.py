@@ -143,6 +143,30 @@ def test_fewer_than_20_queries_warn_at_the_caller(call):
     assert [warning.filename for warning in record] == [__file__]
 
 
+def constant(part, values):
+    return evaluation({"AP": np.resize(values, len(part.query_ids))}, part.query_ids)
+
+
+@pytest.mark.parametrize("values, number", [([0.0], "1 distinct value"), ([0, 1], "2 distinct v")])
+def test_few_distinct_human_values_warn_at_the_caller(values, number):
+    human, judge = constant(A, values), evaluation({"AP": J.per_query["AP"]}, J.query_ids)
+    zeros = constant(A, [0.0]), constant(J, [0.0])
+    for name, call in {
+        "values of AP": lambda: sg.prediction_powered(human, judge),
+        "differences between a and b on AP": lambda: sg.compare(
+            {"a": human, "b": zeros[0]}, judge={"a": judge, "b": zeros[1]}, baseline="b",
+        ),
+    }.items():
+        with pytest.warns(UserWarning, match=f"^The human-judged {name} .* {number}") as record:
+            report = call()
+        assert [warning.filename for warning in record] == [__file__]
+        low, high = report.to_frame().loc[0, ["ci_low", "ci_high"]]
+        assert np.isnan([low, high]).all() if len(values) == 1 else low < high
+        is_unknown = "standard error is 0, so the interval is unknown" in report.sentences()[0]
+        assert is_unknown == (len(values) == 1)
+        assert type(report).from_json(report.to_json()).to_json() == report.to_json()
+
+
 # Comparisons -------------------------------------------------------------------------------------
 
 def test_a_comparison_estimates_the_differences_in_the_same_way():
@@ -193,10 +217,14 @@ def test_systems_queries_and_measures_may_be_in_another_order():
     assert np.allclose(found[numbers], expected[numbers], rtol=0, atol=1e-9, equal_nan=True)
 
 
+EQUAL = "ignore:The human-judged differences between"
+
+
+@pytest.mark.filterwarnings(EQUAL)
 def test_equal_systems_have_no_difference():
     human, judge = {"a": A, "b": A}, {"a": J, "b": J}
     for row in sg.compare(human, judge=judge).to_frame().to_dict("records"):
-        assert (row["difference"], row["ci_low"], row["ci_high"]) == (0, 0, 0)
+        assert row["difference"] == 0 and np.isnan([row["ci_low"], row["ci_high"]]).all()
         assert (row["p_value"], row["weight"], row["worth"]) == (1, 0, 40)
         assert (row["ties"], row["effect_size"]) == (40, 0) and np.isnan(row["min_detectable"])
     # Rounding errors below the limit for ties change nothing.
@@ -206,12 +234,13 @@ def test_equal_systems_have_no_difference():
         assert (row["p_value"], row["ties"], row["effect_size"]) == (1, 40, 0)
 
 
+@pytest.mark.filterwarnings(EQUAL)
 def test_equal_differences_have_the_p_value_of_all_signs():
     higher = evaluation({name: values + 0.1 for name, values in A.per_query.items()}, A.query_ids)
     human, judge = {"a": A, "b": higher}, {"a": J, "b": JUDGE["b"]}
     for row in sg.compare(human, judge=judge, correction=None).to_frame().to_dict("records"):
         assert row["p_value"] == 2**-39 and row["weight"] == 0 and row["worth"] == 40
-        assert row["ci_low"] == row["ci_high"] == pytest.approx(0.1, abs=1e-12)
+        assert np.isnan([row["ci_low"], row["ci_high"]]).all()
         assert np.isnan(row["effect_size"]) and np.isnan(row["min_detectable"])
 
 
