@@ -9,7 +9,7 @@ import numpy as np
 
 from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
-from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, unit_of
+from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, subtract, unit_of
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
@@ -122,12 +122,17 @@ def _p_of_flips(
     """Compute p-values from random sign flips, or from all flips if `n_resamples` is None."""
     n = rows.shape[1]
     flips = _all_flips(n) if n_resamples is None else _some_flips(n, n_resamples, rng)
-    slack = 1e-12 * np.abs(rows).sum(axis=1)
     columns = np.ascontiguousarray(rows.T)
+    sizes = np.abs(columns)
+    slack: Any = 1e-12 * sizes.sum(axis=0)
+    # The slack of huge differences can hide others. It then depends on the flips.
+    is_hiding = sizes.max() > 2 and slack.max() > 0.1 * sizes[sizes > 0].min()
     n_less, n_greater = np.zeros((2, len(rows)), dtype=np.intp)
     n_drawn = 0
     for flipped in flips:
         reductions = _product(flipped, columns)  # each flip reduces the sum by twice this value
+        if is_hiding:
+            slack = 1e-12 * _product(flipped, sizes)
         n_less += np.count_nonzero(reductions >= -slack, axis=0)
         n_greater += np.count_nonzero(reductions <= slack, axis=0)
         n_drawn += len(reductions)
@@ -273,6 +278,8 @@ def by_hsd(
     critical difference between two means, above which p is at most `p_wanted` (nan if none exists).
     """
     values = values[:, ~np.isnan(values).any(axis=0)].T
+    if (np.abs(values) > 1).any():  # only differences between systems matter, not their size
+        values = subtract(values, values.min(axis=1, keepdims=True))
     if len(values) < 2:
         return (np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)), math.nan
     largest = np.empty(n_resamples)

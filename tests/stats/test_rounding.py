@@ -96,13 +96,25 @@ def test_other_results_do_not_depend_on_the_scale(scale):
     assert quantiles == pytest.approx(np.quantile(FIRST * scale, [0, 0.3, 0.5, 1]), rel=4e-5)
 
 
-def test_a_query_of_huge_values_hides_no_differences():
-    first, second = np.array([1e12, 0.5, 0.25, 3.0]), np.array([1e12 + 1e-4, 0.25, 0.5, 3.0])
-    evs = {"a": evaluation(first), "b": evaluation(second)}
-    for comparison in (sg.compare(evs, rng=0), sg.compare(sg.Summaries.of(evs))):
-        row, = comparison.rows
-        assert (row.wins, row.ties, row.losses) == (1, 2, 1)
-        assert (row.ci_low + row.ci_high) / 2 == 0
+@pytest.mark.parametrize("settings", [
+    *({"test": test} for test in TESTS), {"correction": "hsd"},
+], ids=str)
+def test_a_tie_of_huge_values_hides_no_differences(settings):
+    expected, row = (
+        sg.compare({
+            "a": evaluation(np.append(FIRST, first)),
+            "b": evaluation(np.append(SECOND + 0.25, second)),
+        }, **settings, n_resamples=200, rng=0).rows[0]
+        for first, second in [(0, 0), (1e14, 1e14 + 0.02)]
+    )
+    assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
+    assert row.p_adjusted == pytest.approx(expected.p_adjusted, rel=1e-9) and row.p_adjusted < 0.2
+
+
+def test_a_huge_difference_hides_no_others():
+    evs = {"a": evaluation(np.zeros(9)), "b": evaluation(np.array([*range(1, 9), 1e15]))}
+    row, = sg.compare(evs, rng=0).rows
+    assert row.p_value == 2 * 2.0**-9
 
 
 @pytest.mark.parametrize("test", ["t", "bootstrap", "randomization"])
