@@ -8,6 +8,7 @@ import numpy as np
 from skgraded.stats.intervals import ROUNDING, t_reach
 from skgraded.stats.paired_tests import p_of_identical, p_of_t
 from skgraded.stats.power import MOST
+from skgraded.stats.rounding import unit_of
 
 FEWEST_QUERIES = 10  # with fewer human-judged queries, estimates of weight and error are unreliable
 
@@ -74,16 +75,23 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     values of the judge.
     """
     n, n_judge, weight = len(human), len(others), 0.0
+    unit = _unit_of(human, judge, others)
+    human, judge, others = human / unit, judge / unit, others / unit
     judge_variance = variance(np.concatenate([judge, others]))
     if judge_variance and variance(human):
         covariance = np.cov(human, judge)[0, 1]
         weight = float(np.clip(covariance / ((1 + n / n_judge) * judge_variance), 0, 1))
     square = weight**2 * variance(others) / n_judge + variance(human - weight * judge) / n
     return PoweredMean(
-        n, n_judge, weighted_mean(human, judge, others, weight), float(np.sqrt(square)), weight,
-        float(np.mean(human)), float(np.sqrt(variance(human) / n)),
-        float(np.mean(np.concatenate([judge, others]))),
+        n, n_judge, weighted_mean(human, judge, others, weight) * unit,
+        float(np.sqrt(square)) * unit, weight, float(np.mean(human)) * unit,
+        float(np.sqrt(variance(human) / n)) * unit,
+        float(np.mean(np.concatenate([judge, others]))) * unit,
     )
+
+
+def _unit_of(*sides: np.ndarray) -> float:
+    return max(unit_of(side.min(), side.max()) for side in sides)
 
 
 def queries_needed(
@@ -94,8 +102,11 @@ def queries_needed(
     The judge's queries are fixed. Variances and the covariance are estimated from the pilot. If
     the judge does not reduce the number of human-judged queries, both results are equal.
     """
+    unit = _unit_of(human, judge, others)
+    human, judge, others = human / unit, judge / unit, others / unit
+
     def suffices(degrees: Any, square: Any) -> Any:
-        return t_reach(degrees + 1, level) * np.sqrt(square) <= half_width
+        return t_reach(degrees + 1, level) * np.sqrt(square) * unit <= half_width
 
     human_variance, total = variance(human), len(judge) + len(others)
     if not suffices(MOST - 1, human_variance / MOST):

@@ -85,6 +85,8 @@ def test_other_results_do_not_depend_on_the_scale(scale):
             evs["a"].confidence_interval(method="t")["DCG"], first.confidence_interval()["DCG"],
             *((row.ci_low, row.ci_high) for row in found),
         ]
+        judge = evaluation(np.append(SECOND, FIRST) * scale)
+        intervals.append(sg.prediction_powered(evs["a"], judge).confidence_interval()["DCG"])
         quantiles = [first.quantile(q)["DCG"] for q in (0, 0.3, 0.5, 1)]
         return [row.p_value for row in found], np.array(intervals) / scale, quantiles
 
