@@ -19,7 +19,7 @@ from skgraded.reports.comparison_rows import Settings
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
 from skgraded.reports.summary import Mergeable, Summary
-from skgraded.stats.exact_sums import Moments, exact_sum
+from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, p_of_identical, p_of_t
 from skgraded.stats.rounding import are_equal
@@ -56,7 +56,7 @@ class Differences:
         counting = ~np.isnan(differences)
         weights = None if weights is None else weights[counting]
         first_sum, second_sum = (
-            exact_sum(values[counting] if weights is None else weights * values[counting])
+            exact_sum(values[counting] if weights is None else weighted(values[counting], weights))
             for values in (first, second)
         )
         differences = differences[counting]

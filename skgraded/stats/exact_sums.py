@@ -49,7 +49,7 @@ class Moments:
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
         else:
             lightest, heaviest = _ends(weights)
-            u = weights * values
+            u = weighted(values, weights)
             sums = (
                 exact_sum(weights), exact_sum(u), exact_dot(weights, weights),
                 exact_dot(weights, u), exact_dot(u, u), exact_dot(u, values),
@@ -111,6 +111,19 @@ def _root(square: Fraction) -> float:
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
     return float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
+
+
+def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the products of weights and values; raise a ValueError if a product is too large."""
+    with np.errstate(over="ignore"):
+        products = weights * values
+    if not np.isfinite(products).all():
+        i = int(np.argmin(np.isfinite(products)))
+        raise ValueError(
+            f"A weight of {weights[i]:g} times a value of {values[i]:g} is too large for a "
+            "float64: divide all weights by the same number."
+        )
+    return products
 
 
 def exact_sum(values: np.ndarray) -> Fraction:

@@ -73,3 +73,8 @@ def test_the_deviation_is_that_of_weighted_values_and_signs_can_be_turned():
     assert Moments.of(values, weights).deviation() == pytest.approx(expected, rel=1e-13)
     assert Moments.of(values).deviation() == pytest.approx(np.std(values, ddof=1), rel=1e-13)
     assert -Moments.of(values, weights) == Moments.of(-values, weights)
+
+
+def test_products_too_large_for_floats_are_refused():
+    with pytest.raises(ValueError, match=r"weight of 1e\+200 times a value of -3e\+180 is too"):
+        Moments.of(np.array([1.0, -3e180]), np.array([1e200, 1e200]))
