@@ -1,4 +1,4 @@
-"""The compiled modules, and archives that are the same whoever makes them; else see setup.cfg."""
+"""Build the compiled modules and reproducible archives. All other settings are in setup.cfg."""
 
 import gzip
 import os
@@ -13,16 +13,17 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
-# Date of all files in wheels and sdists, 1 January 2020, unless SOURCE_DATE_EPOCH is set.
+# The date of all files in wheels and sdists: 1 January 2020, unless SOURCE_DATE_EPOCH is set.
 EPOCH = int(os.environ.setdefault("SOURCE_DATE_EPOCH", "1577836800"))
 
 KERNELS = Path("skgraded/_kernels")
 SHARED = "skgraded._kernels._cython"  # code that Cython would otherwise repeat in each module
 
-# No -march=native and no -ffast-math: a wheel runs on every machine, and NaN and infinity keep
-# their meaning. Products are not fused with sums. Kernels reuse buffers for numbers of other types.
+# Without -march=native, a wheel runs on every machine. Without -ffast-math, NaN and infinity keep
+# their meaning. -ffp-contract=off prevents fused multiply-adds, which would change the last bits.
+# -fno-strict-aliasing allows kernels to reuse a buffer for numbers of another type.
 OPTIMIZE = ["-O3", "-std=c++17", "-fno-strict-aliasing", "-ffp-contract=off"]
-SMALL = ["-O1"]  # the shared module has no loop over documents
+SMALL = ["-O1"]  # the shared module contains no loops over documents
 DIRECTIVES = {
     "language_level": 3, "boundscheck": False, "wraparound": False, "cdivision": True,
     "initializedcheck": False, "freethreading_compatible": True,
@@ -30,16 +31,16 @@ DIRECTIVES = {
 if sys.platform == "win32":
     OPTIMIZE, SMALL = ["/O2", "/std:c++17", "/utf-8"], ["/O1"]
 elif "-g" not in os.environ.get("CFLAGS", ""):
-    # Without debug symbols, modules are a fifth of the size and contain no paths of the builder.
+    # Without debug symbols, modules have a fifth of the size and contain no paths of the build.
     OPTIMIZE, SMALL = [*OPTIMIZE, "-g0"], [*SMALL, "-g0"]
 
 
 class BuildExt(build_ext):
-    """Run Cython once for all modules and compile in parallel, but only if something changed."""
+    """Run Cython once for all modules and compile them in parallel if a source has changed."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.parallel = self.parallel or True  # as many as there are processors
+        self.parallel = self.parallel or True  # one process per processor
 
     def run(self):
         if self.inplace and not self.force and self.is_current():
@@ -77,7 +78,7 @@ def is_source(path):
 
 
 class Sdist(sdist):
-    """An archive without the clock, the names and the rights of the machine that makes it."""
+    """An sdist whose bytes do not depend on the time, the user or the umask."""
 
     def make_archive(self, base_name, format, root_dir=None, base_dir=None, **whose):
         if format != "gztar":
@@ -88,30 +89,30 @@ class Sdist(sdist):
             gzip.GzipFile("", "wb", fileobj=file, mtime=EPOCH) as packed,
             tarfile.open(fileobj=packed, mode="w") as archive,
         ):
-            archive.add(base_dir, filter=_of_nobody)
+            archive.add(base_dir, filter=_normalized)
         return path
 
 
 class Wheel(bdist_wheel):
-    """A wheel without the rights that files have where it is made; it takes its date from EPOCH."""
+    """A wheel whose bytes do not depend on the time or the umask."""
 
-    def write_wheelfile(self, *args, **kwargs):  # the last step before all is packed
+    def write_wheelfile(self, *args, **kwargs):  # the last step before the archive is written
         super().write_wheelfile(*args, **kwargs)
         for path in Path(self.bdist_dir).rglob("*"):
-            path.chmod(_rights(path.stat().st_mode))
+            path.chmod(_permissions(path.stat().st_mode))
 
 
-def _of_nobody(member):
+def _normalized(member):
     member.mtime, member.uid, member.gid, member.uname, member.gname = EPOCH, 0, 0, "", ""
-    member.mode = _rights(member.mode)
+    member.mode = _permissions(member.mode)
     return member
 
 
-def _rights(mode):
+def _permissions(mode):
     return 0o755 if mode & 0o100 else 0o644
 
 
-# Links and pictures with paths in the repository would be broken on the page of a package index.
+# On a package index, links and pictures with relative paths would be broken.
 readme = Path("README.md").read_text(encoding="utf-8")
 readme = re.sub(r"<picture>.*?</picture>\n", "", readme, flags=re.DOTALL)
 readme = re.sub(r"!?\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", readme)
@@ -126,7 +127,7 @@ def extensions():
             language="c++",
             extra_compile_args=OPTIMIZE,
             depends=["setup.py", *headers],
-            include_dirs=[numpy.get_include()],  # from 2.x: the modules also run on 1.26
+            include_dirs=[numpy.get_include()],  # compiled with NumPy 2, modules also run on 1.26
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_22_API_VERSION")],
         )
         for path in sorted(KERNELS.glob("*.pyx"))
