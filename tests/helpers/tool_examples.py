@@ -1,4 +1,4 @@
-"""The examples in the lists of tools in README and the guide."""
+"""The examples in the list of tools in README."""
 
 import re
 from pathlib import Path
