@@ -1,4 +1,5 @@
-// Hash functions whose results are the same on every machine and in every version.
+// Hash functions. Without a seed, results are the same on every machine and in every version. Hash
+// tables use a random seed, so that nobody can construct ids that share a place.
 #ifndef SKGRADED_HASHING_H
 #define SKGRADED_HASHING_H
 
@@ -25,8 +26,10 @@ static inline uint64_t little_endian(const uint8_t* bytes) {
 
 // Hash the bytes 8 at a time. The last 8 bytes may overlap the bytes before, which is unambiguous
 // because the number of bytes is also hashed.
-[[maybe_unused]] static uint64_t hash_of_bytes(const uint8_t* bytes, ptrdiff_t n) {
-    uint64_t hash = UINT64_C(0x9E3779B97F4A7C15) * (uint64_t(n) + 1), word = 0;
+[[maybe_unused]] static uint64_t hash_of_bytes(
+    const uint8_t* bytes, ptrdiff_t n, uint64_t seed = 0
+) {
+    uint64_t hash = (UINT64_C(0x9E3779B97F4A7C15) * (uint64_t(n) + 1)) ^ seed, word = 0;
     if (n < 8) {
         for (ptrdiff_t i = 0; i < n; i++)
             word |= uint64_t(bytes[i]) << (8 * i);
@@ -59,16 +62,17 @@ static inline uint64_t little_endian(const uint8_t* bytes) {
 }
 
 // A text in a hash table. Texts of up to 16 bytes are stored in two words, which may overlap, so
-// that comparisons read no other memory. For longer texts, the words are a hash and the address.
+// that comparisons read no other memory. For longer texts, the words are the hash and the address.
+// All texts of a table have the same seed.
 struct Text {
     uint64_t first, second;
     int64_t length;
 
     Text() = default;
 
-    Text(const uint8_t* bytes, int64_t n) : first(0), second(0), length(n) {
+    Text(const uint8_t* bytes, int64_t n, uint64_t seed) : first(0), second(0), length(n) {
         if (n > 16) {
-            first = hash_of_bytes(bytes, ptrdiff_t(n));
+            first = hash_of_bytes(bytes, ptrdiff_t(n), seed);
             second = uint64_t(uintptr_t(bytes));
         } else if (n >= 8) {
             first = little_endian(bytes);
@@ -79,12 +83,10 @@ struct Text {
         }
     }
 
-    uint64_t hash() const {
+    uint64_t hash(uint64_t seed) const {
         if (length > 16)
             return first;
-        const uint64_t words =
-            first * UINT64_C(0x9E3779B97F4A7C15) + second * UINT64_C(0xD1B54A32D192ED03);
-        return mixed_bits(words + uint64_t(length));
+        return mixed_bits((mixed_bits(first ^ seed) ^ second) + uint64_t(length));
     }
 
     bool equals(const Text& other) const {

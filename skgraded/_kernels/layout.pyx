@@ -11,6 +11,8 @@ from libc.string cimport memset
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from os import urandom
+
 import numpy as np
 
 from skgraded._kernels.arrays cimport array_of
@@ -18,6 +20,9 @@ from skgraded._kernels.sort cimport exact_run, ordered_bits, position_mask, sort
 
 
 cnp.import_array()
+
+# Random and odd, so that nobody can construct ids that share a place of the hash table.
+cdef uint64_t FACTOR = int.from_bytes(urandom(8), "little") | 1
 
 cdef enum:
     MANY = 1000  # rows; enough to recognise ids that differ in most rows or span a wide range
@@ -50,8 +55,8 @@ ctypedef pair[size_t, Py_ssize_t] numbered
 
 cdef inline size_t home_of(const vector[numbered]& table, size_t value) noexcept nogil:
     """The place of the value in a table of 2^i places, unless another value occupies it."""
-    cdef size_t place = value * <size_t>0x9E3779B97F4A7C15
-    return (place ^ (place >> 32)) & (table.size() - 1)
+    cdef uint64_t bits = value * FACTOR
+    return ((bits ^ (bits >> 32)) * <uint64_t>0x9E3779B97F4A7C15 >> 24) & (table.size() - 1)
 
 
 cdef inline size_t place_of(const vector[numbered]& table, size_t value) noexcept nogil:

@@ -10,12 +10,16 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from os import urandom
+
 import numpy as np
 
 from skgraded._kernels.arrays cimport array_of
 
 
 cnp.import_array()
+
+cdef uint64_t SEED = int.from_bytes(urandom(8), "little")  # of hash tables in this process
 
 cdef enum:
     AHEAD = 16  # rows between the prefetch of memory and its use
@@ -30,8 +34,8 @@ cdef extern from "loops.h" nogil:
 cdef extern from "hashing.h" nogil:
     cdef cppclass Text:
         Text()
-        Text(const uint8_t* bytes, int64_t length)
-        uint64_t hash()
+        Text(const uint8_t* bytes, int64_t length, uint64_t seed)
+        uint64_t hash(uint64_t seed)
         bint equals(const Text& other)
     bint are_equal(const uint8_t* text, const uint8_t* other, Py_ssize_t n)
     uint64_t hash_of_bytes(const uint8_t* data, Py_ssize_t n)
@@ -75,7 +79,7 @@ cdef int widen(vector[Place]& table) except -1 nogil:
     wider.resize(max(<size_t>1024, 2 * table.size()), empty)
     for i in range(table.size()):
         if table[i].number >= 0:
-            wider[place_of(wider, table[i].text, table[i].text.hash())] = table[i]
+            wider[place_of(wider, table[i].text, table[i].text.hash(SEED))] = table[i]
     table.swap(wider)
     return 0
 
@@ -112,8 +116,8 @@ def number_texts(uint64_t base, const uint64_t[::1] starts, const uint64_t[::1] 
                 is_repeated[i] = length == length_before and are_equal(text, before, length)
                 before, length_before = text, length
                 if not is_repeated[i]:
-                    texts[i] = Text(text, length)
-                    hashes[i] = texts[i].hash()
+                    texts[i] = Text(text, length, SEED)
+                    hashes[i] = texts[i].hash(SEED)
                     have_near(&table[hashes[i] & (table.size() - 1)])
             for row in range(start, end):
                 i = row - start

@@ -96,25 +96,35 @@ def refuse_split(
     `chunks` contains the name and the query keys of each chunk. `ids_of` returns the query ids of
     the chunk with a given index, and may read the chunk again; it is None if ids are unavailable.
     """
-    marks = np.concatenate([np.empty(0, dtype=np.uint64), *(marks for _, marks in chunks)])
-    marks.sort()
-    for mark in marks[1:][marks[1:] == marks[:-1]]:
-        sharing = [i for i, (_, chunk_marks) in enumerate(chunks) if (chunk_marks == mark).any()]
-        if len(sharing) > 1:  # two different ids in one chunk may have the same key
-            _refuse_shared_id(mark, sharing, chunks, ids_of)
-
-
-def _refuse_shared_id(
-    mark: Any, sharing: list[int], chunks: Sequence[tuple[str | None, np.ndarray]],
-    ids_of: Any
-) -> None:
-    """Raise a ValueError if chunks share an id; two distinct ids may have the same 64-bit key."""
-    chunk_of: dict[Any, int] = {}
-    for i in sharing if ids_of else []:
+    none = np.empty(0, dtype=np.uint64)
+    marks = np.sort(np.concatenate([none, *(marks for _, marks in chunks)]))
+    repeated = np.unique(marks[1:][marks[1:] == marks[:-1]])
+    if not len(repeated):
+        return
+    # Two different ids in one chunk may have the same key.
+    within = [np.unique(marks[_are_in(marks, repeated)]) for _, marks in chunks]
+    shared = repeated[np.unique(np.concatenate(within), return_counts=True)[1] > 1]
+    chunk_of: dict[int, dict[Any, int]] = {}  # the ids with each key, and their chunks
+    for i, marks in enumerate(within):
+        if ids_of is None or not _are_in(marks, shared).any():
+            continue
         ids = ids_of(i)
-        for query in plain_list(ids[arrow.marks(ids) == mark]):
-            if query in chunk_of:
-                raise parts.split_error(query, chunks[chunk_of[query]][0], chunks[i][0])
-            chunk_of[query] = i
-    if len(chunk_of) < 2:  # ids are unavailable, or rows changed between reads
-        raise parts.split_error(next(iter(chunk_of), None), *(chunks[i][0] for i in sharing[:2]))
+        marks = arrow.marks(ids)
+        rows = np.flatnonzero(_are_in(marks, shared))
+        for mark, query in zip(marks[rows].tolist(), plain_list(ids[rows]), strict=True):
+            first = chunk_of.setdefault(mark, {}).setdefault(query, i)
+            if first != i:
+                raise parts.split_error(query, chunks[first][0], chunks[i][0])
+    for mark in shared.tolist():
+        queries = chunk_of.get(mark, {})
+        if len(queries) < 2:  # ids are unavailable, or rows changed between reads
+            places = [name for name, marks in chunks if (marks == mark).any()]
+            raise parts.split_error(next(iter(queries), None), *places[:2])
+
+
+def _are_in(marks: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return a mask of the keys that are among the given sorted keys."""
+    if not len(keys):
+        return np.zeros(len(marks), dtype=bool)
+    places = np.searchsorted(keys, marks)
+    return keys[np.minimum(places, len(keys) - 1)] == marks

@@ -30,6 +30,7 @@ from pyarrow.dataset import ParquetFragmentScanOptions
 import skgraded as sg
 from skgraded._input.arrow import marks
 from skgraded.datasets import arrow_csv
+from skgraded.large.merging import refuse_split
 
 
 def as_views(texts):
@@ -277,6 +278,16 @@ def test_two_texts_with_the_same_key_are_two_queries(monkeypatch):
     monkeypatch.setattr(arrow, "marks", lambda ids: np.zeros(len(ids), dtype=np.uint64))
     frame = table(text=True)
     assert measured(whole_pieces(frame, 3), "whole") == sg.Summary.of(in_memory(frame))
+
+
+def test_each_part_is_read_once_if_many_ids_have_the_same_keys(monkeypatch):
+    from skgraded._input import arrow
+
+    monkeypatch.setattr(arrow, "marks", lambda ids: ids.astype(np.uint64) // 3)
+    ids = [np.arange(i, 300, 3) for i in range(3)]  # three ids for each key
+    reads = []
+    refuse_split([(None, arrow.marks(part)) for part in ids], lambda i: reads.append(i) or ids[i])
+    assert reads == [0, 1, 2]
 
 
 def test_a_split_query_is_found_if_another_query_has_the_same_key():
