@@ -106,8 +106,6 @@ def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
         raise TypeError(f"{name} must contain numbers, text or dates; its type is {kind}.")
     if pa.types.is_floating(kind):
         column = column.cast(pa.float64())
-    if standard_type(kind) == pa.large_string():
-        _refuse_invalid_text(column, name)
     if column.null_count or pa.types.is_floating(kind):
         refuse_missing(missing(column), lambda row: column[row].as_py(), name)
     if pa.types.is_integer(kind) and kind != pa.uint64():
@@ -117,21 +115,6 @@ def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
         with suppress(pa.ArrowInvalid):  # raised if a value does not fit
             return column.cast(DECIMAL)
     return column
-
-
-def _refuse_invalid_text(column: pa.ChunkedArray, name: str) -> None:
-    """Raise a ValueError that names the first value that is not valid UTF-8."""
-    if pa.types.is_large_string(column.type) and arrow_strings.are_ascii(column):
-        return
-    try:
-        column.validate(full=True)
-    except pa.ArrowInvalid:
-        for row, text in enumerate(plain(column).cast(pa.large_binary()).to_pylist()):
-            try:
-                (text or b"").decode()
-            except UnicodeDecodeError:
-                raise ValueError(f"{name} must be UTF-8 text; row {row} is {text!r}.") from None
-        raise
 
 
 def as_given(column: pa.ChunkedArray) -> Any:

@@ -1,5 +1,6 @@
 """Access to texts in memory without copies; this module does not import pyarrow."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -107,16 +108,73 @@ def copied(column: Any, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return copy_texts(*_spans(column), order)
 
 
-def are_ascii(column: Any) -> bool:
-    """Return whether an Arrow column of text consists of valid ASCII texts."""
+def refuse_damaged(values: Any, name: str) -> None:
+    """Raise a ValueError if Arrow memory is inconsistent or contains text that is not UTF-8.
+
+    `values` is any object; nothing is checked unless it is an Arrow array or table, or a pandas
+    Series in Arrow memory. Damaged memory must not be read, because this could crash the process.
+    """
+    if type(values) in (list, np.ndarray):  # fast path
+        return
+    dtype = getattr(values, "dtype", None)
+    pa = sys.modules.get("pyarrow")
+    if pa is None or isinstance(dtype, np.dtype):
+        return
+    storage = str(getattr(dtype, "storage", ""))
+    if storage.startswith("pyarrow") or str(dtype).endswith("[pyarrow]"):
+        values = getattr(values, "array", values).__arrow_array__()
+    if isinstance(values, (pa.Table, pa.RecordBatch)):
+        for column in values.columns:
+            _refuse_damaged_column(column, name, pa)
+    elif isinstance(values, (pa.Array, pa.ChunkedArray)):
+        _refuse_damaged_column(values, name, pa)
+
+
+def _refuse_damaged_column(column: Any, name: str, pa: Any) -> None:
+    kind = column.type
+    try:
+        column.validate()  # the sizes of all buffers
+        if not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or _is_ascii(column)):
+            column.validate(full=True)
+    except (ValueError, IndexError) as error:  # base classes of Arrow's errors
+        for row, text in enumerate(_bytes_of(column, pa) if is_text(kind) else []):
+            try:
+                (text or b"").decode()
+            except UnicodeDecodeError:
+                raise ValueError(f"{name} must be UTF-8 text; row {row} is {text!r}.") from None
+        problem = " ".join(str(error).split()).removesuffix(".")
+        raise ValueError(f"{name} contains damaged Arrow memory: {problem}.") from None
+
+
+def _is_ascii(column: Any) -> bool:
+    """Return whether a column consists of valid ASCII texts; this is faster than `validate`."""
+    if str(column.type) not in ("string", "large_string"):
+        return False
     for array in _chunks(column):
-        _, _, data = array.buffers()
-        ends = _ends_of(array)
-        if (ends[1:] < ends[:-1]).any() or ends[0] < 0 or ends[-1] > (data.size if data else 0):
+        data, ends = array.buffers()[2], _ends_of(array)
+        if (ends[1:] < ends[:-1]).any():
             return False
-        if data and (np.frombuffer(data, np.int8)[ends[0] : ends[-1]] < 0).any():
+        if data and np.frombuffer(data, np.int8)[ends[0] : ends[-1]].min(initial=0) < 0:
             return False
     return True
+
+
+def _bytes_of(column: Any, pa: Any) -> list[bytes | None]:
+    """Return the bytes of each text, or an empty list if the memory is inconsistent."""
+    def as_binary(array: Any) -> Any:
+        if is_dictionary(array.type):
+            return type(array).from_arrays(array.indices, as_binary(array.dictionary))
+        kind = pa.type_for_alias(str(array.type).replace("string", "binary"))
+        return pa.Array.from_buffers(kind, len(array), array.buffers(), offset=array.offset)
+
+    rows: list[bytes | None] = []
+    try:
+        for array in map(as_binary, _chunks(column)):
+            array.validate(full=True)
+            rows += array.to_pylist()
+    except (ValueError, IndexError):
+        return []
+    return rows
 
 
 def _chunks(column: Any) -> Iterator[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.words import object_array
 
 RowName = Callable[[int], str]
@@ -39,6 +40,7 @@ def as_array(values: Any, name: str) -> np.ndarray:
             f"{name} is missing. Expected array-like (array or non-string sequence), got None."
         )
     refuse_unordered(values, name)
+    refuse_damaged(values, name)
     try:
         array = np.asarray(unmasked(values))
     except ValueError:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input import arrow_strings, columns
-from skgraded._input.arrow_strings import Texts, texts_of, texts_of_strings
+from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded._kernels import layout
@@ -64,7 +64,7 @@ def _checked_ids(
     qid: Any, n: int | None, expected: str | None, name: str
 ) -> tuple[Any, list[Any] | Texts | None]:
     """Check the number of ids; return (ids, None) or, for a coded column, (codes, categories)."""
-    ids, categories = _coded(qid) or (_ids(qid, name), None)
+    ids, categories = _coded(qid, name) or (_ids(qid, name), None)
     has_numbers = categories is None and not isinstance(ids, Texts)
     if n is not None and has_numbers and _are_sizes(ids, n):
         raise ValueError(
@@ -160,7 +160,7 @@ def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: st
         )
 
 
-def _coded(qid: Any) -> tuple[Any, list[Any] | Texts | None] | None:
+def _coded(qid: Any, name: str) -> tuple[Any, list[Any] | Texts | None] | None:
     """Return (codes, categories) of a categorical column, (texts, None) of text, or else None.
 
     The code -1 means missing.
@@ -177,6 +177,7 @@ def _coded(qid: Any) -> tuple[Any, list[Any] | Texts | None] | None:
     is_polars_text = dtype.startswith(kinds) and hasattr(qid, "to_arrow")
     if is_polars_text and is_installed("pyarrow"):
         qid = qid.to_arrow()
+    refuse_damaged(qid, name)
     is_arrow = hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize")
     if not is_arrow or not arrow_strings.is_text(qid.type):
         return None

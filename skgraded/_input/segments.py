@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import is_missing
 from skgraded._input.words import plain_list
 
@@ -46,6 +47,7 @@ def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
             "Argument 'by' must be an array with one segment per query, or a dict or pandas Series "
             f"that maps query ids to segments; got {by!r}."
         )
+    refuse_damaged(by, "Argument 'by'")
     if hasattr(by, "iloc"):
         if by.ndim != 1:
             raise TypeError("Argument 'by' is a DataFrame: pass only its segment column.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.words import did_you_mean
 
 ENGINES = ("dask", "pyspark", "ray")  # packages with a skgraded module for their data frames
@@ -18,6 +19,7 @@ def as_table(X: Any) -> Any:
     if is_sparse(X):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
+        refuse_damaged(X, "X")
         X = np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input import columns
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes
 from skgraded._input.words import did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.entries import Entries
@@ -122,6 +123,7 @@ def _from_columns(values: Any, names: Sequence[str], side: str) -> Entries:
 
 def _document_ids(documents: Any, n: int | None, expected: str | None, name: str) -> np.ndarray:
     """Check the document ids of all rows and return them as an object array."""
+    refuse_damaged(documents, name)
     texts = documents
     for method in ("to_list", "tolist", "to_pylist"):
         if hasattr(documents, method):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input import arrow
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain, plain_list
@@ -62,6 +63,8 @@ def clean(part: Any, job: Job, place: str) -> Any:
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
             return None
+        for argument, name in job.arguments:
+            refuse_damaged(table[name], argument if job.is_single else f"{argument} {name!r}")
         try:
             return _checked(table, job)
         except (ValueError, TypeError):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import is_missing, number_validator, unmasked
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
@@ -86,6 +87,7 @@ def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
 
 def _rows(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
+    refuse_damaged(pairs, f"Argument {name}")
     if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):  # pandas, polars, Arrow
         if pairs.shape[1] != 2:
             raise ValueError(
@@ -153,6 +155,7 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> str | dict[
             f'Argument {name} must be a collection of items, "judged" or "predicted"; '
             f"got {items!r}."
         )
+    refuse_damaged(items, f"Argument {name}")
     read: dict[Any, Any] = {}
     for item in items if isinstance(items, Mapping) else _elements(items):
         _check_item(item, name, read)

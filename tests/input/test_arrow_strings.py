@@ -1,6 +1,7 @@
 """Columns of Arrow: texts in every layout, their keys and their numbers, and missing numbers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skgraded as sg
@@ -127,14 +128,64 @@ def test_texts_are_copied_in_the_given_order_in_every_layout():
         assert table["query"].to_pylist() == [column[row].as_py() for row in rows.tolist()]
 
 
-@pytest.mark.parametrize("layout", ["dictionary", "string_view", "large_string"])
-def test_text_that_is_not_utf_8_is_named_with_its_row(layout):
-    if layout == "string_view" and not VIEWS:
-        pytest.skip("needs pyarrow ≥ 16, which has string views")
-    text = pa.array([b"a", b"\xff"], pa.binary()).view(pa.string())
-    column = text.dictionary_encode() if layout == "dictionary" else text.cast(layout)
-    with pytest.raises(ValueError, match=r"row 1 is b'\\xff'"):
-        arrow.ids(chunked(column))
+USES = {
+    "qid": lambda column: sg.evaluate([1, 0, 1], [3, 2, 1], qid=column),
+    "y_true": lambda column: sg.evaluate(column, [3, 2, 1], group=[3]),
+    "y_score": lambda column: sg.RR()([1, 0, 1], column),
+    "qid in a batch": lambda column: evaluate_batch(query=column),
+    "y_true in a batch": lambda column: evaluate_batch(grade=column),
+    "y_score in a batch": lambda column: evaluate_batch(score=column),
+    "by": lambda column: sg.evaluate([1, 0, 1], [3, 2, 1], qid=[1, 2, 3]).summary(by=column),
+    "qrels.doc_id": lambda column: sg.datasets.join_run(
+        pa.table({"qid": ["q"] * 3, "doc_id": column, "grade": [1, 0, 1]}), {"q": {"a": 1}}
+    ),
+    "qid in pandas": lambda column: sg.Judgments([1, 0, 1], qid=pd.Series(
+        pd.arrays.ArrowExtensionArray(pa.chunked_array([column]))
+    )),
+}
+
+
+def evaluate_batch(**columns):
+    columns = {"query": [1, 1, 1], "grade": [1, 0, 1], "score": [3, 2, 1]} | columns
+    return sg.evaluate_batches(pa.table(columns), "grade", "score", "query", "rr")
+
+
+def texts_with(kind, *ends):
+    """Return the texts of the buffer b"abc" with the given boundaries, which are not checked."""
+    ends = np.array(ends, dtype="i8" if "large" in str(kind) else "i4")
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"abc")]
+    return pa.Array.from_buffers(kind, 3, buffers)
+
+
+NOT_UTF_8 = pa.array([b"a", b"\xff", b"b"], pa.binary()).view(pa.string())
+DAMAGED = {
+    "end after the buffer": (texts_with(pa.string(), 0, 1, 10**9, 3), "damaged Arrow memory: .* 2"),
+    "end before the start": (texts_with(pa.large_string(), 0, 3, 1, 3), "damaged Arrow memory"),
+    "negative end": (texts_with(pa.binary(), 0, -(10**9), 1, 3), "damaged Arrow memory"),
+    "code without text": (pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 10**8]), pa.array(["a", "b"]), safe=False
+    ), "damaged Arrow memory: .* 2 out of bounds: 100000000"),
+    "text": (NOT_UTF_8, r"must be UTF-8 text; row 1 is b'\\xff'"),
+    "large text": (NOT_UTF_8.cast("large_string"), r"must be UTF-8 text; row 1 is b'\\xff'"),
+    "coded text": (NOT_UTF_8.dictionary_encode(), r"must be UTF-8 text; row 1 is b'\\xff'"),
+    "sliced text": (
+        pa.concat_arrays([NOT_UTF_8, NOT_UTF_8])[2:5], r"must be UTF-8 text; row 2 is b'\\xff'"
+    ),
+}
+if VIEWS:
+    DAMAGED["view"] = NOT_UTF_8.cast("string_view"), r"must be UTF-8 text; row 1 is b'\\xff'"
+    DAMAGED["view without buffer"] = pa.Array.from_buffers(
+        view, 3, [None, pa.py_buffer(np.array([[40, 0, 7, 0]] * 3, dtype="u4"))]
+    ), "damaged Arrow memory"
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_damaged_memory_is_refused_before_it_is_read(use, damage):
+    column, message = DAMAGED[damage]
+    with pytest.raises(ValueError, match=message) as raised:
+        USES[use](column)
+    assert use.split()[0] in str(raised.value)
 
 
 def test_lists_of_texts_are_not_ids():
