@@ -10,8 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.columns import column as number_column
-from skgraded._input.columns import refuse_nan_scores
+from skgraded._input.columns import scores_as_given
 from skgraded._input.queries import refuse_missing
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
 from skgraded._input.words import object_array
@@ -87,13 +86,8 @@ def numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 def scores(column: pa.ChunkedArray, name: str) -> Any:
     """Convert scores to float64, except 64-bit integers and decimals; raise an error for NaN."""
-    values = numbers(column)
-    refuse_nan_scores(number_column(values, name), name)
-    if values.dtype.kind == "O":
-        return plain(column)
-    if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
-        return pa.array(values)
-    return pa.array(values.astype(np.float64, copy=False))
+    values = scores_as_given(numbers(column), name)
+    return plain(column) if values.dtype.kind == "O" else pa.array(values)
 
 
 def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:

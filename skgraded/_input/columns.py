@@ -289,6 +289,14 @@ def score_column(
     return scores
 
 
+def scores_as_given(y_score: Any, name: str) -> np.ndarray:
+    """Reject NaN scores; return 64-bit integers and objects unchanged, other scores as float64."""
+    array, scores = _as_given_and_float(y_score, name, None, "y_true", ROW)
+    refuse_nan_scores(scores, name)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    return array if kind == "O" or kind in "iu" and size == 8 else scores
+
+
 def _exact(value: Any) -> int | Fraction:
     """Convert a number to an int or a Fraction, so that comparisons are exact."""
     if isinstance(value, (numbers.Integral, np.bool_)):

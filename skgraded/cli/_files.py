@@ -288,7 +288,10 @@ def _evaluate_rows(
         if document is None or any(name is None for name in document):
             raise ValueError(f"{check_path(source)}: --ties trec requires all document ids.")
         codes, _ = query_codes(query)
-        scores = {name: trec_scores(codes, values, document) for name, values in scores.items()}
+        scores = {
+            name: trec_scores(codes, values.astype(np.float64), document)
+            for name, values in scores.items()
+        }
     return {
         name: evaluate(
             grade, values, qid=query, measures=args.measures,

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.columns import column, grades_as_given, refuse_nan_scores
+from skgraded._input.columns import grades_as_given, scores_as_given
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes
 from skgraded._input.table_kinds import refuse_unknown
@@ -54,7 +54,7 @@ class Columns:
 
     query: np.ndarray
     grade: np.ndarray
-    scores: dict[str, np.ndarray]
+    scores: dict[str, np.ndarray]  # 64-bit integers, float64, or objects if float64 is inexact
     document: np.ndarray | None
 
 
@@ -81,12 +81,10 @@ def _checked(table: Any, names: Names) -> Columns:
         grade=grades_as_given(
             table[names.grade], f"column {names.grade!r}", names.allow_unjudged
         ),
-        scores={name: column(table[name], f"column {name!r}") for name in names.scores},
+        scores={name: scores_as_given(table[name], f"column {name!r}") for name in names.scores},
         document=np.asarray(table[names.document]) if names.document else None,
     )
     codes, _ = query_codes(columns.query, name=f"column {names.query!r}")
-    for name, values in columns.scores.items():
-        refuse_nan_scores(values, f"column {name!r}")
     if names.document:
         for row in repeats(codes, columns.document)[0]:
             raise ValueError(f"row {row}: the query contains this document twice.")
@@ -166,6 +164,10 @@ def _all_at_once(data: bytes, n_blank: int, separator: str, names: Names) -> Col
     types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
     table = read_table(data, n_blank, separator, types)
     cells = {name: table[name].to_numpy() for name in names.all}
+    large = [name for name in names.scores if may_be_rounded(cells[name])]
+    if large:
+        texts = read_table(data, n_blank, separator, dict.fromkeys(large, TEXTS))
+        cells |= {name: _exact_numbers(texts[name].to_pylist()) for name in large}
     if not table.num_rows or any((cells[name] == "").any() for name in names.texts):
         raise ValueError("a value is missing")
     return _checked(cells, names)
@@ -190,9 +192,26 @@ def _row_by_row(data: bytes, path: str, n_blank: int, separator: str, names: Nam
     if not columns[names.query]:
         raise ValueError(f"{path}: line 2: the table contains no rows.")
     for name, cells in columns.items():
-        is_text = name in names.texts
-        columns[name] = object_array(cells) if is_text else [float(c or "nan") for c in cells]
+        if name in names.texts:
+            columns[name] = object_array(cells)
+        else:
+            columns[name] = np.array([float(cell or "nan") for cell in cells])
+        if name in names.scores and may_be_rounded(columns[name]):
+            columns[name] = _exact_numbers(cells)
     return _checked(columns, names)
+
+
+def may_be_rounded(numbers: np.ndarray) -> bool:
+    """Return whether float64 numbers from text are so large that whole numbers are rounded."""
+    return bool((np.isfinite(numbers) & (np.abs(numbers) >= 2.0**53)).any())
+
+
+def _exact_numbers(words: Sequence[str]) -> np.ndarray:
+    """Return an array of objects: an int for each whole number without exponent, else a float."""
+    return object_array([
+        float(word) if number is None else number
+        for word, number in ((word, parsed(int, word)) for word in words)
+    ])
 
 
 def _check_row(

@@ -7,7 +7,7 @@ state the chunk and the row within the chunk.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -129,6 +129,11 @@ def joined(tables: Iterable[Any]) -> Any:
         tables = [_with_plain_ids(table) for table in tables]
     if len({str(table.schema.field(GRADE).type) for table in tables}) > 1:
         tables = [_with_wide_grades(table) for table in tables]
+    for name in tables[0].column_names:
+        kinds = {table.schema.field(name).type for table in tables}
+        if name.startswith(SCORE) and len(kinds) > 1:  # Arrow would convert integers to float64
+            with suppress(arrow.pa.ArrowInvalid):  # not all scores are whole numbers
+                tables = [_with_integers(table, name) for table in tables]
     try:
         return arrow.pa.concat_tables(tables, promote_options="permissive")
     except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
@@ -143,6 +148,11 @@ def _with_plain_ids(table: Any) -> Any:
         position = table.column_names.index(name)
         table = table.set_column(position, name, arrow.plain(table[name]))
     return table
+
+
+def _with_integers(table: Any, name: str) -> Any:
+    position = table.column_names.index(name)
+    return table.set_column(position, name, table[name].cast(arrow.pa.int64()))
 
 
 def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:

@@ -7,13 +7,14 @@ import os
 import re
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from skgraded._input.arrow import is_table
+from skgraded._input.arrow import is_table, numbers
 from skgraded._input.table_kinds import refuse_unknown, take_rows
-from skgraded.datasets.table_files import read_header
+from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import BOM, unpacked
 from skgraded.large.jobs import Job
 
@@ -226,16 +227,46 @@ def _opened_csv(path: str) -> Iterator[Any]:
 
 
 def _of_csv(path: str, job: Job, n_rows: int) -> Iterator[Any]:
-    """Read query ids and segments as text, and the other columns as float64."""
+    """Read query ids and segments as text, and the other columns as float64.
+
+    From the first block with a score that float64 may round, scores are read as `_as_integers`.
+    """
+    with _opened_csv(path) as file:
+        header = read_header(file, path)
+    refuse_unknown(job.columns, header[-1], f"{path}: ")
+    scores = [name for name in job.y_score if name not in (job.qid, job.by)]
+    n_blocks = 0
+    for table in _csv_tables(path, job, header, []):
+        if any(may_be_rounded(numbers(table[name])) for name in scores):
+            break
+        n_blocks += 1
+        yield table
+    else:
+        return
+    for table in islice(_csv_tables(path, job, header, scores), n_blocks, None):
+        columns = {name: table[name] for name in job.columns}
+        yield pa.table(columns | {name: _as_integers(table[name]) for name in scores})
+
+
+def _csv_tables(path: str, job: Job, header: Any, texts: list[str]) -> Iterator[pa.Table]:
+    """Yield the blocks of a CSV file as tables; `texts` names additional columns of text."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
 
-    with _opened_csv(path) as file:
-        n_blank, separator, names = read_header(file, path)
-    refuse_unknown(job.columns, names, f"{path}: ")
-    texts = (job.qid, job.by)
+    n_blank, separator, _ = header
+    texts = [job.qid, *([] if job.by is None else [job.by]), *texts]
     types = {name: TEXTS if name in texts else NUMBERS for name in job.columns}
     with (
         _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,
         open_table(file, n_blank, separator, types, [""]) as reader,
     ):
-        yield from [reader.read_all()] if job.partitioning == "whole" else reader
+        is_whole = job.partitioning == "whole"
+        for batch in [reader.read_all()] if is_whole else reader:
+            yield batch if is_whole else pa.Table.from_batches([batch])
+
+
+def _as_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Parse numbers as int64 if all of them are whole numbers in its range, else as float64."""
+    try:
+        return texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return texts.cast(pa.float64())

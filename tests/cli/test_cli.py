@@ -7,6 +7,7 @@ import lzma
 import os
 import re
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -297,6 +298,26 @@ def test_parquet_tables_may_have_numbers_as_ids_an_index_and_float32_grades(file
     frame.to_parquet(files / "t.parquet")
     mean = report(capsys, "evaluate t.parquet -m", f"rr(threshold={5 / 6!r})")["score"]["mean"]
     assert list(mean.values()) == [3 / 4]
+
+
+@pytest.mark.parametrize("scores", [
+    pd.array([2**60, 2**60 + 1, 2**60 + 2]),
+    pd.array([2**63, 2**63 + 1, 2**63 + 2], dtype="UInt64"),
+    [Decimal(2**80), Decimal(2**80 + 1), Decimal(2**80 + 2)],
+    [Decimal(f"0.1000000000000000000{i}") for i in range(3)],
+], ids=["int64", "uint64", "large decimals", "small decimals"])
+def test_scores_of_a_table_are_compared_exactly(files, capsys, scores):
+    frame = pd.DataFrame({"query": "q", "grade": [0, 1, 0], "score": scores, "other": [1, 2, 3]})
+    frame.to_parquet(files / "t.parquet")
+    tables = ["t.parquet"]
+    if scores[0] >= 1:  # in text, only whole numbers are exact
+        frame.to_csv(files / "t.csv", index=False)
+        # Arrow reads t.csv. Spaces in other.csv are accepted only by Python.
+        (files / "other.csv").write_text((files / "t.csv").read_text() + "r, 1, -inf,1\n")
+        tables += ["t.csv", "other.csv"]
+    for name in tables:
+        values = report(capsys, f"evaluate {name} -m rr --per-query")["score"]["per_query"]
+        assert values["q"] == {"RR": 1 / 2}
 
 
 def test_document_ids_of_a_table_order_ties_and_may_look_like_booleans(files, capsys):

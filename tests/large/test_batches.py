@@ -114,6 +114,9 @@ def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
     expected = sg.Summary.of(in_memory(whole))
     assert measured(pieces(whole, 9)) == expected
     assert measured(pieces(whole, 9), "clustered") == expected
+    first, *others = pieces(whole, 9)
+    for partitioning in ("shuffle", "clustered"):
+        assert measured([first.astype({"score": float}), *others], partitioning) == expected
     assert measured(pieces(decimals.to_pandas(), 9)) == expected
     assert measured(decimals.to_batches(300), "clustered") == expected
 

@@ -25,6 +25,7 @@ from large_tables import (
 from pyarrow import csv
 
 import skgraded as sg
+from skgraded.datasets import arrow_csv
 
 HAS_STREAMS = hasattr(pa.RecordBatchReader, "from_stream")
 HAS_LAZY_BATCHES = hasattr(pl.LazyFrame, "collect_batches")
@@ -225,6 +226,18 @@ def test_numbers_in_csv_files_equal_pythons_floats(tmp_path):
     assert summary.mean()["RR"] == (1 + 1 / 2) / 2  # all rows are tied
     summary = evaluated(tmp_path / "rows.csv", "grade,score,query\n1,-inf,a\n0,1,a\n")
     assert summary.mean()["RR"] == 0  # a document with the score -inf was not retrieved
+
+
+@pytest.mark.parametrize("partitioning", ["clustered", "whole", "shuffle"])
+def test_large_whole_numbers_of_csv_are_exact(tmp_path, partitioning, monkeypatch):
+    monkeypatch.setattr(arrow_csv, "BLOCK", 1000)  # the first blocks contain only small numbers
+    scores = [*range(600), *(2**60 + i for i in range(60))]  # three rows per query
+    rows = "".join(f"{int(i % 3 == 1)},{score},{i // 3}\n" for i, score in enumerate(scores))
+    path = tmp_path / "rows.csv"
+    summary = evaluated(path, f"grade,score,query\n{rows}", partitioning)
+    assert summary.summary()["n_queries"].item() == 220 and summary.mean()["RR"] == 1 / 2
+    text = f"grade,score,query\n0,{2**60},a\n1,.5,a\n0,-inf,a\n"  # read as float64
+    assert evaluated(path, text, partitioning).mean()["RR"] == 1 / 2
 
 
 @pytest.mark.parametrize("blank", ["\n", "\r\n\r\n", "\ufeff\n \t\n"])
