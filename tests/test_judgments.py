@@ -169,6 +169,13 @@ def test_judgments_copy_their_input():
     assert [measure(judgments, queries.y_score) for measure in measures] == expected
 
 
+def test_scores_are_not_cached():
+    judgments, scores = sg.Judgments([2, 0]), np.array([1.0, 2.0])
+    assert sg.RR()(judgments, scores) == 1 / 2
+    scores[:] = [2, 1]
+    assert sg.RR()(judgments, scores) == 1
+
+
 def test_only_the_results_of_the_last_measures_are_cached():
     judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
     calls = []

@@ -103,8 +103,8 @@ class RBPResidual(Ranked):
 
     The residual is (1 - φ) Σ φ^(i-1) over ranks i ≤ k with unjudged documents (grade NaN), plus
     φ^min(k, n) for all lower ranks, where n is the number of retrieved documents (Moffat & Zobel
-    2008, section 3.3). It bounds the increase of `RBP` with the highest grade of the scale as
-    `max_grade`. The residual is defined for every query, so `undefined` has no effect.
+    2008, section 3.3). It bounds the increase of `RBP` with the same φ and with `max_grade` = the
+    highest grade of the scale. It is defined for every query, so `undefined` has no effect.
 
     Parameters
     ----------

@@ -201,6 +201,12 @@ def test_a_null_in_a_dictionary_is_a_missing_id():
         sg.Judgments([1, 0, 0], qid=column)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_text_is_named_with_its_row(kind):
+    with pytest.raises(ValueError, match="qid is missing in row 1"):
+        sg.Judgments([1, 0], qid=pa.array([b"a", None], pa.binary()).cast(KINDS[kind]))
+
+
 @pytest.mark.parametrize("values", [[1, None], [True, None]])
 def test_missing_integers_and_booleans_become_nan(values):
     found = arrow.numbers(pa.chunked_array([values]))

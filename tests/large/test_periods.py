@@ -154,6 +154,13 @@ class TestTrend:
         rows = rows_of_measure(sg.trend(days(means)))
         assert [row.is_outside for row in rows] == [False] * 6 + [True]
 
+    @pytest.mark.nightly
+    def test_few_ordinary_days_are_outside_the_limits(self):
+        means = 0.5 + 0.01 * np.random.default_rng(0).normal(size=(30, 28))
+        rows = [row for days_of in means for row in sg.trend(days(days_of, 4)).rows]
+        # the rate would be 0.0027 if the standard deviation were known
+        assert np.mean([row.is_outside for row in rows]) < 0.02
+
     def test_the_intervals_of_a_day_do_not_determine_the_limits(self):
         trend = sg.trend(days([0.5, 0.52, 0.49, 0.51], n=10_000))
         rows = rows_of_measure(trend, "ndcg")

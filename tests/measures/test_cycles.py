@@ -73,6 +73,9 @@ def test_one_warning_counts_contradictions_in_true_and_predicted_pairs():
         "To count them per query, use skgraded.measures.preferences_left_out."
     ]
     assert told[0].filename == __file__
+    with pytest.warns(UserWarning, match="3 of 3 pairs in true_pairs, 0 of .* 1 of 1 q") as told:
+        sg.edrc_score(ROUND, {"A": 1}, cycles="unknown")
+    assert told[0].filename == __file__
     # The prediction no longer contains Z ≻ X, and nothing is known about Y.
     assert values == {1: 0.0, 2: 2 * (0.5 + 0.5) / 2 - 1, 3: 1.0}
 

@@ -161,7 +161,6 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     np.testing.assert_allclose(by_fold["NDCNG@5"], means)
 
 
-
 def test_all_tests_of_repeated_cross_validation_are_drawn(ranking):
     X, y, qid = ranking
     cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=repeated_folds(qid), measures="ap")

@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from table_kinds import TABLES
 from xgboost import XGBRanker, XGBRegressor
@@ -387,7 +387,11 @@ def test_callbacks_of_the_user_are_called(name):
 
 @pytest.mark.parametrize("metric", [None, "ndcg"])
 def test_lightgbm_computes_no_metric_of_its_own(metric):
-    ranker = stopped(LGBMRanker(metric=metric, **LIGHTGBM))
+    history = {}  # callbacks also record the last round
+    ranker = stopped(
+        LGBMRanker(metric=metric, **LIGHTGBM), {"callbacks": [lightgbm.record_evaluation(history)]}
+    )
+    assert history["validation"] == ranker.evals_result_["validation"]
     assert list(ranker.estimator_.evals_result_["validation"]) == ["NDCNG@10"]
     assert ranker.estimator_.best_score_ == {"validation": {"NDCNG@10": ranker.best_score_}}
 
@@ -467,6 +471,18 @@ def test_a_pickled_ranker_contains_no_validation_rows(name):
     same = pickle.loads(pickle.dumps(ranker))
     np.testing.assert_array_equal(same.predict(X), ranker.predict(X))
     assert same.evals_result_ == ranker.evals_result_
+
+
+def test_a_pipeline_transforms_the_validation_set():
+    X, y, given = two_sets()
+    ranker, scaler = stopping("XGBRanker"), StandardScaler().fit(X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker.set_fit_request(eval_X=True, eval_y=True, eval_qid=True)
+        steps = [("scale", StandardScaler()), ("rank", ranker)]
+        pipeline = Pipeline(steps, transform_input=["eval_X"]).fit(X, y, **given)
+    given["eval_X"] = scaler.transform(given["eval_X"])
+    expected = stopping("XGBRanker").fit(scaler.transform(X), y, **given)
+    assert pipeline[-1].evals_result_ == expected.evals_result_
 
 
 def test_fitting_again_without_early_stopping_removes_the_rounds():

@@ -76,6 +76,10 @@ def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qi
     without = make(X[:, FEATURES])
     if kind in FRAMES:
         without = make(X)[["age", "links", "words"]]
+        moved = make(X)[["age", "links", "words", "query_id"]]  # the column is found by its name
+        np.testing.assert_array_equal(ranker.predict(moved), with_it)
+        assert ranker.feature_names_in_.tolist() == list(without.columns)
+        assert ranker.score(moved, y) == ranker.score(make(X), y)
     np.testing.assert_allclose(ranker.predict(without), with_it, rtol=1e-10)
     same = sg.QueryRanker(estimator).fit(without, y, qid=queries)
     np.testing.assert_allclose(same.predict(without), with_it, rtol=1e-10)

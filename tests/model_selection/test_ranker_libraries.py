@@ -159,6 +159,18 @@ def test_the_query_column_is_read_from_tables_of_any_kind(name, kind):
     assert ranker.score(make(X), y) == pytest.approx(sg.NDCNG(k=10)(y, expected, qid=qid))
 
 
+def test_catboost_receives_the_categories_of_polars_frames():
+    pl = pytest.importorskip("polars")
+    reason = "CatBoost reads polars frames since version 1.2.9"
+    pytest.importorskip("catboost", minversion="1.2.9", reason=reason)
+    _, _, qid = toy_data()
+    kinds = np.array(["page", "image", "video"])[np.random.default_rng(0).integers(3, size=240)]
+    frame, y = pl.DataFrame({"kind": kinds, "age": np.arange(240.0)}), 2 * (kinds == "image")
+    ranker = sg.QueryRanker(ONE_EACH["CatBoost"]).fit(frame, y, qid=qid, cat_features=["kind"])
+    assert ranker.estimator_.get_cat_feature_indices() == [0]
+    assert ranker.score(frame, y, qid=qid) > 0.95
+
+
 def test_pairs_by_position_are_accepted_if_the_rows_are_sorted_by_query():
     X, y, qid = toy()
     order = np.argsort(qid, kind="stable")

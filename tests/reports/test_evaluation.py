@@ -47,6 +47,14 @@ def test_weights_count_in_means_only():
     np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
+def test_group_sizes_and_judgments_serve_as_queries():
+    grades, settings = [2, np.nan, 1, 0, 0, 1, 0], {"measures": "ap", "unjudged_documents": "drop"}
+    by_group = sg.evaluate(grades, Y_SCORE, group=[3, 2, 2], **settings)
+    judgments = sg.evaluate(sg.Judgments(grades, qid=QID), Y_SCORE, **settings)
+    assert by_group.per_query["AP"].tolist() == judgments.per_query["AP"].tolist() == [1, 0, 1 / 2]
+    assert by_group.query_ids.tolist() == [0, 1, 2] and judgments.query_ids.tolist()[0] == "b"
+
+
 def test_a_frame_has_one_row_per_query():
     frame = sg.evaluate(Y_TRUE, Y_SCORE, qid=QID, measures=["ap", "rr"]).to_frame()
     assert frame.columns.tolist() == ["query_id", "AP", "RR"]
@@ -291,8 +299,12 @@ def test_json_gives_back_ids_of_any_plain_type():
     large = np.array([2**64 - 1, 0], dtype=np.uint64)
     ev = sg.evaluate([1, 1], [1, 1], qid=large, measures="ap")
     assert through_json(ev).query_ids.tolist() == large.tolist()
-    two = sg.evaluate([1, 1], [1, 1], qid=np.array([True, False]), measures="ap")
-    assert_same_report(through_json(two), two)
+    for kind in (bool, np.int32, np.float32, "M8[D]"):
+        two = sg.evaluate(
+            [1, 0], [1, 1], qid=np.array([1, 0]).astype(kind), sample_weight=[0.1, 0.7],
+            measures=["ap(undefined=nan)", "mu_map"],
+        )
+        assert_same_report(through_json(two), two)
 
 
 def test_json_is_standard_and_contains_its_format_and_versions(five):
