@@ -621,7 +621,10 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
         assert f" {name} " in head
     latex = found.to_latex()
     assert latex.count(r"\\") == 1 + 6 and r"p\_adjusted" in latex
-    for row, line in zip(ComparisonView(found).ranked_rows, rows, strict=True):
+    ranked_rows, order = ComparisonView(found).ranked_rows, found.leaderboard().systems
+    ranks = [(found.measures.index(row.measure), order.index(row.system)) for row in ranked_rows]
+    assert ranks == sorted(ranks)  # the best system first
+    for row, line in zip(ranked_rows, rows, strict=True):
         assert [cell.strip() for cell in line.strip("|").split("|")][:4] == [
             row.system, row.measure, f"{row.mean:.4f}", f"{row.difference:.4f}",
         ]
