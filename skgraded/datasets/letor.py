@@ -7,7 +7,7 @@ import os
 import re
 from array import array
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 REPEAT = "to convert an array of sizes to ids, use np.repeat(np.arange(len(sizes)), sizes)"
 WITHOUT_QUERIES = f" If there are no queries, pass a file of query sizes as group; {REPEAT}."
+ZERO_BASED = " If the index of the first column is 0, pass zero_based=True."
+MORE_FEATURES = " Increase n_features, or omit it."
 LARGEST_INDEX = 2**31 - 1  # largest feature index that scikit-learn's parser and LightGBM accept
 
 
@@ -29,6 +31,7 @@ def read_letor(
     n_features: int | None = None,
     *,
     group: str | os.PathLike[str] | BinaryIO | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
 ) -> Bunch:
     r"""Read a LETOR file: svmlight lines with a query id and, optionally, a document id.
 
@@ -41,16 +44,19 @@ def read_letor(
     path : str, path-like or binary file
         The file, plain or compressed with gzip, bzip2 or xz; its extension does not matter.
     n_features : int, optional
-        Number of columns of `X`; by default, the highest index in the file.
+        Number of columns of `X`; by default, the last column with a feature in the file.
     group : str, path-like or binary file, optional
         For files without ``qid:``, such as LightGBM's: a file with the number of rows of each
         query, one number per line.
+    zero_based : bool or "auto", default="auto"
+        Whether the index of the first column is 0, as in the files of XGBoost and scikit-learn's
+        ``dump_svmlight_file``, or 1. With "auto", it is 0 if the file contains an index 0.
 
     Returns
     -------
     Bunch
         ``X`` : CSR of shape (n, n_features), float64
-            Features; column = index - 1. ``nan`` and ``inf`` are kept.
+            Features; column = index - 1 or, if zero-based, the index. ``nan`` and ``inf`` are kept.
         ``y`` : ndarray of shape (n,), float64
             Grades as in the file, including negative grades.
         ``qid`` : ndarray of shape (n,), object
@@ -62,7 +68,8 @@ def read_letor(
     ------
     ValueError
         If a line cannot be read, an index exceeds `n_features`, the file contains no row or is
-        truncated, or the sizes in `group` do not fit. The error names the file and the line.
+        truncated, or the sizes in `group` do not fit. The error names the file and the line. If a
+        file with an index 0 has an index of `n_features`, the error names the row.
 
     Examples
     --------
@@ -76,11 +83,12 @@ def read_letor(
     >>> data.y, data.qid, data.doc_id
     (array([2., 0.]), array(['7', '7'], dtype=object), array(['a', 'b'], dtype=object))
     """
-    return read_rows(path, n_features, group)
+    return read_rows(path, n_features, group, zero_based)
 
 
 def read_rows(
-    source: Any, n_features: int | None = None, group: Any = None, negative: bool = True
+    source: Any, n_features: int | None = None, group: Any = None, zero_based: Any = "auto",
+    negative: bool = True
 ) -> Bunch:
     """Read a LETOR file like `read_letor`; reject negative grades unless `negative` is True."""
     from sklearn.utils import Bunch
@@ -90,6 +98,7 @@ def read_rows(
         raise TypeError(f"group must be the path of a file that contains query sizes; {REPEAT}.")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
+    bounds = _index_bounds(n_features, zero_based)
     # These arrays grow in place; concatenating a list of pieces would need twice the memory.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
     qid, doc_id = [], []
@@ -97,9 +106,9 @@ def read_rows(
     for (X, y), names in text_files.parsed_blocks(
         source, path, "a LETOR file",
         lambda text, _: (
-            _numbers(text, n_features, negative), _names(text.split(b"\n"), with_query)
+            _numbers(text, bounds, negative), _names(text.split(b"\n"), with_query)
         ),
-        lambda line: _check_line(line, n_features, negative, with_query),
+        lambda line: _check_line(line, bounds, negative, with_query),
     ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
@@ -109,8 +118,8 @@ def read_rows(
         doc_id += names[1]
     if not doc_id:
         raise ValueError(f"{path}: the file is empty or contains only comments.")
-    columns = np.frombuffer(indices, np.int32)
     indptr = np.append(0, np.cumsum(row_sizes))
+    columns = _columns(np.frombuffer(indices, np.int32), indptr, n_features, zero_based, path)
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
     return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
@@ -118,6 +127,31 @@ def read_rows(
         qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),
         doc_id=np.array(doc_id, dtype=object),
     )
+
+
+def _index_bounds(n_features: int | None, zero_based: Any) -> range:
+    """Return the feature indices that a line may contain."""
+    if not (isinstance(zero_based, bool) or isinstance(zero_based, str) and zero_based == "auto"):
+        raise ValueError(f"zero_based must be True, False or 'auto'; got {zero_based!r}.")
+    most = min(n_features or LARGEST_INDEX, LARGEST_INDEX)
+    return range(int(zero_based is False), most + int(zero_based is not True))
+
+
+def _columns(
+    indices: np.ndarray, indptr: np.ndarray, n_features: int | None, zero_based: Any, path: str
+) -> np.ndarray:
+    """Convert feature indices to columns, in place."""
+    if zero_based is False or zero_based == "auto" and indices.min(initial=1) > 0:
+        indices -= 1
+    elif len(indices) and indices.max() >= (most := n_features or LARGEST_INDEX):
+        positions = [indices.argmin(), indices.argmax()]
+        first, row = np.searchsorted(indptr, positions, side="right") - 1
+        raise ValueError(
+            f"{path}: row {first} contains index 0, so a feature index must be from 0 to "
+            f"{most - 1}; row {row} (from 0, without comments) contains index {indices.max()}."
+            f"{MORE_FEATURES if n_features else ''}"
+        )
+    return indices
 
 
 def _repeated(group: Any, n: int, path: str) -> np.ndarray:
@@ -134,12 +168,14 @@ def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
 
-def _numbers(text: bytes, n_features: int | None, negative: bool) -> tuple[Any, np.ndarray]:
+def _numbers(text: bytes, bounds: range, negative: bool) -> tuple[Any, np.ndarray]:
     """Parse features and grades with scikit-learn, ignoring queries and comments."""
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based=False)
+    X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # indices as in the file
+    if X.nnz and (X.indices.min() < bounds[0] or X.indices.max() > bounds[-1]):
+        raise ValueError("a feature index is out of range")
     if not np.isfinite(y).all() or not (negative or (y >= 0).all()):
         raise ValueError("a grade is negative or not finite")
     return X, y
@@ -170,7 +206,7 @@ def _names(lines: list[bytes], with_query: bool) -> tuple[list[Any], list[str | 
     return qid, doc_id
 
 
-def _check_line(line: bytes, n_features: int | None, negative: bool, with_query: bool) -> None:
+def _check_line(line: bytes, bounds: range, negative: bool, with_query: bool) -> None:
     """Raise a ValueError that describes the first error in a line."""
     body, _, comment = line.partition(b"#")
     words = body.split()
@@ -193,20 +229,24 @@ def _check_line(line: bytes, n_features: int | None, negative: bool, with_query:
     for word in (query, match[1] if match else b""):
         if parsed(bytes.decode, word) is None:
             raise ValueError(f"query and document ids must be UTF-8; got {shown(word)}.")
-    before = 0
+    before = -1
     for word in words[1 + with_query :]:
-        before = _checked_index(word, before, n_features)
+        before = _checked_index(word, before, bounds)
 
 
-def _checked_index(word: bytes, before: int, n_features: int | None) -> int:
+def _checked_index(word: bytes, before: int, bounds: range) -> int:
     """Return the index of a feature; it must be greater than the index `before` it."""
     text, colon, value = word.partition(b":")
     index = parsed(int, text)
     if not colon or index is None or parsed(float, value) is None or b"_" in word:
         raise ValueError(f"a feature must have the form index:number; got {shown(word)}.")
-    if not 1 <= index <= (n_features or LARGEST_INDEX):
-        most = f"n_features={n_features}" if n_features else LARGEST_INDEX
-        raise ValueError(f"a feature index must be from 1 to {most}; got {shown(word)}.")
+    if index not in bounds:
+        advice = ZERO_BASED if index == 0 else ""
+        if index > bounds[-1] and bounds[-1] < LARGEST_INDEX - 1:
+            advice = MORE_FEATURES
+        raise ValueError(
+            f"a feature index must be from {bounds[0]} to {bounds[-1]}; got {shown(word)}.{advice}"
+        )
     if index <= before:
         raise ValueError(
             f"feature indices must be ascending; got {shown(word)} after index {before}."

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from doubles import doubles
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from skgraded.datasets import read_letor, text_files
 
@@ -109,6 +109,29 @@ def test_long_files_read_as_scikit_learn_does(write, monkeypatch):
         np.testing.assert_array_equal(data.y, y)
         assert data.qid.tolist() == [str(row // 9) for row in range(n)]
         assert data.doc_id.tolist() == [f"d{row}" for row in range(n)]
+
+
+@pytest.mark.parametrize("rows_with_first_column", [(), (0,), (499,)])
+@pytest.mark.parametrize("is_dumped_from_0", [True, False])
+def test_indices_may_begin_at_0(is_dumped_from_0, rows_with_first_column, tmp_path, monkeypatch):
+    monkeypatch.setattr(text_files, "BLOCK", SMALL)
+    X = np.random.default_rng(0).integers(0, 3, (500, 12)) / 4
+    X[:, 0] = np.isin(np.arange(500), rows_with_first_column)
+    path, y, qid = str(tmp_path / "data"), np.arange(500) % 3, np.arange(500) // 9
+    dump_svmlight_file(X, y, path, zero_based=is_dumped_from_0, query_id=qid, comment="0:1")
+    for kwargs in ({}, {"zero_based": "auto"}, {"zero_based": True}, {"zero_based": False}):
+        for n_features in (None, 12, 13):
+            try:
+                expected = load_svmlight_file(path, n_features=n_features, query_id=True, **kwargs)
+            except ValueError:
+                with pytest.raises(ValueError, match=f"^{path}: .*a feature index must be from"):
+                    read_letor(path, n_features, **kwargs)
+                continue
+            data = read_letor(path, n_features, **kwargs)
+            np.testing.assert_array_equal(data.X.toarray(), expected[0].toarray())
+            assert data.y.tolist() == y.tolist() and data.qid.tolist() == [*map(str, qid)]
+    exact = read_letor(path, 12, zero_based=is_dumped_from_0)
+    np.testing.assert_array_equal(exact.X.toarray(), X)
 
 
 def test_blocks_of_comments_are_skipped(monkeypatch):

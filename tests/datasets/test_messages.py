@@ -40,8 +40,8 @@ LETOR_LINES = [
     *((f"1 qid:1 {word}", f"a feature must have the form index:number; got '{word}'")
       for word in ("1:x", "1:", "1", ":3", "1.5:3", "1:2:3", "1:1_0", "1_0:1", "1:0x10", "qid:2")),
     ("1 qid:1 1:" + "x" * 99, r"a feature must have the form index:number; got '1:x{38}…'"),
-    *((f"1 qid:1 {word}:3", f"a feature index must be from 1 to 2147483647; got '{word}:3'")
-      for word in ("0", "-1", "2147483648", "9" * 20)),
+    *((f"1 qid:1 {word}:3", f"a feature index must be from 0 to 2147483647; got '{word}:3'.$")
+      for word in ("-1", "2147483648", "9" * 20)),
     ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
     ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
     (b"1 qid:\xe9 1:1", r"query and document ids must be UTF-8; got 'qid:\\\\xe9'"),
@@ -170,8 +170,17 @@ ARGUMENTS = [
     (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*np\.repeat"),
     *((lambda n=n: read_letor(io.BytesIO(LETOR), n_features=n), ValueError,
        f"n_features must be .*; got {n!r}") for n in (0, -1, 2.5, "3", True)),
-    (lambda: read_letor(io.BytesIO(b"1 qid:1 1:1 4:2\n"), n_features=3), ValueError,
-     "line 1: .* from 1 to n_features=3; got '4:2'"),
+    *((lambda text=text, kwargs=kwargs: read_letor(io.BytesIO(text), **kwargs), ValueError, message)
+      for text, kwargs, message in (
+          (b"1 qid:1 1:1 4:2\n", {"n_features": 3}, "line 1: .* from 0 to 3; got .4:2.. Increase"),
+          (LETOR + b"1 qid:1 0:1\n", {"zero_based": False},
+           "line 4: .* from 1 to 2147483647; got '0:1'. .* zero_based=True"),
+          (LETOR, {"n_features": 2, "zero_based": True}, "line 1: .* from 0 to 1; got '2:2'. Incr"),
+          (LETOR, {"zero_based": 1}, "zero_based must be True, False or 'auto'; got 1"),
+          (b"#\n1 qid:1 1:1\n1 qid:1 2:1\n1 qid:1\n1 qid:1 0:1\n", {"n_features": 2},
+           "<file>: row 3 contains index 0, .* from 0 to 1; row 1 .* index 2. Increase n_features"),
+          (b"1 qid:1 0:1 2147483647:1\n", {}, "to 2147483646; row 0 .* index 2147483647.$"),
+      )),
     *((lambda make=make, name=name, value=value: make(**{name: value}), ValueError,
        rf"{name} must be .*; got {value!r}")
       for make, names in (

@@ -67,7 +67,7 @@ def _id(rng, row):
 
 
 def _letor_line(rng, row):
-    index = sorted(rng.sample(range(1, 9), rng.randrange(4)))
+    index = sorted(rng.sample(range(rng.random() < 0.9, 9), rng.randrange(4)))
     features = [b"%d:%s" % (i, rng.choice(NUMBERS)) for i in index]
     comment = rng.choice([[], [b"#docid = d%d" % row], [b"#", b"c"], [b"#docid=a_b"]])
     return [rng.choice(NUMBERS[:15]), b"qid:" + _id(rng, row), *features, *comment]
@@ -133,7 +133,7 @@ def _letor(data):
         grade = _number(words[0])
         _good(math.isfinite(grade) and len(words) > 1)
         _good(words[1].startswith(b"qid:") and words[1] != b"qid:")
-        features, before = {}, 0
+        features, before = {}, -1
         for word in words[2:]:
             index, value = word.split(b":")
             _good(b"_" not in index and before < int(index) < 2**31)
@@ -141,6 +141,8 @@ def _letor(data):
             features[before] = _number(value)
         found = re.match(rb"\s*docid\s*=\s*(\S+)", comment)
         rows.append((grade, words[1][4:].decode(), found and found[1].decode(), features))
+    if any(0 in features for *_, features in rows):
+        return [(*row, {i + 1: x for i, x in features.items()}) for *row, features in rows]
     return rows
 
 
