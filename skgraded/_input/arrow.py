@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.columns import scores_as_given
+from skgraded._input.columns import refuse_inexact, scores_as_given
 from skgraded._input.queries import refuse_missing
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
 from skgraded._input.words import object_array
@@ -99,6 +99,7 @@ def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
         raise TypeError(f"{name} must contain numbers, text or dates; its type is {kind}.")
     if pa.types.is_floating(kind):
+        refuse_inexact(column.to_numpy(), name)
         column = column.cast(pa.float64())
     if column.null_count or pa.types.is_floating(kind):
         refuse_missing(missing(column), lambda row: column[row].as_py(), name)

@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.words import object_array
+from skgraded._input.words import object_array, plain
 
 RowName = Callable[[int], str]
 ROW: RowName = "row {}".format
+# Names of the float types in pandas and polars (in lower case) and in Arrow.
+FLOATS: dict[str, Any] = {
+    "float16": np.float16, "halffloat": np.float16, "float32": np.float32, "float": np.float32,
+    "float64": np.float64, "double": np.float64,
+}
 JOIN = (
     " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
     "rows.y_true, rows.y_score, qid=rows.qid)."
@@ -31,6 +36,58 @@ def is_missing(value: Any) -> bool:
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
+
+
+def float_type(column: Any) -> Any:
+    """Return the float dtype of a column or of its categories, or None if it has no such dtype."""
+    dtype = getattr(column, "dtype", getattr(column, "type", None))
+    dtype = getattr(dtype, "value_type", dtype)  # of an Arrow dictionary
+    dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    if isinstance(dtype, np.dtype):
+        return dtype if dtype.kind == "f" else None
+    return FLOATS.get(str(dtype).lower().removesuffix("[pyarrow]"))
+
+
+def refuse_inexact(
+    ids: Any, name: str, dtype: Any = None, row_of: Callable[[int], Any] = int
+) -> None:
+    """Raise a ValueError for the first id that is too large for its float type to be exact.
+
+    `ids` is a column or a list. `dtype` is the float type of a column whose ids were converted to
+    objects. `row_of` converts the position of an id to its row.
+    """
+    if not isinstance(ids, np.ndarray):
+        dtype = float_type(ids) if dtype is None else dtype
+        ids = ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)
+    inexact: Iterable[tuple[int, Any]] = ()  # positions and float types
+    if isinstance(ids, np.ndarray) and ids.dtype.kind == "f":
+        large = np.flatnonzero(np.abs(ids) >= _exact_below(ids.dtype))
+        inexact = ((i, ids.dtype) for i in large.tolist())
+    elif any(issubclass(kind, (float, np.floating, tuple)) for kind in set(map(type, ids))):
+        types = (_inexact_type(value, dtype) for value in ids)
+        inexact = ((i, kind) for i, kind in enumerate(types) if kind is not None)
+    for i, kind in inexact:
+        raise ValueError(
+            f"{name} contains {plain(ids[i])!r} in row {row_of(i)}, but {kind.name} represents "
+            f"integers exactly only below {_exact_below(kind):,}: different ids may have become "
+            "equal. Read ids as integers or text, or number them before the conversion to floats "
+            "with np.unique(ids, return_inverse=True)[1]."
+        )
+
+
+def _exact_below(dtype: Any) -> int:
+    return 2 ** (int(np.finfo(dtype).nmant) + 1)
+
+
+def _inexact_type(value: Any, dtype: Any) -> Any:
+    """Return the float type of an id that is too large for it to be exact, or None."""
+    if isinstance(value, tuple):
+        types = (_inexact_type(element, dtype) for element in value)
+        return next((kind for kind in types if kind is not None), None)
+    if not isinstance(value, (float, np.floating)):
+        return None
+    kind = np.dtype(np.asarray(value).dtype if dtype is None else dtype)
+    return kind if abs(value) >= _exact_below(kind) else None
 
 
 def as_array(values: Any, name: str) -> np.ndarray:

@@ -48,6 +48,11 @@ def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple
     """
     ids, categories = _checked_ids(qid, n, expected, name)
     heads = _heads(ids)
+
+    def row_of(position: int) -> int:
+        row = int(np.argmax(codes == position))
+        return row if heads is None else int(heads[row])
+
     try:
         codes, queries, counts, in_order = _number(ids if heads is None else ids[heads], name)
     except (ValueError, TypeError):
@@ -57,6 +62,8 @@ def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple
         queries = categories.at(queries)
     elif categories is not None:
         queries = object_array([categories[i] for i in queries.tolist()])
+    if not isinstance(ids, Texts):
+        columns.refuse_inexact(queries, name, columns.float_type(qid), row_of)
     return ids, heads, codes, queries, counts, in_order
 
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.columns import grades_as_given, scores_as_given
+from skgraded._input.columns import grades_as_given, refuse_inexact, scores_as_given
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes
 from skgraded._input.table_kinds import refuse_unknown
@@ -86,6 +86,8 @@ def _checked(table: Any, names: Names) -> Columns:
     )
     codes, _ = query_codes(columns.query, name=f"column {names.query!r}")
     if names.document:
+        if columns.document.dtype.kind == "f":
+            refuse_inexact(columns.document, f"column {names.document!r}")
         for row in repeats(codes, columns.document)[0]:
             raise ValueError(f"row {row}: the query contains this document twice.")
     return columns

@@ -1,13 +1,19 @@
 """Conversion of all supported forms of preferences to lists of pairs or dicts of scores."""
 
 import numbers
-from collections.abc import Collection, Mapping, Sized
+from collections.abc import Collection, Iterable, Mapping, Sized
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.columns import is_missing, number_validator, unmasked
+from skgraded._input.columns import (
+    float_type,
+    is_missing,
+    number_validator,
+    refuse_inexact,
+    unmasked,
+)
 from skgraded._input.queries import query_codes
 from skgraded._input.words import plain_list
 
@@ -82,7 +88,18 @@ def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
                 f"Argument {name} must pair distinct items: row {row} contains {preferred!r} twice."
             )
         read.append((preferred, other))
+    for items in _columns(pairs, read):
+        refuse_inexact(items, f"Argument {name}")
     return read
+
+
+def _columns(pairs: Any, read: list[tuple[Any, Any]]) -> Iterable[Any]:
+    """Return the preferred items and the other items; columns of frames keep their types."""
+    if len(getattr(pairs, "shape", ())) == 2:
+        is_frame = hasattr(pairs, "columns")
+        names = getattr(pairs, "column_names", pairs.columns) if is_frame else ()
+        return [pairs[name] for name in names] if is_frame else list(unmasked(pairs).T)
+    return zip(*read, strict=True)
 
 
 def _rows(pairs: Any, name: str) -> list[Any]:
@@ -135,6 +152,7 @@ def read_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
                 "pass a mapping of queries, also pass qid. To pass pairs, use a list of tuples."
             )
         read[item] = score
+    refuse_inexact(list(read), f"Argument {name}")
     return read
 
 
@@ -161,6 +179,8 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> str | dict[
         _check_item(item, name, read)
     if not may_be_empty:
         refuse_empty(read, name)
+    has_type = float_type(items) is not None
+    refuse_inexact(items if has_type else list(read), f"Argument {name}")
     return read
 
 

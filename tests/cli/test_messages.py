@@ -4,6 +4,7 @@ import gzip
 import lzma
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from commands import FILES, refused
@@ -151,6 +152,9 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({"t.parquet": parquet(query=[1, 2, 1], grade=1, score=1, doc="a")},
      "evaluate t.parquet --document-column doc",
      "t.parquet: row 2: the query contains this document twice"),
+    ({"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=np.float32([1, 2**24]))},
+     "evaluate t.parquet --document-column doc",
+     "t.parquet: column 'doc' contains 16777216.0 in row 1, but float32 represents integers"),
     ({"t.csv": "query,grade,score\nq,,1\nq,1,\n"}, "evaluate t.csv --unjudged-documents drop",
      "t.csv: line 3: score must be a number"),
     ({"t.csv": "query,grade,score\nq,1,1\nq,,2\n"}, "evaluate t.csv", "grade"),

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from registry import REGISTRY
 from sklearn.linear_model import Ridge
@@ -89,6 +90,19 @@ MISSING_IDS = [
       for dtype in ("Int64", "Float64", "category", "object", "float")),
     pd.Series(TEXTS, dtype="string"), pl.Series("x", NUMBERS), pl.Series("x", TEXTS),
 ]
+ROUNDED = {bits: np.array([1, 1, 2**bits + 1, 2, 2, 2**bits]) for bits in (11, 24, 53)}
+ROUNDED_IDS = [  # ids beyond the range in which integers are exact
+    *((ids.astype(kind), kind) for ids, kind in zip(
+        ROUNDED.values(), ("float16", "float32", "float64"), strict=True)),
+    (-ROUNDED[24].astype(">f4"), "float32"), (np.array([1, 1, np.inf, 2, 2, 2]), "float64"),
+    *((convert(ROUNDED[24].astype("f4")), "float32") for convert in (
+        list, pd.Series, pd.Index, pl.Series, pa.array, np.ma.masked_array,
+        lambda ids: pd.Series(ids, dtype="category"), lambda ids: pd.Series(ids, dtype="Float32"),
+        lambda ids: pd.Series(ids, dtype="float[pyarrow]"),
+        lambda ids: pa.array(ids).dictionary_encode(), lambda ids: [("a", x) for x in ids],
+    )),
+    ([1, "1", 2.0**53, 2, "2", 2], "float64"),
+]
 BAD_COLUMNS = [  # argument, value, words in the message
     *((argument, [1.0] * n, str(n), "6")
       for argument in ("y_score", "qid", "sample_weight") for n in (1, 5, 7)),
@@ -120,6 +134,7 @@ BAD_COLUMNS = [  # argument, value, words in the message
     ("sample_weight", [0] * 6, "0"),
     # Queries
     *(("qid", ids, "row 2") for ids in MISSING_IDS),
+    *(("qid", ids, f"row 2, but {kind} represents integers") for ids, kind in ROUNDED_IDS),
     *(("qid", ids, "hashable") for ids in (
         [[1], [1], [1], [2], [2], [2]], [1, 1, {}, 2, 2, {}], [{1}] * 6,
     )),

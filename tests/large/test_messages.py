@@ -66,6 +66,9 @@ BATCHES = [
     (V, "'score' .y_score. contains NaN in row 17, query .*: use the score -inf",
      with_value("score", np.nan), {}),
     (V, "sample_weight must be finite and ≥ 0; got -2 for row 17", with_value("weight", -2.0), {}),
+    *((V, f"batch 0, .*: {name} contains 16777216.0 in row 1, but float32 represents",
+       [ONE.assign(other=np.float32(2**24) * (np.arange(len(ONE)) > 0)).astype({"other": "f4"})],
+       {name: "other"}) for name in ("qid", "by")),
     (V, "'query' .qid. contains (NaN|null) in row 17: fill in", with_value("query", None), {}),
 ]
 

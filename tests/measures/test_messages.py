@@ -146,6 +146,7 @@ def left_out(pairs=ROUND, cycles="unknown", qid=(1, 1, 1)):
     return preferences_left_out(pairs, cycles, qid=qid)
 
 
+ROUNDED_PAIRS = np.array([[1, 2], [3, 2**24]], dtype=np.float32)
 PAIRS = [
     ([], ValueError, "is empty"),
     ("AB", TypeError, "must contain pairs .*; got str"),
@@ -167,6 +168,10 @@ PAIRS = [
       for make in (pd.DataFrame, pl.DataFrame, pa.table)),
     *((make({"a": ["A", None], "b": ["B", "C"]}), ValueError, "row 1, contains a missing value")
       for make in (pd.DataFrame, pl.DataFrame, pa.table)),
+    *((pairs, ValueError, r"contains \S+ in row 1, but float\d+ represents integers exactly")
+      for pairs in (ROUNDED_PAIRS, pd.DataFrame(ROUNDED_PAIRS), pl.DataFrame(ROUNDED_PAIRS),
+                    pa.table(dict(zip("ab", ROUNDED_PAIRS.T, strict=True))),
+                    [("A", "B"), (2.0**53, "C")])),
 ]
 PREFERENCES = [
     *((partial(edrc, true_pairs=pairs), error, f"true_pairs.*{message}")
@@ -181,6 +186,7 @@ PREFERENCES = [
         ({"A": 1, "B": None}, ValueError, "maps 'B' to None"),
         ({"A": 1, "B": "2"}, TypeError, "maps 'B' to '2'"),
         ({"A": 1, None: 2}, ValueError, "a missing value"),
+        ({"A": 1, 2.0**53: 2}, ValueError, "contains 9007199254740992.0 in row 1"),
         ({"ann": GOOD}, TypeError, "maps 'ann' to .* pass qid"),
         (pd.Series({"A": 2.0, "B": 1.0}), TypeError, r"is a numeric Series.*to_dict\(\)"),
     )),
@@ -200,6 +206,7 @@ PREFERENCES = [
         ({}, ValueError, "is empty"),
         ({"A": 1, None: 2}, ValueError, "a missing value"),
         (["A", ["B"]], TypeError, "not hashable"),
+        (ROUNDED_PAIRS[1], ValueError, "contains 16777216.0 in row 1"),
     )),
     *((partial(call, cycles=value), ValueError, "cycles must be one of .*'raise', .* got")
       for value in ("ignore", None, True, ["unknown"]) for call in (edrc, left_out)),
