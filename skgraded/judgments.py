@@ -82,7 +82,7 @@ class Judgments:
             sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
             self.query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)
         if sample_weight is not None:
-            sample_weight = columns.check_weights(sample_weight, n, "y_true")
+            sample_weight = columns.check_weights(sample_weight, n, "y_true", len(starts) - 1)
         self._layout = layout = Layout(grades, grade_type, order, starts)
         self.n_queries, self.sizes = layout.n_queries, layout.sizes
         self.weights: np.ndarray | None = None

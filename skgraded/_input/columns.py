@@ -87,7 +87,8 @@ def _inexact_type(value: Any, dtype: Any) -> Any:
     if not isinstance(value, (float, np.floating)):
         return None
     kind = np.dtype(np.asarray(value).dtype if dtype is None else dtype)
-    return kind if abs(value) >= _exact_below(kind) else None
+    size: Any = abs(value)
+    return kind if size >= _exact_below(kind) else None
 
 
 def as_array(values: Any, name: str) -> np.ndarray:
@@ -250,9 +251,19 @@ def refuse_bad_grades(
     )
 
 
-def check_weights(sample_weight: Any, n: int, expected: str) -> np.ndarray:
+def check_weights(
+    sample_weight: Any, n: int, expected: str, n_queries: int | None = None
+) -> np.ndarray:
     """Check that row weights are finite, ≥ 0 and not all 0; return the weights as float64."""
-    weights = column(sample_weight, "sample_weight", n, expected)
+    weights = column(sample_weight, "sample_weight")
+    if n != len(weights) == n_queries:
+        raise ValueError(
+            f"sample_weight has {len(weights)} rows, but {expected} has {n}. To pass one weight "
+            "per query, repeat it for each row of the query: np.repeat(sample_weight, group) or, "
+            "for weights in the order in which the ids first appear, "
+            "sample_weight[pandas.factorize(qid)[0]]."
+        )
+    refuse_other_length(weights, "sample_weight", n, expected)
     good = (weights >= 0) & (weights < np.inf)
     if not good.all():
         row = int(np.argmin(good))

@@ -98,16 +98,49 @@ def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def group_sizes(group: Any, n: int, expected: str = "y_true") -> np.ndarray:
     """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
-    sizes = columns.column(group, "group")
+    columns.refuse_unordered(group, "group")
+    try:
+        sizes = columns.column(group, "group")
+    except TypeError as error:
+        raise TypeError(f"{error}{_advice_on_ids(group, n)}") from None
+    advice = _advice_on_ids(sizes, n)
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
         i = int(np.argmax(bad))
-        raise ValueError(f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}.")
+        raise ValueError(
+            f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}.{advice}"
+        )
     with np.errstate(over="ignore"):
         total = sizes.sum()
     if total != n:
-        raise ValueError(f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}.")
+        raise ValueError(
+            f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}.{advice}"
+        )
+    _refuse_unsorted_index(group)
     return sizes.astype(np.intp)
+
+
+def _advice_on_ids(group: Any, n: int) -> str:
+    has_ids = hasattr(group, "__len__") and len(group) == n
+    return " If group contains the query id of each row, pass it as qid." if has_ids else ""
+
+
+def _refuse_unsorted_index(group: Any) -> None:
+    """Raise a ValueError if a pandas Series is not in the order of its index.
+
+    A Series without a name whose index has a name is accepted, because ``groupby(…).size()``
+    returns it; with ``sort=False``, it is in the order of the rows.
+    """
+    if not hasattr(group, "iloc") or group.index.is_monotonic_increasing:
+        return
+    if group.name is not None or group.index.names[0] is None:
+        first = ", ".join(map(repr, group.index[:3].tolist()))
+        raise ValueError(
+            f"group is a pandas Series whose index ({first}, …) is not in order; value_counts(), "
+            "for example, sorts by size. Pass the sizes in the order of the rows, "
+            "groupby(qid, sort=False).size().to_numpy(), or, if group is already in this order, "
+            "group.to_numpy()."
+        )
 
 
 def rows_by_query(codes: np.ndarray, n_queries: int) -> tuple[np.ndarray | None, np.ndarray]:

@@ -120,7 +120,7 @@ class Adapter(WholeEstimator):
         return [name for name in self.first_scores if fit_params.get(name) is not None]
 
     def check_by_row(
-        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str
+        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str, n_queries: int
     ) -> dict[str, np.ndarray]:
         """Check the fit arguments that have one value per row, and return them as a dict."""
         by_row = {
@@ -133,7 +133,7 @@ class Adapter(WholeEstimator):
                     f"sample_weight is not supported by {type(self.estimator).__name__}.fit: omit "
                     "the weights, or wrap an estimator that accepts them."
                 )
-            by_row[WEIGHT] = check_weights(sample_weight, n, expected)
+            by_row[WEIGHT] = check_weights(sample_weight, n, expected, n_queries)
         return by_row
 
     def refuse_positions(self, fit_params: dict[str, Any]) -> None:

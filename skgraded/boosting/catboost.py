@@ -55,14 +55,14 @@ class _CatBoostAdapter(BoosterAdapter):
     init_model_argument = "init_model"
 
     def check_by_row(
-        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str
+        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str, n_queries: int
     ) -> dict[str, np.ndarray]:
         if fit_params.get("group_weight") is not None:
             raise ValueError(
                 "group_weight is not supported: pass sample_weight instead. QueryRanker averages "
                 "the row weights of each query and passes the means to CatBoost."
             )
-        return super().check_by_row(sample_weight, fit_params, n, expected)
+        return super().check_by_row(sample_weight, fit_params, n, expected, n_queries)
 
     def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         arguments = super().fit_arguments(rows)

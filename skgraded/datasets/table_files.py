@@ -85,7 +85,7 @@ def _checked(table: Any, names: Names) -> Columns:
         document=np.asarray(table[names.document]) if names.document else None,
     )
     codes, _ = query_codes(columns.query, name=f"column {names.query!r}")
-    if names.document:
+    if columns.document is not None:
         if columns.document.dtype.kind == "f":
             refuse_inexact(columns.document, f"column {names.document!r}")
         for row in repeats(codes, columns.document)[0]:

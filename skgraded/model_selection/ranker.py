@@ -297,7 +297,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         grades = check_grades(y, y_name, n, X_name)
         if adapter.fractional_grades_advice is not None:
             _refuse_fractions(grades, adapter, y_name)
-        by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name)
         qid = self._queries_of(X, qid, group, "fit")
         split_queries.warn_of_partial_queries(X, self.qid, "score" if prefix else "fit")
         if group is None:
@@ -305,6 +304,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         else:
             sizes = group_sizes(group, n, X_name)
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
+        n_queries = len(queries.starts) - 1
+        by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name, n_queries)
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 

@@ -329,7 +329,7 @@ def evaluate_preferences(
     named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = query_codes(qid, expected="true_pairs")
     if sample_weight is not None:
-        weights = check_weights(sample_weight, len(codes), "qid")
+        weights = check_weights(sample_weight, len(codes), "qid", len(query_ids))
         weights = mean_weights(weights, codes, np.bincount(codes))
     values = preference_values(
         true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles

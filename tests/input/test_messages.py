@@ -148,7 +148,23 @@ BAD_COLUMNS = [  # argument, value, words in the message
         ([2.5, 3.5], "0", "2.5"), ([3, np.nan, 3], "1", "nan"), ([3, np.inf], "1", "inf"),
         ([3, None, 3], "1", "nan"),
     )),
+    *(("group", ids, "If group contains the query id of each row, pass it as qid.")
+      for ids in ([7, 7, 7, 8, 8, 8], [0, 0, 0, 1, 1, 1], list("aaabbb"), pd.Series(list("aaabbb")),
+                  pl.Series(["a"] * 6), pd.Series(list("aaabbb"), dtype="category"))),
+    *(("group", sizes, "groupby(qid, sort=False).size()") for sizes in (
+        pd.Series([8, 7, 7, 7, 9, 9]).value_counts(), pd.Series([1, 3, 2], index=[2, 1, 3]),
+        pd.Series([7, 7, 7, 8, 9, 9]).value_counts(ascending=True),
+    )),
+    ("sample_weight", [1.0, 2.0], "np.repeat(sample_weight, group)", "factorize(qid)[0]"),
 ]
+
+
+def test_sizes_in_the_order_of_the_rows_are_accepted():
+    frame = pd.DataFrame({"qid": [8, 7, 7, 7, 9, 9]})
+    expected = sg.NDCG().per_query(GRADES, SCORES, qid=frame["qid"])
+    sizes = frame.groupby("qid", sort=False).size()
+    for group in (sizes, sizes.to_numpy(), sizes.reset_index(drop=True), pl.Series(sizes)):
+        np.testing.assert_array_equal(sg.NDCG().per_query(GRADES, SCORES, group=group), expected)
 
 
 @pytest.mark.parametrize("argument", COLUMNS)

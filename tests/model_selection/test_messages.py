@@ -206,6 +206,8 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
      "qid is missing in row 0"),
     ("too few weights", lambda: fit(change={"sample_weight": np.ones(7)}), ValueError,
      "sample_weight has 7 rows, but X has 240"),
+    ("a weight per query", lambda: fit(change={"sample_weight": np.ones(len(np.unique(QID)))}),
+     ValueError, r"but X has 240. To pass one weight per query, repeat .*np\.repeat\("),
     ("negative weight", lambda: fit(change={"sample_weight": values_at(2, -1)}), ValueError,
      "sample_weight .* ≥ 0; got -1 for row 2"),
     *((f"too few values of {name}",
