@@ -13,7 +13,7 @@ from skgraded._input.arrow import first_of_last, write_batch
 from skgraded._input.progress import counting_bar
 from skgraded.large import parts
 from skgraded.large.jobs import Job
-from skgraded.large.merging import Result
+from skgraded.large.merging import Result, refuse_split
 from skgraded.large.shuffle import pieces_of, unpacked
 from skgraded.large.sources import batches_of
 from skgraded.large.system_summaries import Summaries
@@ -89,7 +89,11 @@ def _in_order(
                     file.flush()  # otherwise, a later statement could raise the error
                 yield measured
 
-        total.sums = parts.summed(results(), job)
+        try:
+            total.sums = parts.summed(results(), job)
+        except ValueError:
+            refuse_split(total.marks, ids_of)  # a query in two batches is the more helpful error
+            raise
         return total.finished(job, ids_of)
 
 

@@ -114,7 +114,7 @@ def refuse_split(
         for mark, query in zip(marks[rows].tolist(), plain_list(ids[rows]), strict=True):
             first = chunk_of.setdefault(mark, {}).setdefault(query, i)
             if first != i:
-                raise parts.split_error(query, chunks[first][0], chunks[i][0])
+                raise parts.split_error(query, chunks[first][0], chunks[i][0]) from None
     for mark in shared.tolist():
         queries = chunk_of.get(mark, {})
         if len(queries) < 2:  # ids are unavailable, or rows changed between reads

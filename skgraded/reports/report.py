@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from skgraded._input.arrow_strings import texts_of_strings
 from skgraded._input.atomic_files import write_text
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.needs import needs
@@ -233,11 +234,16 @@ def as_query_ids(ids: Any) -> np.ndarray:
 
 
 def _are_distinct(ids: np.ndarray) -> bool:
-    """Return whether ids are ascending integers or distinct strings, as they usually are."""
+    """Return whether ids are ascending integers, or distinct objects of type str or int."""
     if ids.dtype.kind in "iu":
         return bool((ids[1:] > ids[:-1]).all())
-    texts = ids.tolist()
-    return set(map(type, texts)) == {str} and len(set(texts)) == len(texts)
+    if ids.dtype.kind != "O":
+        return False
+    texts = texts_of_strings(ids)
+    if texts is not None:
+        return not texts.have_equal_keys()
+    objects = ids.tolist()
+    return set(map(type, objects)) == {int} and len(set(objects)) == len(objects)
 
 
 def _is_array(values: Any, n: int, dtype: np.dtype) -> bool:

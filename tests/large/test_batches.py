@@ -298,6 +298,8 @@ def test_a_split_query_is_found_if_another_query_has_the_same_key():
     other = half.assign(query=float(np.float64(0.5).view(np.int64)))  # same bits
     with pytest.raises(ValueError, match=r"query 0\.5 are not contiguous in batch 1 and batch 2"):
         measured([other, half, half], "whole")
+    with pytest.raises(ValueError, match=r"query 0\.5 are not contiguous in batch 1 and batch 2"):
+        measured([other, half, half], "whole", by="other")
     assert measured([other, half], "whole").n_queries == 2
 
 
