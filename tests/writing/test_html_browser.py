@@ -94,6 +94,7 @@ def pages(tmp_path_factory):
         "segments": five["lgbm"].to_html(by=["long", "short"] * 15),
         "summary": sg.Summary.of(five["lgbm"]).to_html(),
         "summaries": sg.compare(sg.Summaries.of(five), test="t").to_html(),
+        "long": sg.compare(systems(NAMES[:2], 700), test="t").to_html(),
         "fragment": "<!DOCTYPE html><html lang=en><title>Notebook</title><main><h1>Notebook</h1>"
         f"{notebook}</main></html>",
     }
@@ -275,6 +276,25 @@ def test_the_tables_of_a_comparison_can_be_sorted_searched_and_compared_to_anoth
     wins = values["bm25"] - values["lgbm-tuned"]
     assert described.text.startswith(f"q{wins.argmax()}: bm25 ")
     assert described.text.endswith(f"difference +{wins.max():.4f}")
+
+
+def test_long_tables_are_drawn_in_parts_and_printing_includes_all_rows_and_sections(visit):
+    driver = visit("long")
+    drawn, printed, closed = driver.execute_script("""
+        const counts = () => [
+          document.querySelectorAll("#query-table tbody tr").length,
+          document.querySelectorAll("details:not([open])").length];
+        document.querySelector("#query-table button").click();
+        const all = [counts()];
+        for (const event of ["beforeprint", "afterprint"]) {
+          window.dispatchEvent(new Event(event));
+          all.push(counts());
+        }
+        return all;
+    """)
+    assert drawn[0] == 200 and drawn[1] > 0
+    assert printed == [700, 0]
+    assert closed == [700, drawn[1]]
 
 
 # Without scripts ---------------------------------------------------------------------------------

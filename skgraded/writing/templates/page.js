@@ -2,6 +2,7 @@
 (() => {
   // If there are more systems than this, the table of queries shows two systems at a time.
   const ALL_SYSTEMS = matchMedia("(max-width: 44rem)").matches ? 2 : 5;
+  const ROWS_AT_ONCE = 200;  // table rows drawn per batch, so that a long table responds quickly
   const collator = new Intl.Collator(undefined, { numeric: true });
   const byId = (id) => document.getElementById(id);
   const counted = (n) => n.toLocaleString("en");
@@ -51,13 +52,19 @@
     return value === "" ? null : Number(value);
   }
 
-  // Open a collapsed section when a link leads to it.
+  // Open a collapsed section when a link leads to it, and open all sections for printing.
   for (const link of document.querySelectorAll("nav a")) {
     link.addEventListener("click", () => {
       const section = byId(link.hash.slice(1)).closest("details");
       if (section) section.open = true;
     });
   }
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const details of folded) details.open = true;
+  });
+  window.addEventListener("afterprint", () => { for (const details of folded) details.open = false; });
 
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
@@ -86,6 +93,7 @@
   };
   const lowered = data.ids.map((id) => id.toLowerCase());
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
+  let timer = null, rest = [];  // queries whose rows are not drawn yet
 
   function shown(value, kind, digits = 4) {
     if (value === null) return "nan";
@@ -185,11 +193,19 @@
     return made;
   }
 
+  function drawRows(n) {
+    clearTimeout(timer);
+    body.append(...rest.splice(0, n).map(row));
+    if (rest.length) timer = setTimeout(drawRows, 0, 2 * ROWS_AT_ONCE);
+    else performance.mark("queries-drawn");
+  }
+
   function refresh() {
     const wanted = byId("find").value.trim().toLowerCase();
     const queries = sequence.filter((q) => lowered[q].includes(wanted));
-    body.replaceChildren(...queries.map(row));
-    performance.mark("queries-drawn");
+    rest = [...queries];
+    body.replaceChildren();
+    drawRows(ROWS_AT_ONCE);
     if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
@@ -334,5 +350,6 @@
       byId(id).addEventListener("change", () => { keepApart(id, other); start(); });
     }
   }
+  window.addEventListener("beforeprint", () => drawRows(rest.length));
   start();
 })();
