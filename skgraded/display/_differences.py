@@ -216,4 +216,3 @@ def _row_of(comparison: Comparison, system: str | None, baseline: str | None, me
 
 def _queries(n: int) -> str:
     return counted(n, "query", "queries")
-

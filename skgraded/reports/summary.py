@@ -56,7 +56,7 @@ class Tally(Checked):
     def __post_init__(self) -> None:
         counts, n = self.counts, self.moments.n
         bins, n_values = counts
-        if n_values.min(initial=1) < 1 or (np.diff(bins) <= 0).any() or n_values.sum() != n:
+        if n_values.min(initial=1) < 1 or (bins[1:] <= bins[:-1]).any() or n_values.sum() != n:
             raise ValueError(f"counts must add up to {n} values; got {n_values.sum()}.")
         if self.n_undefined < 0:
             raise ValueError(f"n_undefined must be ≥ 0; got {self.n_undefined}.")
