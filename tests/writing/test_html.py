@@ -58,6 +58,7 @@ def test_a_page_makes_no_network_request(pages):
             assert not {"src", "srcset", "action", "data", "poster"} & set(attributes)
             assert attributes.get("href", "#").startswith(("#", "data:,"))
         assert not re.search(r"@import|url\(|https?:", html)
+        assert "light-dark(" not in html  # browsers before 2024 would show no colors
         (policy,) = [
             meta["content"] for meta in page.all("meta")
             if meta.get("http-equiv") == "Content-Security-Policy"
