@@ -17,7 +17,7 @@ from skgraded._input.queries import query_codes
 from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.table_files import Names, read_columns
-from skgraded.datasets.text_files import check_path, unpacked
+from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
 from skgraded.datasets.trec import read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.system_summaries import Summaries
@@ -207,10 +207,11 @@ def source_of(path: str) -> str | BinaryIO:
 
 
 def _is_letor(file: Any) -> bool:
-    """Return whether the first line is a comment or has a second word that starts with "qid:"."""
-    line = next((line for line in file.peek(HEAD).splitlines() if line.strip()), b"")
+    """Return whether the second word of the first line with data starts with "qid:"."""
+    lines = file.peek(HEAD).removeprefix(BOM).splitlines()
+    line = next((line for line in lines if line.strip() and not is_comment(line)), b"")
     words = line.split(None, 2)
-    return len(words) > 1 and words[1].startswith(b"qid:") or line.startswith(b"#")
+    return len(words) > 1 and words[1].startswith(b"qid:")
 
 
 # Qrels and runs ----------------------------------------------------------------------------------

@@ -35,7 +35,8 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
 
     In trec_eval's form, a document is preferred to all documents with a lower level in the same
     query, group (an assessor) and subgroup. A pair counts once per group, and n documents yield up
-    to n (n - 1) / 2 pairs. Columns are separated by spaces or tabs. Blank lines are skipped.
+    to n (n - 1) / 2 pairs. Columns are separated by spaces or tabs. Blank lines, and lines
+    that begin with ``#``, are skipped.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def read_preference_columns(path: Any, progress: bool = False) -> np.ndarray:
     blocks = parsed_blocks(source, path, kind, parse, check_line, progress)
     rows = list(itertools.chain.from_iterable(blocks))
     if not rows:
-        raise ValueError(f"{path}: the file is empty or contains only blank lines.")
+        raise ValueError(f"{path}: the file is empty or contains only blank lines and comments.")
     if n_columns == 5:
         pairs = _pairs_of_levels(rows, path)
     else:

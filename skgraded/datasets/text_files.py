@@ -194,11 +194,17 @@ def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
 
 # Words and numbers -------------------------------------------------------------------------------
 
+def is_comment(line: bytes) -> bool:
+    """Return whether the first word of a line starts with "#", as in trec_eval 10."""
+    return line.lstrip(b" \t").startswith(b"#")
+
+
 def words_of(line: bytes) -> list[bytes]:
-    """Split a line at spaces and tabs; raise a ValueError if it is not text."""
+    """Split a line at spaces and tabs, without comments; raise a ValueError if it is not text."""
     if b"\r" in line[:-1]:
         raise ValueError("the line contains a carriage return; lines must end with a line feed.")
-    words = line.strip(b" \t\r").replace(b"\t", b" ").split(b" ")
+    is_data = not is_comment(line)
+    words = line.strip(b" \t\r").replace(b"\t", b" ").split(b" ") if is_data else []
     for word in words:
         if parsed(bytes.decode, word) is None:
             raise ValueError(f"text must be UTF-8; got {shown(word)}.")

@@ -38,7 +38,8 @@ RUN = Form(
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
     r"""Read relevance judgments in TREC's qrels format, ``query iteration document grade``.
 
-    Columns are separated by spaces or tabs. Blank lines are skipped.
+    Columns are separated by spaces or tabs. Blank lines, and lines that begin with ``#``, are
+    skipped.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ def _read(path: Any, form: Form, progress: bool) -> Entries:
         lambda line: _check_line(line, form), progress,
     )))
     if not blocks:
-        raise ValueError(f"{name}: the file is empty or contains only blank lines.")
+        raise ValueError(f"{name}: the file is empty or contains only blank lines and comments.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
@@ -172,7 +173,7 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
 
 
 def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Parse lines into a dict of columns; return None if all lines are blank."""
+    """Parse lines into a dict of columns; return None if no line contains data."""
     text, lines = _tidied(text, first)
     if not text:
         return None
@@ -189,7 +190,7 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
 
 
 def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
-    """Remove blank lines and repeated spaces; return the text and its line numbers."""
+    """Remove blank lines, comments and repeated spaces; return the text and its line numbers."""
     if not text.endswith(b"\n"):
         text += b"\n"
     white = np.frombuffer(text, np.uint8) <= ord(" ")
@@ -201,11 +202,16 @@ def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
         text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
     if b"\r" in text:
         raise ValueError("a carriage return within a line")
-    if is_tidy or not (text.startswith(b"\n") or b"\n\n" in text):
-        return text.replace(b"\t", b" "), np.arange(first, first + text.count(b"\n"))
-    lines = text.split(b"\n")[:-1]
-    numbers = [number for number, line in enumerate(lines, first) if line]
-    return b"".join([line + b"\n" for line in lines if line]), np.array(numbers)
+    has_blanks = not is_tidy and (text.startswith(b"\n") or b"\n\n" in text)
+    has_comments = b"#" in text and (text.startswith(b"#") or b"\n#" in text)
+    text = text.replace(b"\t", b" ")
+    if not (has_blanks or has_comments):
+        return text, np.arange(first, first + text.count(b"\n"))
+    lines = [
+        (number, line) for number, line in enumerate(text.split(b"\n"), first)
+        if line and not line.startswith(b"#")
+    ]
+    return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
 
 
 def _by_arrow(text: bytes, form: Form) -> dict[str, Any]:

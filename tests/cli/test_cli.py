@@ -252,6 +252,19 @@ def test_seed_and_resamples_are_passed_to_the_library(files, capsys):
 
 # LETOR files and tables --------------------------------------------------------------------------
 
+@pytest.mark.parametrize("command, name", [
+    ("evaluate qrels a.run", "qrels"), ("evaluate qrels a.run", "a.run"),
+    ("preferences truth.pref a.run", "truth.pref"), ("evaluate test.letor scores", "test.letor"),
+])
+@pytest.mark.parametrize(
+    "comment", ["# qrels", "#", "# q9 a b", "# q9 0 a 1", "\ufeff#q9 Q0 a 1 1 s"]
+)
+def test_comments_in_files_change_nothing(files, capsys, command, name, comment):
+    expected = run(capsys, command)
+    (files / name).write_text(f"{comment}\n\n{FILES[name]}#\n")
+    assert run(capsys, command) == expected
+
+
 def test_a_letor_file_and_scores(files, capsys):
     (files / "s2.txt").write_text("5e-1\n-2\n-inf\n")
     values = report(capsys, "evaluate test.letor scores s2.txt -m rr --per-query")

@@ -58,6 +58,7 @@ RUN_LINES = [
     (b"\x00\x01\x02", "a NUL byte"),
     (b"301 Q0 d\xff 3 1 bm25", "text must be UTF-8"),
     ("301 Q0 d3 3 1 bm25\r301 Q0 d4 3 1 bm25", ""),
+    ("# old\r301 Q0 d4 3 1 bm25", "the line contains a carriage return"),
     ("301 Q0 d1 3 1 bm25", "query '301' already contains document 'd1' at line 2"),
 ]
 QRELS_LINES = [

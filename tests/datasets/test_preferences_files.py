@@ -58,6 +58,7 @@ def test_white_space_compression_and_blocks_do_not_matter(text, monkeypatch):
         text.replace(b"\n", b" \r\n"),
         b"\n \n" + text.replace(b"\n", b"\n\n\t\n"),
         b"\xef\xbb\xbf" + text,
+        b"\xef\xbb\xbf# caf\xe9 x\n" + text + b" \t#a b c",
         b"\xef\xbb\xbf\n" + text,
         text.rstrip(b"\n"),
         gzip.compress(text),

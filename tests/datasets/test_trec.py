@@ -37,6 +37,8 @@ def test_white_space_and_compression_do_not_matter(read, text):
         b"  " + text.replace(b"\n", b" \n\t"),
         text.replace(b"\n", b"\r\n"),
         b"\n \n" + text.replace(b"\n", b"\n\n\t\n"),
+        b"# 301 0 d9 1\n#\n" + text.replace(b"\n", b"\n\t # caf\xe9 0 d9 1 1 s\r\n"),
+        BOM + b"#d9\n" + text + b"#d9",
         *(BOM + white + text for white in (b"", b" ", b"\t ", b"\n", b" \n\n", b"\r\n")),
         text.rstrip(b"\n"),
         gzip.compress(text),
@@ -57,10 +59,12 @@ def test_paths_and_open_files_are_read_without_a_visible_progress_bar(tmp_path, 
 @pytest.mark.usefixtures("arrow")
 def test_ids_are_the_strings_of_the_file():
     for ids in (["007", "7", "+7"], ["1.0", "1", "1e0"], ["NA", "nan", "null"],
-                ["True", "False", "true"], ['"a', "'b", "#c"], ["é", "日本", "d,e"]):
-        lines = [f"{name} 0 {name} 1\n" for name in ids]
-        qrels = read_qrels(io.BytesIO("".join(lines).encode()))
-        assert qrels.query.tolist() == ids and qrels.document.tolist() == ids
+                ["True", "False", "true"], ['"a', "'b", "c#"], ["é", "日本", "d,e"]):
+        for sign in ("", "#"):  # only at the beginning of a line, "#" begins a comment
+            lines = [f"{name} # {sign}{name} 1\n" for name in ids]
+            qrels = read_qrels(io.BytesIO("".join(lines).encode()))
+            assert qrels.query.tolist() == ids
+            assert qrels.document.tolist() == [sign + name for name in ids]
 
 
 @pytest.mark.usefixtures("arrow")

@@ -151,7 +151,7 @@ def _trec(data, n_columns):
     data = data.replace(b"\r\n", b"\n")
     _good(b"\r" not in data)
     lines = [re.findall(rb"[^ \t]+", line) for line in data.split(b"\n")]
-    lines = [words for words in lines if words]
+    lines = [words for words in lines if words and not words[0].startswith(b"#")]
     _good(all(len(words) == n_columns for words in lines))
     return lines
 
