@@ -19,7 +19,6 @@ ELEVEN_LEVELS = [
     "`InterpolatedPrecision`",
     *(f"`InterpolatedPrecision(recall={level / 10:g})`" for level in range(1, 11)),
 ]
-DIVIDED_BY_R = "the divisor is R, not min(R, k)"
 THRESHOLD = "here, `threshold` is the lowest relevant grade"
 FIVE_DECIMALS = "computed by gdeval, which prints 5 decimals"
 INFERRED = "if no grade is -1 (pooled but unjudged); the tool adds 0.00001 to some counts"
@@ -49,7 +48,7 @@ class Row(NamedTuple):
 IR_MEASURES = [
     Row("AP MAP", "`AP`"),
     Row("AP(rel=2)", "`AP(threshold=2)`", THRESHOLD),
-    Row("AP@5", "`AP@5` · min(R, 5) / R", DIVIDED_BY_R),
+    Row("AP@5", "`AP(divisor='relevant')@5`"),
     Row("AP(judged_only=True)", f"`AP` {JUDGED}", "`judged_only` means the same in other measures"),
     Row("nDCG(judged_only=True)@5", f"`NDCG(gain='linear')@5` {JUDGED}"),
     Row("nDCG NDCG", "`NDCG(gain='linear')`"),
@@ -94,7 +93,7 @@ IR_MEASURES = [
 ]
 TREC_EVAL = [
     Row("map", "`AP`"),
-    Row("map_cut_5", "`AP@5` · min(R, 5) / R", DIVIDED_BY_R),
+    Row("map_cut_5", "`AP(divisor='relevant')@5`"),
     Row("gm_map", "log(max(`AP`, 0.00001))", LOGARITHM),
     Row("gm_bpref", "log(max(`Bpref`, 0.00001))", LOGARITHM),
     Row("P_5", "`Precision@5`"),
@@ -140,7 +139,7 @@ RANX = [
     Row("mrr@5", "`RR@5`"),
     Row("map", "`AP`"),
     Row("map-l2", "`AP(threshold=2)`", THRESHOLD),
-    Row("map@5", "`AP@5` · min(R, 5) / R", DIVIDED_BY_R),
+    Row("map@5", "`AP(divisor='relevant')@5`"),
     Row("dcg@5", "`DCG(gain='linear')@5`"),
     Row("dcg_burges@5", "`DCG@5`"),
     Row("ndcg@5", "`NDCG(gain='linear')@5`"),

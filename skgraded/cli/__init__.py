@@ -27,7 +27,8 @@ from skgraded.writing.text import utf8
 FILES = """\
 files:
   QRELS RUN [RUN ...]           TREC files: query iteration document grade, and
-                                query Q0 document rank score name
+                                query Q0 document rank score name; or qrels and runs
+                                of BEIR, MTEB, MS MARCO and ranx (JSON or columns)
   FILE.letor SCORES [SCORES ...]  grade qid:query index:value ..., and one score per line
   TABLE                         CSV or Parquet; name its columns with --query-column,
                                 --grade-column and --score-column (once per system)
@@ -286,6 +287,9 @@ def _add_evaluation(add: Add) -> None:
         help="unjudged documents have grade 0 (irrelevant, the default for runs) or are left out "
         "(drop), except for bpref, judged, rbp_residual and edrc; tables with NaN or empty grades "
         "require this option")
+    add("--drop-identical-ids", action="store_true",
+        help="leave out retrieved documents whose id equals the id of the query, as in BEIR and "
+        "MTEB")
     add("--query-column", dest="query", metavar="NAME",
         help="table column with the query ids (default: query)")
     add("--grade-column", dest="grade", metavar="NAME",
@@ -305,6 +309,12 @@ def _add_runs(add: Add, measure: str, default: str) -> None:
     add("-c", "--complete", action="store_true",
         help="count judged queries that are missing from a run as empty rankings")
     add("--per-query", action="store_true", help="also print the values of each query")
+    _add_split(add)
+
+
+def _add_split(add: Add) -> None:
+    add("--split", metavar="SUBSET/SPLIT",
+        help="subset and split of MTEB's predictions, such as default/test, if a file has several")
 
 
 def _add_files(add: Add, measure: str, default: str) -> None:
@@ -323,6 +333,7 @@ def _add_judges(add: Add) -> None:
     _add_files(add, "measure of the leaderboards", "ndcng@10 and mu_map")
     add("--run", dest="runs", action="extend", nargs="+", metavar="RUN", default=[],
         help="runs of the systems, one file per system")
+    _add_split(add)
     add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
         help="in the leaderboards, unjudged documents have grade 0 (irrelevant, the default) or "
         "are left out (drop)")

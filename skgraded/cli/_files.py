@@ -18,7 +18,7 @@ from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
-from skgraded.datasets.trec import read_qrels_table, read_run_table
+from skgraded.datasets.trec import is_qrels, read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import NDCG, Measure, as_measures
@@ -49,7 +49,7 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
     systems = {name: source_of(path) for path, name in system_names(others).items()}
     with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
-            _refuse_judge(path, args)
+            _refuse_run_options(path, args)
             return _evaluate_letor(file, systems, args)
         judgments = JudgmentIndex(read_qrels_table(file, args.progress))
         return {
@@ -68,7 +68,7 @@ def named_systems(args: Namespace) -> list[str]:
             "Pass at least one run after the qrels, or a score file after a LETOR file; got only "
             f"{path}. For a table, name the columns with options such as --score-column."
         )
-    _refuse_judge(path, args)
+    _refuse_run_options(path, args)
     if others:
         raise ValueError(
             f"File {path} is read as a table because of its extension or a column option. To "
@@ -78,8 +78,15 @@ def named_systems(args: Namespace) -> list[str]:
 
 
 def _is_table(args: Namespace) -> bool:
-    has_columns = args.query or args.document or args.grade or args.scores
-    return has_columns or args.files[0].lower().endswith(TABLES)
+    """Return whether the options or the extension mean a table, and the file contains no qrels."""
+    path = args.files[0]
+    has_columns = bool(args.query or args.document or args.grade or args.scores)
+    if has_columns or not path.lower().endswith(TABLES):
+        return has_columns
+    if not os.path.isfile(path):
+        return True
+    with unpacked(path, look=HEAD) as (file, _):
+        return not is_qrels(file.peek(HEAD))
 
 
 def evaluate_judge_files(args: Namespace) -> dict[str, Evaluation]:
@@ -99,9 +106,13 @@ def _check_judge(args: Namespace) -> None:
         )
 
 
-def _refuse_judge(path: str, args: Namespace) -> None:
-    if args.judge is not None:
-        raise ValueError(f"--judge requires qrels and runs, but {path} is not a qrels file.")
+def _refuse_run_options(path: str, args: Namespace) -> None:
+    for option, is_used in (
+        ("--judge", args.judge is not None), ("--drop-identical-ids", args.drop_identical_ids),
+        ("--split", args.split is not None),
+    ):
+        if is_used:
+            raise ValueError(f"{option} requires qrels and runs, but {path} is not a qrels file.")
 
 
 def is_large(files: list[str]) -> bool:
@@ -129,7 +140,8 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     (path,) = args.files
     for option, is_used in (
         ("--per-query", args.per_query), ("--ties trec", args.ties == "trec"),
-        ("--document-column", args.document),
+        ("--document-column", args.document), ("--drop-identical-ids", args.drop_identical_ids),
+        ("--split", args.split is not None),
     ):
         if is_used:
             raise ValueError(f"{option} is not available for folders and file patterns.")
@@ -220,7 +232,9 @@ def _evaluate_run(
     judgments: JudgmentIndex, source: Any, name: str, args: Namespace
 ) -> Evaluation:
     qrels = judgments.judgments
-    run = read_run_table(source, args.progress)
+    run = read_run_table(source, args.progress, args.split)
+    if args.drop_identical_ids:
+        run = run.without_identical_ids()
     is_sample = args.judge is not None  # people judged few of the run's queries
     joined = judgments.join(run, args.complete, args.strict and not is_sample, args.ties, "keep")
     if joined.missing.any() and args.strict and not args.complete:

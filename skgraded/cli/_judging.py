@@ -17,9 +17,9 @@ from skgraded.stats.paired_tests import FEWEST
 
 FILES = """\
 files:
-  HUMAN            qrels of the trusted judge: query iteration document grade
+  HUMAN            qrels of the trusted judge, as for evaluate
   JUDGE [JUDGE ...]  qrels of the other judges, such as language models
-  --run RUN [RUN ...]  TREC runs: query Q0 document rank score name
+  --run RUN [RUN ...]  runs, as for evaluate
 
   Agreement is computed over documents that both judged. With two or more runs, the leaderboards
   under both judges are compared over queries that both judged.
@@ -44,7 +44,7 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
         for path, name in system_names(args.files).items()
     }
     systems = {
-        name: read_run(source_of(path), progress=args.progress)
+        name: read_run(source_of(path), split=args.split, progress=args.progress)
         for path, name in system_names(args.runs).items()
     }
     rows = join_judgments(qrels, systems)

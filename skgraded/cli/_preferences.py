@@ -20,7 +20,7 @@ files:
                      query preferred other                 (Clarke's tools)
                      query document document preferred     (as assessors saw them)
                      query group subgroup document level   (trec_eval's prefs)
-  RUN [RUN ...]    TREC runs: query Q0 document rank score name
+  RUN [RUN ...]    runs, as for evaluate
 
   Files may be compressed with gzip, bzip2 or xz; - means standard input. Judged documents
   that are missing from a run rank below all documents of the run. Queries that are
@@ -59,7 +59,7 @@ def _evaluate_run(
     judged: dict[str, dict[str, float]], path: str, name: str, args: Namespace
 ) -> Evaluation:
     """Evaluate a run; `judged` contains a score of -inf for each judged document of each query."""
-    run = read_run_table(source_of(path), args.progress)
+    run = read_run_table(source_of(path), args.progress, args.split)
     scores: dict[str, dict[str, float]] = {query: {} for query in run.query_ids.tolist()}
     documents = np.asarray(run.document, dtype=object).tolist()
     query_of_row = run.query_ids[run.query_codes].tolist()

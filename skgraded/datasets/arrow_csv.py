@@ -42,10 +42,12 @@ def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, An
         return reader.read_all()
 
 
-def read_lines(text: bytes, names: Sequence[str], types: Mapping[str, Any]) -> dict[str, Any]:
-    """Read columns separated by single spaces; `names` contains the names of all columns."""
+def read_lines(
+    text: bytes, names: Sequence[str], types: Mapping[str, Any], separator: str
+) -> dict[str, Any]:
+    """Read columns without quotes; `names` contains the names of all columns."""
     reading = csv.ReadOptions(use_threads=False, column_names=names, block_size=len(text))
-    parsing = csv.ParseOptions(delimiter=" ", quote_char=False)
+    parsing = csv.ParseOptions(delimiter=separator, quote_char=False)
     converting = csv.ConvertOptions(include_columns=list(types), column_types=types, null_values=[])
     with _in_memory(text) as file:
         table = csv.read_csv(file, reading, parsing, converting)

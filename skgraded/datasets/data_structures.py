@@ -46,7 +46,7 @@ def _convert(source: Any, side: str) -> Entries:
                 "join_run(qrels, run)."
             )
         if kind in ("Qrels", "Run"):
-            return _from_queries(_queries_of_ranx(getattr(source, kind.lower())), side)
+            return from_queries(_queries_of_ranx(getattr(source, kind.lower())), side)
     if hasattr(source, "collect") or hasattr(source, "compute"):
         raise TypeError(
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
@@ -57,7 +57,7 @@ def _convert(source: Any, side: str) -> Entries:
     ):
         queries = _queries_of(source)
         if queries is not None:
-            return _from_queries(queries, side)
+            return from_queries(queries, side)
     known = _column_names(source, side)
     if known:
         names = _chosen(known, side)
@@ -143,7 +143,7 @@ def _from_items(items: list[Any], source: Any, side: str) -> Entries:
     if not items:
         raise ValueError(f"{side} is empty: it contains no documents.")
     if isinstance(items[0], Mapping):
-        return _from_queries(_rated_queries(items, side), side)
+        return from_queries(_rated_queries(items, side), side)
     fields = getattr(items[0], "_fields", None)
     if fields is None:
         raise _wrong_type(source, side)
@@ -185,7 +185,7 @@ def _queries_of(source: Any) -> Iterable[tuple[Any, Any]] | None:
     return None
 
 
-def _from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
+def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
     """Convert pairs of a query and its documents, a dict or a list of dicts, to Entries."""
     kept_queries, sizes = [], []
     documents: list[Any] = []

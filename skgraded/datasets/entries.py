@@ -48,12 +48,23 @@ class Entries:
                 f"query {self.query(row)!r} has grade {self.numbers[row]:g}, but it has grade "
                 f"{self.numbers[first]:g} at {self.place(first)}: keep only one of the grades."
             )
+        return self._without(rows)
+
+    def without_identical_ids(self) -> Self:
+        """Drop the documents whose id equals the id of their query; all queries are kept."""
+        query = finder(self.query_ids)(np.asarray(self.document, dtype=object))
+        return self._without(np.flatnonzero(query == self.query_codes))
+
+    def _without(self, rows: np.ndarray) -> Self:
+        """Drop the rows at some positions."""
         if not len(rows):
             return self
         left = np.delete(np.arange(len(self.numbers)), rows)
+        codes = self.name_codes
         return replace(
             self, query_codes=self.query_codes[left], document=self.document[left],
             numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
+            name_codes=None if codes is None else codes[left],
         )
 
     def refuse_repeats(self) -> Self:

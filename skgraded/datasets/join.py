@@ -27,6 +27,7 @@ def join_run(
     unjudged: Literal["skip", "raise"] = "skip",
     unjudged_documents: Literal["irrelevant", "drop", "keep"] = "irrelevant",
     ties: Literal["trec"] | None = None,
+    identical_ids: Literal["keep", "drop"] = "keep",
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
@@ -61,6 +62,9 @@ def join_run(
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers in the order of trec_eval, which sorts tied
         documents by id, compared as strings, in descending order.
+    identical_ids : {"keep", "drop"}, default="keep"
+        "drop" leaves out retrieved documents whose id equals the id of the query, as in BEIR and
+        MTEB. If such a document is judged, it counts as not retrieved.
 
     Returns
     -------
@@ -102,9 +106,12 @@ def join_run(
     choice_validator("missing", ("skip", "count"))(missing)
     choice_validator("unjudged", ("skip", "raise"))(unjudged)
     choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
+    choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
     if ties is not None:
         choice_validator("ties", ("trec",))(ties)
     judgments, ranked = entries_of(qrels, "qrels"), entries_of(run, "run")
+    if identical_ids == "drop":
+        ranked = ranked.without_identical_ids()
     joined = JudgmentIndex(judgments).join(
         ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
     )

@@ -5,9 +5,10 @@ import gzip
 import io
 import lzma
 import os
+import re
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ PACKED: dict[str, tuple[bytes, Any]] = {
 }
 ZSTD = b"\x28\xb5\x2f\xfd"
 PARQUET = b"PAR1"
+JSON = re.compile(rb'\s*\{\s*["}]')  # an id in a line of text may begin with a brace
 MOST_PARQUET = 1 << 28  # maximum size in bytes of a piped or compressed Parquet file
 MOST_PACKED = 100  # maximum compression ratio of files that expand to more than MANY bytes
 MANY = 1 << 26
@@ -121,12 +123,21 @@ def parsed_blocks(
     source: Any, path: str, kind: str, parse: Callable[[bytes, int], Any],
     check_line: Callable[[bytes], Any], progress: bool = False
 ) -> Iterator[Any]:
+    """Parse the blocks of a file; see `parse_each`."""
+    with closing(blocks(source, path, progress)) as parts:
+        yield from parse_each(parts, path, kind, parse, check_line)
+
+
+def parse_each(
+    parts: Iterable[tuple[int, bytes]], path: str, kind: str, parse: Callable[[bytes, int], Any],
+    check_line: Callable[[bytes], Any]
+) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
     If `parse` fails, the error names the first line that contains a NUL byte or for which
     `check_line` raises a ValueError. `kind` is a description of the file for error messages.
     """
-    for first, text in blocks(source, path, progress):
+    for first, text in parts:
         try:
             if b"\0" in text:
                 raise ValueError("not text")
@@ -145,16 +156,22 @@ def parsed_blocks(
         yield parsed_text
 
 
-def blocks(source: Any, path: str, progress: bool = False) -> Iterator[tuple[int, bytes]]:
-    """Yield the number of the first line (from 1) and the bytes of each block of complete lines."""
+def blocks(
+    source: Any, path: str, progress: bool = False
+) -> Generator[tuple[int, bytes], None, None]:
+    """Yield the number of the first line (from 1) and the bytes of each block of complete lines.
+
+    A JSON file is one block, because all of its content may be in one line.
+    """
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
         is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
         most = MOST_PARQUET if is_parquet else MOST_LINE
         while text := file.read(BLOCK):
-            text += file.readline(most + 1)
+            is_json = first == 1 and JSON.match(text.removeprefix(BOM))
+            text += file.read() if is_json else file.readline(most + 1)
             show()
-            if len(text) > most:
+            if len(text) > most and not is_json:
                 _refuse_long_line(text, path, first, is_parquet)
             if first == 1:
                 text = text.removeprefix(BOM)
@@ -194,6 +211,12 @@ def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
 
 # Words and numbers -------------------------------------------------------------------------------
 
+def refuse_returns(line: bytes) -> None:
+    """Raise a ValueError if a line contains a carriage return before its end."""
+    if b"\r" in line[:-1]:
+        raise ValueError("the line contains a carriage return; lines must end with a line feed.")
+
+
 def is_comment(line: bytes) -> bool:
     """Return whether the first word of a line starts with "#", as in trec_eval 10."""
     return line.lstrip(b" \t").startswith(b"#")
@@ -201,8 +224,7 @@ def is_comment(line: bytes) -> bool:
 
 def words_of(line: bytes) -> list[bytes]:
     """Split a line at spaces and tabs, without comments; raise a ValueError if it is not text."""
-    if b"\r" in line[:-1]:
-        raise ValueError("the line contains a carriage return; lines must end with a line feed.")
+    refuse_returns(line)
     is_data = not is_comment(line)
     words = line.strip(b" \t\r").replace(b"\t", b" ").split(b" ") if is_data else []
     for word in words:

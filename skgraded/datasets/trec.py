@@ -1,12 +1,15 @@
-"""Readers for TREC files: relevance judgments (qrels) and runs."""
+"""Readers for relevance judgments (qrels) and runs in the formats of TREC, BEIR and MS MARCO."""
 
 from __future__ import annotations
 
+import csv
 import math
 import os
+import re
 import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -15,6 +18,7 @@ from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
 from skgraded.datasets.entries import Entries, numbered
+from skgraded.datasets.json_files import entries_of_json
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -26,20 +30,39 @@ class Form(NamedTuple):
     kind: str
     columns: tuple[str, ...]
     number: str
-    few: tuple[str, ...]
+    few: tuple[str, ...] = ("query",)
+    advice: str = ""  # end of the message about a wrong number of columns or a wrong rank
+    separator: str = " "
 
 
-QRELS = Form("qrels", ("query", "iteration", "document", "grade"), "grade", ("query",))
-RUN = Form(
-    "a run", ("query", "Q0", "document", "rank", "score", "name"), "score", ("query", "name")
+QRELS = Form(
+    "qrels", ("query", "iteration", "document", "grade"), "grade",
+    advice=" Other accepted forms: three columns separated by tabs below BEIR's header (query-id "
+    "corpus-id score), or JSON ({query: {document: grade}}).",
 )
+BEIR = Form("qrels with BEIR's header", ("query", "document", "grade"), "grade", separator="\t")
+RUN = Form(
+    "a run", ("query", "Q0", "document", "rank", "score", "name"), "score", ("query", "name"),
+    " Other accepted forms: three columns (query document rank), or JSON ({query: {document: "
+    "score}}).",
+)
+RANKS = Form(
+    "a run with ranks", ("query", "document", "rank"), "rank",
+    advice=" A run with scores must have 6 columns (query Q0 document rank score name).",
+)
+HEADER = [b"query-id", b"corpus-id", b"score"]  # of BEIR's qrels
+DATA = re.compile(rb"^[ \t]*([^\s#][^\r\n]*)", re.MULTILINE)  # a line that is no comment
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read relevance judgments in TREC's qrels format, ``query iteration document grade``.
+    r"""Read relevance judgments (qrels) of TREC, BEIR or MS MARCO.
 
-    Columns are separated by spaces or tabs. Blank lines, and lines that begin with ``#``, are
-    skipped.
+    The content determines the format:
+
+    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. Blank
+      lines, and lines that begin with ``#``, are skipped.
+    - BEIR: the header ``query-id corpus-id score``, then three columns. The separator is a tab.
+    - JSON: ``{query: {document: grade}}``, as saved by ranx.
 
     Parameters
     ----------
@@ -77,21 +100,33 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
     return _bunch(rows, grade=rows.numbers)
 
 
-def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read a run in TREC's format, ``query Q0 document rank score name``.
+def read_run(
+    path: str | os.PathLike[str] | BinaryIO, *, split: str | None = None, progress: bool = False
+) -> Bunch:
+    r"""Read a run of TREC, MS MARCO, BEIR or MTEB.
 
-    Documents are ranked by score, as in trec_eval; the rank column is ignored.
+    The content determines the format:
+
+    - TREC: ``query Q0 document rank score name``, separated by spaces or tabs. Documents are ranked
+      by score, as in trec_eval; the rank column is ignored. Blank lines, and lines that begin with
+      ``#``, are skipped.
+    - MS MARCO: ``query document rank``. The score is -rank.
+    - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions.
 
     Parameters
     ----------
     path, progress
         As for `read_qrels`.
+    split : str, optional
+        The subset and split of MTEB's predictions, such as ``"default/test"``; required if the file
+        contains several.
 
     Returns
     -------
     Bunch
         ``query``, ``document``, ``name`` : ndarray of shape (n,), object
-            Strings as in the file; ``name``, the last column, is the name of the system.
+            Strings as in the file; ``name``, the last column of a TREC file, is the name of the
+            system. It is empty for other formats.
         ``score`` : ndarray of shape (n,), float64
             Scores; higher scores rank first, and -inf means not retrieved.
 
@@ -108,8 +143,10 @@ def read_run(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False)
     >>> run.document.tolist(), run.score.tolist(), run.name.tolist()
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
-    rows = read_run_table(path, progress)
-    return _bunch(rows, score=rows.numbers, name=np.asarray(rows.names)[rows.name_codes])
+    rows = read_run_table(path, progress, split)
+    codes = np.zeros(len(rows.numbers), int) if rows.name_codes is None else rows.name_codes
+    names = np.array([""], dtype=object) if rows.names is None else rows.names
+    return _bunch(rows, score=rows.numbers, name=names[codes])
 
 
 def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
@@ -133,23 +170,51 @@ def read_qrels_table(path: Any, progress: bool = False) -> Entries:
     return rows
 
 
-def read_run_table(path: Any, progress: bool = False) -> Entries:
+def read_run_table(path: Any, progress: bool = False, split: str | None = None) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
-    return _read(path, RUN, progress).refuse_repeats()
+    if not isinstance(split, str | None):
+        raise TypeError(f"split must be a string such as 'default/test'; got {split!r}.")
+    return _read(path, RUN, progress, split).refuse_repeats()
+
+
+def is_qrels(head: bytes) -> bool:
+    """Return whether the first bytes of a file, which may be a table, are those of qrels.
+
+    The answer is also true for three columns that end with a number: the reader explains the error.
+    """
+    head = head.removeprefix(text_files.BOM)
+    line = DATA.search(head)
+    if line is None or text_files.JSON.match(head):
+        return line is not None
+    words = line[1].split()
+    is_number = text_files.number_in(words[-1]) is not None
+    return _is_header(line[1]) or len(words) in (3, 4) and is_number
 
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
-def _read(path: Any, form: Form, progress: bool) -> Entries:
+def _read(path: Any, form: Form, progress: bool, split: str | None = None) -> Entries:
     if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
-    blocks = list(filter(None, text_files.parsed_blocks(
-        path, name, form.kind, lambda text, first: _parsed(text, first, form),
-        lambda line: _check_line(line, form), progress,
+    with closing(text_files.blocks(path, name, progress)) as parts:
+        first, text = next(parts, (1, b""))
+        if text_files.JSON.match(text):
+            return entries_of_json(text, name, "qrels" if form is QRELS else "run", split)
+        if split is not None:
+            raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
+        return _read_lines(chain([(first, text)], parts), name, form)
+
+
+def _read_lines(parts: Iterator[tuple[int, bytes]], name: str, form: Form) -> Entries:
+    """Convert the lines of a file to Entries."""
+    form, parts = _recognized(parts, form)
+    blocks = list(filter(None, text_files.parse_each(
+        parts, name, form.kind, lambda text, first: _parsed(text, first, form),
+        lambda line: _check_line(line, form),
     )))
     if not blocks:
-        raise ValueError(f"{name}: the file is empty or contains only blank lines and comments.")
+        raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
     query_ids, query_codes = _numbered(columns["query"])
     names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
@@ -160,6 +225,28 @@ def _read(path: Any, form: Form, progress: bool) -> Entries:
         name, query_ids, query_codes, joined_texts(columns["document"]),
         np.concatenate(columns[form.number]), np.concatenate(columns["line"]), names, name_codes,
     )
+
+
+def _recognized(
+    blocks: Iterator[tuple[int, bytes]], form: Form
+) -> tuple[Form, Iterator[tuple[int, bytes]]]:
+    """Return the form that the first line with data has, and the blocks without BEIR's header."""
+    parts: list[tuple[int, bytes]] = []
+    for first, text in blocks:
+        line = DATA.search(text)
+        if line and form is QRELS and _is_header(line[1]):
+            form, first = BEIR, first + text.count(b"\n", 0, line.end())
+            text, parts = text[line.end() :], []
+        elif line and form is RUN and len(line[1].split()) == 3:
+            form = RANKS
+        parts.append((first, text))
+        if line:
+            break
+    return form, chain(parts, blocks)
+
+
+def _is_header(line: bytes) -> bool:
+    return line.replace(b'"', b"").rstrip().split(b"\t") == HEADER
 
 
 def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.ndarray, np.ndarray]:
@@ -174,7 +261,7 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
 
 def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse lines into a dict of columns; return None if no line contains data."""
-    text, lines = _tidied(text, first)
+    text, lines = (_without_blanks if form is BEIR else _tidied)(text, first)
     if not text:
         return None
     columns = None
@@ -182,11 +269,24 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
         with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
             columns = _by_arrow(text, form)
-    columns = columns or _by_python(text, form)
+    columns = columns or (_by_csv if form is BEIR else _by_python)(text, form)
     numbers = columns[form.number]
-    if np.isnan(numbers).any() or form is QRELS and np.isinf(numbers).any():
+    if np.isnan(numbers).any() or form is not RUN and np.isinf(numbers).any():
         raise ValueError("a number is NaN, or a grade is infinite")
+    if form is RANKS:
+        if (numbers < 0).any() or (numbers % 1).any():
+            raise ValueError("a rank is negative or no integer")
+        columns[form.number] = -numbers
     return {**columns, "line": lines}
+
+
+def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
+    """Remove blank lines; return the text and its line numbers."""
+    text = (text if text.endswith(b"\n") else text + b"\n").replace(b"\r\n", b"\n")
+    if b"\r" in text:
+        raise ValueError("a carriage return within a line")
+    lines = [pair for pair in enumerate(text.split(b"\n"), first) if pair[1].strip()]
+    return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
 
 
 def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
@@ -218,7 +318,9 @@ def _by_arrow(text: bytes, form: Form) -> dict[str, Any]:
     from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
 
     types = {"document": TEXTS, form.number: NUMBERS, **dict.fromkeys(form.few, CODES)}
-    columns = read_lines(text, form.columns, types)
+    if form is BEIR and (b'"' in text or b"\t\t" in text or b"\n\t" in b"\n" + text):
+        raise ValueError("a quoted or empty id")
+    columns = read_lines(text, form.columns, types, form.separator)
     for name in form.few:
         column = columns[name]
         columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
@@ -240,19 +342,62 @@ def _by_python(text: bytes, form: Form) -> dict[str, Any]:
     return {name: columns[name] for name in (*form.few, "document", form.number)}
 
 
+def _by_csv(text: bytes, form: Form) -> dict[str, Any]:
+    lines = text.decode().split("\n")[:-1]
+    rows = _cells_of(lines)
+    if len(rows) != len(lines) or any(len(row) != len(form.columns) for row in rows):
+        raise ValueError("a line has more or fewer columns")
+    columns = dict(zip(form.columns, zip(*rows, strict=True), strict=True))
+    if "" in columns["query"] or "" in columns["document"]:
+        raise ValueError("an empty id")
+    codes, few = numbered(object_array(columns["query"]))
+    numbers = text_files.floats([word.encode() for word in columns[form.number]])
+    documents = object_array(columns["document"])
+    return {"query": (codes, list(few)), "document": documents, form.number: numbers}
+
+
+def _cells_of(lines: list[str]) -> list[list[str]]:
+    """Split lines at tabs that are not quoted; raise a ValueError if a quote is not closed."""
+    try:
+        return list(csv.reader(lines, delimiter="\t", strict=True))
+    except csv.Error as error:
+        raise ValueError(
+            f"quotes must enclose the entire id and be doubled within it, as in CSV ({error})."
+        ) from None
+
+
+def _words_of(line: bytes, form: Form) -> list[bytes]:
+    """Split a line into the words of its columns; return an empty list if there are none."""
+    if form is not BEIR or not line.strip():
+        return text_files.words_of(line)
+    text_files.refuse_returns(line)
+    text = text_files.parsed(bytes.decode, line.removesuffix(b"\r"))
+    if text is None:
+        raise ValueError(f"text must be UTF-8; got {text_files.shown(line)}.")
+    words = [cell.encode() for cell in _cells_of([text])[0]]
+    if b"" in words[:2]:
+        raise ValueError(f"the query or the document is missing: {text_files.shown(line)}.")
+    return words
+
+
 def _check_line(line: bytes, form: Form) -> None:
     """Raise a ValueError that describes the first error in a line."""
-    words = text_files.words_of(line)
+    words = _words_of(line, form)
     if not words:
         return
     if len(words) != len(form.columns):
         raise ValueError(
             f"a line of {form.kind} must have {len(form.columns)} columns "
             f"({' '.join(form.columns)}); got {len(words)}: {text_files.shown(line.strip())}."
+            f"{form.advice}"
         )
     word = words[form.columns.index(form.number)]
     number = text_files.number_in(word)
+    if form is RANKS and (number is None or number < 0 or number % 1 != 0):
+        raise ValueError(
+            f"the rank must be an integer ≥ 0; got {text_files.shown(word)}.{form.advice}"
+        )
     if number is None:
         raise ValueError(f"the {form.number} must be a number; got {text_files.shown(word)}.")
-    if form is QRELS and math.isinf(number):
-        raise ValueError(f"the grade must be finite; got {text_files.shown(word)}.")
+    if form is not RUN and math.isinf(number):
+        raise ValueError(f"the {form.number} must be finite; got {text_files.shown(word)}.")

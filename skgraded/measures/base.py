@@ -67,6 +67,7 @@ _CHECKS = {
     "undefined": check_undefined,
     "threshold": columns.number_validator("threshold", 0, optional=True),
     "max_grade": columns.number_validator("max_grade", 0, above=True, optional=True),
+    "divisor": columns.choice_validator("divisor", ("min", "relevant")),
     "beta": columns.number_validator("beta", 0),
     "persistence": columns.number_validator("persistence", 0, 1, below=True),
     "gain": columns.choice_validator("gain", ("exp2", "linear"), or_callable=True),
@@ -314,6 +315,10 @@ gain : {"linear", "exp2"} or callable, default=<gain>
 discount : {"log2", "letor"} or callable, default="log2"
     "log2": 1 / log2(i + 1); "letor": 1 for i ≤ 2, then 1 / log2(i) (Järvelin & Kekäläinen 2002).
     A callable receives an array of ranks, which start at 1; its values must not increase.
+divisor : {"min", "relevant"}, default="min"
+    The divisor with a cut-off k, where R is the number of relevant documents. "min": min(R, k);
+    "relevant": R, as in trec_eval's ``map_cut``, so an ideal list of more than k documents scores
+    less than 1.
 max_grade : float, optional
     The highest grade of the scale: a number for the entire data set, or None for the highest
     grade of each query.

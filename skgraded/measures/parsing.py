@@ -21,22 +21,22 @@ def measure(text: str | Measure) -> Measure:
     text : str or Measure
         A string in the form ``Name(parameter=value,…)@k``. Values are Python literals or nan;
         ``@mean`` is the mean over all cut-offs. Case and underscores in names are ignored. Aliases
-        such as ``map``, ``μAP``, ``mrr`` and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``
-        and ``recip_rank`` are listed in the user guide. A Measure is returned unchanged.
+        such as ``map``, ``μAP``, ``mrr`` and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``,
+        ``map_cut_10`` and ``recip_rank`` are listed in the user guide. A Measure is returned
+        unchanged.
 
     Raises
     ------
     ValueError
-        If the string cannot be parsed, contains an unknown measure or parameter, or is the name of
-        a trec_eval measure that is defined differently here (``map_cut_10``).
+        If the string cannot be parsed, or contains an unknown measure or parameter.
 
     Examples
     --------
     >>> import skgraded as sg
     >>> sg.measure("ndcng@10"), sg.measure("map(threshold=2, undefined=nan)@20")
     (NDCNG@10, AP(threshold=2,undefined=nan)@20)
-    >>> sg.measure("ndcg_cut_10")
-    NDCG(gain='linear')@10
+    >>> sg.measure("ndcg_cut_10"), sg.measure("map_cut_10")
+    (NDCG(gain='linear')@10, AP(divisor='relevant')@10)
     """
     if isinstance(text, Measure):
         return text
@@ -67,14 +67,6 @@ def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:
         numbers = _numbers_in(name, alias)
         if numbers is not None:
             return cls, parameters | numbers
-    map_cut = _numbers_in(name, "map_cut_{k}")
-    if map_cut is not None:
-        k = map_cut["k"]
-        raise ValueError(
-            f"Unknown measure {name!r}. trec_eval's {name} divides by the number R of relevant "
-            f"documents, but AP@{k} divides by min(R, {k}). Use 'AP@{k}', or 'map' without a "
-            "cut-off."
-        )
     near = nearest(plain, KNOWN_NAMES)
     hint = "" if near is None else f" Did you mean {KNOWN_NAMES[near][0].__name__}?"
     raise ValueError(f"Unknown measure {name!r}.{hint} Known measures: {', '.join(MEASURES)}.")

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-@base.registered(aliases=("map",))
+@base.registered(aliases={"map": {}, "map_cut_{k}": {"divisor": "relevant"}})
 class AP(grades.Thresholded):
     r"""Average precision with a relevance threshold (Scheel et al. 2011, eq. 2).
 
@@ -40,8 +40,10 @@ class AP(grades.Thresholded):
     [0.125, 0.403, 0.483, 0.78]
     """
 
+    divisor: str = "min"
+
     def _plan(self, layout: Layout) -> Plan:
-        weights = self._relevant_weights(layout, self._depth(layout))
+        weights = self._relevant_weights(layout, _divided_depth(self, layout))
         # With threshold 0, every document is relevant, and precision is 1 at every rank.
         return self._sum(LINEAR if self.threshold == 0 else PAIR, weights, layout)
 
@@ -65,12 +67,19 @@ class MuAP(grades.Graded):
     (0.448, 0.448)
     """
 
+    divisor: str = "min"
+
     def _plan(self, layout: Layout) -> Plan:
         # Σ d_i AP^{t_i} = Σ_p (1/p) Σ_{j≤p} min(W(r_j), W(r_p)) with W(v) = Σ_{t_i≤v} d_i / R_{t_i}
         weights = level_weights(
-            layout.levels, layout.counts, layout.level_starts, self._depth(layout)
+            layout.levels, layout.counts, layout.level_starts, _divided_depth(self, layout)
         )
         return self._sum(PAIR, weights, layout)
+
+
+def _divided_depth(measure: AP | MuAP, layout: Layout) -> int:
+    """Return the largest divisor of AP: the cut-off, or the size of the largest query."""
+    return measure._depth(layout) if measure.divisor == "min" else layout.max_size
 
 
 @base.registered()

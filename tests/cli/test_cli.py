@@ -250,6 +250,42 @@ def test_seed_and_resamples_are_passed_to_the_library(files, capsys):
     assert row["p_value"] == sg.compare(systems, rng=0).to_frame()["p_value"][0]
 
 
+# Files of BEIR, MS MARCO and MTEB -----------------------------------------------------------------
+
+OTHER_FILES = {
+    "beir.tsv": "query-id\tcorpus-id\tscore\nq1\ta\t2\nq1\tb\t0\nq2\tq2\t1\n",
+    "trec.tsv": "q1\t0\ta\t2\nq1\t0\tb\t0\nq2\t0\tq2\t1\n",
+    "qrels.json": '{"q1": {"a": 2, "b": 0}, "q2": {"q2": 1}}',
+    "run.tsv": "q1\tx\t1\nq1\ta\t2\nq2\tq2\t1\n",
+    "run.json": '{"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}',
+    "mteb.json": '{"mteb_model_meta": {}, "en": {"dev": {"q1": {"a": 1}}, '
+                 '"test": {"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}}}',
+}
+
+
+@pytest.fixture
+def other_files(files):
+    for name, text in OTHER_FILES.items():
+        (files / name).write_text(text)
+    (files / "packed.tsv.gz").write_bytes(gzip.compress(OTHER_FILES["beir.tsv"].encode()))
+
+
+@pytest.mark.usefixtures("other_files")
+@pytest.mark.parametrize("qrels", ["beir.tsv", "trec.tsv", "qrels.json", "packed.tsv.gz"])
+@pytest.mark.parametrize("system", ["run.tsv", "run.json", "mteb.json --split en/test"])
+def test_qrels_and_runs_of_other_formats(capsys, qrels, system):
+    for option, of_q2 in (("", 1), ("--drop-identical-ids", 0)):
+        command = f"evaluate {qrels} {system} -m map --per-query {option}"
+        (values,) = report(capsys, command).values()
+        assert values["per_query"] == {"q1": {"AP": 1 / 2}, "q2": {"AP": of_q2}}
+
+
+@pytest.mark.usefixtures("other_files")
+def test_other_commands_read_the_same_formats(capsys):
+    run(capsys, "judges beir.tsv trec.tsv --run run.json run.tsv")
+    run(capsys, "preferences truth.pref mteb.json --split en/dev")
+
+
 # LETOR files and tables --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("command, name", [

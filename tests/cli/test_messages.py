@@ -65,7 +65,7 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate nothing/*.parquet", "no Parquet or CSV file found"),
     # Preferences
     ("preferences truth.pref", "at least one run after the preferences file truth.pref"),
-    ("preferences truth.pref truth.pref", "a run must have 6 columns"),
+    ("preferences truth.pref truth.pref", "line 1: the rank must be an integer ≥ 0; got 'b'"),
     ("preferences a.run a.run", "a file of preferences must have 3 col"),
     ("preferences truth.pref a.run b.run --format html", "a.run does not contain 1 of the 3"),
     # Judges
@@ -102,6 +102,13 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ({"t.csv.zst": b"\x28\xb5\x2f\xfd" + bytes(20)}, "evaluate t.csv.zst",
      "t.csv.zst: line 1: the file is compressed with Zstandard"),
     (FOLDER, "evaluate qrels parts", "parts: Is a directory"),
+    ({"three.tsv": "q1\ta\t2\n"}, "evaluate three.tsv a.run", "line 1: .* got 3: .* BEIR's"),
+    ({"three.tsv": "q1\ta\t2\n"}, "evaluate three.tsv", "Pass at least one run after the qrels"),
+    ({"t.tsv": "query\tgrade\tscore\nq\t1\t2\n"}, "evaluate t.tsv a.run", "read as a table"),
+    *((files, f"{command} {option}", f"{option.split()[0]} (requires qrels and runs|is not av)")
+      for files, command in (({}, "evaluate t.csv"), ({}, "evaluate test.letor scores"),
+                             (FOLDER, "evaluate parts"))
+      for option in ("--drop-identical-ids", "--split en/test")),
     # LETOR files and scores
     ({"scores": "1\n2\n"}, "evaluate test.letor scores",
      "scores: line 3: .*; got 2 scores for the 3 rows of test.letor"),

@@ -13,7 +13,9 @@ EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 30))
 # Arrow is not used for LETOR files.
 every_reader = pytest.mark.parametrize(
     ("arrow", "kind"),
-    [("without", "letor"), *product(("with Arrow", "without"), ("qrels", "run", "csv"))],
+    [("without", "letor"), *product(
+        ("with Arrow", "without"), ("qrels", "beir", "run", "ranks", "csv")
+    )],
     indirect=["arrow"],
 )
 

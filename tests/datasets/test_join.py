@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from peers import peer
 
 import skgraded as sg
 from skgraded.datasets import entries, join_run, read_qrels, read_run
@@ -226,3 +227,52 @@ def test_queries_may_be_dates(unit):
     np.testing.assert_array_equal(joined.qid, days[[1, 1]])
     np.testing.assert_array_equal(joined.missing, days[[0]])
     assert joined.doc_id.tolist() == [2, 1]
+
+
+def test_retrieved_documents_with_the_id_of_the_query_are_dropped():
+    qrels = {"a": {"a": 2, "b": 1}, "b": {"a": 1}}
+    run = {"a": {"a": 9, "b": 8}, "b": {"b": 7}, "c": {"c": 1}}
+    kept = join_run(qrels, run, identical_ids="keep")
+    assert kept.doc_id.tolist() == ["a", "b", "b", "a"]
+    dropped = join_run(qrels, run, identical_ids="drop")
+    expected = [("a", "b", 1, 8), ("a", "a", 2, -math.inf), ("b", "a", 1, -math.inf)]
+    assert rows(dropped) == expected
+    assert dropped.missing.tolist() == [] and dropped.unjudged.tolist() == ["c"]
+    text = b"".join(f"{q} Q0 {d} 1 {s} s\n".encode() for q in run for d, s in run[q].items())
+    from_file = join_run(qrels, read_run(io.BytesIO(text)), identical_ids="drop")
+    assert rows(from_file) == expected
+    numbers = {"qid": [1, 1, 2], "docno": [1, 2, 3], "score": [3, 2, 1]}
+    judged = {"qid": [1, 2], "docno": [2, 3], "label": [1, 1]}
+    assert join_run(judged, numbers, identical_ids="drop").doc_id.tolist() == [2, 3]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("identical_ids", ["keep", "drop"])
+def test_values_equal_those_of_mteb(identical_ids):
+    """With ties, queries without a run, unjudged documents and queries without documents."""
+    evaluator = peer("mteb._evaluators.retrieval_metrics")
+    rng = np.random.default_rng(0)
+    ids = [f"d{i}" for i in range(150)]
+    qrels, run = {}, {}
+    for query in [*ids[:80], "d120", "d121"]:
+        judged = rng.choice(ids, rng.integers(1, 60), replace=False)
+        qrels[query] = dict(zip(judged.tolist(), rng.choice(4, len(judged)).tolist(), strict=True))
+        retrieved = [query, *rng.choice(ids[80:], rng.integers(0, 70), replace=False).tolist()]
+        scores = rng.integers(0, 40, len(retrieved)) / 8  # equal in single precision
+        run[query] = dict(zip(retrieved, scores.tolist(), strict=True))
+    run["d0"], run["d1"] = {"d0": 1.0}, {"d1": 1.0, "d2": 1.0}
+    del run["d2"], run["d3"]
+    joined = join_run(qrels, run, missing="skip", ties="trec", identical_ids=identical_ids)
+    if identical_ids == "drop":
+        run = {q: {d: s for d, s in documents.items() if d != q} for q, documents in run.items()}
+    cutoffs = [1, 3, 10, 100]
+    theirs = evaluator.calculate_retrieval_scores(run, qrels, cutoffs)
+    names = {
+        "ndcg_cut_{k}": theirs.ndcg, "map_cut_{k}": theirs.map, "recall_{k}": theirs.recall,
+        "P_{k}": theirs.precision, "success_{k}": theirs.hit_rate, "rr@{k}": theirs.mrr,
+    }
+    measures = [name.format(k=k) for name in names for k in cutoffs]
+    ours = sg.evaluate(joined.y_true, joined.y_score, qid=joined.qid, measures=measures).mean()
+    expected = [value for values in names.values() for value in values.values()]
+    assert len(joined.missing) == 2 and len(expected) == 24
+    assert list(ours.values()) == pytest.approx(expected, abs=5.1e-6)

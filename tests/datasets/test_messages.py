@@ -68,6 +68,27 @@ QRELS_LINES = [
     ("302 0 d2 1e400", "the grade must be finite; got '1e400'"),
     ("302 0 d1 -1", "document 'd1' of query '302' has grade -1, but it has grade 1 at line 3"),
 ]
+BEIR = b"query-id\tcorpus-id\tscore\n301\td1\t2\n302\td1\t1\n"
+BEIR_LINES = [
+    ("302\td2", "a line of qrels with BEIR's header must have 3 columns .query document grade.; "
+     "got 2: '302.*d2'"),
+    ("302 d2 1", "must have 3 columns .*; got 1"),
+    ("302\td2\thigh", "the grade must be a number; got 'high'"),
+    ("302\td2\tinf", "the grade must be finite; got 'inf'"),
+    ("302\t\t1", r"the query or the document is missing: '302.*1'"),
+    ('302\t"d2\t1', "quotes must enclose the entire id and be doubled within it, as in CSV"),
+    ('302\t"d"2\t1', "quotes must enclose the entire id"),
+    (b"302\td\xff\t1", "text must be UTF-8"),
+    ("302\td2\t1\r302\td3\t1", "the line contains a carriage return"),
+    ("302\td1\t0", "document 'd1' of query '302' has grade 0, but it has grade 1 at line 3"),
+]
+RANKS = b"301 d1 1\n301 d2 2\n302 d1 1\n"
+RANKS_LINES = [
+    *((f"302 d2 {word}", rf"the rank must be an integer ≥ 0; got '{word}'\. A run with scores must "
+       "have 6 columns .query Q0 document rank score name") for word in ("1.5", "-1", "inf", "x")),
+    ("302 Q0 d2 2 9 s", "a run with ranks must have 3 columns .query document rank.; got 6"),
+    ("302 d1 7", "query '302' already contains document 'd1' at line 3"),
+]
 PAIRS_LINES = [
     ("32_1 d1", "previous lines have 3 columns .query preferred"),
     ("32_1 d1 d1", "document 'd1' is preferred to itself"),
@@ -92,7 +113,8 @@ LEVELS_LINES = [
     ("without", read_preferences, SHOWN, SHOWN_LINES),
     ("without", read_preferences, LEVELS, LEVELS_LINES),
     *((arrow, *reader) for arrow in ("with Arrow", "without")
-      for reader in ((read_run, RUN, RUN_LINES), (read_qrels, QRELS, QRELS_LINES))),
+      for reader in ((read_run, RUN, RUN_LINES), (read_qrels, QRELS, QRELS_LINES),
+                     (read_qrels, BEIR, BEIR_LINES), (read_run, RANKS, RANKS_LINES))),
 ], indirect=["arrow"])
 def test_the_first_bad_line_is_named(arrow, read, good, lines, monkeypatch):
     starts = ((b"", 4), (b"\xef\xbb\xbf", 4), (b"\n\n", 6))
@@ -119,6 +141,26 @@ FILES = [
     (read_letor, b"\xff\xfe1\0 \0", "line 1: a LETOR file must be .*a NUL byte"),
     (read_letor, b"1 1:1\n", r"line 1: 'qid:' and the query must follow .*as group; .*np\.repeat"),
     (read_qrels, b"\xef\xbb\xbf1 0\n", "line 1: a line of qrels must have 4 col.*got 2: '1 0'"),
+    *((read_qrels, text, "line 1: a line of qrels must have 4 col.*got 3.*Other accepted forms: "
+       r"three columns separated by tabs below BEIR's header .query-id corpus-id score., or JSON")
+      for text in (b"1\td\t2\n", b"query-id corpus-id score\n1 d 2\n")),
+    (read_run, b"1 d 1 2\n", "got 4: .*Other accepted forms: three columns .query document rank., "
+     r"or JSON .\{query: \{document: score\}\}"),
+    (read_run, b"query-id\tcorpus-id\tscore\n", "line 1: the rank must be an integer ≥ 0; got 'sc"),
+    # JSON
+    *((read, text, f"^<file>: {message}") for read in (read_qrels, read_run) for text, message in (
+        (b'{"q": {"a": 1}', "line 1: the JSON data are damaged or truncated .*column"),
+        (b'{"q":\n {"a": 1}} 2', "line 2: the JSON data are damaged"),
+        (b'{"q":\n {"\xff": 1}}', "line 2: text must be UTF-8"),
+        (b'{"q":' * 100_000, "the JSON data contain too many nested objects"),
+        (b'{"q": {"a": 1, "a": 2}}', "an object contains the key 'a' 2 times"),
+        (b'{"q": {"a": 1}, "q": {}}', "an object contains the key 'q' 2 times"),
+        (b"{}", "(qrels|run) is empty"), (b'{"q": {"a": NaN}}', "(qrels|run) must .*nan for doc"),
+    )),
+    (read_run, b'{"mteb_model_meta": {}}', "the file contains no predictions"),
+    (read_run, b'{"mteb_model_meta": {}, "en": {"test": [1]}}', "predictions must be .*; got a l"),
+    (read_run, b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}', "contains 2 subsets and "
+     r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test' \(in the command: --split en/"),
     (read_preferences, b"\n1 2\n", "line 2: a file of preferences must have 3 columns .query pref.*"
      "or 4 .*got 2"),
     (read_preferences, b"1 Q0 d 1 0.5 bm25\n", "line 1: .*got 6: '1 Q0 d 1 0.5 bm25'"),
@@ -167,6 +209,14 @@ ARGUMENTS = [
     *((lambda read=read: read(0), TypeError, "path must be a str or a Path; got 0")
       for read in (read_letor, read_qrels)),
     (lambda: read_run(io.StringIO("1 Q0 a 1 1 s\n")), TypeError, "binary mode"),
+    *((lambda text=text: read_run(io.BytesIO(text), split="en/tset"), ValueError, message)
+      for text, message in (
+          (RUN, "split='en/tset' requires MTEB's predictions"),
+          (b'{"q": {"a": 1}}', "split='en/tset' requires MTEB's predictions, with 'mteb_model_m"),
+          (b'{"mteb_model_meta": {}, "en": {"test": {}}}', "no subset and split 'en/tset'; the "
+           r"file contains 'en/test'\. Did you mean 'en/test'"),
+      )),
+    (lambda: read_run(io.BytesIO(RUN), split=1), TypeError, "split must be .*default/test'; got 1"),
     (lambda: read_letor("no such file"), FileNotFoundError, "no such file"),
     (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*np\.repeat"),
     *((lambda n=n: read_letor(io.BytesIO(LETOR), n_features=n), ValueError,
@@ -282,7 +332,8 @@ JOINS = [
     ({"1": {7: 1}, "2": {"7": 1}}, {"1": {"7": 1.0}}, {}, ValueError, TYPES),
     *((DICTS, SCORES, {name: value}, ValueError, rf"{name} must be one of \[.*; got {value!r}")
       for name, value in (("missing", "zero"), ("unjudged", "count"), ("ties", "average"),
-                          ("missing", None), ("unjudged_documents", "zero"))),
+                          ("missing", None), ("unjudged_documents", "zero"),
+                          ("identical_ids", "ignore"))),
     (COLUMNS, RUN_COLUMNS | {"query": ["q1", "q9", "q2"]}, {"unjudged": "raise"}, ValueError,
      "run: row 1: query 'q9' has no judgments in qrels"),
     (DICTS, {**SCORES, "q9": {}}, {"unjudged": "raise"}, ValueError,

@@ -10,6 +10,7 @@ import zlib
 from skgraded.datasets import read_letor, read_qrels, read_run
 from skgraded.datasets.table_files import Names, read_columns
 
+HEADER = [b"query-id", b"corpus-id", b"score"]
 NUMBERS = (
     b"1 0 2 -1 0.5 -0.0 1e5 1E-5 +1 .5 5. 00012 0.00010008711588209878 5e-324 1e400 -1e400 1e-400"
     b" 12345678901234567890123 inf -inf +Inf Infinity"
@@ -42,6 +43,9 @@ def hostile_file(rng, kind):
         if kind == "csv":
             blanks = rng.choice([b",", b",", b"\t"])
             lines.insert(0, [b"query", b"grade", b"score", b"document", b"note"])
+        if kind == "beir":
+            blanks = glue = b"\t"
+            lines.insert(0, HEADER)
         data = b"".join(
             (blanks if rng.random() < 0.99 else glue).join(
                 rng.choice(HOSTILE) if rng.random() < spoil else word for word in line
@@ -89,7 +93,19 @@ def _csv_line(rng, row):
     return [_id(rng, row), grade, rng.choice(NUMBERS), document, note]
 
 
-LINES = {"letor": _letor_line, "qrels": _qrels_line, "run": _run_line, "csv": _csv_line}
+def _beir_line(rng, row):
+    document = rng.choice([b"d%d", b"d %d", b'"d%d"', b'"d ""%d"""', b'd"%d', b"#%d"]) % row
+    return [_id(rng, row), document, rng.choice(NUMBERS[:15])]
+
+
+def _ranks_line(rng, row):
+    return [_id(rng, row), b"d%d" % rng.choice([row] * 9 + [0]), b"%d" % row]
+
+
+LINES = {
+    "letor": _letor_line, "qrels": _qrels_line, "run": _run_line, "csv": _csv_line,
+    "beir": _beir_line, "ranks": _ranks_line,
+}
 
 
 # Plain readers -----------------------------------------------------------------------------------
@@ -157,10 +173,18 @@ def _trec(data, n_columns):
 
 
 def _run(data):
-    rows = [
-        (words[0].decode(), words[2].decode(), _number(words[4]), words[5].decode())
-        for words in _trec(data, 6)
-    ]
+    first = re.search(rb"^[ \t]*([^\s#][^\r\n]*)", data, re.M)
+    if first and len(first[1].split()) == 3:
+        rows = [
+            (words[0].decode(), words[1].decode(), -_number(words[2]), "")
+            for words in _trec(data, 3)
+        ]
+        _good(all(row[2] <= 0 and row[2] % 1 == 0 for row in rows))
+    else:
+        rows = [
+            (words[0].decode(), words[2].decode(), _number(words[4]), words[5].decode())
+            for words in _trec(data, 6)
+        ]
     _good(len({row[:2] for row in rows}) == len(rows))
     _good(all(row[2] == row[2] for row in rows))
     return rows
@@ -168,11 +192,27 @@ def _run(data):
 
 def _qrels(data):
     grades: dict = {}
-    for words in _trec(data, 4):
-        grade = _number(words[3])
+    for query, *_, document, grade in _beir(data) or _trec(data, 4):
+        grade = _number(grade)
         _good(math.isfinite(grade))
-        _good(grades.setdefault((words[0].decode(), words[2].decode()), grade) == grade)
+        _good(grades.setdefault((query.decode(), document.decode()), grade) == grade)
     return [(*pair, max(grade, 0.0)) for pair, grade in grades.items()]
+
+
+def _beir(data):
+    """Return the rows below BEIR's header, or None without the header."""
+    lines = iter(data.split(b"\n"))
+    first = next((line for line in lines if not re.match(rb"\s*(#|$)", line)), b"")
+    if first.strip(b" \t\r").split(b"\t") != HEADER:
+        return None
+    lines = [line.removesuffix(b"\r") for line in lines if line.strip()]
+    _good(b"\r" not in b"".join(lines))
+    try:
+        rows = [next(csv.reader([line.decode()], delimiter="\t", strict=True)) for line in lines]
+    except csv.Error:
+        raise Bad from None
+    _good(rows and all(len(row) == 3 and row[0] and row[1] for row in rows))
+    return [[cell.encode() for cell in row] for row in rows]
 
 
 def _csv(data):
@@ -202,6 +242,7 @@ def _csv(data):
 
 
 PLAINLY = {"letor": _letor, "qrels": _qrels, "run": _run, "csv": _csv}
+PLAINLY |= {"beir": _qrels, "ranks": _run}
 
 
 # Readers of the package --------------------------------------------------------------------------
@@ -217,10 +258,10 @@ def read(data, kind):
             for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         ]
         columns = [found.y.tolist(), found.qid, found.doc_id, features]
-    elif kind == "qrels":
+    elif kind in ("qrels", "beir"):
         found = read_qrels(file)
         columns = [found.query, found.document, found.grade.tolist()]
-    elif kind == "run":
+    elif kind in ("run", "ranks"):
         found = read_run(file)
         columns = [found.query, found.document, found.score.tolist(), found.name]
     else:

@@ -136,26 +136,28 @@ def grid(**choices):
 
 # AP ----------------------------------------------------------------------------------------------
 
-def average_precision(ranked, grades, k=None, threshold=None):
+def divisor_of(grades, k, threshold, divisor):
     n_relevant = is_relevant(grades, threshold).sum()
+    return n_relevant if divisor == "relevant" else min(n_relevant, k or inf)
+
+
+def average_precision(ranked, grades, k=None, threshold=None, divisor="min"):
     relevant = is_relevant(ranked, threshold)
     gains = precision_at_each_position(relevant) * relevant
-    return gains[:, :k].sum(axis=1) / min(n_relevant, k or inf)
+    return gains[:, :k].sum(axis=1) / divisor_of(grades, k, threshold, divisor)
 
 
-def average_average_precision(grades, scores, k=None, threshold=None):
-    n_relevant = is_relevant(grades, threshold).sum()
-
-    def weight(grades):
-        return is_relevant(grades, threshold) / min(n_relevant, k or inf)
+def average_average_precision(grades, scores, k=None, threshold=None, divisor="min"):
+    def weight(values):
+        return is_relevant(values, threshold) / divisor_of(grades, k, threshold, divisor)
 
     return average_pair_form(weight, grades, scores, k)
 
 
 register(
     sg.AP, of_orders=average_precision, on_average=average_average_precision,
-    settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
-    few=[sg.AP(), sg.AP(k=3, threshold=2)],
+    settings=grid(k=CUTOFFS, threshold=THRESHOLDS, divisor=("min", "relevant")),
+    few=[sg.AP(), sg.AP(k=3, threshold=2), sg.AP(k=3, divisor="relevant")],
     scale_invariant=[sg.AP()],
     ideal_is_one=[sg.AP(), sg.AP(k=1), sg.AP(k=3)],
 )
@@ -170,19 +172,21 @@ def over_levels(grades, value):
     return sum(weight * value(level) for weight, level in zip(distances, levels, strict=True))
 
 
-def mu_average_precision(ranked, grades, k=None):
-    return over_levels(grades, lambda level: average_precision(ranked, grades, k, level))
+def mu_average_precision(ranked, grades, k=None, divisor="min"):
+    return over_levels(grades, lambda level: average_precision(ranked, grades, k, level, divisor))
 
 
-def average_mu_average_precision(grades, scores, k=None):
-    return over_levels(grades, lambda level: average_average_precision(grades, scores, k, level))
+def average_mu_average_precision(grades, scores, k=None, divisor="min"):
+    return over_levels(
+        grades, lambda level: average_average_precision(grades, scores, k, level, divisor)
+    )
 
 
 register(
     sg.MuAP, of_orders=mu_average_precision, on_average=average_mu_average_precision,
-    settings=grid(k=CUTOFFS),
-    few=[sg.MuAP(), sg.MuAP(k=3)],
-    scale_invariant=[sg.MuAP(), sg.MuAP(k=3)],
+    settings=grid(k=CUTOFFS, divisor=("min", "relevant")),
+    few=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
+    scale_invariant=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
     ideal_is_one=[sg.MuAP(), sg.MuAP(k=1), sg.MuAP(k=3)],
 )
 

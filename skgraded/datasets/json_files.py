@@ -1,0 +1,72 @@
+"""Reader for qrels and runs in JSON: {query: {document: number}}, and the predictions of MTEB."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from skgraded._input.words import did_you_mean
+from skgraded.datasets.data_structures import from_queries
+from skgraded.datasets.entries import Entries
+
+META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {split: predictions}}
+
+
+def entries_of_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
+    """Convert the content of a JSON file to Entries; `side` is "qrels" or "run"."""
+    try:
+        content = json.loads(data.decode(), object_pairs_hook=_distinct)
+        if META in content and side == "run":
+            content = _selected(content, split)
+        elif split is not None:
+            raise ValueError(f"split={split!r} requires MTEB's predictions, with {META!r}.")
+        return replace(from_queries(content.items(), side), source=path)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}: line {error.lineno}: the JSON data are damaged or truncated ({error.msg}, "
+            f"column {error.colno})."
+        ) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{path}: line {line}: text must be UTF-8.") from None
+    except RecursionError:
+        raise ValueError(f"{path}: the JSON data contain too many nested objects.") from None
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs of a JSON object as a dict; raise a ValueError if a key is repeated."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        (key, times), = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"an object contains the key {key!r} {times} times: keep only one.")
+    return content
+
+
+def _selected(content: Mapping[str, Any], split: str | None) -> Any:
+    """Return the predictions of a subset and split in the predictions of MTEB."""
+    parts = {
+        f"{subset}/{name}": predictions
+        for subset, splits in content.items() if subset != META and isinstance(splits, Mapping)
+        for name, predictions in splits.items()
+    }
+    known = ", ".join(map(repr, parts))
+    if not parts:
+        raise ValueError("the file contains no predictions.")
+    if split is None and len(parts) > 1:
+        raise ValueError(
+            f"the file contains {len(parts)} subsets and splits: {known}. Select one, for example "
+            f"with split={next(iter(parts))!r} (in the command: --split {next(iter(parts))})."
+        )
+    if split is not None and split not in parts:
+        raise ValueError(
+            f"there is no subset and split {split!r}; the file contains {known}."
+            f"{did_you_mean(split, parts)}"
+        )
+    predictions = parts[next(iter(parts)) if split is None else split]
+    if not isinstance(predictions, Mapping):
+        raise ValueError(f"the predictions must be {{query: {{document: score}}}}; got a "
+                         f"{type(predictions).__name__}.")
+    return predictions
