@@ -13,7 +13,7 @@ from skgraded._input import arrow_strings
 from skgraded._input.columns import refuse_inexact, scores_as_given
 from skgraded._input.queries import refuse_missing
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
-from skgraded._input.words import object_array
+from skgraded._input.words import object_array, refuse_unwritable
 
 ARROW = (pa.Table, pa.RecordBatch)
 DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
@@ -45,6 +45,8 @@ def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
         try:
             columns[name] = (_from_polars if is_polars else _from_pandas)(part[name])
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+            for row, value in enumerate(part[name]):
+                refuse_unwritable(value, f"Column {name!r} in row {row}")
             raise TypeError(
                 f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
                 f"Arrow type: {error}"
@@ -59,7 +61,12 @@ def _from_polars(series: Any) -> Any:
 
 
 def _from_pandas(series: Any) -> pa.Array:
-    """Convert a pandas column to Arrow; NaN in numeric NumPy columns does not become null."""
+    """Convert a pandas column to Arrow, with intervals as text.
+
+    NaN in numeric NumPy columns does not become null.
+    """
+    if str(getattr(series.dtype, "categories", series).dtype).startswith("interval"):
+        series = series.astype("category").cat.rename_categories(str)  # as from pandas.cut
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
@@ -92,12 +99,12 @@ def scores(column: pa.ChunkedArray, name: str) -> Any:
 
 def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
     """Convert ids other than coded text to a standard type; raise a ValueError for missing ids."""
-    if not _is_coded_text(column):
-        column = plain(column)
-    kind = column.type
+    kind = standard_type(column.type)
     is_extension = isinstance(kind, pa.BaseExtensionType)
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or is_extension:
         raise TypeError(f"{name} must contain numbers, text or dates; its type is {kind}.")
+    if not _is_coded_text(column):
+        column = plain(column)
     if pa.types.is_floating(kind):
         refuse_inexact(column.to_numpy(), name)
         column = column.cast(pa.float64())

@@ -31,8 +31,10 @@ JOIN = (
 
 def is_missing(value: Any) -> bool:
     """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
+    if isinstance(value, (str, int)):  # fast path
+        return False
     if isinstance(value, tuple):
-        return any(is_missing(v) for v in value)
+        return any(map(is_missing, value))
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)

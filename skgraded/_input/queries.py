@@ -8,7 +8,7 @@ import numpy as np
 from skgraded._input import arrow_strings, columns
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
-from skgraded._input.words import object_array
+from skgraded._input.words import are_utf8, is_writable, object_array, refuse_unwritable
 from skgraded._kernels import layout
 
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
@@ -62,6 +62,8 @@ def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple
         queries = categories.at(queries)
     elif categories is not None:
         queries = object_array([categories[i] for i in queries.tolist()])
+        if not all(map(is_writable, queries)):
+            _hash_codes([categories[i] for i in ids.tolist()], name)  # raises an error with the row
     if not isinstance(ids, Texts):
         columns.refuse_inexact(queries, name, columns.float_type(qid), row_of)
     return ids, heads, codes, queries, counts, in_order
@@ -179,7 +181,10 @@ def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
     has_strings = isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str)
     texts = texts_of_strings(ids) if has_strings else ids
     if isinstance(texts, Texts):
-        return texts.numbered()
+        numbered = texts.numbered()
+        if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1]):
+            _hash_codes(ids, name)  # raises an error with the row
+        return numbered
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
@@ -188,7 +193,10 @@ def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
         refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
         whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
     codes, first, *rest = layout.number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
-    return codes, ids[first], *rest
+    queries = ids[first]
+    if kind == "f":
+        queries += 0  # -0.0 becomes 0.0
+    return codes, queries, *rest
 
 
 def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: str) -> None:
@@ -273,6 +281,8 @@ def _hash_codes(values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
                 "composite ids."
             ) from None
         if code is None:
+            if not is_writable(query):
+                refuse_unwritable(query, f"{name} in row {row}")
             if columns.is_missing(query):
                 raise ValueError(
                     f"{name} is missing in row {row} ({query!r}): every row must have an id."

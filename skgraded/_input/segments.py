@@ -7,7 +7,7 @@ import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import is_missing
-from skgraded._input.words import plain_list
+from skgraded._input.words import is_writable, plain_list, refuse_unwritable
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
 
@@ -19,6 +19,8 @@ def segments_of(
     ids = plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
+        if not is_writable(segment):
+            refuse_unwritable(segment, f"The segment of query {query!r} in 'by'")
         if is_missing(segment):
             raise ValueError(
                 f"Argument 'by' has no segment for query {query!r}: the value is {segment!r}."

@@ -2,12 +2,15 @@
 
 import difflib
 import re
+import reprlib
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
+MOST_NESTED = 16  # maximum number of nested tuples in an id, because ids are read recursively
 
 
 def nearest(word: Any, known: Iterable[Any]) -> str | None:
@@ -74,6 +77,33 @@ def object_array(values: Sequence[Any]) -> np.ndarray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def are_utf8(texts: Iterable[str]) -> bool:
+    """Return whether UTF-8 can encode all texts; it cannot encode lone surrogates."""
+    text = "".join(texts)
+    return text.isascii() or not _SURROGATE.search(text)
+
+
+def is_writable(value: Any, depth: int = 0) -> bool:
+    """Return whether an id or name can be written to all tables and files."""
+    if isinstance(value, str):
+        return value.isascii() or not _SURROGATE.search(value)
+    if not isinstance(value, tuple):
+        return True
+    return depth < MOST_NESTED and all(map(is_writable, value, repeat(depth + 1)))
+
+
+def refuse_unwritable(value: Any, where: str) -> None:
+    """Raise a ValueError unless the value `is_writable`."""
+    if not is_writable(value):
+        raise ValueError(
+            f"{where} contains {reprlib.repr(plain(value))}: remove lone surrogates, which UTF-8 "
+            f"cannot encode, and use at most {MOST_NESTED} nested tuples."
+        )
 
 
 # Control characters (except tab and newline), text direction marks and lone surrogates.

@@ -64,7 +64,10 @@ def run_chunks(work: Callable[[int, int], Any], starts: np.ndarray) -> list[Any]
     for lock in locks:
         lock.acquire()
     for lock in locks[1:]:
-        _thread.start_new_thread(process_chunks, (lock,))
+        try:
+            _thread.start_new_thread(process_chunks, (lock,))
+        except RuntimeError:  # the system allows no more threads, so fewer process all chunks
+            lock.release()
     process_chunks(locks[0])
     for lock in locks:
         lock.acquire()

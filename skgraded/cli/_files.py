@@ -24,6 +24,7 @@ from skgraded.large.system_summaries import Summaries
 from skgraded.measures import NDCG, Measure, as_measures
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
+from skgraded.writing.text import utf8
 
 HEAD = 1 << 16  # number of bytes to read from a file to detect its format
 TABLES = (".parquet", *(
@@ -168,7 +169,7 @@ def system_names(paths: list[str]) -> dict[str, str]:
     _refuse_twice(paths)
     short = {path: os.path.basename(path) or path for path in paths}
     times = Counter(short.values())
-    return {path: path if times[name] > 1 else name for path, name in short.items()}
+    return {path: utf8(path if times[name] > 1 else name) for path, name in short.items()}
 
 
 def page_title(paths: list[str], systems: Mapping[str, Any]) -> str | None:

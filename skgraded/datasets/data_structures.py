@@ -13,7 +13,7 @@ import numpy as np
 from skgraded._input import columns
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes
-from skgraded._input.words import did_you_mean, object_array, plain, plain_list
+from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.text_files import parsed
 
@@ -129,7 +129,7 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
         if hasattr(documents, method):
             texts = getattr(documents, method)()
             break
-    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str}:  # fast path
+    if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str} and are_utf8(texts):
         columns.refuse_other_length(texts, name, n, expected)
         return object_array(texts)
     codes, ids = query_codes(documents, n, expected, name)

@@ -14,7 +14,7 @@ import numpy as np
 
 from skgraded._input.columns import grades_as_given, refuse_inexact, scores_as_given
 from skgraded._input.needs import is_installed, needs
-from skgraded._input.queries import query_codes
+from skgraded._input.queries import query_codes, refuse_missing
 from skgraded._input.table_kinds import refuse_unknown
 from skgraded._input.words import object_array
 from skgraded.datasets.entries import repeats
@@ -112,6 +112,9 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
     if frame.empty:
         raise ValueError(f"{path}: the table contains no rows.")
     try:
+        for name in names.texts:  # pandas would convert integers to floats if one is missing
+            is_null = table[name].is_null(nan_is_null=True).to_numpy()
+            refuse_missing(is_null, table[name].__getitem__, f"column {name!r}")
         return _checked(frame, names)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from None
@@ -226,8 +229,9 @@ def _check_row(
     for name in names.all:
         if parsed(str.encode, cells[name]) is None:
             raise ValueError(f"{name} must be UTF-8 text.")
-    if not cells[names.query]:
-        raise ValueError(f"the query ({names.query}) is missing.")
+    for kind, name in zip(("query", "document"), names.texts, strict=False):
+        if not cells[name]:
+            raise ValueError(f"the {kind} ({name}) is missing.")
     for name in names.numbers:
         word = cells[name].encode()
         if name == names.grade and names.allow_unjudged and word.lower() in (b"", b"nan"):

@@ -97,7 +97,9 @@ def evaluate_per_query(
     frames = [delayed(_values)(part, dtype) for part in measured]
     if job.partitioning != "shuffle":
         result = merge_in_tree(measured, job, _delayed, with_sums=False)
-        frames.append(delayed(_values_at_edges)(result, job, dtype))
+        shared = delayed(Result.shared_marks)(result)
+        ids_of = [delayed(parts.ids_with)(part, shared) for part in measured]
+        frames.append(delayed(_values_at_edges)(result, ids_of, job, dtype))
     meta = _values(parts.measure_together(None, job), dtype)
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
 
@@ -130,11 +132,9 @@ def _values(measured: parts.Measured, dtype: Any) -> pd.DataFrame:
     return frame.astype({"query_id": dtype})
 
 
-def _values_at_edges(result: Result, job: Job, dtype: Any) -> pd.DataFrame:
+def _values_at_edges(result: Result, ids_of: list[Any], job: Job, dtype: Any) -> pd.DataFrame:
     """Check that no query is split; evaluate the first and last queries of all partitions."""
-    # An integer id is its own key, but text ids cannot be recovered from their keys.
-    ids_of = (lambda i: result.marks[i][1].view(np.int64)) if dtype.kind in "iu" else None
-    return _values(result.measure_edges(job, ids_of), dtype)
+    return _values(result.measure_edges(job, ids_of.__getitem__), dtype)
 
 
 def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:

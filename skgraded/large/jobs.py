@@ -9,6 +9,7 @@ from typing import Any, TypedDict, TypeVar
 
 from skgraded._input.columns import choice_validator
 from skgraded._input.docstrings import documented
+from skgraded._input.words import refuse_unwritable
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.evaluating import check_unjudged_documents
 
@@ -36,7 +37,7 @@ unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat grades that are null or NaN, as in `evaluate`.
 by : str, optional
     Name of the column with the segment of each query, such as its country. The result then also
-    contains the Summary of each segment.
+    contains the Summary of each segment. Intervals, as from ``pandas.cut``, become text.
 label : str, optional
     Name of this part of the data, such as its date. Summaries that share a label cannot be merged,
     so that no part is counted twice.
@@ -151,8 +152,10 @@ def check_job(
     for argument, name in job.arguments:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
+        refuse_unwritable(name, f"The column name {argument}")
     if not isinstance(label, (str, type(None))):
         raise TypeError(f"label must be a str; got {type(label).__name__}.")
+    refuse_unwritable(label, "label")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."

@@ -49,7 +49,7 @@ class Result:
         self.types |= other.types
 
     def measure_edges(
-        self, job: Job, ids_of: Callable[[int], Any] | None, in_order: bool = True
+        self, job: Job, ids_of: Callable[[int], Any], in_order: bool = True
     ) -> parts.Measured:
         """Check that no query is split, and evaluate the first and last queries of all chunks.
 
@@ -62,12 +62,17 @@ class Result:
         n_parts = len(self.marks)
         refuse_split(
             [*self.marks, (parts.EDGES, edges.marks)],
-            ids_of and (lambda i: edges.query_ids if i == n_parts else ids_of(i)),
+            lambda i: edges.query_ids if i == n_parts else ids_of(i),
         )
         return edges
 
+    def shared_marks(self) -> np.ndarray:
+        """Return the keys that occur in several chunks or among their first and last queries."""
+        edges = [arrow.marks_of_rows(rows[parts.QUERY]) for rows in self.edges if rows is not None]
+        return _repeated([*(marks for _, marks in self.marks), *map(np.unique, edges)])
+
     def finished(
-        self, job: Job, ids_of: Callable[[int], Any] | None, in_order: bool = True
+        self, job: Job, ids_of: Callable[[int], Any], in_order: bool = True
     ) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of, in_order)
@@ -88,17 +93,22 @@ def merge_in_tree(
     return results[0]
 
 
+def _repeated(chunks: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the keys that occur more than once, in ascending order."""
+    marks = np.concatenate([np.empty(0, dtype=np.uint64), *chunks])
+    marks.sort()
+    return np.unique(marks[1:][marks[1:] == marks[:-1]])
+
+
 def refuse_split(
-    chunks: Sequence[tuple[str | None, np.ndarray]], ids_of: Callable[[int], Any] | None
+    chunks: Sequence[tuple[str | None, np.ndarray]], ids_of: Callable[[int], Any]
 ) -> None:
     """If two chunks share a query, raise a ValueError that names the query and both chunks.
 
     `chunks` contains the name and the query keys of each chunk. `ids_of` returns the query ids of
-    the chunk with a given index, and may read the chunk again; it is None if ids are unavailable.
+    the chunk with a given index, at least those with a repeated key; it may read the chunk again.
     """
-    none = np.empty(0, dtype=np.uint64)
-    marks = np.sort(np.concatenate([none, *(marks for _, marks in chunks)]))
-    repeated = np.unique(marks[1:][marks[1:] == marks[:-1]])
+    repeated = _repeated([marks for _, marks in chunks])
     if not len(repeated):
         return
     # Two different ids in one chunk may have the same key.
@@ -106,7 +116,7 @@ def refuse_split(
     shared = repeated[np.unique(np.concatenate(within), return_counts=True)[1] > 1]
     chunk_of: dict[int, dict[Any, int]] = {}  # the ids with each key, and their chunks
     for i, marks in enumerate(within):
-        if ids_of is None or not _are_in(marks, shared).any():
+        if not _are_in(marks, shared).any():
             continue
         ids = ids_of(i)
         marks = arrow.marks(ids)
@@ -117,7 +127,7 @@ def refuse_split(
                 raise parts.split_error(query, chunks[first][0], chunks[i][0]) from None
     for mark in shared.tolist():
         queries = chunk_of.get(mark, {})
-        if len(queries) < 2:  # ids are unavailable, or rows changed between reads
+        if len(queries) < 2:  # rows changed between reads
             places = [name for name, marks in chunks if (marks == mark).any()]
             raise parts.split_error(next(iter(queries), None), *places[:2])
 

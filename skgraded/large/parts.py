@@ -314,6 +314,11 @@ def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) ->
     })
 
 
+def ids_with(measured: Measured, marks: np.ndarray) -> np.ndarray:
+    """Return the query ids whose 64-bit key is one of `marks`."""
+    return measured.query_ids[np.isin(measured.marks, marks) if len(marks) else []]
+
+
 def table_of_values(measured: Measured, id_type: Any = None) -> Any:
     """Return the per-query values of one system as an Arrow table with one row per query."""
     (evaluation,) = measured.evaluations.values()

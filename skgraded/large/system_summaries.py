@@ -99,8 +99,15 @@ class Differences:
         return are_equal(self.moments.lowest, self.moments.highest)
 
 
+def _differences_of_json(**parts: Any) -> Differences:
+    """Create Differences; raise an OverflowError if a mean is too large for a float."""
+    differences = Differences(**parts)
+    differences.sample()
+    return differences
+
+
 DIFFERENCES = record(
-    Differences, moments=sums.MOMENTS, first=FRACTION, second=FRACTION,
+    _differences_of_json, moments=sums.MOMENTS, first=FRACTION, second=FRACTION,
     wins=INTEGER, ties=INTEGER, losses=INTEGER,
 )
 NESTED = by_name(by_name(by_name(DIFFERENCES)))  # keyed by first system, second system and measure

@@ -15,7 +15,7 @@ from skgraded._input.columns import (
     unmasked,
 )
 from skgraded._input.queries import query_codes
-from skgraded._input.words import plain_list
+from skgraded._input.words import plain_list, refuse_unwritable
 
 _CHECK_PRIOR = number_validator("prior", 0, 1)
 JUDGED, PREDICTED = "judged", "predicted"  # the items of one side, for each query
@@ -193,6 +193,7 @@ def _check_item(item: Any, where: str, seen: dict[Any, Any]) -> None:
         raise TypeError(
             f"Argument {where} contains {item!r}, which is not hashable: pass a tuple instead."
         ) from None
+    refuse_unwritable(item, f"Argument {where}")
     if is_missing(item):
         raise ValueError(f"Argument {where} contains a missing value ({item!r}): remove it.")
     seen[item] = None

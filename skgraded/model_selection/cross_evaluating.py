@@ -23,6 +23,7 @@ from skgraded.model_selection.scorer import means_of
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests, means_of_queries
 from skgraded.reports.report import concatenated
+from skgraded.writing.text import utf8
 
 
 def cross_evaluate(
@@ -179,7 +180,7 @@ def _run_fold(
     except Exception as error:
         if error_score == "raise":
             raise
-        run.error = f"{type(error).__name__}: {error}"
+        run.error = utf8(f"{type(error).__name__}: {error}")
     return run
 
 

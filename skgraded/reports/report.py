@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -14,7 +15,7 @@ from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
-from skgraded._input.words import plain, plain_list
+from skgraded._input.words import plain, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
@@ -79,6 +80,12 @@ class Checked:
     """Base class for frozen dataclasses whose fields are also validated when unpickled."""
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
+        other = state.keys() ^ {field.name for field in fields(self)}  # type: ignore[arg-type]
+        if other:
+            raise ValueError(
+                f"Cannot unpickle {type(self).__name__}: another version of skgraded wrote it; the "
+                f"fields {sorted(other)} differ. Use to_json and from_json to exchange reports."
+            )
         type(self).__init__(self, **state)
 
     def _set(self, **fields: Any) -> None:
@@ -167,8 +174,8 @@ class Report(Checked, Table):
             if kind == report_class.__name__:
                 try:
                     return report_class(**report_class._of_json(report))
-                except (ValueError, TypeError, OverflowError) as error:
-                    raise ValueError(f"The JSON of the {kind} is invalid: {error}") from None
+                except (ValueError, TypeError, OverflowError, RecursionError) as error:
+                    raise ValueError(f"The JSON of the {kind} is invalid: {error!s:.800}") from None
         raise ValueError(f"The JSON must have kind {cls.__name__!r}; got {kind!r}.")
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
@@ -311,6 +318,8 @@ def by_measure(
         raise TypeError(f"Argument {name} must be a dict keyed by measure name; got {shown}.")
     if not values:
         raise ValueError(f"{name} must contain at least one measure.")
+    for measure in values:
+        refuse_unwritable(measure, f"A name in {name}")
     if values.keys() != measures.keys():
         raise ValueError(f"Argument {name} must have the same measures as per_query.")
     return {

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgraded._input.columns import number_validator, whole_number
-from skgraded._input.words import object_array, plain_list
+from skgraded._input.words import object_array, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation
 from skgraded.reports.report import Checked, ConfidenceIntervals, Report, evaluated_name, means_rows
@@ -61,7 +61,7 @@ class Tally(Checked):
         if self.n_undefined < 0:
             raise ValueError(f"n_undefined must be ≥ 0; got {self.n_undefined}.")
         values: list[Any] = [
-            row[self.at] if self.at < len(row) else None for _, row in self.worst
+            row[self.at] if 0 <= self.at < len(row) else None for _, row in self.worst
         ]
         if None in values or not all(map(math.isfinite, values)):
             raise ValueError("The list 'worst' must contain a finite value for each query.")
@@ -224,7 +224,15 @@ def _worst_of_json(written: Any, name: str) -> list[tuple[Any, tuple[Any, ...]]]
     return list(zip(ids, map(tuple, rows), strict=True))
 
 
-MOMENTS = record(Moments, **{
+def _moments_of_json(**parts: Any) -> Moments:
+    """Create Moments; raise an OverflowError if a result is too large for a float."""
+    moments = Moments(**parts)
+    if moments.n > 1:
+        _ = moments.mean, moments.standard_error, moments.deviation()
+    return moments
+
+
+MOMENTS = record(_moments_of_json, **{
     field.name: {"int": INTEGER, "float": NUMBER, "Fraction": json_text.FRACTION}[str(field.type)]
     for field in fields(Moments)
 })
@@ -317,6 +325,7 @@ def checked_segments(report: Any) -> dict[Any, Any] | None:
     for label in report.labels:
         if not isinstance(label, str):
             raise TypeError(f"label must be a str; got {type(label).__name__}.")
+        refuse_unwritable(label, "A label")
     if len(set(report.labels)) < len(report.labels):
         raise ValueError(f"labels must be unique; got {report.labels}.")
     if (report.by is None) != (report.segments is None):
@@ -324,6 +333,7 @@ def checked_segments(report: Any) -> dict[Any, Any] | None:
     if report.segments is None:
         return None
     for segment, part in report.segments.items():
+        refuse_unwritable(segment, "A segment")
         if part.measures != report.measures or part.by is not None:
             raise ValueError(
                 f"Segment {segment!r} must have the measures {report.measures} and no segments."

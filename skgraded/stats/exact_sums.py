@@ -34,7 +34,10 @@ class Moments:
 
     def __post_init__(self) -> None:
         ends = (self.lowest, self.highest, self.lightest, self.heaviest)
-        if self.n and not (self.n > 0 and all(map(math.isfinite, ends)) and self.w > 0):
+        are_sorted = self.lowest <= self.highest and self.lightest <= self.heaviest
+        if self.n and not (
+            self.n > 0 and are_sorted and all(map(math.isfinite, ends)) and self.w > 0
+        ):
             raise ValueError(
                 f"moments must describe {self.n} finite values with positive weights."
             )

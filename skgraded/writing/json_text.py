@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from skgraded._input.atomic_files import write_text
-from skgraded._input.words import object_array, plain
+from skgraded._input.words import MOST_NESTED, are_utf8, object_array, plain
 
 FORMAT = 1
 MOST_DIGITS = 300  # maximum number of digits in an integer; old pandas versions reject longer ones
@@ -42,6 +42,8 @@ def read(text_or_path: str | Path) -> dict[str, Any]:
     try:
         text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
         report = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
+        if "\\ud" in text or "\\uD" in text or not are_utf8([text]):
+            json.dumps(report, ensure_ascii=False).encode()  # lone surrogates raise an error
     except ValueError as error:  # also invalid UTF-8
         raise ValueError(f"Cannot read {source} as JSON: {error}") from None
     except RecursionError:
@@ -153,7 +155,14 @@ def _plain_form(expected: str, *types: type) -> Form:
 TEXT = _plain_form("a string", str)
 INTEGER = _plain_form("an integer", int)
 TRUE_OR_FALSE = _plain_form("true or false", bool)
-PLAIN_NUMBER = _plain_form("a number", int, float)
+
+
+def _read_number(written: Any, name: str) -> int | float:
+    _refuse_other_type(written, (int, float), "a number", name)
+    return written if abs(written) < 2**53 else float(written)  # NumPy has no larger integers
+
+
+PLAIN_NUMBER = Form(lambda value: value, _read_number)
 NUMBER = Form(
     lambda value: str(value) if math.isinf(value) else value,
     lambda written, name: float(written) if written in ("inf", "-inf")
@@ -235,14 +244,16 @@ def _id_to_json(value: Any, what: str = "query id") -> Any:
     )
 
 
-def _id_of_json(written: Any, name: str) -> Any:
+def _id_of_json(written: Any, name: str, depth: int = 0) -> Any:
     if type(written) in (str, bool, int, float):
         return written
     if isinstance(written, dict) and written.get("float") in ("inf", "-inf"):
         return float(written["float"])
     if isinstance(written, dict) and isinstance(written.get("tuple"), list):
-        return tuple(_id_of_json(part, name) for part in written["tuple"])
-    raise ValueError(f"{name} must contain ids; got {written!r}.")
+        if depth == MOST_NESTED:
+            raise ValueError(f"{name} contains more than {MOST_NESTED} nested tuples.")
+        return tuple(_id_of_json(part, name, depth + 1) for part in written["tuple"])
+    raise ValueError(f"{name} must contain ids; got {written!r:.60}.")
 
 
 IDS, ONE_ID = Form(ids_to_json, ids_of_json), Form(_id_to_json, _id_of_json)

@@ -507,6 +507,14 @@ def test_control_characters_are_escaped(files, capsys, monkeypatch):
         assert not set("\x1b\u202e\x9b") & set(printed(form)), form
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode")
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_names_of_files_that_are_not_utf_8_are_escaped(files, capsys, form):
+    (files / "run\udc80").write_bytes((files / "a.run").read_bytes())
+    out = run(capsys, "compare qrels b.run run\udc80 -c -m rr --format", form).out
+    assert "\\udc80" in out and out.encode()
+
+
 def test_names_of_runs_are_text_in_markdown(files, capsys):
     name = "<img src=x onerror=alert(1)>"
     (files / name).write_text(FILES["b.run"])

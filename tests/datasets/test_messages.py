@@ -272,6 +272,7 @@ BAD_QRELS = [
     *((empty, ValueError, "qrels is empty: it contains no documents")
       for empty in ({"q1": {}}, {}, [], iter([]))),
     ({"q1": {None: 1}}, ValueError, "qrels.document is missing in row 0"),
+    ({"q1": {"a": 1, "\ud800": 1}}, ValueError, "document in row 1 contains .*lone surrogates"),
     ({"qid": ["q"], "doc": ["a"], "grade": [1]}, ValueError, "no column 'document'; its columns "
      "are 'qid', 'doc', 'grade'. Other accepted names: doc_id, docno."),
     ({"qid": ["q"], "docid": ["a"], "grade": [1]}, ValueError, "Did you mean 'docid'"),

@@ -16,7 +16,7 @@ HOSTILE = [
     "{{ 7 * 7 }} {% raw %}",
     "naïve ранг 検索 🔎",
     "line\u2028separator\nand tab\t.",
-    "half a pair \udc80",
+    "next to the surrogates \ud7ff \ue000",
     "x" * 200,
     ("de", 7, np.int64(8)),
     12,

@@ -114,8 +114,8 @@ def test_python_strings_are_numbered_in_order_of_first_appearance(convert):
         assert query_of_row.tolist() == [distinct.index(text) for text in texts]
 
 
-def test_strings_among_other_objects_or_with_half_of_a_surrogate_pair_are_ids():
-    for ids in (["a", 1, "a"], ["a", "\ud800", "a"], ["1", 1, "1"]):
+def test_strings_among_other_objects_are_ids():
+    for ids in (["a", 1, "a"], ["1", 1, "1"]):
         judgments = sg.Judgments(np.zeros(3), qid=ids)
         assert judgments.query_ids.tolist() == ids[:2]
         assert layout_of(judgments).query_of_row.tolist() == [0, 1, 0]

@@ -2,7 +2,7 @@
 
 import warnings
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 import pandas as pd
@@ -103,6 +103,12 @@ ROUNDED_IDS = [  # ids beyond the range in which integers are exact
     )),
     ([1, "1", 2.0**53, 2, "2", 2], "float64"),
 ]
+HALF = ["a", "b", "\ud800", "a", "b", "\ud800"]
+UNWRITABLE_IDS = [
+    HALF, np.array(HALF), np.array(HALF, dtype=object), pd.Series(HALF, dtype=object),
+    pd.Categorical.from_codes([0, 1, 2] * 2, pd.Index(HALF[:3], dtype=object)),
+    ["b", 1, *HALF[2:]], [("a", (text,)) for text in HALF], list(map(np.str_, HALF)),
+]
 BAD_COLUMNS = [  # argument, value, words in the message
     *((argument, [1.0] * n, str(n), "6")
       for argument in ("y_score", "qid", "sample_weight") for n in (1, 5, 7)),
@@ -135,6 +141,10 @@ BAD_COLUMNS = [  # argument, value, words in the message
     # Queries
     *(("qid", ids, "row 2") for ids in MISSING_IDS),
     *(("qid", ids, f"row 2, but {kind} represents integers") for ids, kind in ROUNDED_IDS),
+    *(("qid", ids, "row 2 contains ", "\\ud800", "remove lone surrogates")
+      for ids in UNWRITABLE_IDS),
+    ("qid", [1, 2, reduce(lambda value, _: (value,), range(450), 1)] * 2, "row 2 contains",
+     "at most 16 nested tuples"),
     *(("qid", ids, "hashable") for ids in (
         [[1], [1], [1], [2], [2], [2]], [1, 1, {}, 2, 2, {}], [{1}] * 6,
     )),

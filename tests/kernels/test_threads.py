@@ -47,6 +47,19 @@ def test_the_number_of_threads_changes_no_bit(setting, use):
     assert manyrows.digests() == expected()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems limit the size of stacks")
+def test_one_thread_does_all_work_if_no_other_thread_can_start(use):
+    use("4")
+    values = expected()
+    size = threading.stack_size(2**47)  # more than the address space
+    try:
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            threading.Thread(target=int).start()
+        assert manyrows.digests() == values
+    finally:
+        threading.stack_size(size)
+
+
 @pytest.mark.parametrize("setting", [1, 2, 4, None])
 def test_the_mean_does_not_depend_on_the_threads_of_blas(setting):
     # A BLAS that splits a sum among threads rounds differently.

@@ -90,6 +90,18 @@ def test_batches_of_any_kind_give_the_summary_of_all_rows(kind, text, small_step
     assert by_country(pieces(mixed(frame), 30)) == expected
 
 
+def test_intervals_of_pandas_are_segments_named_by_their_text():
+    frame = table()
+    texts = np.where(frame["query"] > 99, "(99, 299]", "(-1, 99]")
+    expected = measured([frame.assign(country=texts)], by="country")
+    cut = pd.cut(frame["query"], [-1, 99, 299])
+    for country in (cut, pd.Series(pd.IntervalIndex(cut))):
+        assert measured(pieces(frame.assign(country=country), 4), by="country") == expected
+    cut[117] = None
+    with pytest.raises(ValueError, match="'country' .by. contains null in row 117, query"):
+        measured([frame.assign(country=cut)], by="country")
+
+
 def test_keys_of_whole_floats_equal_those_of_integers():
     keys = marks(np.array([0.25, 0.5, 7.0])).tolist()
     assert len(set(keys)) == 3 and keys[2] == marks(np.array([7]))[0]
@@ -273,14 +285,6 @@ def test_a_split_query_is_named_in_small_steps(small_steps, n, text):
     with pytest.raises(ValueError, match=f"query {query!r} are not contig.*='shuffle'"):
         measured(pieces(frame, n), "clustered")
     assert measured(pieces(frame, n)) == sg.Summary.of(in_memory(frame))
-
-
-def test_two_texts_with_the_same_key_are_two_queries(monkeypatch):
-    from skgraded._input import arrow
-
-    monkeypatch.setattr(arrow, "marks", lambda ids: np.zeros(len(ids), dtype=np.uint64))
-    frame = table(text=True)
-    assert measured(whole_pieces(frame, 3), "whole") == sg.Summary.of(in_memory(frame))
 
 
 def test_each_part_is_read_once_if_many_ids_have_the_same_keys(monkeypatch):

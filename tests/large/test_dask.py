@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from engine_contract import LazyEngineContract
 from file_contract import FileContract
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
+from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table, whole_pieces
 
 import skgraded as sg
 
@@ -66,19 +66,23 @@ def test_many_small_partitions_are_combined(dask, monkeypatch):
 TIMES = {
     "with a zone": lambda days: days.dt.tz_localize("America/New_York"),
     "dates": lambda days: days.astype("date32[pyarrow]"),
+    "within a microsecond": lambda days: pd.to_datetime(days.dt.day, unit="ns"),
 }
 
 
 # pyarrow 25 reads an attribute that pandas 3.1 deprecates.
 @pytest.mark.filterwarnings("ignore:Series.values returning:DeprecationWarning")
 @pytest.mark.parametrize("kind", TIMES)
-def test_per_query_values_keep_times(dask, kind):
-    frame = table(12)
-    frame["query"] = TIMES[kind](pd.to_datetime(frame["query"], unit="D"))
-    lazy = dask.per_query(pieces(frame, 3))
+@pytest.mark.parametrize("partitioning", ["shuffle", "whole"])
+def test_per_query_values_keep_times(dask, kind, partitioning):
+    parts = [
+        part.assign(query=TIMES[kind](pd.to_datetime(part["query"], unit="D")))
+        for part in whole_pieces(table(12), 3)
+    ]
+    lazy = dask.per_query(parts, partitioning)
     query_ids = lazy.compute()["query_id"]
     assert query_ids.dtype == lazy.dtypes["query_id"]
-    assert set(query_ids) == set(frame["query"].map(pd.Timestamp))
+    assert set(query_ids) == {pd.Timestamp(query) for part in parts for query in part["query"]}
 
 
 @pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])

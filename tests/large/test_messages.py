@@ -50,6 +50,12 @@ BATCHES = [
     (T, "qid must contain .* or dates; its type is list", [ONE.assign(query=[["a"]] * len(ONE))],
      {}),
     (T, "qid must contain .* or dates; its type is extension", [ONE.assign(query=PERIODS)], {}),
+    (T, "(its type is extension|with dtype category cannot be converted)",  # pandas 3 or 2
+     [ONE.assign(query=pd.Categorical(PERIODS))], {}),
+    (V, "In batch 1, .*Column 'query' in row 17 contains .*: remove lone surrogates",
+     with_value("query", "\ud800"), {}),
+    (V, "The column name by contains .*: remove lone surrogates", [ONE], {"by": "\ud800"}),
+    (V, "label contains .*: remove lone surrogates", [ONE], {"label": "\ud800"}),
     (T, "by must have the same type in all batches",
      [ONE.assign(country="de"), ONE.assign(country=1)], {"by": "country"}),
     (T, "qid must .*; got large_string in batch 1, but int64 in earlier",

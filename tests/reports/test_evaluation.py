@@ -1,5 +1,6 @@
 """evaluate: values by query, their means, segments, parts and tables."""
 
+import copy
 import csv
 import json
 import pickle
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from queries import random_queries
-from small_reports import assert_same_report, ids_of
+from small_reports import assert_same_report, ids_of, small_report
 
 import skgraded as sg
 from skgraded.reports.evaluation import Tests as FoldTests
@@ -283,6 +284,15 @@ def test_fields_that_do_not_fit_are_refused_by_the_class_and_in_pickles(fields, 
         pickle.loads(pickle.dumps(made))
 
 
+@pytest.mark.parametrize("name", ["Evaluation", "Summary"])
+def test_a_pickle_with_other_fields_is_refused(name):
+    made = copy.copy(small_report(name))
+    vars(made)["of_the_future"] = 1
+    del vars(made)["by" if name == "Summary" else "judged"]
+    with pytest.raises(ValueError, match=f"Cannot unpickle {name}.* 'of_the_future'. differ"):
+        pickle.loads(pickle.dumps(made))
+
+
 # Output ------------------------------------------------------------------------------------------
 
 def through_json(ev):
@@ -290,7 +300,7 @@ def through_json(ev):
 
 
 def test_json_gives_back_ids_of_any_plain_type():
-    ids = ["1", 1, 2.5, ("a", (True, 0.1)), float("-inf"), 2**70, "ü\n\ud800", np.int64(7), False]
+    ids = ["1", 1, 2.5, ("a", (True, 0.1)), float("-inf"), 2**70, "ü\n😀", np.int64(7), False]
     ev = sg.evaluate([1] * 9, range(9), qid=ids, measures="ap")
     found = through_json(ev).query_ids.tolist()
     assert found == ids

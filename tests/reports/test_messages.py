@@ -33,6 +33,8 @@ COMPARE = [
     ("one system", lambda: sg.compare({"a": ABC}), V, "evaluations must be ≥ 2; got 1"),
     ("a list", lambda: sg.compare([ABC, ABC]), T, "evaluations must be a mapping .*got list"),
     ("another name", lambda: sg.compare({"a": ABC, 1: ABC}), T, "must be strings; got 1"),
+    ("a lone surrogate", lambda: sg.compare({"a": ABC, "\ud800": ABC}), V,
+     r"^A name in evaluations contains '\\ud800': remove lone surrogates, which UTF-8 cannot"),
     ("no Evaluation", lambda: compared([0.5, 1]), T, r"evaluations\['b'\] must be an Evaluation"),
     ("a Summary", lambda: compared(sg.Summary.of(ABC)), T,
      r"\['b'\] must be .* got Summary. To compare Summaries of .*, use compare_periods"),
@@ -140,6 +142,12 @@ EVALUATE = [
     ("an unknown rule of join_run", lambda: join_run(
         {"q": {"a": 2}}, {"q": {"a": 1.0}}, unjudged_documents="skip"
     ), V, "unjudged_documents must be"),
+    *((f"a lone surrogate as {name}", call, V, rf"{message} .*\\ud800': remove lone surrogates")
+      for name, call, message in [
+          ("id", lambda: ap([1, 0, 1], ["a", "b", "\ud800"]), "query_ids in row 2 contains"),
+          ("measure", lambda: evaluation({"m \ud800": [1]}), "A name in per_query contains"),
+          ("label", lambda: sg.Summary.of(ABC, label="\ud800"), "A label contains"),
+      ]),
     ("n", lambda: ABC.worst(0), V, "n must be at least 1; got 0"),
     ("another measure", lambda: ABC.best(measure="rr"), V, "the evaluated measures AP; got RR"),
 ]
@@ -149,6 +157,7 @@ SEGMENTS = [(f"segments {i}", lambda by=by: ABC.summary(by=by), error, message)
     (["a", "b"], V, "'by' contains 2 segments, but there are 3 queries"),
     (["a", None, "b"], V, "no segment for query 1: the value is None"),
     ({0: "a", 1: "b", 2: np.nan}, V, "no segment for query 2: the value is nan"),
+    (["a", "b", "\ud800"], V, "segment of query 2 in 'by' contains .* remove lone surrogates"),
     ("topic", T, "'by' must be an array .* or a dict .*; got 'topic'"),
     ({0, 1, 2}, T, "'by' must be an array"),
     (pd.Series("all", index=[0, 0, 1, 2]), V, "unique, but it contains 0 twice"),
@@ -205,6 +214,8 @@ PREFERENCES = [
      "predicted_pairs must map each query"),
     ("few predictions", lambda: preferences(predicted_pairs={"ann": []}), V,
      r"predicted_pairs .*\(1 of 2 q"),
+    ("a lone surrogate as item", lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "\ud800")]),
+     V, "true_pairs, row 2, contains .*: remove lone surrogates"),
     ("an item against itself", lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "c")]), V,
      "row 2 contains 'c' twice"),
 ]
@@ -229,6 +240,8 @@ JUDGES = [
      "^y_judges must be a mapping or frame with one column per judge; got list"),
     ("another judge", lambda: judged(y_judges={1: [0] * 4, 2: [1] * 4}), T,
      "^The names in y_judges must be strings; got 1"),
+    ("a lone surrogate as judge", lambda: judged(y_judges={"a": [0] * 4, "\ud800": [1] * 4}), V,
+     "^A name in y_judges contains .*: remove lone surrogates"),
     ("one judge", lambda: judged(y_judges={"human": [0, 1, 2, 0]}), V,
      "^y_judges must contain at least two distinct names"),
     ("few grades", lambda: judged(y_judges=model([0, 1])), V,
