@@ -188,7 +188,7 @@ def two_judges():
 
 def in_segments(**settings):
     """A Comparison within segments, with query ids of several types."""
-    ids = [("de", 1), "q", 2, 2.5, float("inf"), True]
+    ids = [("de", 1), "q", 2, 2.5, -0.25, True]
     both = systems(["a", "b"], 6, query_ids=ids)
     return sg.compare(both, by=["x", ("de", 2), ("de", 2)] * 2, rng=0, n_resamples=100, **settings)
 
