@@ -1,6 +1,6 @@
 """Query ids, group sizes and the rows of each query."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -206,6 +206,15 @@ def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: st
         raise ValueError(
             f"{name} is missing in row {row} ({value_of(row)}): every row must have an id."
         )
+
+
+def refuse_missing_ids(ids: Iterable[Any], name: str) -> None:
+    """Raise a ValueError that names the first row whose id is missing or an empty string."""
+    kinds = set(map(type, ids))
+    if kinds <= {int} or kinds == {str} and all(ids):  # fast path
+        return
+    is_blank = [columns.is_missing(value) or isinstance(value, str) and not value for value in ids]
+    refuse_missing(np.array(is_blank), lambda row: repr(list(ids)[row]), name)
 
 
 def _coded(qid: Any, name: str) -> tuple[Any, list[Any] | Texts | None] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from operator import attrgetter
@@ -12,7 +13,7 @@ import numpy as np
 
 from skgraded._input import columns
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.queries import query_codes
+from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.text_files import parsed
@@ -28,13 +29,32 @@ NAMES: dict[str, tuple[str, ...]] = {
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
 # Keys for grades and scores in OpenSearch and Elasticsearch JSON.
 KEY = {"qrels": "rating", "run": "_score"}
-CHECK: dict[str, Any] = {"qrels": columns.check_grades, "run": columns.check_scores}
 
 
-def entries_of(source: Any, side: str) -> Entries:
-    """Convert qrels or a run to Entries; `side` ("qrels" or "run") also appears in errors."""
+def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
+    """Check that grades are finite; negative grades mean "not judged"."""
+    checked, _ = columns.grade_column(grades, **names)
+    infinite = np.where(np.isfinite(checked), 0.0, checked)
+    columns.refuse_bad_grades(infinite, names["name"], False, names.get("row_name", columns.ROW))
+    return checked
+
+
+CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": columns.check_scores}
+
+
+def entries_of(source: Any, side: str, name: str | None = None, stacklevel: int = 3) -> Entries:
+    """Convert qrels or a run to Entries called `name`; errors contain `side` ("qrels" or "run").
+
+    Negative grades are kept, with a warning.
+    """
+    from sklearn.utils import Bunch
+
     entries = _convert(source, side)
-    return entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
+    entries = entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
+    entries = replace(entries, source=name or side)
+    if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
+        entries.warn_of_negative(stacklevel + 1)
+    return entries
 
 
 def _convert(source: Any, side: str) -> Entries:
@@ -131,8 +151,10 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
             break
     if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str} and are_utf8(texts):
         columns.refuse_other_length(texts, name, n, expected)
+        refuse_missing_ids(texts, name)
         return object_array(texts)
     codes, ids = query_codes(documents, n, expected, name)
+    refuse_missing_ids(texts, name)
     return object_array(plain_list(ids))[codes]
 
 
@@ -250,6 +272,12 @@ def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
     for position, item in enumerate(items):
         item = item.get("hit", item) if isinstance(item, Mapping) else {}
         name, number = item.get("_id", item.get("docId")), item.get(KEY[side])
+        if name is not None and side == "run" and KEY[side] in item and number is None:
+            raise ValueError(
+                f"Item {position} of query {query!r} in run has the _score null, because the "
+                "search sorts by a field. Add \"track_scores\": true to the search, or pass ranks: "
+                f"{{query: {{hit['_id']: -rank for rank, hit in enumerate(hits)}}}}."
+            )
         if name is None or number is None:
             raise ValueError(
                 f"Item {position} of query {query!r} in {side} must contain '_id' and "

@@ -1,6 +1,7 @@
 """Entries of qrels and runs, and detection of repeated documents."""
 
 import itertools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,15 +58,37 @@ class Entries:
 
     def _without(self, rows: np.ndarray) -> Self:
         """Drop the rows at some positions."""
-        if not len(rows):
-            return self
-        left = np.delete(np.arange(len(self.numbers)), rows)
+        return self._take(np.delete(np.arange(len(self.numbers)), rows)) if len(rows) else self
+
+    def _take(self, rows: np.ndarray) -> Self:
+        """Return the rows at some positions."""
         codes = self.name_codes
         return replace(
-            self, query_codes=self.query_codes[left], document=self.document[left],
-            numbers=self.numbers[left], lines=None if self.lines is None else self.lines[left],
-            name_codes=None if codes is None else codes[left],
+            self, query_codes=self.query_codes[rows], document=self.document[rows],
+            numbers=self.numbers[rows], lines=None if self.lines is None else self.lines[rows],
+            name_codes=None if codes is None else codes[rows],
         )
+
+    def judged(self) -> Self:
+        """Return the judgments with grades ≥ 0; raise a ValueError if there are none."""
+        is_judged = self.numbers >= 0
+        if not is_judged.any():
+            raise ValueError("all grades are negative, so no document is judged.")
+        return self if is_judged.all() else self._take(np.flatnonzero(is_judged))
+
+    def warn_of_negative(self, stacklevel: int = 4) -> None:
+        """Warn about negative grades, which mean "not judged" in trec_eval."""
+        is_negative = self.numbers < 0
+        if is_negative.any():
+            row = int(np.argmax(is_negative))
+            warnings.warn(
+                f"{self.source}: {is_negative.sum()} of {len(is_negative)} grades are negative, "
+                f"which means \"not judged\"; the first is {self.numbers[row]:g} for document "
+                f"{plain(self.document[row])!r} of query {self.query(row)!r}. Measures that accept "
+                "unjudged documents receive NaN for them, and all others 0. If these are grades on "
+                "a scale below 0, subtract the grade that means irrelevant.",
+                stacklevel=stacklevel,
+            )
 
     def refuse_repeats(self) -> Self:
         """Raise an error if a query contains the same document twice."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,7 +24,7 @@ def join_run(
     qrels: Any,
     run: Any,
     *,
-    missing: Literal["skip", "count"] = "skip",
+    missing: Literal["skip", "count"] | None = None,
     unjudged: Literal["skip", "raise"] = "skip",
     unjudged_documents: Literal["irrelevant", "drop", "keep"] = "irrelevant",
     ties: Literal["trec"] | None = None,
@@ -36,7 +37,8 @@ def join_run(
     Parameters
     ----------
     qrels : Bunch, mapping, frame, sequence of named tuples, or ranx.Qrels
-        The judgments; a judgment may be repeated with the same grade. Accepted forms:
+        The judgments; a judgment may be repeated with the same grade. Documents with negative
+        grades are not judged, as in trec_eval. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
         - a table: a frame, an Arrow table, a dict of columns, an object with columns as
@@ -50,15 +52,16 @@ def join_run(
         OpenSearch: a dict that maps each query to its response or its list of hits, or the response
         of ``_rank_eval``. Higher scores rank first; -inf means not retrieved. A query with an empty
         dict or list is kept, with no documents retrieved.
-    missing : {"skip", "count"}, default="skip"
+    missing : {"skip", "count"}, optional
         Judged queries that are missing from the run are left out, as in trec_eval, or count
-        without retrieved documents (trec_eval's ``-c``).
+        without retrieved documents (trec_eval's ``-c``). By default, they are left out with a
+        warning.
     unjudged : {"skip", "raise"}, default="skip"
         Queries of the run without judgments are left out, as in trec_eval, or raise a ValueError.
     unjudged_documents : {"irrelevant", "drop", "keep"}, default="irrelevant"
-        Retrieved documents without a judgment receive grade 0, as in trec_eval, are left out
-        (condensed lists), or receive grade NaN, so that `evaluate`, with ``unjudged_documents``,
-        reports the share of judged documents.
+        Documents that are not judged receive grade 0, as in trec_eval, are left out (condensed
+        lists), or receive grade NaN, so that `evaluate`, with ``unjudged_documents``, reports the
+        share of judged documents.
     ties : {"trec"}, optional
         "trec" replaces the scores with distinct numbers in the order of trec_eval, which sorts tied
         documents by id, compared as strings, in descending order.
@@ -88,12 +91,18 @@ def join_run(
         ids that differ only in type (1 and "1"). The error names the argument and the row, counted
         from 0, or the query and the document.
 
+    Warns
+    -----
+    UserWarning
+        If judged queries are missing from the run and `missing` is None, if the run retrieves no
+        judged document for any query, or if grades are negative.
+
     Examples
     --------
     >>> import skgraded as sg
     >>> qrels = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [2, 1, 1]}
     >>> run = {"query": ["q1", "q1"], "document": ["c", "a"], "score": [9.5, 7.0]}
-    >>> rows = sg.datasets.join_run(qrels, run)
+    >>> rows = sg.datasets.join_run(qrels, run, missing="skip")
     >>> rows.doc_id.tolist(), rows.y_true.tolist(), rows.y_score.tolist()
     (['c', 'a', 'b'], [0.0, 2.0, 1.0], [9.5, 7.0, -inf])
     >>> rows.missing.tolist()
@@ -103,7 +112,8 @@ def join_run(
     """
     from sklearn.utils import Bunch
 
-    choice_validator("missing", ("skip", "count"))(missing)
+    if missing is not None:
+        choice_validator("missing", ("skip", "count"))(missing)
     choice_validator("unjudged", ("skip", "raise"))(unjudged)
     choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
     choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
@@ -115,6 +125,15 @@ def join_run(
     joined = JudgmentIndex(judgments).join(
         ranked, missing == "count", unjudged == "raise", ties, unjudged_documents
     )
+    if missing is None and joined.missing.any():
+        first = plain(judgments.query_ids[np.argmax(joined.missing)])
+        warnings.warn(
+            f"{joined.missing.sum()} of {len(joined.missing)} judged queries are missing from the "
+            f"run (the first is {first!r}) and are left out, so means describe only the other "
+            "queries. Pass missing='count' to count them as empty rankings, or missing='skip' to "
+            "leave them out without this warning.",
+            stacklevel=2,
+        )
     document = np.concatenate([ranked.document, judgments.document])
     return Bunch(
         y_true=joined.grade,
@@ -177,13 +196,15 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     sizes = [len(rows.numbers) for rows in sources]
     pair, pairs = numbered(query * np.intp(len(doc_ids)) + document)
     query, document = np.divmod(np.asarray(pairs), len(doc_ids))
-    n_judged = sum(sizes[: len(judges)])
+    parts, n_judged = np.split(pair, np.cumsum(sizes)[:-1]), sum(sizes[: len(judges)])
+    for i, rows in enumerate(sources[1:], 1):
+        known = pair[: n_judged if i >= len(judges) else sizes[0]]
+        if not np.isin(parts[i], known).any():
+            _warn_of_disjoint(rows, first, stacklevel=3)
     order = np.argsort(query, kind="stable")
     order = order[np.isin(query[order], query[pair[:n_judged]])]
     columns = []
-    for i, (rows, pairs_of_source) in enumerate(
-        zip(sources, np.split(pair, np.cumsum(sizes)[:-1]), strict=True)
-    ):
+    for i, (rows, pairs_of_source) in enumerate(zip(sources, parts, strict=True)):
         values = np.full(len(query), np.nan if i < len(judges) else -np.inf)
         values[pairs_of_source] = rows.numbers
         columns.append(values[order])
@@ -208,7 +229,9 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
     rows = {}
     for name, source in sources.items():
         try:
-            rows[name] = replace(entries_of(source, side), source=f"{argument}[{name!r}]")
+            rows[name] = entries_of(source, side, f"{argument}[{name!r}]", stacklevel=4)
+            if side == "qrels":
+                rows[name] = rows[name].judged()
         except (TypeError, ValueError) as error:
             raise type(error)(f"{argument}[{name!r}]: {error}") from None
     return rows
@@ -231,6 +254,21 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
                 f"{first.source} contains {plain(known[0])!r}, and {rows.source} contains "
                 f"{plain(ids[0])!r}.{advice}"
             )
+
+
+def _warn_of_disjoint(rows: Entries, judgments: Entries, stacklevel: int = 4) -> None:
+    """Warn that no document of a query is judged, with an id of each side; empty runs are valid."""
+    codes = finder(judgments.query_ids)(rows.query_ids)[rows.query_codes]
+    if codes.max(initial=-1) < 0:
+        return
+    row = int(np.argmax(codes >= 0))
+    judged = int(np.argmax(judgments.query_codes == codes[row]))
+    warnings.warn(
+        f"{rows.source} contains no judged document of any query: for query {rows.query(row)!r}, "
+        f"it contains {plain(rows.document[row])!r}, and {judgments.source} contains "
+        f"{plain(judgments.document[judged])!r}. Do the ids belong to the same collection?",
+        stacklevel=stacklevel,
+    )
 
 
 def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -257,7 +295,8 @@ class JudgmentIndex:
 
     def __init__(self, judgments: Entries) -> None:
         self.judgments = judgments
-        self._grade, self._query = judgments.numbers, judgments.query_codes.astype(np.int32)
+        self._grade = np.where(judgments.numbers < 0, np.nan, judgments.numbers)
+        self._query = judgments.query_codes.astype(np.int32)
         self._find_queries = finder(judgments.query_ids)
 
     def join(
@@ -273,15 +312,14 @@ class JudgmentIndex:
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0:
             _refuse_disjoint(run, self.judgments, is_joined=True)
+            _warn_of_disjoint(run, self.judgments)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
         missing = np.ones(len(self.judgments.query_ids), dtype=bool)
         missing[numbers[~unjudged]] = False
-        unretrieved = np.ones(len(self._grade), dtype=bool)
-        unretrieved[judgment[judgment >= 0]] = False
+        is_kept, unretrieved = self._kept(query, judgment, unjudged_documents == "drop")
         if not count_missing:
             unretrieved &= ~missing[self._query]
-        is_kept = (judgment >= 0) if unjudged_documents == "drop" else (query >= 0)
         rows = np.flatnonzero(np.concatenate([is_kept, unretrieved]))
         query = np.concatenate([query, self._query])[rows].astype(np.intp)
         order, starts = rows_by_query(query, len(missing))
@@ -291,11 +329,30 @@ class JudgmentIndex:
         judgment = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
         scores = score.take(rows, mode="clip")
         scores[rows >= len(score)] = -np.inf
-        of_unjudged = np.nan if unjudged_documents == "keep" else 0.0
+        grade = np.append(self._grade, np.nan)
+        if unjudged_documents != "keep":
+            grade = np.nan_to_num(grade)
         return Joined(
-            rows=rows, grade=np.append(self._grade, of_unjudged)[judgment], score=scores,
+            rows=rows, grade=grade[judgment], score=scores,
             sizes=np.diff(starts), missing=missing, unjudged=unjudged,
         )
+
+    def _kept(
+        self, query: np.ndarray, judgment: np.ndarray, is_condensed: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return masks of the rows of the run that are kept, and of the judgments that are added.
+
+        Condensed lists have no unjudged documents, but they keep queries without any grade ≥ 0.
+        """
+        added = np.ones(len(self._grade), dtype=bool)
+        is_kept = query >= 0
+        if is_condensed:
+            is_judged = ~np.isnan(self._grade)
+            is_kept = np.append(is_judged, False)[judgment]
+            graded = np.bincount(self._query[is_judged], minlength=len(self.judgments.query_ids))
+            added = is_judged | (graded[self._query] == 0)
+        added[judgment[is_kept & (judgment >= 0)]] = False
+        return is_kept, added
 
     def _refuse(self, run: Entries, code: int) -> None:
         """Raise an error for the query with this code, which is in the run but has no judgments."""

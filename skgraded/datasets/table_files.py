@@ -14,7 +14,7 @@ import numpy as np
 
 from skgraded._input.columns import grades_as_given, refuse_inexact, scores_as_given
 from skgraded._input.needs import is_installed, needs
-from skgraded._input.queries import query_codes, refuse_missing
+from skgraded._input.queries import query_codes, refuse_missing, refuse_missing_ids
 from skgraded._input.table_kinds import refuse_unknown
 from skgraded._input.words import object_array
 from skgraded.datasets.entries import repeats
@@ -88,6 +88,7 @@ def _checked(table: Any, names: Names) -> Columns:
     if columns.document is not None:
         if columns.document.dtype.kind == "f":
             refuse_inexact(columns.document, f"column {names.document!r}")
+        refuse_missing_ids(columns.document.tolist(), f"column {names.document!r}")
         for row in repeats(codes, columns.document)[0]:
             raise ValueError(f"row {row}: the query contains this document twice.")
     return columns

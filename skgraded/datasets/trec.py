@@ -6,7 +6,6 @@ import csv
 import math
 import os
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain
@@ -77,8 +76,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
         ``query``, ``document`` : ndarray of shape (n,), object
             Strings as in the file: ``"007"`` is not ``"7"``.
         ``grade`` : ndarray of shape (n,), float64
-            Grades ≥ 0. Negative grades, which mark spam or documents that were pooled but not
-            judged, are replaced by 0, with a warning that states their number.
+            Grades as in the file. Negative grades mean "not judged", as in trec_eval; a warning
+            states their number. `join_run` treats these documents as unjudged.
 
         Lines with the same query, document and grade as an earlier line are left out.
 
@@ -157,16 +156,9 @@ def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
 
 
 def read_qrels_table(path: Any, progress: bool = False) -> Entries:
-    """Read qrels; negative grades become 0, and repeated judgments are dropped."""
+    """Read qrels; drop repeated judgments, and warn about negative grades."""
     rows = _read(path, QRELS, progress).without_repeats()
-    negative = rows.numbers < 0
-    if negative.any():
-        warnings.warn(
-            f"{rows.source}: {negative.sum()} of {len(negative)} grades are negative and "
-            "were replaced by 0.",
-            stacklevel=3,
-        )
-        rows.numbers[negative] = 0
+    rows.warn_of_negative()
     return rows
 
 

@@ -67,7 +67,7 @@ def test_warnings_of_readers_become_notes(files, capsys):
     (files / "qrels").write_text(FILES["qrels"].replace("b 0", "b -2"))
     notes = run(capsys, "compare qrels a.run b.run -c --format csv").err.splitlines()
     assert len(notes) == 3 and all(note.startswith("skgraded: note:") for note in notes)
-    assert any("qrels: 1 of 6 grades are negative and were replaced by 0" in n for n in notes)
+    assert any("qrels: 1 of 6 grades are negative, which means" in n for n in notes)
 
 
 def test_ties(files, capsys):

@@ -13,6 +13,7 @@ from peers import peer
 import skgraded as sg
 from skgraded.datasets import entries, join_run
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*judged queries are missing from the run")
 QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"c": 3}}
 RUN = {"q2": {"x": 1.5, "a": 0.5}, "q1": {"b": 7.0, "y": 2.0}}
 NOT_RETRIEVED = -math.inf
@@ -198,7 +199,7 @@ def test_errors_about_objects_of_ranx():
             measure(ranx.Qrels(QRELS), ranx.Run(RUN))
     bad = ranx.Qrels({"q1": {"a": 1, "b": 0}})
     bad.set_relevance_level(2)
-    with pytest.raises(ValueError, match="≥ 0; got -1 for document 'b' of query 'q1'"):
+    with pytest.warns(UserWarning, match="negative, .* -1 for document 'b' of query 'q1'"):
         join_run(bad, RUN)
 
 

@@ -12,8 +12,12 @@ from hypothesis import strategies as st
 from peers import peer
 
 import skgraded as sg
-from skgraded.datasets import entries, join_run, read_qrels, read_run
+from skgraded.datasets import entries, join_judgments, join_run, read_qrels, read_run
 
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*judged queries are missing from the run"),
+    pytest.mark.filterwarnings("ignore:.*contains no judged document of any query"),
+]
 EXAMPLES = int(os.environ.get("SKGRADED_EXAMPLES", 20))
 QRELS = {
     "query": ["q2", "q1", "q1", "q2", "q3"],
@@ -133,6 +137,82 @@ def test_numeric_ids_order_ties_as_strings():
     joined = join_run(qrels, {**qrels, "score": [0, 0, 0]}, ties="trec")
     assert joined.doc_id[np.argsort(-joined.y_score)].tolist() == [9, 100, 10]
     assert joined.doc_id.tolist() == [9, 10, 100]
+
+
+# Warnings ----------------------------------------------------------------------------------------
+
+def test_queries_that_a_run_does_not_answer_warn_unless_the_choice_is_explicit(recwarn):
+    skipped = join_run(QRELS, RUN, missing="skip")
+    join_run(QRELS, RUN, missing="count")
+    join_run(QRELS, {**QRELS, "score": QRELS["grade"]})  # answers all queries
+    assert not recwarn
+    message = "^1 of 3 judged queries .*'q3'.*missing='count' .* or missing='skip' to"
+    with pytest.warns(UserWarning, match=message):
+        assert rows(join_run(QRELS, RUN)) == rows(skipped)
+
+
+@pytest.mark.parametrize("join", [
+    lambda qrels, run: join_run(qrels, run, missing="skip"),
+    lambda qrels, run: join_judgments({"a": qrels}, {"run": run}),
+    lambda qrels, run: join_judgments({"a": qrels, "run": run}),
+])
+def test_documents_of_another_collection_warn(join, recwarn):
+    qrels, run = {"q0": {"D3": 1}, "q1": {"D1": 1, "D2": 0}}, {"q9": {"D1": 2}, "q1": {"d1": 1}}
+    join(qrels, {**run, "q0": {"D3": 1}})
+    join(qrels, {"q1": {"D2": 1}})
+    assert not recwarn
+    message = "no judged document of any query: for query 'q1', it contains 'd1', .* contains 'D1'"
+    with pytest.warns(UserWarning, match=message) as caught:
+        join(qrels, run)
+    assert caught[0].filename == __file__
+
+
+def test_an_empty_ranking_is_not_a_ranking_of_another_collection(recwarn):
+    join_run({"q1": {"D1": 1}}, {"q1": {}, "q9": {"d1": 1}})
+    assert not recwarn
+
+
+# Negative grades ---------------------------------------------------------------------------------
+
+NEGATIVE = [("q", name, grade) for name, grade in zip("abcdef", [1, 1, 1, -1, -2, 0], strict=True)]
+NEGATIVE.append(("r", "g", -1))
+FORMS = {
+    "file": lambda: read_qrels(io.BytesIO(b"".join(b"%s 0 %s %d\n" % (
+        query.encode(), name.encode(), grade) for query, name, grade in NEGATIVE))),
+    "dict": lambda: {"q": {name: grade for q, name, grade in NEGATIVE if q == "q"}, "r": {"g": -1}},
+    "frame": lambda: _pandas(dict(zip(QRELS, zip(*NEGATIVE, strict=True), strict=True))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_documents_with_negative_grades_are_not_judged(form):
+    run = {"q": {"d": 4.0, "e": 3.0, "a": 2.0, "x": 1.0}, "r": {"g": 1.0}}
+    with pytest.warns(UserWarning, match="3 of 7 grades are neg.* document 'd' of query 'q'"):
+        qrels = FORMS[form]()
+        kept, filled, dropped = (
+            join_run(qrels, run, unjudged_documents=rule) for rule in ("keep", "irrelevant", "drop")
+        )
+    nan, inf = math.nan, math.inf
+    np.testing.assert_array_equal(kept.y_true, [nan, nan, 1, nan, 1, 1, 0, nan])
+    np.testing.assert_array_equal(filled.y_true, [0, 0, 1, 0, 1, 1, 0, 0])
+    assert dropped.doc_id.tolist() == list("abcfg")  # every query keeps a row
+    assert dropped.y_score.tolist() == [2, -inf, -inf, -inf, -inf]
+    evaluation = sg.evaluate(
+        kept.y_true, kept.y_score, qid=kept.qid, measures=["bpref", "ap"],
+        unjudged_documents="irrelevant",
+    )
+    # One of three relevant documents is retrieved, at rank 3, without an irrelevant one above.
+    assert evaluation.per_query["Bpref"] == pytest.approx([1 / 3, 0])
+    assert evaluation.per_query["AP"] == pytest.approx([1 / 3 / 3, 0])
+
+
+def test_negative_grades_of_judges_are_missing_labels():
+    qrels = {"human": {"q": {"a": 1, "b": -1}, "r": {"c": -1}}, "model": {"q": {"a": 2, "b": 3}}}
+    with pytest.warns(UserWarning, match=r"^qrels\['human'\]: 2 of 3 grades") as caught:
+        joined = join_judgments(qrels)
+    assert caught[0].filename == __file__
+    assert joined.doc_id.tolist() == ["a", "b"]
+    np.testing.assert_array_equal(joined.y_judges["human"], [1, math.nan])
 
 
 # trec_eval ---------------------------------------------------------------------------------------

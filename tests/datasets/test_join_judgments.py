@@ -54,6 +54,7 @@ IDS = st.sampled_from(["q1", "q2", "q3"]), st.sampled_from("abcd")
 QRELS = st.dictionaries(st.tuples(*IDS), st.integers(0, 3), min_size=1)
 
 
+@pytest.mark.filterwarnings("ignore:.*contains no judged document of any query")
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(QRELS, QRELS, QRELS)
 def test_rows_equal_a_join_by_dictionaries(first, second, run):

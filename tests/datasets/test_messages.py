@@ -267,7 +267,11 @@ COLUMNS = {"query": ["q1", "q1", "q2"], "document": ["a", "b", "a"], "grade": [2
 RUN_COLUMNS = {"query": ["q1", "q1", "q2"], "document": ["x", "b", "y"], "score": [3.0, 5.0, 7.0]}
 TYPES = "in common.*types (int and str|str and int): convert them to the same type"
 BAD_QRELS = [
-    ({"q1": {"a": -1}}, ValueError, "≥ 0; got -1 for document 'a' of query 'q1'. Shift all grades"),
+    ({"q1": {"a": -math.inf}}, ValueError, "finite; got -inf for document 'a' of query 'q1'"),
+    ({"q1": {"a": 1, "": 1}}, ValueError, r"qrels.document is missing in row 1 \(''\)"),
+    (COLUMNS | {"document": ["a", "b", ""]}, ValueError, r"document is missing in row 2 \(''\)"),
+    ([Qrel("q1", "", 1)], ValueError, r"qrels.doc_id is missing in row 0 \(''\): every row must"),
+    ([Qrel("q1", "a", 1), Qrel("q1", None, 1)], ValueError, "qrels.doc_id is missing in row 1"),
     ({"q1": {"b": 1}, "q2": {"a": math.nan}}, ValueError, "got nan for document 'a' of query 'q2'"),
     *((empty, ValueError, "qrels is empty: it contains no documents")
       for empty in ({"q1": {}}, {}, [], iter([]))),
@@ -286,7 +290,6 @@ BAD_QRELS = [
      "Item 0 of query 'q1' in qrels must contain '_id' and 'rating'; got {'_id': 'a'}"),
     ([{"id": 1, "ratings": [{"_id": "a", "rating": 1}, {"_id": "a", "rating": 3}]}], ValueError,
      "document 'a' of query 1 has grade 3, but it has grade 1 at row 0"),
-    (COLUMNS | {"grade": [0, 1, -2]}, ValueError, "qrels.grade must .* grades ≥ 0; got -2 for row"),
     (COLUMNS | {"grade": [0, math.nan, 1]}, ValueError, "grade must be finite; got nan for row 1"),
     (COLUMNS | {"grade": [1]}, ValueError, "qrels.grade has 1 rows, but qrels.query has 3"),
     ({"query": {0: "q1"}, "document": {0: "a"}, "grade": {0: 1}}, TypeError,
@@ -304,7 +307,9 @@ BAD_RUNS = [
     (None, TypeError, "got NoneType"),
     ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], TypeError, r"row 1 has no field 'query_id': \('q1'"),
     ([{"ratings": []}], TypeError, r"run\[0\] must be a dict with the keys 'id' and 'ratings'"),
-    ({"q1": [{"_id": "a", "_score": None}]}, ValueError, "Item 0 of query 'q1' in run .*'_score'"),
+    ({"q1": [{"_id": "a"}]}, ValueError, "Item 0 of query 'q1' in run .*'_score'"),
+    ({"q1": [{"_id": "a", "_score": None}]}, ValueError, "Item 0 of query 'q1' in run has the "
+     '_score null, because the search sorts by a field. Add "track_scores": true to the search'),
     (RUN_COLUMNS | {"document": ["b", "d", "b"], "query": ["q1"] * 3}, ValueError,
      "run: row 2: query 'q1' already contains document 'b' at row 0"),
     (RUN_COLUMNS | {"score": [1, math.nan, 3]}, ValueError, "must not .* NaN; got nan for row 1"),
@@ -333,7 +338,7 @@ JOINS = [
     ({"1": {7: 1}, "2": {"7": 1}}, {"1": {"7": 1.0}}, {}, ValueError, TYPES),
     *((DICTS, SCORES, {name: value}, ValueError, rf"{name} must be one of \[.*; got {value!r}")
       for name, value in (("missing", "zero"), ("unjudged", "count"), ("ties", "average"),
-                          ("missing", None), ("unjudged_documents", "zero"),
+                          ("unjudged_documents", "zero"),
                           ("identical_ids", "ignore"))),
     (COLUMNS, RUN_COLUMNS | {"query": ["q1", "q9", "q2"]}, {"unjudged": "raise"}, ValueError,
      "run: row 1: query 'q9' has no judgments in qrels"),
@@ -357,6 +362,7 @@ def test_lazy_frames_must_be_collected():
 JUDGES = {"human": DICTS, "model": DICTS}
 
 
+@pytest.mark.filterwarnings("ignore:.*grades are negative")
 @pytest.mark.parametrize("qrels, runs, error, message", [
     ({"human": DICTS, "model": {"q7": {"a": 1}}}, None, ValueError,
      r"^qrels\['human'\] and qrels\['model'\] have no query in common: for example, "
@@ -367,7 +373,8 @@ JUDGES = {"human": DICTS, "model": DICTS}
      "have no document in common: .* The ids have the types int and str: convert them"),
     (JUDGES, {"bm25": {"q8": {"a": 1}}}, ValueError,
      r"^qrels\['human'\] and runs\['bm25'\] have no query in common"),
-    ({"human": DICTS, "model": {"q1": {"a": -1}}}, None, ValueError, r"^qrels\['model'\]: .*-1"),
+    ({"human": DICTS, "model": {"q1": {"a": -1}}}, None, ValueError,
+     r"^qrels\['model'\]: all grades are negative, so no document is judged"),
     (JUDGES, {"bm25": {"q1": {"a": math.nan}}}, ValueError, r"^runs\['bm25'\]: .*nan"),
     ({"human": {**COLUMNS, "document": ["a"] * 3}}, None, ValueError,
      r"^qrels\['human'\]: .*grade 1, but it has grade 2"),

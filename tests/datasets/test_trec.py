@@ -88,11 +88,12 @@ def test_a_byte_order_mark_after_the_first_is_part_of_an_id(block, monkeypatch):
     assert found.query.tolist() == ["\ufeffq", "\ufeffp"]
 
 
-def test_negative_grades_become_0_and_are_counted():
-    text = b"1 0 a -1\n1 0 b -2\n1 0 c 3\n"
-    with pytest.warns(UserWarning, match="2 of 3 grades are negative and were replaced by 0"):
+def test_negative_grades_are_kept_and_counted():
+    text = b"1 0 c 3\n1 0 a -1\n1 0 b -2\n"
+    message = "2 of 3 grades are negative, .* the first is -1 for document 'a' of query '1'"
+    with pytest.warns(UserWarning, match=message):
         qrels = read_qrels(io.BytesIO(text))
-    assert qrels.grade.tolist() == [0, 0, 3]
+    assert qrels.grade.tolist() == [3, -1, -2]
 
 
 @pytest.mark.usefixtures("arrow")

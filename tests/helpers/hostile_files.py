@@ -196,7 +196,7 @@ def _qrels(data):
         grade = _number(grade)
         _good(math.isfinite(grade))
         _good(grades.setdefault((query.decode(), document.decode()), grade) == grade)
-    return [(*pair, max(grade, 0.0)) for pair, grade in grades.items()]
+    return [(*pair, grade) for pair, grade in grades.items()]
 
 
 def _beir(data):

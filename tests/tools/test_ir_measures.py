@@ -28,7 +28,7 @@ def frames():
 
 
 def expected(measure):
-    rows = sg.datasets.join_run(QRELS, RUN, unjudged_documents="keep")
+    rows = sg.datasets.join_run(QRELS, RUN, missing="skip", unjudged_documents="keep")
     evaluation = sg.evaluate(
         rows.y_true, rows.y_score, qid=rows.qid, measures=measure, unjudged_documents="irrelevant"
     )
@@ -108,6 +108,16 @@ def test_invalid_runs_are_refused(rows, message):
     for form in (run, pd.DataFrame(run)):
         with pytest.raises(ValueError, match=message):
             ir_measures.calc_aggregate([tool.MuAP], QRELS, form)
+
+
+def test_documents_with_negative_grades_are_not_judged():
+    qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": -1, "e": -2, "f": 0}}
+    run = {"q": {"d": 4.0, "e": 3.0, "a": 2.0}}
+    ours, theirs = [tool.Bpref, tool.AP], [ir_measures.Bpref, ir_measures.AP]
+    with pytest.warns(UserWarning, match="2 of 6 grades are negative"):
+        found = ir_measures.calc_aggregate(ours + theirs, qrels, run)
+    assert found[tool.Bpref] == pytest.approx(1 / 3) == found[ir_measures.Bpref]
+    assert found[tool.AP] == pytest.approx(1 / 3 / 3) == found[ir_measures.AP]
 
 
 def test_ties_are_averaged_unless_ordinal_ties_are_requested():
