@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import columns
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
+from skgraded._input.row_labels import Labels, check_row_labels
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
@@ -55,6 +56,11 @@ class Judgments:
         surrogate, the group sizes do not add up to the number of rows, or weights are negative or
         all zero.
 
+    Warns
+    -----
+    UserWarning
+        If two arguments are pandas Series with the same row labels in a different order.
+
     Examples
     --------
     >>> import skgraded as sg
@@ -73,6 +79,13 @@ class Judgments:
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
+        arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
+        self._labels = check_row_labels(arguments, stacklevel=3)
+        self._read(y_true, qid, group, sample_weight)
+
+    _labels: Labels = ()
+
+    def _read(self, y_true: Any, qid: Any, group: Any, sample_weight: Any) -> None:
         grades, grade_type = columns.grade_column(y_true, "y_true")
         n = self.n_rows = len(grades)
         if qid is not None and group is not None:
@@ -91,20 +104,44 @@ class Judgments:
             self.weights = mean_weights(sample_weight, layout.query_of_row, layout.sizes)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_layout": copy(self._layout)}  # without cached results
+        # Without cached results and pandas objects.
+        return self.__dict__ | {"_layout": copy(self._layout), "_labels": ()}
 
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted"
         return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
 
 
-def check_judgments(y_true: ArrayLike | Judgments, **truth: Any) -> Judgments:
-    """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments."""
+def make_judgments(
+    y_true: Any, qid: Any = None, group: Any = None, sample_weight: Any = None
+) -> Judgments:
+    """Create Judgments from columns whose row labels are already checked."""
+    judgments = Judgments.__new__(Judgments)
+    judgments._read(y_true, qid, group, sample_weight)
+    return judgments
+
+
+def check_judgments(
+    y_true: ArrayLike | Judgments, y_score: Any = None, *, qid: Any = None, group: Any = None,
+    sample_weight: Any = None
+) -> Judgments:
+    """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
+
+    The row labels of `y_score` are compared with those of the other arguments.
+    """
     if not isinstance(y_true, Judgments):
-        return Judgments(y_true, **truth)
-    for name, value in truth.items():
+        arguments = {
+            "y_true": y_true, "qid": qid, "sample_weight": sample_weight, "y_score": y_score,
+        }
+        labels = check_row_labels(arguments, stacklevel=4)
+        judgments = make_judgments(y_true, qid, group, sample_weight)
+        judgments._labels = labels
+        return judgments
+    for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
         if value is not None:
             raise ValueError(f"Pass {name} to Judgments(...), not alongside a Judgments object.")
+    if type(y_score) is not np.ndarray:
+        check_row_labels({"y_score": y_score}, 4, y_true._labels)
     return y_true
 
 

@@ -27,6 +27,15 @@ JOIN = (
     " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
     "rows.y_true, rows.y_score, qid=rows.qid)."
 )
+MATRIX = (
+    " If it has the shape (n_queries, n_documents), as for scikit-learn's ndcg_score, pass "
+    "y_true.ravel(), y_score.ravel() and qid=np.repeat(np.arange(n_queries), n_documents)."
+)
+ROWS = (
+    " If each row is a query, pass np.concatenate(y_true), np.concatenate(y_score) and "
+    "group=[len(row) for row in y_true]."
+)
+SIDES = ("y_true", "y_score")
 
 
 def is_missing(value: Any) -> bool:
@@ -106,16 +115,27 @@ def as_array(values: Any, name: str) -> np.ndarray:
     except ValueError:
         raise ValueError(
             f"{name} must be a 1-D array of numbers; got rows of different lengths."
+            + ROWS * (name in SIDES)
         ) from None
     if array.ndim == 0:
         refuse_data_set(values, name)
     if array.ndim != 1:
         what = "a single value" if array.ndim == 0 else f"an array of shape {array.shape}"
-        hint = " Pass one column, or use .ravel()." if array.ndim == 2 else ""
+        hint = _advice(values, array, name) if array.ndim == 2 else ""
         raise ValueError(f"{name} must be 1-D; got {what}.{hint}")
     if len(array) == 0:
         raise ValueError(f"{name} is empty: at least one row is required.")
     return array
+
+
+def _advice(values: Any, array: np.ndarray, name: str) -> str:
+    """Return how to pass a matrix, or qrels and a run, as 1-D arrays."""
+    if array.shape[1] == 1 or name not in SIDES:
+        return " Pass one column, or use .ravel()."
+    labels = getattr(values, "column_names", getattr(values, "columns", ()))
+    if array.dtype.kind not in "buif" or any(isinstance(label, str) for label in labels):
+        return f" Pass one column.{JOIN}"
+    return f" Pass one column.{MATRIX}"
 
 
 def refuse_other_length(values: Sized, name: str, n: int | None, expected: str | None) -> None:
@@ -128,7 +148,7 @@ def refuse_unordered(values: Any, name: str) -> None:
     """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
-        advice = JOIN if name in ("y_true", "y_score") and not is_set else ""
+        advice = JOIN if name in SIDES and not is_set else ""
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 

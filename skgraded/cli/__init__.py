@@ -21,7 +21,7 @@ from skgraded.reports.comparing import checked_settings, compare
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import check_page_packages
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.paired_tests import TESTS
+from skgraded.stats.paired_tests import DRAWS, TESTS
 from skgraded.writing.text import utf8
 
 FILES = """\
@@ -145,11 +145,14 @@ def _check_comparison(args: argparse.Namespace, is_large: bool) -> None:
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `compare` that the options specify."""
     names = _files.system_names(args.files[1:])
+    is_auto_t = args.judge is not None or _files.is_large(args.files)
+    draws = args.test in DRAWS or args.test == "auto" and not is_auto_t
     return {
         "baseline": names.get(args.baseline, args.baseline),
         "test": None if args.test == "none" else args.test,
         "correction": None if args.correction == "none" else args.correction,
-        "level": args.level, "n_resamples": args.resamples, "rng": args.seed,
+        "level": args.level, "n_resamples": args.resamples,
+        "rng": 0 if args.seed is None and draws else args.seed,
     }
 
 
@@ -377,5 +380,5 @@ def _add_comparison(add: Add) -> None:
     add("--resamples", type=_at_least(100), metavar="N",
         help="number of resamples for the randomization test and the bootstrap (default: depends "
         "on the number of tests)")
-    add("--seed", type=_at_least(0), default=0,
+    add("--seed", type=_at_least(0),
         help="random seed for the randomization test and the bootstrap (default: 0)")

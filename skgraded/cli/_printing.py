@@ -42,7 +42,7 @@ def of_evaluations(
         return _json(evaluations, per_query)
     if form == "html":
         first, *others = evaluations.values()
-        report = compare(evaluations, test=None, rng=0) if others else first
+        report = compare(evaluations, test=None) if others else first
         return str(report.to_html(title=title))
     if form == "csv":
         columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
@@ -233,6 +233,9 @@ def _json(
     for key, shares in _judged(evaluations).items():
         for values, share in zip(report.values(), shares, strict=True):
             values.setdefault("judged", {})[key] = share
+    for name, evaluation in evaluations.items():
+        if getattr(evaluation, "n_unanswered", 0):
+            report[name]["n_unanswered"] = evaluation.n_unanswered
     if comparison is not None:
         for values in report.values():
             values["compared"] = []

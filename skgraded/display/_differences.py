@@ -133,7 +133,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
             sample_weight=sample_weight,
         )
         baseline = next(iter(evaluations))
-        comparison = compare(evaluations, baseline=baseline, test=None, level=level, rng=0)
+        comparison = compare(evaluations, baseline=baseline, test=None, level=level)
         return cls.from_comparison(comparison, ax=ax, **kwargs)
 
     @staticmethod

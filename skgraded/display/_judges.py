@@ -105,7 +105,7 @@ class JudgeMeansDisplay(Display):
     ----------
     truth_means, judge_means : array-like of shape (n_systems, 3)
         Mean, and lower and upper limit of its interval, for each system.
-    name : list of str
+    name : list of str, optional
         Names of the systems.
     measure, truth, judge : str
         Names of the measure and of the judges.
@@ -134,8 +134,8 @@ class JudgeMeansDisplay(Display):
     """
 
     def __init__(
-        self, truth_means: ArrayLike, judge_means: ArrayLike, *, name: list[str], measure: str,
-        truth: str, judge: str, tau: float | None = None, level: float | None = None,
+        self, truth_means: ArrayLike, judge_means: ArrayLike, *, name: list[str] | None = None,
+        measure: str, truth: str, judge: str, tau: float | None = None, level: float | None = None,
     ):
         self.truth_means, self.judge_means = (
             np.asarray(means, dtype=float) for means in (truth_means, judge_means)
@@ -180,7 +180,7 @@ class JudgeMeansDisplay(Display):
         ends = np.nanmin(both), np.nanmax(both)
         (self.line_,) = self.ax_.plot(ends, ends, color=self._ink, linestyle=":", linewidth=1)
         self.points_: list[Any] = []
-        has_names = len(self.name) <= MOST_NAMED
+        has_names = self.name is not None and len(self.name) <= MOST_NAMED
         for i, (x, y) in enumerate(zip(self.truth_means, self.judge_means, strict=True)):
             label = {"label": legend_name(self.name[i])} if has_names else {}
             style = {

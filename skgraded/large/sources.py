@@ -76,7 +76,7 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterator[Any] |
         return _of_lazy_frame(source, job, n_rows)
     if hasattr(source, "get_fragments"):
         return _of_dataset(source, name, job, n_rows)
-    if not hasattr(source, "__arrow_c_stream__"):
+    if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")):
         return None
     if package in ("duckdb", "_duckdb"):
         return _of_stream(_duckdb_reader(source, job, n_rows), name)
@@ -121,8 +121,10 @@ def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
 
 
 def _of_stream(source: Any, name: str) -> Iterator[Any]:
-    """Yield the batches of an object that supports Arrow's C stream."""
+    """Yield the batches of a pyarrow Scanner or an object that supports Arrow's C stream."""
     with _read_errors(name):
+        if hasattr(source, "to_reader"):
+            source = source.to_reader()
         if not isinstance(source, pa.RecordBatchReader):
             if not hasattr(pa.RecordBatchReader, "from_stream"):
                 raise ImportError(f"evaluate_batches needs pyarrow 15 or newer to read {name}.")

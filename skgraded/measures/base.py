@@ -163,7 +163,9 @@ class Measure:
         """
         if not hasattr(y_score, "__len__"):
             columns.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
-        judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+        judgments = check_judgments(
+            y_true, y_score, qid=qid, group=group, sample_weight=sample_weight
+        )
         return mean_scores([self], judgments, y_score)[0]
 
     def per_query(
@@ -180,7 +182,7 @@ class Measure:
         -------
         ndarray of shape (n_queries,)
         """
-        judgments = check_judgments(y_true, qid=qid, group=group)
+        judgments = check_judgments(y_true, y_score, qid=qid, group=group)
         return score_queries([self], judgments, y_score)[0]
 
     def n_undefined(

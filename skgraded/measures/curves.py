@@ -82,7 +82,9 @@ def threshold_curve(
     (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
     """
     measure = MuAP(ties=ties, undefined=undefined)
-    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    judgments = check_judgments(
+        y_true, y_score, qid=qid, group=group, sample_weight=sample_weight
+    )
     layout = measure._check(layout_of(judgments))
     if not relative and layout.levels.max() <= 0:
         raise ValueError(
@@ -148,7 +150,9 @@ def cutoff_curve(
     array([0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65])
     """
     uncut = without_cutoff(measures, ties)
-    judgments = check_judgments(y_true, qid=qid, group=group, sample_weight=sample_weight)
+    judgments = check_judgments(
+        y_true, y_score, qid=qid, group=group, sample_weight=sample_weight
+    )
     if cutoffs is None:
         cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
     ranks = check_cutoffs(cutoffs)

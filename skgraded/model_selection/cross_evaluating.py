@@ -16,6 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.columns import column
 from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
+from skgraded._input.row_labels import check_row_labels
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection.folds import RankerOnRows, ranker_on_rows
@@ -108,6 +109,7 @@ def cross_evaluate(
     if progress:
         with needs("progress=True", "tqdm"):
             import tqdm  # noqa: F401
+    check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
     warn_of_grades_from_1(data.judgments)
     folds = data.folds(cv)

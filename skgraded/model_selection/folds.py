@@ -15,7 +15,7 @@ from skgraded._input.query_source import read_queries
 from skgraded._input.table_kinds import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
-from skgraded.judgments import Judgments, layout_of
+from skgraded.judgments import Judgments, layout_of, make_judgments
 from skgraded.measures import Measure
 from skgraded.measures.base import plan_of
 from skgraded.model_selection.scorer import check_response_method, document_scores
@@ -62,7 +62,7 @@ class RankerOnRows:
 
     def judgments_of(self, rows: np.ndarray) -> Judgments:
         """Return the grades, queries and weights of the given rows as Judgments."""
-        return Judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
+        return make_judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
 
     def _metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         metadata = {"qid": self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]}
@@ -102,7 +102,7 @@ def ranker_on_rows(
         qid = read_queries(X, source)
     X = as_table(X)
     check_grades(y, "y", X.shape[0])
-    judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
+    judgments = make_judgments(y, qid, group, sample_weight)
     for measure in measures:
         plan_of(measure, judgments)  # raises if the measure cannot be computed
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")

@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of
 from skgraded._input.query_source import QueryColumn, checked_queries, is_column, look_up
+from skgraded._input.row_labels import check_row_labels
 from skgraded._input.table_kinds import as_table, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
-from skgraded.judgments import Judgments
+from skgraded.judgments import make_judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_fit
@@ -209,6 +210,11 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             eval_sample_weight=eval_sample_weight,
         )
 
+        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+        check_row_labels({
+            "eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid,
+            "eval_sample_weight": eval_sample_weight,
+        }, stacklevel=3)
         table = as_table(X)
         self._query_column = QueryColumn.of(table, self.qid)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
@@ -281,7 +287,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_features(features)
         queries = self._queries_of(table, qid, group, "score")
         check_grades(y, "y", table.shape[0])
-        judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
+        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+        judgments = make_judgments(y, queries, group, sample_weight)
         if group is None:
             split_queries.warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))

@@ -23,7 +23,7 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, by_hsd, enough_resamples, p_values
 from skgraded.stats.prediction_powered import powered_mean
 from skgraded.stats.welch import GroupMean
-from skgraded.writing.sentences import judged_gap
+from skgraded.writing.sentences import judged_gap, unanswered
 
 
 @runtime_checkable
@@ -79,9 +79,10 @@ def compare(
     n_resamples : int, optional
         Number of random sign flips or bootstrap resamples; at least 100. By default, the smallest
         possible p-value is a tenth of the correction's strictest threshold: 9,999 resamples for up
-        to 25 tests, 110,399 for 276 tests.
+        to 25 tests, 110,399 for 276 tests. Only for "randomization" and "bootstrap".
     rng : int or numpy.random.Generator, optional
-        Pass an int for reproducible p-values. All rows share the resamples.
+        Pass an int for reproducible p-values. All rows share the resamples. Only for
+        "randomization" and "bootstrap".
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment, with one correction over all segments.
@@ -128,8 +129,9 @@ def compare(
     -----
     UserWarning
         If systems were cross-evaluated on different folds, if `judge` is passed with fewer than 20
-        human-judged queries or five distinct differences, or if two systems' shares of judged
-        documents differ by more than 0.1.
+        human-judged queries or five distinct differences, if two systems' shares of judged
+        documents differ by more than 0.1, or if a system retrieved nothing (every score is -inf)
+        for more than half of the queries.
 
     Notes
     -----
@@ -236,6 +238,12 @@ def checked_settings(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
             "test='t' or test=None."
         )
+    for name, value in (("n_resamples", n_resamples), ("rng", rng)):
+        if value is not None and test not in DRAWS:
+            raise ValueError(
+                f"{name} has no effect, because test={test!r} draws no resamples; got {value!r}. "
+                f"Omit {name}, or pass test='randomization' or test='bootstrap'."
+            )
     return Settings(test, correction, level, FEWEST, 0)
 
 
@@ -249,6 +257,7 @@ def _compare_values(
     paired = pairing.pair_evaluations(evaluations)
     pairing.warn_of_different_folds(paired.folds)
     warn_of_judged_gap(systems, judged)
+    n_unanswered = _count_unanswered(evaluations)
     values = paired.values
     segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
@@ -278,11 +287,12 @@ def _compare_values(
     return Comparison(
         systems=systems, measures=measures, baseline=baseline, test=test,
         rows=comparison_rows.compared_rows(cases, samples, p, systems, settings, tukey),
-        correction=correction, level=level, n_resamples=settings.n_resamples,
+        correction=correction, level=level,
+        n_resamples=settings.n_resamples if test in DRAWS else None,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values, gaps=comparison_rows.gaps_between(cases, groups, systems, settings),
-        judged=judged or None, segments=values.segments,
+        judged=judged or None, n_unanswered=n_unanswered, segments=values.segments,
     )
 
 
@@ -366,6 +376,7 @@ def _compare_judged(
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
     systems, measures = list(evaluations), list(pool)
     warn_of_judged_gap(systems, judged)
+    n_unanswered = _count_unanswered(evaluations)
     cases = comparison_rows.cases_of(systems, measures, baseline)
     samples = judged_samples(pool, cases, systems)
     p = [sample.differences.p_value for sample in samples]
@@ -378,8 +389,8 @@ def _compare_judged(
         systems=systems, measures=measures, baseline=baseline, seed=None, is_weighted=False,
         rows=comparison_rows.compared_rows(cases, samples, p, systems, settings),
         test=settings.test, correction=settings.correction, level=settings.level,
-        n_resamples=settings.n_resamples,
-        n_queries=human.shape[1], n_judge=others.shape[1], judged=dict(judged) or None,
+        n_resamples=None, n_queries=human.shape[1], n_judge=others.shape[1],
+        judged=dict(judged) or None, n_unanswered=n_unanswered,
         system_means={
             name: np.array([[e.mean, *t_interval(e, settings.level)] for e in means])
             for name, means in powered.items()
@@ -392,3 +403,13 @@ def warn_of_judged_gap(systems: Sequence[str], judged: Mapping[str, np.ndarray])
     message = judged_gap(systems, judged)
     if message:
         warnings.warn(message, stacklevel=4)  # the caller of compare
+
+
+def _count_unanswered(evaluations: Mapping[str, Evaluation]) -> list[int] | None:
+    """Count the queries for which each system retrieved nothing; warn if they are the majority."""
+    counts = [evaluation.n_unanswered for evaluation in evaluations.values()]
+    n_queries = len(next(iter(evaluations.values())).query_ids)
+    message = unanswered(list(evaluations), counts, n_queries)
+    if message:
+        warnings.warn(message, stacklevel=4)  # the caller of compare
+    return counts if any(counts) else None

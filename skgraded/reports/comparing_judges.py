@@ -25,6 +25,7 @@ from skgraded.reports.judges import JudgeComparison, LabelRow, LeaderboardRow, M
 from skgraded.stats import agreement
 from skgraded.stats.corrections import is_significant
 from skgraded.stats.intervals import check_settings, mean_interval
+from skgraded.stats.paired_tests import DRAWS
 from skgraded.writing import sentences
 
 PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderboards
@@ -292,7 +293,7 @@ class _Boards:
         self.by = None if segments is None else {
             i: name for name, queries in segments for i in queries.tolist()
         }
-        self.gaps: list[str] = []  # sentences about unequal shares of judged documents
+        self.gaps: list[str] = []  # sentences about unjudged documents and missing results
         self._of_truth: dict[bytes, Any] = {}  # comparisons with the true grades, keyed by queries
 
     def compare(self, judges: list[str]) -> dict[str, list[Any]]:
@@ -335,12 +336,18 @@ class _Boards:
             name: evaluate_judgments(self.measures, judgments, scores, self.unjudged)
             for name, scores in rows.scores.items()
         }
-        gap = sentences.judged_gap(list(evaluations), mean_judged(list(evaluations.values())))
+        systems, reports = list(evaluations), list(evaluations.values())
+        gap = sentences.judged_gap(systems, mean_judged(reports)) or sentences.unanswered(
+            systems, [report.n_unanswered for report in reports], judgments.n_queries
+        )
         if gap:
             self.gaps.append(f"With the grades of {judge}, {gap}")
-        # Remove the shares of judged documents, so that `compare` does not warn once per judge.
-        evaluations = {name: replace(ev, judged=None) for name, ev in evaluations.items()}
-        return compare(evaluations, by=self.by, rng=self.seed, **self.settings)
+        # Remove what `compare` warns about, so that it does not warn once per judge.
+        evaluations = {
+            name: replace(ev, judged=None, unanswered=None) for name, ev in evaluations.items()
+        }
+        rng = self.seed if self.settings["test"] in DRAWS else None
+        return compare(evaluations, by=self.by, rng=rng, **self.settings)
 
     def _row(self, segment: Any, judge: str, measure: str, *boards: Any) -> LeaderboardRow:
         per_query = [_values_of(board, measure, segment) for board in boards]

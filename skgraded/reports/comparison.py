@@ -35,7 +35,8 @@ class Comparison(Report):
     rows : list of ComparisonRow
         One row per pair of systems, measure and, with `by`, segment.
     baseline, test, correction, level, n_resamples
-        As in `compare`; `test` is not "auto", and `n_resamples` is not None.
+        As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
+        resamples.
     seed : int or None
         The `rng` passed to `compare` if it was an int, else None.
     n_queries : int
@@ -54,6 +55,9 @@ class Comparison(Report):
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
+    n_unanswered : list of int, or None
+        Number of queries for which each system retrieved nothing; None if there are no such
+        queries.
     segments : list or None
         Segments in the order of their rows; None without `by`.
     """
@@ -65,7 +69,7 @@ class Comparison(Report):
     test: str | None
     correction: str | None
     level: float
-    n_resamples: int
+    n_resamples: int | None
     seed: int | None
     n_queries: int
     is_weighted: bool
@@ -74,10 +78,12 @@ class Comparison(Report):
     system_means: dict[str, np.ndarray] | None = None
     n_judge: int | None = None
     judged: dict[str, np.ndarray] | None = None
+    n_unanswered: list[int] | None = None
     segments: list[Any] | None = None
 
     _json = {
         "segments": json_text.maybe(json_text.SEGMENT_NAMES),
+        "n_unanswered": json_text.maybe(json_text.list_of(json_text.INTEGER)),
         "rows": comparison_rows.rows_form(ComparisonRow),
         "gaps": comparison_rows.rows_form(SegmentGap),
         "query_values": json_text.maybe(QUERY_VALUES),
@@ -98,7 +104,8 @@ class Comparison(Report):
                 f"{systems} and measures {measures}."
             )
         CHECK_LEVEL(self.level)
-        whole_number(self.n_resamples, "n_resamples", 1)
+        if self.test in paired_tests.DRAWS or self.n_resamples is not None:
+            whole_number(self.n_resamples, "n_resamples", 1)
         whole_number(self.n_queries, "n_queries", 0)
         for name, least in (("seed", 0), ("n_judge", 1)):
             if getattr(self, name) is not None:
@@ -132,6 +139,10 @@ class Comparison(Report):
             raise ValueError("A comparison with a judge needs system_means, not query_values.")
         for name, shares in (self.judged or {}).items():
             Axis("system", "systems", systems).numbers(shares, f"judged[{name!r}]", SHARES)
+        if self.n_unanswered is not None:
+            Axis("system", "systems", systems).positions(
+                self.n_unanswered, "n_unanswered", self.n_queries + 1
+            )
 
     def _values(self) -> QueryValues:
         if self.query_values is None:
@@ -272,12 +283,12 @@ class Comparison(Report):
 
         For each measure, significant differences come first. Each sentence begins with the system
         that has the higher mean, and reports if no outcome of the test could have been significant.
-        The last sentence reports shares of judged documents that differ by more than 0.1.
+        The last sentences report shares of judged documents that differ by more than 0.1, and
+        systems that retrieved nothing for more than half of the queries.
         """
         view = ComparisonView(self)
-        judged_gap = sentences.judged_gap(self.systems, self.judged or {})
         texts = [text for _, text in view.row_sentences()]
-        return texts + view.gap_sentences() + [judged_gap] * bool(judged_gap)
+        return [*texts, *view.gap_sentences(), *view.caveats()]
 
     def __repr__(self) -> str:
         if self.segments is not None:

@@ -204,6 +204,16 @@ class ComparisonView:
         n_resamples = self.comparison.n_resamples if by_resamples else None
         return sentences.Findings(smallest_p=adjusted, n_resamples=n_resamples)
 
+    def caveats(self) -> list[str]:
+        """Report different shares of judged documents, and systems that retrieved nothing."""
+        comparison = self.comparison
+        return [*filter(None, [
+            sentences.judged_gap(comparison.systems, comparison.judged or {}),
+            sentences.unanswered(
+                comparison.systems, comparison.n_unanswered, comparison.n_queries
+            ),
+        ])]
+
     def gap_sentences(self) -> list[str]:
         """Return one sentence per comparison between segments; significant ones come first."""
         comparison, level = self.comparison, self.comparison.level
@@ -291,7 +301,7 @@ class Leaderboard(Table):
         Explanation of the marks.
     verdict : str
         Sentences about the leader, the systems it significantly outperforms, the measures that
-        disagree, and large differences in judged documents.
+        disagree, large differences in judged documents, and systems that retrieved nothing.
     more : dict of str to list of float
         Mean shares of judged documents, keyed by heading; empty if every document is judged.
     """
@@ -365,10 +375,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     return Leaderboard(
         order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
         _note(is_tested, baseline) + WITH_JUDGE * (comparison.n_judge is not None),
-        " ".join(filter(None, [
-            sentences.verdict(standings),
-            sentences.judged_gap(systems, judged),
-        ])),
+        " ".join([sentences.verdict(standings), *view.caveats()]),
         {
             name: shares[[systems.index(system) for system in order]].tolist()
             for name, shares in judged.items() if name not in shown

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import (
+    as_array,
     check_scores,
     check_weights,
     choice_validator,
@@ -90,6 +91,7 @@ def evaluate(
     UserWarning
         If the grades of two or more queries are integers ≥ 1 that are not all equal, as in star
         ratings. Measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 means irrelevant.
+        Also if two arguments are pandas Series with the same row labels in a different order.
 
     See Also
     --------
@@ -120,8 +122,9 @@ def evaluate(
     else:
         truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
+        as_array(truth["y_true"], "y_true")  # qrels or a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
-    judgments = check_judgments(**truth, group=group)
+    judgments = check_judgments(**truth, y_score=next(iter(systems.values())), group=group)
     systems = {
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
@@ -201,7 +204,20 @@ def evaluate_judgments(
 ) -> Evaluation:
     """Evaluate scores against Judgments without warning about the grades."""
     values = values_by_query(measures, judgments, y_score, unjudged_documents)
-    return Evaluation(**values, judged=_judged_share(measures[0], judgments, y_score))
+    return Evaluation(
+        **values, judged=_judged_share(measures[0], judgments, y_score),
+        unanswered=_unanswered(judgments, y_score),
+    )
+
+
+def _unanswered(judgments: Judgments, y_score: ArrayLike) -> np.ndarray | None:
+    """Return the mask of queries whose scores are all -inf, or None if there are none."""
+    layout = layout_of(judgments)
+    scores = score_column(y_score, layout.n_rows)
+    if scores.min() > -np.inf:  # fast path
+        return None
+    mask = np.maximum.reduceat(layout.by_query(scores), layout.starts[:-1]) == -np.inf
+    return mask if mask.any() else None
 
 
 def _judged_share(

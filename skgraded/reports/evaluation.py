@@ -55,6 +55,9 @@ class Evaluation(Report):
     judged : dict of str to ndarray of shape (n_queries,), or None
         Share of judged documents among the first k, keyed by a name such as "Judged@10"; k is the
         cut-off of the first measure, or 10. None if every document is judged.
+    unanswered : ndarray of shape (n_queries,) of bool, or None
+        Mask of the queries for which nothing was retrieved: every score is -inf. None if there are
+        no such queries.
 
     Examples
     --------
@@ -74,8 +77,12 @@ class Evaluation(Report):
     _: KW_ONLY
     weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
+    unanswered: np.ndarray | None = None
 
-    _json = {"query_ids": json_text.IDS, "undefined": json_text.by_name(json_text.FLAGS)}
+    _json = {
+        "query_ids": json_text.IDS, "undefined": json_text.by_name(json_text.FLAGS),
+        "unanswered": json_text.maybe(json_text.FLAGS),
+    }
 
     def __post_init__(self) -> None:
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
@@ -87,12 +94,19 @@ class Evaluation(Report):
             else queries.numbers(self.weights, "weights", WEIGHTS),
             judged=None if self.judged is None
             else by_measure(self.judged, "judged", self.judged, queries.numbers, SHARES),
+            unanswered=None if self.unanswered is None
+            else queries.flags(self.unanswered, "unanswered"),
         )
 
     @property
     def n_undefined(self) -> dict[str, int]:
         """Number of undefined queries, keyed by measure name."""
         return {name: int(flags.sum()) for name, flags in self.undefined.items()}
+
+    @property
+    def n_unanswered(self) -> int:
+        """Number of queries for which nothing was retrieved."""
+        return 0 if self.unanswered is None else int(self.unanswered.sum())
 
     def mean(self) -> dict[str, float]:
         """Return the mean over queries for each measure, as a dict keyed by measure name."""
@@ -185,6 +199,7 @@ class Evaluation(Report):
             concatenated([part.undefined for part in parts]),
             weights=np.concatenate(weights) if weights else None,
             judged=judged or None,
+            unanswered=_joined_masks(parts) if any(part.n_unanswered for part in parts) else None,
         )
 
     # Looking closer ------------------------------------------------------------------------------
@@ -278,6 +293,7 @@ class Evaluation(Report):
             weights=None if self.weights is None else self.weights[positions],
             judged=None if self.judged is None
             else {name: shares[positions] for name, shares in self.judged.items()},
+            unanswered=None if self.unanswered is None else self.unanswered[positions],
         )
 
     # Output --------------------------------------------------------------------------------------
@@ -327,6 +343,7 @@ class Evaluation(Report):
             query_ids=self.query_ids, per_query=self.per_query, undefined=self.undefined,
             weights=self.weights,
             judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
+            n_unanswered=self.n_unanswered,
             lowest=self._ranked(next(iter(self.per_query)))[:N_WORST],
         )
 
@@ -392,6 +409,14 @@ def _refuse_overlap(parts: Sequence[Evaluation]) -> None:
             f"Parts passed to concat must not share queries; got {len(shared)} in several parts: "
             f"{named}. With group, queries are numbered from 0 in each part: use qid instead."
         )
+
+
+def _joined_masks(parts: Sequence[Evaluation]) -> np.ndarray:
+    """Concatenate the masks `unanswered`."""
+    return np.concatenate([
+        np.zeros(len(part.query_ids), dtype=bool) if part.unanswered is None else part.unanswered
+        for part in parts
+    ])
 
 
 def _joined_ids(arrays: list[np.ndarray]) -> np.ndarray:

@@ -51,7 +51,9 @@ def p_values(
     return p
 
 
-def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[float, bool]:
+def smallest_p(
+    test: str, n_queries: int, ties: int, n_resamples: int | None
+) -> tuple[float, bool]:
     """Return the smallest possible p-value, and whether the number of resamples limits it."""
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:
@@ -60,6 +62,7 @@ def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int) -> tuple[
         return 0.0, False
     if test == "wilcoxon":
         return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
+    assert n_resamples is not None  # the other tests draw
     if test == "bootstrap":
         return 1 / (n_resamples + 1), True
     if 2**n_differing <= n_resamples:  # all flips

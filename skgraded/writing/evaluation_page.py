@@ -52,6 +52,7 @@ class EvaluationPage:
     segments: Any = None
     profiles: dict[str, np.ndarray] | None = None
     judged: dict[str, float] = field(default_factory=dict)  # share of judged documents, such as @10
+    n_unanswered: int = 0  # number of queries for which nothing was retrieved
 
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
@@ -104,7 +105,10 @@ class EvaluationPage:
         ]
         if self.folds is not None:
             parts.append(f"out-of-fold scores of {counted(len(self.folds), 'fold', 'folds')}")
-        return ", ".join(parts) + ("; queries are weighted." if self.is_weighted else ".")
+        lead = ", ".join(parts) + ("; queries are weighted." if self.is_weighted else ".")
+        if self.n_unanswered:
+            lead += f" Nothing was retrieved for {counted(self.n_unanswered, 'query', 'queries')}."
+        return lead
 
     def _summary(self) -> PageTable:
         return _means_table(self.summary, self.level, self.profiles or self.per_query)

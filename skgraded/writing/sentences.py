@@ -80,6 +80,15 @@ def judged_gap(systems: Sequence[str], judged: Mapping[str, Any]) -> str:
     return ""
 
 
+def unanswered(systems: Sequence[str], counts: Sequence[int] | None, n_queries: int) -> str:
+    """Name the systems that retrieved nothing for more than half of the queries, or return ""."""
+    return " ".join(
+        f"{name} retrieved nothing for {n:,} of {n_queries:,} queries, so its values describe "
+        "missing results more than its ranking."
+        for name, n in zip(systems, counts or (), strict=False) if 2 * n > n_queries
+    )
+
+
 class Findings(NamedTuple):
     """Test results for one row, except the p-value."""
 

@@ -22,6 +22,8 @@ DISPLAYS = {
         [[0, 0.1], [-0.1, 0]], name=["a", "b"], measure="AP"),
     "confusion": lambda: sg.JudgeConfusionDisplay(
         [[3, 1], [0, 2]], [0, 1], truth="a", judge="b"),
+    "judge means without names": lambda: sg.JudgeMeansDisplay(
+        MEANS, MEANS, measure="AP", truth="a", judge="b"),
     "judge means": lambda: sg.JudgeMeansDisplay(
         MEANS, MEANS, name=["a", "b"], measure="AP", truth="a", judge="b"),
     "trend": lambda: sg.TrendDisplay(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from drawings import described
 from matplotlib.figure import Figure
-from small_reports import evaluation, systems
+from small_reports import drawn, evaluation, systems
 
 import skgraded as sg
 
@@ -56,7 +56,7 @@ def evaluations(n_systems, is_weighted=False):
 
 @cache
 def comparison(n_systems, baseline=None, test="t", is_weighted=False):
-    return sg.compare(evaluations(n_systems, is_weighted), baseline=baseline, test=test, rng=0)
+    return sg.compare(evaluations(n_systems, is_weighted), baseline=baseline, **drawn(test))
 
 
 @cache

@@ -41,7 +41,7 @@ def test_plots_of_scores_and_of_estimators_are_those_of_their_reports(ranking):
     scores = {name: model.predict(X) for name, model in models.items()}
     reports = {name: sg.evaluate(y, s, qid=qid, measures="ap") for name, s in scores.items()}
     cls, data = sg.QueryDifferenceDisplay, {"qid": qid, "measure": "ap"}
-    comparison = sg.compare(reports, baseline="tree", test=None, rng=0)
+    comparison = sg.compare(reports, baseline="tree", test=None)
     expected = cls.from_comparison(comparison, ax=Figure().subplots())
     for display in (
         cls.from_predictions(y, scores, **data, ax=Figure().subplots()),

@@ -77,6 +77,13 @@ def _assert_same(a, b):
         assert [*map(type, a)] == [*map(type, b)]
 
 
+def drawn(test="auto", *, rng=0, n_resamples=None, **settings):
+    """Return settings of `compare`; only tests that draw resamples get `rng` and `n_resamples`."""
+    if test in ("auto", "randomization", "bootstrap"):
+        settings |= {"rng": rng, "n_resamples": n_resamples}
+    return {"test": test, **settings}
+
+
 def rows_of(comparison):
     """Return the rows of a comparison by system, baseline and measure."""
     return {
@@ -103,7 +110,7 @@ def of_values(*values, **settings):
 
 def compared(*values, **settings):
     """Compare the systems b, c, … with system a, given their values of AP."""
-    return sg.compare(of_values(*values), **{"baseline": "a", "rng": 0} | settings)
+    return sg.compare(of_values(*values), **{"baseline": "a"} | drawn(**settings))
 
 
 def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, weights=None, seed=0):
@@ -157,7 +164,10 @@ def weighted():
 def partly_judged():
     """An Evaluation of partly judged documents."""
     shares = np.array([0.5, 1, np.nan, 0])
-    return replace(weighted(), judged={"Judged@10": shares, "Judged@5": shares})
+    return replace(
+        weighted(), judged={"Judged@10": shares, "Judged@5": shares},
+        unanswered=np.array([True, False, False, True]),
+    )
 
 
 def labelled_summary(seed, label):

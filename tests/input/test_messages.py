@@ -1,6 +1,7 @@
 """Error messages about bad input: they name the argument, the first bad row and its value."""
 
 import warnings
+from collections import namedtuple
 from decimal import Decimal
 from functools import partial, reduce
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 from registry import REGISTRY
 from sklearn.linear_model import Ridge
+from sklearn.metrics import ndcg_score
 
 import skgraded as sg
 
@@ -210,6 +212,38 @@ def test_an_error_for_query_sizes_passed_as_qid_recommends_group(sizes):
             call(y, y, qid=sizes)
     with pytest.raises(ValueError, match="add up to 5: if they are query sizes, pass"):
         sg.QueryRanker(Ridge()).fit(X, y, qid=sizes)
+
+
+def test_a_matrix_of_queries_is_refused_with_the_call_that_measures_each_row():
+    rng = np.random.default_rng(0)
+    y_true, y_score = rng.integers(0, 4, (8, 10)), rng.random((8, 10))
+    advice = "qid=np.repeat(np.arange(n_queries), n_documents)"
+    for true, score in ((y_true, y_score), (y_true.tolist(), y_score), (y_true.ravel(), y_score),
+                        (pd.DataFrame(y_true), pd.DataFrame(y_score))):
+        for call in (sg.evaluate, sg.NDCG(), sg.NDCG().per_query):
+            more = {"qid": range(80)} if np.ndim(true) == 1 else {}
+            assert advice in message_of(partial(call, true, score, **more), ValueError)
+    variables = {"np": np, "n_queries": 8, "n_documents": 10}
+    qid = eval(advice.removeprefix("qid="), variables)
+    value = sg.NDCG(gain="linear")(y_true.ravel(), y_score.ravel(), qid=qid)
+    assert value == pytest.approx(ndcg_score(y_true, y_score), rel=1e-14)
+    ragged = [[1, 0], [2]]
+    assert "group=[len(row) for row in y_true]" in message_of(lambda: sg.AP()(ragged, ragged))
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table, None], ids=str)
+@pytest.mark.parametrize("kind", [int, str])
+def test_frames_of_qrels_and_a_run_advise_to_join_them(form, kind):
+    names = {"query": list(map(kind, [1, 1])), "document": list(map(kind, [7, 8]))}
+    if form is None:
+        rows = zip(*names.values(), [2, 0], strict=True)
+        qrels = run = [namedtuple("Qrel", "query_id doc_id relevance")(*row) for row in rows]
+    else:
+        qrels, run = form(names | {"grade": [2, 0]}), form(names | {"score": [0.5, 1.5]})
+    for call in (sg.evaluate, sg.AP()):
+        message = message_of(partial(call, qrels, run), (ValueError, TypeError))
+        if kind is str or form is not None:
+            assert "rows = skgraded.datasets.join_run(qrels, run)" in message
 
 
 @pytest.mark.parametrize("ids", [

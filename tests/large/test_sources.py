@@ -67,6 +67,9 @@ SOURCES = {
     "polars": pl.from_pandas,
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "Arrow batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+    "scanner": lambda frame: ds.dataset(
+        pa.Table.from_pandas(frame, preserve_index=False)
+    ).scanner(batch_size=300),
     "reader": lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(300),
     "stream": streamed,
     "Dataset": lambda frame: ds.dataset(pa.Table.from_pandas(frame, preserve_index=False)),

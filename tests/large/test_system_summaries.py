@@ -15,7 +15,7 @@ COUNTED = ["n_queries", "wins", "ties", "losses", "system", "baseline", "measure
 
 def expected_of(evaluations, **settings):
     """What `compare` says of the values, which knows the queries undefined in both."""
-    return sg.compare(evaluations, rng=0, **settings).to_frame().assign(n_undefined=np.nan)
+    return sg.compare(evaluations, **settings).to_frame().assign(n_undefined=np.nan)
 
 
 def assert_same(found, expected):
@@ -35,7 +35,7 @@ def test_a_comparison_of_summaries_equals_that_of_the_evaluations(baseline, corr
     found = sg.compare(sg.Summaries.of(evaluations), **settings | {"test": "auto"})
     assert found.test == "t"
     assert_same(found.to_frame(), expected_of(evaluations, **settings))
-    by_values = sg.compare(evaluations, rng=0, **settings)
+    by_values = sg.compare(evaluations, **settings)
     said = [sentence.split(" (")[0] for sentence in by_values.sentences()]
     assert [sentence.split(" (")[0] for sentence in found.sentences()] == said
     cells, expected = (

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import columns, compared, ids_of, systems, taken
+from small_reports import columns, compared, drawn, ids_of, systems, taken
 
 import skgraded as sg
 from skgraded.reports.comparison_view import ComparisonView
@@ -308,7 +308,7 @@ def test_a_bar_shows_the_resamples_that_are_done(monkeypatch, table, settings, n
             bars.append(self)
 
     monkeypatch.setattr(tqdm, "tqdm", Seen)
-    sg.compare(table, **{"progress": True, "n_resamples": 300, "rng": 0} | settings)
+    sg.compare(table, **{"progress": True} | drawn(n_resamples=300, **settings))
     assert len(bars) == n_bars
     for bar in bars:
         assert bar.n == bar.total > 0
@@ -404,12 +404,12 @@ def test_hsd_of_two_measures_is_twice_that_of_one(table):
 # Pairing -----------------------------------------------------------------------------------------
 
 def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
-    expected = sg.compare(table, rng=0, test="wilcoxon").to_frame()
+    expected = sg.compare(table, test="wilcoxon").to_frame()
     orders = [np.arange(50), *(np.random.default_rng(seed).permutation(50) for seed in (1, 2))]
     mixed = {
         name: taken(ev, order) for (name, ev), order in zip(table.items(), orders, strict=True)
     }
-    found = sg.compare(mixed, rng=0, test="wilcoxon")
+    found = sg.compare(mixed, test="wilcoxon")
     assert found.to_frame().equals(expected)
     assert found.query_ids.tolist() == table["rough"].query_ids.tolist()
     for i, ev in enumerate(table.values()):
@@ -497,7 +497,7 @@ def test_weights_count_in_means_and_intervals():
     weights = [4, 1, 1, 0, 2, 2]
     a, b = [0.5, 0, 0.25, 1, 0.5, 0.75], [1, 0.5, 0, 0, 0.25, 1]
     systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
-    found = only_row(sg.compare(systems, test=None, rng=0))
+    found = only_row(sg.compare(systems, test=None))
     assert found["difference"] == pytest.approx(
         (4 * 0.5 + 1 * 0.5 - 1 * 0.25 - 2 * 0.25 + 2 * 0.25) / 10
     )
@@ -588,7 +588,7 @@ def test_the_sentences_of_a_table_name_the_correction(table):
 def test_a_sentence_says_if_no_outcome_could_have_been_significant(test, n, n_resamples, reason):
     d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
     level = 0.999 if n == 30 else 0.95
-    found = compared(np.zeros(n), d, test=test, n_resamples=n_resamples, level=level)
+    found = compared(np.zeros(n), d, **drawn(test, n_resamples=n_resamples), level=level)
     (sentence,) = found.sentences()
     better, other = "ba" if d.mean() > 0 else "ab"
     assert sentence.startswith(f"{better} is not significantly better than {other} on AP: ")
@@ -652,7 +652,7 @@ FOUR = systems([f"system {i}" for i in range(4)], 40, ["AP", "RR"])
 
 @pytest.mark.parametrize("test", ["randomization", "t"])
 def test_significant_pairs_of_each_measure_are_counted(test):
-    comparison = sg.compare(FOUR, test=test, rng=0)
+    comparison = sg.compare(FOUR, **drawn(test))
     power = comparison.discriminative_power()
     for i, (_, rows) in enumerate(comparison.to_frame().groupby("measure")):
         is_significant = rows["p_adjusted"] <= 0.05

@@ -9,7 +9,7 @@ import pytest
 from html_page import Page
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
-from small_reports import HOSTILE, assert_same_report
+from small_reports import HOSTILE, assert_same_report, drawn
 
 import skgraded as sg
 
@@ -153,7 +153,7 @@ def boards_of(names, judges, scores, qid, rng, unjudged="irrelevant", **settings
                     judges[name][is_known], values[is_known], qid=qid[is_known],
                     measures=["ndcng@10", "mu_map"], unjudged_documents=unjudged,
                 ) for system, values in scores.items()
-            }, rng=rng, **settings) for name in names
+            }, **drawn(rng=rng, **settings)) for name in names
         ]
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -59,6 +60,13 @@ COMPARE = [
     ("hsd of t", lambda: compared(test="t", correction="hsd"), V,
      "correction='hsd' requires test='randomization'; got test='t'"),
     ("level", lambda: compared(level=95), V, "level must be .*95"),
+    *((f"{name}={value} without resamples", lambda call=call, name=name, value=value: call(
+        **{name: value}
+    ), V, f"^{name} has no effect, because test=.* draws no resamples; got {value}")
+      for name, value in (("rng", 0), ("n_resamples", 200)) for call in (
+          partial(compared, test="t"), partial(compared, test="wilcoxon"),
+          partial(compared, test=None), partial(sg.compare, TWO, judge=TWO),
+          partial(sg.compare, sg.Summaries.of(TWO)))),
     ("resamples", lambda: compared(n_resamples=0), V, "n_resamples must be at least 100"),
     ("half a resample", lambda: compared(n_resamples=9.5), V, "n_resamples must be an integer"),
     ("rng", lambda: compared(rng=1.5), T, "rng must be .*1.5"),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from small_reports import HOSTILE, ids_of, of_values, systems, taken
+from small_reports import HOSTILE, drawn, ids_of, of_values, systems, taken
 
 import skgraded as sg
 
@@ -22,7 +22,7 @@ def three():
 
 @pytest.mark.parametrize("test", TESTS)
 def test_a_segment_is_compared_as_its_queries_alone(three, test):
-    settings = {"baseline": "a", "test": test, "correction": None, "rng": 0, "n_resamples": 500}
+    settings = {"baseline": "a", "correction": None, **drawn(test, n_resamples=500)}
     found = sg.compare(three, by=BY, **settings).to_frame()
     for segment in ("head", "tail"):
         own = found[found["segment"] == segment].drop(columns="segment").reset_index(drop=True)

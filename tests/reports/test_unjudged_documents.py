@@ -248,3 +248,47 @@ class TestCompare:
             comparison = sg.compare(self.systems(), rng=0, by=["x", "y"] * 6)
         board = comparison.leaderboard()
         assert board.measures == ["NDCG@2 in x", "NDCG@2 in y"] and "Judged@2" in board.more
+
+
+class TestUnanswered:
+    """Queries for which a system retrieved nothing."""
+
+    GROUP = [3] * 4  # noqa: RUF012
+    Y = [1, 0, 2] * 4  # noqa: RUF012
+
+    def evaluation(self, n_unanswered, **settings):
+        scores = [3, -inf, 1] * (4 - n_unanswered) + [-inf] * 3 * n_unanswered
+        return sg.evaluate(self.Y, scores, measures="ap", **{"group": self.GROUP} | settings)
+
+    def test_their_number_is_kept_for_rows_in_any_order_parts_and_joined_parts(self):
+        assert [self.evaluation(n).n_unanswered for n in range(5)] == [0, 1, 2, 3, 4]
+        assert self.evaluation(0).unanswered is None
+        mixed = sg.evaluate(
+            self.Y, [2, -inf] * 6, group=None, qid=[0, 1] * 6, measures="ap"
+        )
+        assert mixed.unanswered.tolist() == [False, True]
+        whole = self.evaluation(3)
+        assert whole.take(np.array([0, 3])).unanswered.tolist() == [False, True]
+        other = self.evaluation(0, group=None, qid=np.repeat(list("abcd"), 3))
+        assert sg.Evaluation.concat([other, whole]).unanswered.tolist() == [False] * 5 + [True] * 3
+        assert "4 queries, 1 measure. Nothing was retrieved for 3 queries." in whole.to_html()
+        assert "Nothing was" not in other.to_html()
+
+    @pytest.mark.parametrize("settings", [{}, {"test": "t"}])
+    def test_compare_warns_if_they_are_more_than_half(self, settings, recwarn):
+        half = sg.compare({"a": self.evaluation(0), "b": self.evaluation(2)}, **settings)
+        assert not recwarn and half.n_unanswered == [0, 2]
+        assert "retrieved nothing" not in half.to_html()
+        message = "b retrieved nothing for 3 of 4 queries, so its values describe missing results"
+        with pytest.warns(UserWarning, match=message) as caught:
+            comparison = sg.compare({"a": self.evaluation(0), "b": self.evaluation(3)}, **settings)
+        assert caught[0].filename == __file__
+        assert message in comparison.sentences()[-1] and message in comparison.to_html()
+        assert comparison.leaderboard().verdict.endswith(comparison.sentences()[-1])
+
+    def test_judges_are_compared_with_one_warning(self):
+        grades = {"human": self.Y, "gpt": self.Y, "llama": [0, 1, 2] * 4}
+        scores = {"a": [3, 2, 1] * 4, "b": [1, 2, 3] + [-inf] * 9}
+        with pytest.warns(UserWarning, match="b retrieved nothing for 3 of 4 queries") as caught:
+            sg.compare_judges(grades, scores, group=self.GROUP, rng=0, n_resamples=100)
+        assert len(caught) == 1

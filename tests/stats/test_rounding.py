@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from small_reports import drawn
 
 import skgraded as sg
 from skgraded.stats import agreement
@@ -41,7 +42,7 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
         name: sg.evaluate(y, score, qid=qid, measures=sg.DCG(gain=gain))
         for name, score in scores.items()
     }
-    compared = [sg.compare(evs, test=test, n_resamples=100, rng=0) for test in TESTS]
+    compared = [sg.compare(evs, **drawn(test, n_resamples=100)) for test in TESTS]
     for comparison in [*compared, sg.compare(sg.Summaries.of(evs))]:
         row, = comparison.rows
         assert (row.wins, row.ties, row.losses, row.p_value) == (0, 100, 0, 1.0)
@@ -60,7 +61,7 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
 @pytest.mark.parametrize("test", TESTS)
 def test_p_values_do_not_depend_on_the_scale(test, scale):
     (expected,), (row,) = (
-        sg.compare(evs, test=test, n_resamples=199, rng=0).rows
+        sg.compare(evs, **drawn(test, n_resamples=199)).rows
         for evs in (systems(1.0, 0.0), systems(scale))
     )
     assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
@@ -106,7 +107,7 @@ def test_a_tie_of_huge_values_hides_no_differences(settings):
         sg.compare({
             "a": evaluation(np.append(FIRST, first)),
             "b": evaluation(np.append(SECOND + 0.25, second)),
-        }, **settings, n_resamples=200, rng=0).rows[0]
+        }, **drawn(**settings, n_resamples=200)).rows[0]
         for first, second in [(0, 0), (1e14, 1e14 + 0.02)]
     )
     assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
@@ -124,5 +125,5 @@ def test_equal_differences_of_large_values_have_the_p_value_of_all_flips(test):
     values = 1e6 * RNG.random(8)
     evs = {"a": evaluation(values), "b": evaluation(values + 0.1)}
     assert np.ptp(evs["b"].per_query["DCG"] - values) > 1e-11
-    row, = sg.compare(evs, test=test, rng=0).rows
+    row, = sg.compare(evs, **drawn(test)).rows
     assert row.p_value == 2 * 2.0**-8 and row.ci_low == row.ci_high

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from html_page import Page
 from scipy import stats
-from small_reports import HOSTILE, cross_evaluation, evaluation, rows_of, small_report, systems
+from small_reports import (
+    HOSTILE,
+    cross_evaluation,
+    drawn,
+    evaluation,
+    rows_of,
+    small_report,
+    systems,
+)
 
 import skgraded as sg
 from skgraded.reports.comparison_rows import ShownRow
@@ -28,7 +36,7 @@ LIMITS = {  # one report per class, and the maximum number of characters in its 
 def compared(names=("old", "new"), n_queries=30, baseline="old", **kwargs):
     settings = {key: kwargs.pop(key) for key in ("test", "correction") if key in kwargs}
     evaluations = systems(names, n_queries, **kwargs)
-    return sg.compare(evaluations, baseline=baseline, n_resamples=199, rng=0, **settings)
+    return sg.compare(evaluations, baseline=baseline, **drawn(n_resamples=199, **settings))
 
 
 @pytest.fixture(scope="module")

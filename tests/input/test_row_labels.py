@@ -1,0 +1,105 @@
+"""Warnings about pandas objects whose rows have the same labels in a different order."""
+
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+import skgraded as sg
+from skgraded.measures import cutoff_curve
+
+X, Y, QID = sg.datasets.make_ranking(n_queries=12, n_documents=5, random_state=0)
+N = len(Y)
+ORDER = np.random.default_rng(1).permutation(N)
+INDEXES = {
+    "strings": [f"r{i}" for i in range(N)], "numbers": np.arange(N) * 2, "range": range(N),
+    "dates": pd.date_range("2026-01-01", periods=N), "repeated": np.arange(N) % 7,
+    "categories": pd.CategoricalIndex(np.where(np.arange(N) % 2, "a", "b")),
+    "tuples": pd.MultiIndex.from_arrays([QID, np.arange(N)]), "mixed": [1.5, *"a" * (N - 1)],
+}
+RANKER = sg.QueryRanker(Ridge())
+CALLS = {  # (function, the arguments that differ, the column that is shuffled)
+    "measure": (lambda c: sg.AP()(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
+    "per_query": (lambda c: sg.AP().per_query(c.y, c.s, qid=c.q), ("y_true", "qid"), "q"),
+    "n_undefined": (lambda c: sg.AP().n_undefined(c.y, qid=c.q), ("y_true", "qid"), "q"),
+    "Judgments": (
+        lambda c: sg.Judgments(c.y, qid=QID, sample_weight=c.s - c.s.min()),
+        ("y_true", "sample_weight"), "s",
+    ),
+    "Judgments, scores": (
+        lambda c: sg.RR()(sg.Judgments(c.y, qid=QID), c.s), ("y_true", "y_score"), "s"
+    ),
+    "evaluate": (lambda c: sg.evaluate(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
+    "a curve": (lambda c: cutoff_curve(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
+    "cross_evaluate": (
+        lambda c: sg.cross_evaluate(Ridge(), c.X, c.y, qid=QID, cv=2), ("X", "y"), "y"
+    ),
+    "fit": (lambda c: RANKER.fit(c.X, c.y, qid=c.q), ("X", "qid"), "q"),
+    "score": (lambda c: RANKER.fit(X[:0:-1], Y[:0:-1], qid=-1 - QID[1:]).score(
+        c.X, c.y, qid=c.q), ("X", "qid"), "q"),
+}
+
+
+class Columns:
+    """Columns with the same index; one column may be shuffled together with its labels."""
+
+    def __init__(self, index, shuffled=None):
+        self.X, self.y = pd.DataFrame(X, index=index), pd.Series(Y, index=index)
+        self.s, self.q = pd.Series(X[:, 0], index=index), pd.Series(QID, index=index)
+        if shuffled is not None:
+            setattr(self, shuffled, getattr(self, shuffled).iloc[ORDER])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_function_warns_and_names_both_arguments_and_the_row(name):
+    call, arguments, shuffled = CALLS[name]
+    labels = pd.Index(INDEXES["strings"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        call(Columns(labels))
+    row = int(np.argmax(labels != labels[ORDER]))
+    first, second = map(re.escape, arguments)
+    message = (
+        f"^{first} and {second} have the same row labels in a different order: row {row} is "
+        f"'{labels[row]}' in {first} and '{labels[ORDER][row]}' in {second}. Rows are paired by pos"
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(Columns(labels, shuffled))
+    (warning,) = [item for item in caught if re.search(message, str(item.message))]
+    assert warning.filename == __file__
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+def test_labels_of_any_type_are_compared_and_rows_are_never_realigned(kind):
+    index = pd.Index(INDEXES[kind])
+    columns = Columns(index, "s")
+    with pytest.warns(UserWarning, match="^y_true and y_score have the same row labels"):
+        value = sg.MuAP()(columns.y, columns.s, qid=columns.q)
+    assert value == sg.MuAP()(Y, X[ORDER, 0], qid=QID)
+
+
+def test_other_labels_are_silent(recwarn):
+    columns = Columns(pd.Index(INDEXES["strings"]), "s")
+    for scores in (columns.s.to_numpy(), columns.s.reset_index(drop=True), columns.s.tolist(),
+                   columns.s.rename(lambda label: label + "x")):
+        sg.evaluate(columns.y, scores, qid=columns.q)
+    copied = columns.y.rename(str)  # equal labels in another index object
+    sg.Judgments(columns.y, qid=columns.q, sample_weight=copied - copied.min() + 1)
+    assert not recwarn
+
+
+def test_two_arguments_that_differ_from_a_third_are_compared():
+    columns = Columns(pd.Index(INDEXES["strings"]), "s")
+    with pytest.warns(UserWarning, match="^qid and y_score have the same row labels"):
+        sg.evaluate(columns.y.reset_index(drop=True), columns.s, qid=columns.q)
+
+
+def test_pickled_judgments_contain_no_labels():
+    labelled = Columns(pd.Index(INDEXES["strings"])).y
+    first, second = (len(pickle.dumps(sg.Judgments(y, qid=QID))) for y in (labelled, Y))
+    assert first == second
