@@ -214,9 +214,9 @@ def may_be_rounded(numbers: np.ndarray) -> bool:
 
 def _exact_numbers(words: Sequence[str]) -> np.ndarray:
     """Return an array of objects: an int for each whole number without exponent, else a float."""
+    numbers = [(float(word), parsed(int, word)) for word in words]
     return object_array([
-        float(word) if number is None else number
-        for word, number in ((word, parsed(int, word)) for word in words)
+        real if whole is None or np.isinf(real) else whole for real, whole in numbers
     ])
 
 

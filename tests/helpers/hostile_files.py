@@ -267,7 +267,7 @@ def read(data, kind):
     else:
         found = read_columns(file, Names("query", "grade", ["score"], "document"))
         columns = [found.query, found.document, found.grade.tolist(),
-                   found.scores["score"].tolist()]
+                   [float(score) for score in found.scores["score"]]]  # some are exact integers
     return list(zip(*columns, strict=True))
 
 
