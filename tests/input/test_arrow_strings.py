@@ -12,7 +12,10 @@ from skgraded._input import arrow  # noqa: E402
 from skgraded._input.arrow_strings import keys, texts_of  # noqa: E402
 from skgraded.judgments import layout_of  # noqa: E402
 
-TEXTS = ["", "a", "query-1", "12345678", "0123456789ab", "0123456789abcdef", "Straße 12, Köln", "a"]
+TEXTS = [  # a view contains up to 12 bytes itself
+    "", "a", "query-1", "12345678", "0123456789ab", "0123456789abc", "0123456789abcdef",
+    "Straße 12, Köln", "a",
+]
 # Keys must be the same in all processes, on all machines and in all versions.
 KEYS = {
     "": 16294208416658607535,
