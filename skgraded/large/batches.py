@@ -27,7 +27,8 @@ def evaluate_batches(
         or CSV file or a folder, or is a pattern such as ``"scores/*.parquet"``. Files are read in
         natural order: ``part-2`` before ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text,
         also if they are compressed (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and
-        segments are text, so ``007`` and ``7`` differ. Other files are Parquet.
+        segments are text, so ``007`` and ``7`` differ. Other files are Parquet. The keys of a Hive
+        layout, such as ``day=2026-11-01/country=de/0.parquet``, are columns that contain text.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 

@@ -6,13 +6,16 @@ import glob
 import os
 import re
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
+from pathlib import PurePath
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
+from pyarrow import compute
 
-from skgraded._input.arrow import is_table, numbers
+from skgraded._input.arrow import is_table, numbers, plain
 from skgraded._input.table_kinds import refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import BOM, unpacked
@@ -21,6 +24,8 @@ from skgraded.large.jobs import Job
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)  # all other files are Parquet
 
 Batches = Generator[tuple[str, Any], None, None]  # a batch and its name in error messages
+FolderColumns = dict[str, str | None]  # names and values in folder names such as country=de
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 
 
 def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
@@ -30,6 +35,7 @@ def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]
     """
     if isinstance(source, (str, os.PathLike)):
         paths = table_files(source)
+        refuse_other_layouts(paths, os.fspath(source))
         n_total = None if any(map(CSV.search, paths)) else sum(map(_n_rows, paths))
         return _of_files(paths, job, n_rows), n_total
     name = f"the {type(source).__name__}"
@@ -173,7 +179,21 @@ def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
     """Yield the batches of each file or, for "whole", one table per file."""
     for path in paths:
         read = _of_csv if CSV.search(path) else _of_parquet
-        yield from _cut(path, read(path, job, n_rows), job, n_rows)
+        folders = folder_columns(path)
+        batches = (
+            with_folder_columns(batch, folders, job, path)
+            for batch in read(path, folders, job, n_rows)
+        )
+        yield from _cut(path, batches, job, n_rows)
+
+
+def _columns_in_file(
+    path: str, names: list[str], folders: FolderColumns, job: Job
+) -> list[str]:
+    """Return the required columns that a file contains; the others must be in folder names."""
+    only_folders = [name for name in folders if name not in names]
+    refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
+    return [name for name in job.columns if name not in only_folders]
 
 
 def _n_rows(path: str) -> int:
@@ -204,13 +224,13 @@ def _parquet_options() -> dict[str, bool]:
     return {"pre_buffer": False} | ({"page_checksum_verification": True} if can_verify else {})
 
 
-def _of_parquet(path: str, job: Job, n_rows: int) -> Iterator[Any]:
+def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     with _opened_parquet(path) as file:
-        refuse_unknown(job.columns, file.schema_arrow.names, f"{path}: ")
+        columns = _columns_in_file(path, file.schema_arrow.names, folders, job)
         if job.partitioning == "whole":
-            batches = [file.read(job.columns, use_threads=False)]
+            batches = [file.read(columns, use_threads=False)]
         else:
-            batches = file.iter_batches(n_rows, columns=job.columns, use_threads=False)
+            batches = file.iter_batches(n_rows, columns=columns, use_threads=False)
         n_read = 0
         for batch in batches:
             n_read += batch.num_rows
@@ -228,35 +248,37 @@ def _opened_csv(path: str) -> Iterator[Any]:
         yield file
 
 
-def _of_csv(path: str, job: Job, n_rows: int) -> Iterator[Any]:
+def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     """Read query ids and segments as text, and the other columns as float64.
 
     From the first block with a score that float64 may round, scores are read as `_as_integers`.
     """
     with _opened_csv(path) as file:
         header = read_header(file, path)
-    refuse_unknown(job.columns, header[-1], f"{path}: ")
-    scores = [name for name in job.y_score if name not in (job.qid, job.by)]
+    columns = _columns_in_file(path, header[-1], folders, job)
+    scores = [name for name in job.y_score if name in columns and name not in (job.qid, job.by)]
     n_blocks = 0
-    for table in _csv_tables(path, job, header, []):
+    for table in _csv_tables(path, columns, job, header, []):
         if any(may_be_rounded(numbers(table[name])) for name in scores):
             break
         n_blocks += 1
         yield table
     else:
         return
-    for table in islice(_csv_tables(path, job, header, scores), n_blocks, None):
-        columns = {name: table[name] for name in job.columns}
-        yield pa.table(columns | {name: _as_integers(table[name]) for name in scores})
+    for table in islice(_csv_tables(path, columns, job, header, scores), n_blocks, None):
+        values = {name: table[name] for name in columns}
+        yield pa.table(values | {name: _as_integers(table[name]) for name in scores})
 
 
-def _csv_tables(path: str, job: Job, header: Any, texts: list[str]) -> Iterator[pa.Table]:
+def _csv_tables(
+    path: str, columns: list[str], job: Job, header: Any, texts: list[str]
+) -> Iterator[pa.Table]:
     """Yield the blocks of a CSV file as tables; `texts` names additional columns of text."""
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
 
     n_blank, separator, _ = header
     texts = [job.qid, *([] if job.by is None else [job.by]), *texts]
-    types = {name: TEXTS if name in texts else NUMBERS for name in job.columns}
+    types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
         _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,
         open_table(file, n_blank, separator, types, [""]) as reader,
@@ -272,3 +294,73 @@ def _as_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         return texts.cast(pa.int64())
     except pa.ArrowInvalid:
         return texts.cast(pa.float64())
+
+
+# Hive layout: folders such as day=2026-11-01/country=de -------------------------------------------
+
+def folder_columns(path: str) -> FolderColumns:
+    """Return the columns in the names of the folders of a file."""
+    columns: FolderColumns = {}
+    for key, value in filter(None, map(_key_and_value, PurePath(path).parent.parts)):
+        if columns.setdefault(key, value) != value:
+            raise ValueError(f"{path}: two folders have different values of {key!r}.")
+    return columns
+
+
+def _key_and_value(folder: str) -> tuple[str, str | None] | None:
+    key, equals, value = folder.partition("=")
+    if not key or not equals:
+        return None
+    return unquote(key), None if value == HIVE_NULL else unquote(value)
+
+
+def refuse_other_layouts(paths: list[str], source: str) -> None:
+    """Raise a ValueError if files below a folder or pattern have other keys or depths."""
+    root = source if os.path.isdir(source) else os.path.dirname(re.split(r"[*?\[]", source)[0])
+    n_above = len(PurePath(root).parts)
+    keys_of = {
+        path: [
+            pair and pair[0] for pair in map(_key_and_value, PurePath(path).parent.parts[n_above:])
+        ]
+        for path in paths
+    }
+    if not any(map(any, keys_of.values())):
+        return
+    first, *others = paths
+    for path in others:
+        if keys_of[path] != keys_of[first]:
+            raise ValueError(
+                f"{first} and {path} have different folders: in a Hive layout, such as day=1/"
+                "country=de, all files must have the same depth and the same keys in the same "
+                "order. Pass a pattern that matches only files with the same keys."
+            )
+
+
+def with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str) -> pa.Table:
+    """Add the required columns of the folder names, or compare them with those in the file."""
+    if not folders:
+        return batch
+    if isinstance(batch, pa.RecordBatch):
+        batch = pa.Table.from_batches([batch])
+    for name in job.columns:
+        if name in batch.column_names:
+            if name in folders:
+                _refuse_other_values(batch[name], folders[name], name, path)
+        else:
+            value = pa.scalar(folders[name], pa.large_string())
+            batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
+    return batch
+
+
+def _refuse_other_values(column: Any, expected: str | None, name: str, path: str) -> None:
+    """Raise a ValueError if a column contains other values than the folder name states."""
+    column = plain(column)
+    same = [expected]
+    with suppress(pa.ArrowException):  # raised if the value cannot be converted
+        same.append(pa.scalar(expected, pa.large_string()).cast(column.type).as_py())
+    for value in compute.unique(column).to_pylist():
+        if value not in same and str(value) != expected:
+            raise ValueError(
+                f"{path}: column {name!r} contains {value!r}, but the folder name states "
+                f"{expected!r}. Rename the column or the folder."
+            )

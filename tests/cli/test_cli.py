@@ -441,6 +441,14 @@ def test_a_folder_or_a_pattern_of_parquet_files(folder, capsys, path, partitioni
     assert values["score"]["n_undefined"] == expected.n_undefined
 
 
+def test_keys_of_a_hive_layout_are_columns(folder, files, capsys):
+    sessions = folder.rename(columns={"query": "session"})
+    sessions.to_parquet(files / "logs", partition_cols=["session"])
+    values = report(capsys, "evaluate logs --query-column session")
+    expected = sg.evaluate(folder["grade"], folder["score"], qid=folder["query"])
+    assert values["score"]["mean"] == pytest.approx(expected.mean(), rel=1e-14)
+
+
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "html"])
 def test_every_format_works_for_a_folder_of_parts(folder, capsys, form):
     columns = "--score-column score --score-column other"

@@ -193,6 +193,38 @@ def test_column_names_in_duckdb_may_contain_quotes_and_spaces():
     assert measured(relation, y_score='the "best", score') == expected
 
 
+# Hive layout -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_keys_of_folders_are_text_columns(form, tmp_path, small_steps):
+    frame = table(text=True)
+    query = pd.factorize(frame["query"])[0]
+    frame["day"] = np.where(query % 2, "2026-11-01", "02")
+    frame["country"] = np.array(["de", "a/b", "é=1", "x y"])[query // 2 % 4]
+    ds.write_dataset(
+        pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "logs", format=form,
+        partitioning=["day", "country"], partitioning_flavor="hive",
+    )
+    for partitioning in ("shuffle", "clustered", "whole"):
+        for by in ("day", "country"):
+            expected = measured(frame, by=by)
+            assert measured(tmp_path / "logs", partitioning, by=by).segments == expected.segments
+    is_part = (frame["day"] == "02") & (frame["country"] == "a/b")
+    expected = measured(frame[is_part], by="day")
+    for pattern in ("day=02/country=a%2Fb", "day=0*/*=a%2Fb/*", f"day=02/*a%2Fb/part-*.{form}"):
+        assert measured(f"{tmp_path}/logs/{pattern}", by="day") == expected
+    assert measured(tmp_path / "logs", qid="country") == measured(frame, qid="country")
+
+
+@pytest.mark.parametrize("inside", ["2026-11-01", np.datetime64("2026-11-01")])
+def test_a_column_in_the_file_that_agrees_with_the_folder_is_used(inside, tmp_path):
+    frame = table().assign(day=inside, hour=7)
+    (tmp_path / "day=2026-11-01" / "hour=07").mkdir(parents=True)
+    frame.to_parquet(tmp_path / "day=2026-11-01" / "hour=07" / "rows.parquet")
+    for by in ("day", "hour"):
+        assert measured(tmp_path, by=by) == measured(frame, by=by)
+
+
 # CSV ---------------------------------------------------------------------------------------------
 
 def test_a_folder_with_parquet_files_is_not_searched_for_csv_files(tmp_path):
