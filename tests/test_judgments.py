@@ -65,6 +65,7 @@ QUERY_IDS = {
     "list of ints beyond int64": ([2**63, 2**63 + 1, -1, 2**100], list),
     "list of ints and floats": ([2**53 + 1, 2**53, 0.5, 1], list),
     "floats": ([0.5, -1.5, 0.0, 2**53 - 1], np.array),
+    "infinities": ([np.inf, -np.inf, 0.0, 1.0], np.array),
     "float32": ([0.5, -1.5, 0.0, 2**24 - 1], lambda ids: np.array(ids, dtype=np.float32)),
     "float16": ([0.5, -1.5, 0.0, 2**11 - 1], lambda ids: np.array(ids, dtype=np.float16)),
     "big-endian ints": ([1, 2, 3, 256], lambda ids: np.array(ids, dtype=">i4")),

@@ -72,8 +72,7 @@ def refuse_inexact(
         ids = ids.to_pylist() if hasattr(ids, "to_pylist") else list(ids)
     inexact: Iterable[tuple[int, Any]] = ()  # positions and float types
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "f":
-        large = np.flatnonzero(np.abs(ids) >= _exact_below(ids.dtype))
-        inexact = ((i, ids.dtype) for i in large.tolist())
+        inexact = ((i, ids.dtype) for i in np.flatnonzero(_are_inexact(ids, ids.dtype)).tolist())
     elif any(issubclass(kind, (float, np.floating, tuple)) for kind in set(map(type, ids))):
         types = (_inexact_type(value, dtype) for value in ids)
         inexact = ((i, kind) for i, kind in enumerate(types) if kind is not None)
@@ -90,6 +89,12 @@ def _exact_below(dtype: Any) -> int:
     return 2 ** (int(np.finfo(dtype).nmant) + 1)
 
 
+def _are_inexact(ids: Any, dtype: Any) -> Any:
+    """Return where ids may be rounded integers; inf is an id, except if it may be an overflow."""
+    may_overflow = np.dtype(dtype).itemsize < 8
+    return (np.abs(ids) >= _exact_below(dtype)) & (may_overflow | np.isfinite(ids))
+
+
 def _inexact_type(value: Any, dtype: Any) -> Any:
     """Return the float type of an id that is too large for it to be exact, or None."""
     if isinstance(value, tuple):
@@ -98,8 +103,7 @@ def _inexact_type(value: Any, dtype: Any) -> Any:
     if not isinstance(value, (float, np.floating)):
         return None
     kind = np.dtype(np.asarray(value).dtype if dtype is None else dtype)
-    size: Any = abs(value)
-    return kind if size >= _exact_below(kind) else None
+    return kind if _are_inexact(value, kind) else None
 
 
 def as_array(values: Any, name: str) -> np.ndarray:

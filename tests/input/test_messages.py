@@ -96,7 +96,8 @@ ROUNDED = {bits: np.array([1, 1, 2**bits + 1, 2, 2, 2**bits]) for bits in (11, 2
 ROUNDED_IDS = [  # ids beyond the range in which integers are exact
     *((ids.astype(kind), kind) for ids, kind in zip(
         ROUNDED.values(), ("float16", "float32", "float64"), strict=True)),
-    (-ROUNDED[24].astype(">f4"), "float32"), (np.array([1, 1, np.inf, 2, 2, 2]), "float64"),
+    (-ROUNDED[24].astype(">f4"), "float32"),
+    (np.array([1, 1, np.inf, 2, 2, 2], dtype=np.float16), "float16"),
     *((convert(ROUNDED[24].astype("f4")), "float32") for convert in (
         list, pd.Series, pd.Index, pl.Series, pa.array, np.ma.masked_array,
         lambda ids: pd.Series(ids, dtype="category"), lambda ids: pd.Series(ids, dtype="Float32"),
