@@ -277,7 +277,10 @@ def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     text = (text if text.endswith(b"\n") else text + b"\n").replace(b"\r\n", b"\n")
     if b"\r" in text:
         raise ValueError("a carriage return within a line")
-    lines = [pair for pair in enumerate(text.split(b"\n"), first) if pair[1].strip()]
+    begun = b"\n" + text
+    if not any(white in begun for white in (b"\n\n", b"\n ", b"\n\t")):  # true for most files
+        return text, np.arange(first, first + text.count(b"\n"))
+    lines = [pair for pair in enumerate(text.split(b"\n"), first) if pair[1].strip(b" \t")]
     return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
 
 
@@ -360,7 +363,7 @@ def _cells_of(lines: list[str]) -> list[list[str]]:
 
 def _words_of(line: bytes, form: Form) -> list[bytes]:
     """Split a line into the words of its columns; return an empty list if there are none."""
-    if form is not BEIR or not line.strip():
+    if form is not BEIR or not line.strip(b" \t\r"):
         return text_files.words_of(line)
     text_files.refuse_returns(line)
     text = text_files.parsed(bytes.decode, line.removesuffix(b"\r"))

@@ -205,7 +205,7 @@ def _beir(data):
     first = next((line for line in lines if not re.match(rb"\s*(#|$)", line)), b"")
     if first.strip(b" \t\r").split(b"\t") != HEADER:
         return None
-    lines = [line.removesuffix(b"\r") for line in lines if line.strip()]
+    lines = [line.removesuffix(b"\r") for line in lines if line.strip(b" \t\r")]
     _good(b"\r" not in b"".join(lines))
     try:
         rows = [next(csv.reader([line.decode()], delimiter="\t", strict=True)) for line in lines]
