@@ -14,6 +14,7 @@ from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
+from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import WEIGHT, Rows
@@ -25,8 +26,9 @@ with needs("skgraded.xgboost", "xgboost"):
 
 __all__ = ["EarlyStopping", "custom_metric", "objective"]
 
-# Metrics to maximize: all measures, and the metrics that XGBoost's EarlyStopping maximizes.
-HIGHER_IS_BETTER = {"auc", "aucpr", "pre", "map", "ndcg", *MEASURES}
+# XGBoost's EarlyStopping maximizes metrics whose names start with one of these words.
+MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg")
+HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
@@ -143,8 +145,8 @@ def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable
     """Make a metric that XGBoost reports at each round.
 
     Pass the metric to ``xgb.train(custom_metric=)`` or ``xgb.cv(custom_metric=)``. For early
-    stopping, use `EarlyStopping` from this module: XGBoost's own `EarlyStopping` infers the
-    direction from the name of the metric, and would minimize the measure.
+    stopping, use `EarlyStopping` from this module, or pass ``maximize=True`` to XGBoost. Otherwise,
+    XGBoost would minimize the measure, and the first round raises a ValueError.
 
     Returns
     -------
@@ -189,9 +191,30 @@ class _CustomMetric(BoostingMetric):
                 "queries. For XGBoost's estimators, use skgraded.QueryRanker(XGBRanker(), "
                 "measure=…, early_stopping=True)."
             )
+        self._refuse_minimization()
         if xgb.collective.get_world_size() > 1:
             return self.results(self._means_of_workers(dmatrix, preds))
         return self.results(self.means(_judgments_of(dmatrix), preds))
+
+    def _refuse_minimization(self) -> None:
+        """Raise a ValueError if a callback of the current training would minimize a measure."""
+        container = library_locals("self", xgb.callback.CallbackContainer).get("self")
+        if container is None or container.metric is not self:
+            return  # a direct call, or a call by a metric that may reverse the direction
+        names = [measure.name for measure in self.measures]
+        for callback in container.callbacks:
+            if not isinstance(callback, xgb.callback.EarlyStopping):
+                continue
+            name, maximize = callback.metric_name or names[-1], callback.maximize
+            if maximize is None:
+                maximize = name.startswith(MAXIMIZED)
+            if name in names and not maximize:
+                raise ValueError(
+                    f"XGBoost's early stopping would minimize {name}, but higher values are better."
+                    " XGBoost infers the direction from the name unless maximize is passed: pass "
+                    "maximize=True, or replace early_stopping_rounds with callbacks=["
+                    f"skgraded.xgboost.EarlyStopping(rounds={callback.rounds})]."
+                )
 
     def _means_of_workers(self, dmatrix: Any, preds: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; every worker must call this method."""

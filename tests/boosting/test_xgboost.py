@@ -116,10 +116,41 @@ def test_early_stopping_finds_the_best_value_where_xgboost_would_minimize(letor_
         values_of_fits.append(values)
     assert values_of_fits[0] == values_of_fits[1]
 
-    history, booster = history_of(train, [train, valid], metric, 100, early_stopping_rounds=8)
-    values = history["set1"]["NDCNG@5"]
-    assert booster.best_iteration == np.argmin(values) != np.argmax(values)
-    assert booster.best_score == min(values) < max(values)
+    settings = {"early_stopping_rounds": 8, "maximize": True}
+    assert history_of(train, [train, valid], metric, 100, **settings)[0]["set1"] == history["set1"]
+
+
+XGBOOST_STOP = xgb.callback.EarlyStopping
+
+
+@pytest.mark.parametrize("settings", [
+    {"early_stopping_rounds": 3},
+    {"early_stopping_rounds": 3, "maximize": False},
+    {"callbacks": [XGBOOST_STOP(rounds=3)]},
+    {"callbacks": [XGBOOST_STOP(rounds=3, metric_name="NDCNG@5", data_name="set0")]},
+    {"callbacks": [EarlyStopping(rounds=3, maximize=False)]},
+])
+def test_early_stopping_that_minimizes_a_measure_is_refused(sets, settings):
+    metric = custom_metric(["rr", "ndcng@5"])
+    for train in (
+        lambda: history_of(sets[0], sets, metric, 2, **settings),
+        lambda: xgb.cv(PARAMS, sets[0], 2, nfold=2, custom_metric=metric, **settings),
+    ):
+        with pytest.raises(ValueError, match=r"would minimize NDCNG@5, .* maximize=True, .*=3\)"):
+            train()
+
+
+def test_early_stopping_may_minimize_any_other_metric(sets):
+    metric = custom_metric("ndcng@5")
+
+    def loss(preds, data):
+        return "loss", 1 - metric(preds, data)[1]
+
+    for used, name in ((metric, "rmse"), (loss, "loss")):
+        stop = XGBOOST_STOP(rounds=2, metric_name=name)
+        params = {"eval_metric": "rmse"}
+        history, booster = history_of(sets[0], sets, used, 30, params, callbacks=[stop])
+        assert booster.best_iteration == np.argmin(history["set1"][name])
 
 
 def test_the_metric_and_the_data_set_to_stop_on_can_be_named(letor_sets):
