@@ -115,6 +115,11 @@ class Adapter(WholeEstimator):
         """Advice for the error about fractional grades, or None if such grades are accepted."""
         return None
 
+    @property
+    def grade_limit(self) -> tuple[int, str] | None:
+        """The highest grade that the estimator accepts, and advice for the error about others."""
+        return None
+
     def first_scores_in(self, fit_params: dict[str, Any]) -> list[str]:
         """Return the names of the passed fit arguments that contain initial scores."""
         return [name for name in self.first_scores if fit_params.get(name) is not None]

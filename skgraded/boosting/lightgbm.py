@@ -90,6 +90,24 @@ class _LGBMAdapter(BoosterAdapter):
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
+    @property
+    def _has_metric(self) -> bool:
+        names = ("metric", "metrics", "metric_types")
+        return any(self._parameters.get(name) is not None for name in names)
+
+    @property
+    def grade_limit(self) -> tuple[int, str] | None:
+        is_lambdarank = self._objective == "lambdarank"
+        # The default metric of all ranking objectives, ndcg, has the same limit as lambdarank.
+        if self.fractional_grades_advice is None or (not is_lambdarank and self._has_metric):
+            return None
+        gains, advice = self._parameters.get("label_gain"), "add the missing gains to label_gain"
+        if gains is None:
+            gains, other = range(31), "grades='gain'" if is_lambdarank else "metric='None'"
+            advice = f"set {other} or label_gain (one gain for each grade from 0)"
+        n_gains = len(gains.split(",") if isinstance(gains, str) else gains)
+        return n_gains - 1, f"{advice}, or wrap a regressor: QueryRanker(LGBMRegressor())"
+
     def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy and the labels; grades used as gains become integer codes."""
         # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
@@ -97,9 +115,7 @@ class _LGBMAdapter(BoosterAdapter):
         if self._takes_gains:
             gains, grades = np.unique(grades, return_inverse=True)
             model.set_params(label_gain=gains.tolist(), metric="None")
-        elif callable(self._objective) and self.query_argument and all(
-            self._parameters.get(name) is None for name in ("metric", "metrics", "metric_types")
-        ):
+        elif callable(self._objective) and self.query_argument and not self._has_metric:
             model.set_params(metric="None")
         return model, grades
 

@@ -50,17 +50,24 @@ class _XGBAdapter(BoosterAdapter):
     init_model_argument = "xgb_model"
 
     @property
-    def fractional_grades_advice(self) -> str | None:
-        if self.query_argument is None or self.grades_are_gains:
-            return None
+    def grade_limit(self) -> tuple[int, str] | None:
         parameters = self.estimator.get_params(deep=False)
-        is_exponential = parameters.get("ndcg_exp_gain") in (None, True)
-        if parameters["objective"] != "rank:ndcg" or not is_exponential:
+        if self.query_argument is None:
             return None
-        return (
+        if parameters["objective"] == "rank:map":
+            return 1, "set objective='rank:ndcg', or train on y > 0"
+        is_exponential = parameters.get("ndcg_exp_gain") in (None, True)
+        if parameters["objective"] != "rank:ndcg" or not is_exponential or self.grades_are_gains:
+            return None
+        return 31, (
             "set grades='gain', ndcg_exp_gain=False or objective='rank:pairwise', or wrap a "
             "regressor"
         )
+
+    @property
+    def fractional_grades_advice(self) -> str | None:
+        limit = self.grade_limit  # only objectives with a limit require integers
+        return None if limit is None else limit[1]
 
     def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         model = self.copy()

@@ -83,7 +83,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     grades : {"level", "gain"}, default="level"
         How rankers that optimise NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
-        gains. "gain": the gains themselves, any numbers ≥ 0. Other estimators and the measures use
+        gains; up to 30 in LightGBM and 31 in XGBoost. "gain": the gains themselves, any numbers ≥ 0. Other estimators and the measures use
         the grades unchanged.
 
     Attributes
@@ -196,10 +196,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an argument is invalid or settings conflict, such as `qid` passed twice, fractional
-            grades for a ranker that accepts only integers (see `grades`), weights that `estimator`
-            does not support, a query in both X and `eval_X`, or a measure that is undefined for
-            all validation queries.
+            If an argument is invalid or settings conflict, such as `qid` passed twice, grades that
+            the ranker does not accept (see `grades`), weights that `estimator` does not support, a
+            query in both X and `eval_X`, or a measure that is undefined for all validation queries.
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
@@ -304,6 +303,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         grades = check_grades(y, y_name, n, X_name)
         if adapter.fractional_grades_advice is not None:
             _refuse_fractions(grades, adapter, y_name)
+        if adapter.grade_limit is not None and (not prefix or self.refit):
+            _refuse_high_grades(grades, adapter, y_name)
         qid = self._queries_of(X, qid, group, "fit")
         split_queries.warn_of_partial_queries(X, self.qid, "score" if prefix else "fit")
         if group is None:
@@ -447,6 +448,16 @@ def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:
             f"Grades in {name} must be integers for {type(adapter.estimator).__name__}; got "
             f"{grades[row]:g} in row {row}. For fractional grades, "
             f"{adapter.fractional_grades_advice}."
+        )
+
+
+def _refuse_high_grades(grades: np.ndarray, adapter: Any, name: str) -> None:
+    highest, advice = adapter.grade_limit
+    row = int(np.argmax(grades > highest))
+    if grades[row] > highest:
+        raise ValueError(
+            f"Grades in {name} must be at most {highest} for {type(adapter.estimator).__name__}; "
+            f"got {grades[row]:g} in row {row}. For higher grades, {advice}."
         )
 
 

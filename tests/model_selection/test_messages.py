@@ -234,6 +234,23 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
        lambda gain=gain: fit(XGBRanker(ndcg_exp_gain=gain), FRACTIONAL), ValueError,
        INTEGERS.format("XGBRanker", "ndcg_exp_gain=False or objective='rank:pairwise'"))
       for gain in (None, True)),
+    ("fractional grades of rank:map", lambda: fit(XGBRanker(objective="rank:map"), FRACTIONAL,
+                                                  grades="gain"), ValueError,
+     INTEGERS.format("XGBRanker", "objective='rank:ndcg'")),
+    *((f"grade {limit + 1}, {advice}", lambda model=model, limit=limit, settings=settings: fit(
+        model, {"y": values_at(7, limit + 1.0)}, **settings), ValueError,
+       f"Grades in y must be at most {limit} for (NeverTrained|XGBRanker); got {limit + 1} in row 7."
+       f" For higher grades, .*{advice}")
+      for model, limit, advice, settings in (
+        (NEVER, 30, "grades='gain' or label_gain .*QueryRanker.LGBMRegressor", {}),
+        (NEVER, 30, "grades='gain'", {"early_stopping": True}),
+        (make_pipeline(StandardScaler(), NEVER), 30, "grades='gain'", {}),
+        (NeverTrained(label_gain=[0, 1, 3]), 2, "add the missing gains to label_gain", {}),
+        (NeverTrained(label_gain="0,1,3"), 2, "add the missing gains to label_gain", {}),
+        (NeverTrained(objective="rank_xendcg"), 30, "metric='None'", {"grades": "gain"}),
+        (XGBRanker(), 31, "grades='gain', ndcg_exp_gain=False .* or wrap a regressor", {}),
+        (XGBRanker(objective="rank:map"), 1, "objective='rank:ndcg', or train on y > 0", {}),
+      )),
     ("fractional grades of rank_xendcg as gains",
      lambda: fit(NeverTrained(objective="rank_xendcg"), FRACTIONAL, grades="gain"), ValueError,
      "must be integers .*For fractional grades, wrap a"),
@@ -368,6 +385,8 @@ def split(splitter):
      "If eval_X is passed, pass the queries as qid"),
     ("initial scores", lambda: validate(init_score=np.zeros(len(REST))), ValueError,
      "init_score contains values only for the rows of X"),
+    ("high grades", lambda: validate(eval_y=Y[EVAL] + 40, settings={"refit": True}), ValueError,
+     r"Grades in eval_y must be at most 30 for NeverTrained; got 4\d in row 0"),
     ("fractional grades", lambda: validate(eval_y=Y[EVAL] + 0.5), ValueError,
      r"Grades in eval_y .* got \d.5 in row 0"),
     ("no row labels", lambda: validate(

@@ -7,6 +7,7 @@ from lightgbm import LGBMRanker
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
+from xgboost.core import XGBoostError
 
 import skgraded as sg
 from skgraded.datasets import make_ranking
@@ -65,6 +66,19 @@ def test_refit_encodes_the_grades_of_all_rows(data):
     by_hand = LGBMRanker(**QUIET | {"n_estimators": ranker.best_iteration_})
     by_hand.set_params(label_gain=gains.tolist()).fit(X, codes, group=np.bincount(qid))
     np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
+
+
+@pytest.mark.parametrize("estimator, limit", [
+    (LGBMRanker(**QUIET), 30), (LGBMRanker(**QUIET, objective="rank_xendcg", label_gain="0,1"), 1),
+    (XGBRanker(**SETTINGS), 31), (XGBRanker(**SETTINGS, objective="rank:map"), 1),
+])
+def test_the_highest_grade_of_the_library_is_accepted(data, estimator, limit):
+    X, _, qid = data
+    y = np.where(X[:, 0] > 0, limit, 0)
+    assert sg.QueryRanker(estimator).fit(X, y, qid=qid).score(X, y, qid=qid) > 0.9
+    queries = {"group": np.bincount(qid)} if isinstance(estimator, LGBMRanker) else {"qid": qid}
+    with pytest.raises((lgb.basic.LightGBMError, XGBoostError)):
+        estimator.fit(X, y + (y > 0), **queries)
 
 
 # Objectives that are callables -------------------------------------------------------------------
