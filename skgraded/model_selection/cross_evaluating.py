@@ -87,8 +87,8 @@ def cross_evaluate(
     Warns
     -----
     UserWarning
-        If two or more queries have only integer grades ≥ 1 that are not all equal, such as star
-        ratings; see `evaluate`.
+        If all grades are integers ≥ 1, as in star ratings, and at least two queries have several
+        distinct grades; see `evaluate`.
 
     Examples
     --------

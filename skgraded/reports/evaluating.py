@@ -89,8 +89,9 @@ def evaluate(
     Warns
     -----
     UserWarning
-        If the grades of two or more queries are integers ≥ 1 that are not all equal, as in star
-        ratings. Measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 means irrelevant.
+        If all grades are integers ≥ 1, as in star ratings, and at least two queries have several
+        distinct grades. Measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 means
+        irrelevant.
         Also if two arguments are pandas Series with the same row labels in a different order.
 
     See Also
@@ -179,19 +180,20 @@ def _read_columns(
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
-    """Warn if the grades are integers ≥ 1 and not all equal, as in star ratings.
+    """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
 
-    There is no warning for a single query or equal grades: in click data, all grades may be 1.
+    These are probably star ratings. In click data, all grades may be 1.
     """
-    if judgments.n_queries < 2:
-        return
     layout = layout_of(judgments)
-    grades = layout.levels[layout.counts > 0]
-    lowest, highest = grades.min(initial=np.inf), grades.max(initial=-np.inf)
-    if 1 <= lowest < highest and (grades == np.rint(grades)).all():
+    present = layout.counts > 0
+    grades = layout.levels[present]
+    if grades.min(initial=np.inf) < 1 or (grades != np.rint(grades)).any():
+        return
+    if np.count_nonzero(layout.sum_levels(present.astype(int)) > 1) >= 2:
         warnings.warn(
-            f"All grades are from {lowest:g} to {highest:g}, so every document counts as relevant. "
-            "If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract it: y - 1.",
+            f"All grades are from {grades.min():g} to {grades.max():g}, so every document counts "
+            "as relevant. If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract "
+            "it: y - 1.",
             stacklevel=stacklevel,
         )
 
