@@ -37,6 +37,11 @@ ROWS = (
 )
 SIDES = ("y_true", "y_score")
 
+NEGATIVE_GRADES = (
+    "Grade 0 means irrelevant: subtract the irrelevant level from all grades, or, if 0 already "
+    "means irrelevant and lower grades mean spam, clip the grades at 0: np.clip(grades, 0, None)."
+)
+
 
 def is_missing(value: Any) -> bool:
     """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
@@ -272,8 +277,8 @@ def refuse_bad_grades(
     if not np.isfinite(grades[row]):
         raise ValueError(f"{name} must be finite; got {grades[row]} for {row_name(row)}.")
     raise ValueError(
-        f"{name} must contain only grades ≥ 0; got {grades[row]:g} for {row_name(row)}. Shift all "
-        "grades so that irrelevant documents have grade 0."
+        f"{name} must contain only grades ≥ 0; got {grades[row]:g} for {row_name(row)}. "
+        f"{NEGATIVE_GRADES}"
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
+from skgraded._input.columns import NEGATIVE_GRADES, whole_number
 from skgraded.datasets import text_files
 from skgraded.datasets.text_files import parsed, shown
 
@@ -216,9 +216,7 @@ def _check_line(line: bytes, bounds: range, negative: bool, with_query: bool) ->
     if grade is None or not np.isfinite(grade):
         raise ValueError(f"the grade must be a finite number; got {shown(words[0])}.")
     if grade < 0 and not negative:
-        raise ValueError(
-            f"the grade {grade:g} is negative: shift all grades so that 0 means irrelevant."
-        )
+        raise ValueError(f"the grade {grade:g} is negative. {NEGATIVE_GRADES}")
     query = words[1] if len(words) > 1 else b""
     if not with_query and query.startswith(b"qid:"):
         raise ValueError(f"the file contains queries such as {shown(query)}: omit group.")

@@ -12,7 +12,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.columns import grades_as_given, refuse_inexact, scores_as_given
+from skgraded._input.columns import (
+    NEGATIVE_GRADES,
+    grades_as_given,
+    refuse_inexact,
+    scores_as_given,
+)
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing, refuse_missing_ids
 from skgraded._input.table_kinds import refuse_unknown
@@ -242,8 +247,7 @@ def _check_row(
             raise ValueError(f"{name} must be a number; got {shown(word)}.")
         if name == names.grade and not 0 <= number < math.inf:
             raise ValueError(
-                f"grades must be finite and ≥ 0; {name} is {cells[name]}. Shift all grades so that "
-                "0 means irrelevant."
+                f"grades must be finite and ≥ 0; {name} is {cells[name]}. {NEGATIVE_GRADES}"
             )
     pair = [cells[name] for name in names.texts]
     first = seen.setdefault(tuple(pair), line)

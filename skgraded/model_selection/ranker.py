@@ -83,8 +83,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     grades : {"level", "gain"}, default="level"
         How rankers that optimise NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
-        gains; up to 30 in LightGBM and 31 in XGBoost. "gain": the gains themselves, any numbers ≥ 0. Other estimators and the measures use
-        the grades unchanged.
+        gains; up to 30 for LightGBM and 31 for XGBoost. "gain": the gains themselves, any numbers
+        ≥ 0. Other estimators and the measures use the grades unchanged.
 
     Attributes
     ----------

@@ -239,8 +239,8 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
      INTEGERS.format("XGBRanker", "objective='rank:ndcg'")),
     *((f"grade {limit + 1}, {advice}", lambda model=model, limit=limit, settings=settings: fit(
         model, {"y": values_at(7, limit + 1.0)}, **settings), ValueError,
-       f"Grades in y must be at most {limit} for (NeverTrained|XGBRanker); got {limit + 1} in row 7."
-       f" For higher grades, .*{advice}")
+       f"Grades in y must be at most {limit} for (NeverTrained|XGBRanker); got {limit + 1} in row "
+       f"7. For higher grades, .*{advice}")
       for model, limit, advice, settings in (
         (NEVER, 30, "grades='gain' or label_gain .*QueryRanker.LGBMRegressor", {}),
         (NEVER, 30, "grades='gain'", {"early_stopping": True}),

@@ -151,7 +151,7 @@ def test_cross_evaluate_warns_once_of_grades_that_look_like_stars():
         (np.array(STARS) + 0.5, USERS),
         ([0, 3, 1, 5, 4, 1], USERS),
     ],
-    ids=["from 0", "one query", "one varies", "none varies", "equal", "below 1", "no whole numbers", "a 0"],
+    ids=["from 0", "one query", "one varies", "constant", "equal", "below 1", "fractions", "a 0"],
 )
 def test_other_grades_do_not_warn(grades, qid):
     with warnings.catch_warnings():
