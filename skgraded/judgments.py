@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from copy import copy
 from typing import Any
@@ -15,6 +16,7 @@ from skgraded._input.row_labels import Labels, check_row_labels
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
+LONGEST_LIST = 1000  # a measure of more rows without qid warns
 MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one number per row
 
 
@@ -127,7 +129,8 @@ def check_judgments(
 ) -> Judgments:
     """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
 
-    The row labels of `y_score` are compared with those of the other arguments.
+    The row labels of `y_score` are compared with those of the other arguments. Warn if many rows
+    form one query because the queries were not passed.
     """
     if not isinstance(y_true, Judgments):
         arguments = {
@@ -136,6 +139,14 @@ def check_judgments(
         labels = check_row_labels(arguments, stacklevel=4)
         judgments = make_judgments(y_true, qid, group, sample_weight)
         judgments._labels = labels
+        if qid is None and group is None and judgments.n_rows > LONGEST_LIST:
+            warnings.warn(
+                f"More than {LONGEST_LIST:,} rows are evaluated as one query, because neither qid "
+                "nor group is passed. Pass the query of each row as qid; with scikit-learn, use "
+                "skgraded.make_ranking_scorer instead of make_scorer. If all rows are one list, "
+                "pass group=[len(y_true)].",
+                stacklevel=3,  # the caller of the measure
+            )
         return judgments
     for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
         if value is not None:

@@ -38,8 +38,8 @@ ROWS = (
 SIDES = ("y_true", "y_score")
 
 NEGATIVE_GRADES = (
-    "Grade 0 means irrelevant: subtract the irrelevant level from all grades, or, if 0 already "
-    "means irrelevant and lower grades mean spam, clip the grades at 0: np.clip(grades, 0, None)."
+    "Give irrelevant documents grade 0: subtract the irrelevant level from all grades, or, if 0 "
+    "already means irrelevant and lower grades mean spam, clip at 0: np.clip(grades, 0, None)."
 )
 
 

@@ -1,5 +1,6 @@
 """Query ids, group sizes and the rows of each query."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -166,6 +167,17 @@ def mean_weights(weights: np.ndarray, codes: np.ndarray, sizes: np.ndarray) -> n
         order = np.lexsort((weights, codes))
         codes, weights = codes[order], weights[order]
     return np.ldexp(np.bincount(codes, weights, minlength=len(sizes)) / sizes, exponent)
+
+
+def warn_of_row_ids(sizes: np.ndarray, stacklevel: int = 3) -> None:
+    """Warn if all of at least ten queries have one row, probably because qid is a row id."""
+    if len(sizes) >= 10 and sizes.max() == 1:
+        warnings.warn(
+            f"Each of the {len(sizes)} queries has only one row. A single row cannot be ranked: "
+            "every value is trivial, and a ranker learns nothing. If qid is an id of the rows, "
+            "pass the id of the query, user or session to which each row belongs.",
+            stacklevel=stacklevel,
+        )
 
 
 def _heads(ids: Any) -> np.ndarray | None:

@@ -149,7 +149,7 @@ class Measure:
             Scores of the system. Higher scores rank first; -inf means not retrieved.
         qid, group, sample_weight
             The queries and the weights of the rows, as for `Judgments`. Without `qid` and `group`,
-            all rows form one query.
+            all rows form one query; more than 1,000 rows then issue a warning.
 
         Returns
         -------

@@ -16,6 +16,7 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.columns import column
 from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
+from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.row_labels import check_row_labels
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures
@@ -88,7 +89,7 @@ def cross_evaluate(
     -----
     UserWarning
         If all grades are integers ≥ 1, as in star ratings, and at least two queries have several
-        distinct grades; see `evaluate`.
+        distinct grades, or if all queries have only one row; see `evaluate`.
 
     Examples
     --------
@@ -112,6 +113,7 @@ def cross_evaluate(
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
     warn_of_grades_from_1(data.judgments)
+    warn_of_row_ids(data.judgments.sizes)
     folds = data.folds(cv)
     settings = error_score, measures if return_train_score else [], return_estimator
     runs = Parallel(n_jobs=n_jobs, return_as="generator")(

@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.columns import check_grades, choice_validator, grade_type
-from skgraded._input.queries import group_sizes, queries_of
+from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
 from skgraded._input.query_source import QueryColumn, checked_queries, is_column, look_up
 from skgraded._input.row_labels import check_row_labels
 from skgraded._input.table_kinds import as_table, column_names, take_column
@@ -217,6 +217,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         table = as_table(X)
         self._query_column = QueryColumn.of(table, self.qid)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
+        warn_of_row_ids(queries.sizes)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self._remember_features(rows.X)
@@ -288,6 +289,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_grades(y, "y", table.shape[0])
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         judgments = make_judgments(y, queries, group, sample_weight)
+        warn_of_row_ids(judgments.sizes)
         if group is None:
             split_queries.warn_of_split_queries(self, features, judgments, self.qid)
         return means_of(self.measure, judgments, self.predict(features))

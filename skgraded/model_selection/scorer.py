@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
+from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import check_source, is_column, read_queries
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_scores
@@ -122,6 +123,7 @@ class RankingScorer:
         if source is not None:
             qid = read_queries(X, source)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
+        warn_of_row_ids(judgments.sizes)
         warn_of_split_queries(estimator, X, judgments, source)
         scores = document_scores(estimator, X, self._response_method)
         means = means_of(self._measures, judgments, scores)

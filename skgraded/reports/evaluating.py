@@ -17,7 +17,7 @@ from skgraded._input.columns import (
     refuse_unordered,
     score_column,
 )
-from skgraded._input.queries import mean_weights, query_codes
+from skgraded._input.queries import mean_weights, query_codes, warn_of_row_ids
 from skgraded._input.table_kinds import named_columns
 from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
 from skgraded.measures import Judged, Measure, as_measures, score_queries
@@ -91,8 +91,8 @@ def evaluate(
     UserWarning
         If all grades are integers ≥ 1, as in star ratings, and at least two queries have several
         distinct grades. Measures treat grade 0 as irrelevant: pass ``y_true - 1`` if 1 means
-        irrelevant.
-        Also if two arguments are pandas Series with the same row labels in a different order.
+        irrelevant. Also if two arguments are pandas Series with the same row labels in a
+        different order, or if all of at least ten queries have only one row.
 
     See Also
     --------
@@ -130,6 +130,7 @@ def evaluate(
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
     }
+    warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
     evaluations = {

@@ -153,6 +153,7 @@ def test_a_saved_model_of_xgboost_gives_the_same_predictions(real, tmp_path):
     np.testing.assert_array_equal(again.predict(matrix), booster.predict(matrix))
 
 
+@pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_a_query_may_have_more_than_10000_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_001, 2))

@@ -131,7 +131,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
           ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
           ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
           ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
-          ("b,0,2", "b,-1,2", "grades must be finite and ≥ 0; label is -1.*subtract.* clip"),
+          ("b,0,2", "b,-1,2", "line 3: grades must be finite and ≥ 0; .*subtract.* clip"),
           ("b,0,2", "b,0,2,3", "line 3: the row has 6 columns, but the first line has 5"),
           ("b,0,2", 'b,0,"2",3', "line 3: the row has 6 columns, but the first line has 5"),
           ("b,0,2,0.25", "b,0,2", "line 3: the row has 4 columns, but the first line has 5"),

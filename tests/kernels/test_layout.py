@@ -102,6 +102,7 @@ def pair_sums(weights):
 
 
 @pytest.mark.parametrize("n", [20, 257, 4097, 120_001])  # from 120,000, another tree is used
+@pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_sums_over_many_levels_equal_sums_over_all_pairs(n):
     ranked, scores = np.random.default_rng(n).permutation(n) + 1, -np.arange(n)
     # the weights of the grades 1 to n, each of which occurs once

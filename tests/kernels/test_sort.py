@@ -26,6 +26,7 @@ def places():
 
 
 @pytest.mark.parametrize("k", [None, 10, 1000])
+@pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_a_long_query_of_scores_that_differ_in_their_last_bits_only(places, k):
     grades = np.random.default_rng(1).integers(0, 5, N)
     measure = sg.NDCNG(k=k)

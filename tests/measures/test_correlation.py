@@ -49,6 +49,7 @@ def test_a_correlation_is_at_most_1_for_the_same_order_and_at_least_minus_1_for_
         assert value >= -1 and value == pytest.approx(-1), n
 
 
+@pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_constant_scores_of_a_long_query_have_the_pair_accuracy_one_half():
     grades = np.arange(100_000) % 7
     for measure in (sg.PairAccuracy(), sg.AUC(), sg.AUC(1), sg.AUC(5)):

@@ -16,6 +16,9 @@ from registry import REGISTRY, build
 
 import skgraded as sg
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:More than 1,000 rows are evaluated as one query"
+)
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-12}
 
 

@@ -62,6 +62,7 @@ class TestRBPResidual:
         between = rbp.per_query(grades, rows[0], qid=rows[1])
         assert (low <= between + 1e-12).all() and (between <= high + 1e-12).all()
 
+    @pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
     def test_the_residual_of_a_long_judged_list_is_not_negative(self):
         grades = np.zeros(10_000)
         for persistence in (0.3, 0.8, 0.95, 0.999):
@@ -70,6 +71,7 @@ class TestRBPResidual:
 
 
 @pytest.mark.parametrize("measure", [sg.Compat(), sg.Compat(0.999), sg.Bpref(), sg.Success(k=50)])
+@pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_a_long_tied_query_is_exact_and_quick(measure):
     grades = np.arange(20_000) % 97 == 0
     value = measure(grades, np.zeros(len(grades)))

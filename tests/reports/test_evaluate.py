@@ -1,4 +1,4 @@
-"""evaluate on columns of a frame, and its warning about grades that have no 0."""
+"""evaluate on columns of a frame, and its warnings about grades and query ids."""
 
 import warnings
 from decimal import Decimal
@@ -11,11 +11,13 @@ import pytest
 from engine_libraries import library
 from joblib import parallel_config
 from sklearn.linear_model import Ridge
+from sklearn.metrics import make_scorer
 from small_reports import assert_same_report
 
 import skgraded as sg
 from skgraded.datasets import join_run, make_ranking
 from skgraded.lightgbm import eval_metric
+from skgraded.measures import cutoff_curve
 
 COLUMNS = {
     "session": ["b", "a", "b", "a", "c", "c"], "grade": [2, 0, 1, 1, 0, 1],
@@ -170,3 +172,54 @@ def test_measures_scorers_metrics_and_parts_stay_silent():
         eval_metric("mu_map")(stars, X[:, 0], None, np.bincount(qid))
         frame = pd.DataFrame({"q": qid, "y": stars, "s": X[:, 0]})
         sg.evaluate_batches([frame], "y", "s", "q")
+
+
+# Queries that are no queries ---------------------------------------------------------------------
+
+def evaluate_everywhere(n_rows, qid):
+    """Evaluate, fit and score rows of `qid` with every function that warns of row ids."""
+    X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows) % 3
+    ranker = sg.QueryRanker(Ridge())
+    return [
+        lambda: sg.evaluate(y, X[:, 0], qid=qid),
+        lambda: sg.evaluate(sg.Judgments(y, qid=qid), X[:, 0]),
+        lambda: ranker.fit(X, y, qid=qid),
+        lambda: ranker.score(X, y, qid=qid),
+        lambda: sg.make_ranking_scorer("ndcg")(ranker, X, y, qid=qid),
+        lambda: sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=2),
+    ]
+
+
+@pytest.mark.parametrize("position", range(6))
+def test_ids_of_rows_as_query_ids_warn_once(position):
+    calls = evaluate_everywhere(10, np.arange(10))
+    message = "Each of the 10 queries has only one row.*id of the query, user or session"
+    with pytest.warns(UserWarning, match=message) as record:
+        for call in {2, position}:
+            calls[call]()
+    locations = [warning.filename for warning in record]
+    assert locations == [__file__] * len({2, position})
+
+
+@pytest.mark.parametrize("qid", [np.arange(9), np.append(np.arange(10), 9)])
+def test_few_or_longer_queries_do_not_warn(qid):
+    for call in evaluate_everywhere(len(qid), qid):
+        call()
+
+
+@pytest.mark.parametrize("call", [
+    sg.NDCNG(k=10), sg.AP().per_query, sg.KendallTau(), cutoff_curve,
+    lambda y, s: make_scorer(sg.NDCNG(k=10))(Ridge().fit(s[:, None], y), s[:, None], y),
+])
+def test_many_rows_without_queries_warn_once(call):
+    y, scores = np.arange(1001) % 3, np.arange(1001.0)
+    message = "More than 1,000 rows are evaluated as one query.*qid.*make_ranking_scorer.*group="
+    with pytest.warns(UserWarning, match=message) as record:
+        call(y, scores)
+    assert len(record) == 1
+    call(y[:-1], scores[:-1])
+
+
+def test_many_rows_of_one_list_can_be_stated():
+    y, scores = np.arange(1001) % 3, np.arange(1001.0)
+    assert sg.NDCNG()(y, scores, group=[1001]) == sg.NDCNG()(sg.Judgments(y), scores)
