@@ -76,18 +76,20 @@ def look_up(X: Any, series: Any, name: str = "qid") -> Any:
 def find_column(table: Any, key: Any, name: str = "qid") -> int:
     """Return the nonnegative position of the column whose name or position is `key`."""
     n_columns = table.shape[1]
+    guess, advice = "", ""
+    if name == "qid":  # the advice concerns only queries
+        guess, advice = "A preceding step probably dropped the column: ", f" {KEEP}"
     if not isinstance(key, str):
         if not -n_columns <= key < n_columns:
             raise ValueError(
-                f"A preceding step probably dropped the column: {name} is column {key}, but X has "
-                f"only {n_columns} columns. {KEEP}"
+                f"{guess}{name} is column {key}, but X has only {n_columns} columns.{advice}"
             )
         return int(key) % n_columns
     if not hasattr(table, "columns"):
         raise ValueError(
             f"{name} refers to the column {key!r}, but X is a {type(table).__name__}, whose "
             "columns have no names. A preceding step probably dropped the column or its name. "
-            f"Pass X as a DataFrame. {KEEP}"
+            f"Pass X as a DataFrame.{advice}"
         )
     names = list(table.columns)
     if names.count(key) == 1:
@@ -106,7 +108,7 @@ def find_column(table: Any, key: Any, name: str = "qid") -> int:
             )
     if hint := did_you_mean(key, names):
         raise ValueError(fact + hint)
-    raise ValueError(f"A preceding step probably dropped the column: {fact} {KEEP}")
+    raise ValueError(f"{guess}{fact}{advice}")
 
 
 def checked_queries(queries: Any, source: Any) -> Any:
@@ -125,36 +127,50 @@ def checked_queries(queries: Any, source: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class QueryColumn:
-    """Position and name of a table's query column, used to find this column in other tables."""
+class TableColumn:
+    """Position and name of a column of a table, used to find this column in other tables."""
 
     position: int
     name: str | None  # None if the table has no column names or if the name is not unique
     n_columns: int  # number of columns of the table
 
     @classmethod
-    def of(cls, table: Any, source: Any) -> "QueryColumn | None":
-        """Return the query column of a table, or None if the source is not a column."""
-        check_source(source)
+    def of(cls, table: Any, source: Any, name: str = "qid") -> "TableColumn | None":
+        """Return the column `source` of a table, or None if the source is not a column."""
+        check_source(source, name)
         if not is_column(source):
             return None
-        position = find_column(table, source)
+        position = find_column(table, source, name)
         names = table_kinds.column_names(table) or []
         is_unique = len(names) > 0 and names.count(names[position]) == 1
         return cls(position, names[position] if is_unique else None, table.shape[1])
 
     def position_in(self, table: Any) -> int | None:
-        """Return the position of the query column in a table, or None if the table lacks it."""
+        """Return the position of the column in a table, or None if the table lacks it."""
         names = table_kinds.column_names(table)
         if self.name is not None and names is not None:
             return names.index(self.name) if self.name in names else None
         return self.position if table.shape[1] == self.n_columns else None
 
-    def take_out(self, table: Any) -> Any:
-        """Return the table without the query column, or unchanged if the table lacks it."""
-        position = self.position_in(table)
-        if position is None:
-            return table
-        if table.shape[1] == 1:
-            raise ValueError(f"X has no features besides the query column. {OR_ROUTING}")
-        return table_kinds.drop_column(table, position)
+
+def columns_to_drop(table: Any, drop: Any) -> "list[TableColumn]":
+    """Return the columns of a table whose names or positions `drop` contains."""
+    sources = drop if isinstance(drop, (list, tuple)) else [] if drop is None else [drop]
+    for source in sources:
+        if not is_column(source) or isinstance(source, bool):
+            raise TypeError(
+                "drop must be a list of names (str) or positions (int) of columns of X; got "
+                f"{drop!r}."
+            )
+    return [TableColumn.of(table, source, "drop") for source in sources]  # type: ignore[misc]
+
+
+def without_columns(table: Any, columns: list[TableColumn]) -> Any:
+    """Return the table without those of the columns that it contains."""
+    positions = {column.position_in(table) for column in columns} - {None}
+    if not positions:
+        return table
+    if len(positions) == table.shape[1]:
+        also = " and the columns in drop" if len(columns) > 1 else ""
+        raise ValueError(f"X has no features besides the query column{also}. {OR_ROUTING}")
+    return table_kinds.drop_columns(table, sorted(positions))

@@ -50,13 +50,13 @@ def take_column(table: Any, position: int) -> Any:
     return table[:, position]
 
 
-def drop_column(table: Any, position: int) -> Any:
-    """Return a table without the column at `position`; all other columns keep their types."""
+def drop_columns(table: Any, positions: list[Any]) -> Any:
+    """Return a table without the columns at `positions`; all other columns keep their types."""
     if is_polars_frame(table):
-        return table.drop(table.columns[position])
+        return table.drop([table.columns[position] for position in positions])
     if isinstance(table, np.ndarray):
-        return np.delete(table, position, axis=1)
-    keep = np.delete(np.arange(table.shape[1]), position)
+        return np.delete(table, positions, axis=1)
+    keep = np.delete(np.arange(table.shape[1]), positions)
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
 
 

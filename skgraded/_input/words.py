@@ -16,7 +16,8 @@ MOST_NESTED = 16  # maximum number of nested tuples in an id, because ids are re
 def nearest(word: Any, known: Iterable[Any]) -> str | None:
     """Return the known word most similar to `word`, ignoring case, or None if no word is similar.
 
-    A known word is similar if it starts with `word` or at most a quarter of the characters differ.
+    A known word is similar if it starts with `word`, if at most a quarter of the characters
+    differ, or if two adjacent characters are swapped.
     """
     word = str(word).lower()[:LONGEST]
     near = {}
@@ -24,7 +25,9 @@ def nearest(word: Any, known: Iterable[Any]) -> str | None:
         other = candidate.lower()[:LONGEST]
         n_characters = max(len(word), len(other))
         if 4 * abs(len(word) - len(other)) <= n_characters:  # fast check
-            is_near = 4 * _n_edits(word, other) <= n_characters
+            n_edits = _n_edits(word, other)
+            is_swapped = n_edits == 1 and sorted(word) == sorted(other)
+            is_near = is_swapped or 4 * n_edits <= n_characters
         else:
             is_near = len(word) >= 4 and other.startswith(word)
         if is_near:

@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
-from skgraded._input.query_source import QueryColumn, checked_queries, is_column, look_up
+from skgraded._input.query_source import (
+    TableColumn,
+    checked_queries,
+    columns_to_drop,
+    is_column,
+    look_up,
+)
 from skgraded._input.row_labels import check_row_labels
 from skgraded._input.table_kinds import as_table, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
@@ -53,8 +59,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         The source of the query ids in `fit` and `score`. If None, their argument `qid`. If str or
         int, the column of X with this name or position (from the end if negative), which is removed
         before `estimator` receives X. If a Series, the query of each row is looked up in the Series
-        by the row index of the frame X. Only the query column is removed: a column of times that a
-        splitter reads remains a feature.
+        by the row index of the frame X.
     early_stopping : bool or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
         supported for LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator`
@@ -85,6 +90,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
         gains; up to 30 for LightGBM and 31 for XGBoost. "gain": the gains themselves, any numbers
         ≥ 0. Other estimators and the measures use the grades unchanged.
+    drop : list of str or int, optional
+        Other columns of X, by name or position, to remove before `estimator` receives X, such as
+        the time column that a splitter reads. `predict` accepts X with or without them.
 
     Attributes
     ----------
@@ -102,7 +110,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     feature_importances_, coef_ : ndarray of shape (`n_features_in_`,)
         Importances or coefficients of `estimator_`, if it has them.
     n_features_in_ : int
-        Number of features of `estimator_`: the columns of X except the query column.
+        Number of features of `estimator_`: the columns of X except the query column and `drop`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of these features, if X was a frame whose column names are text.
 
@@ -135,7 +143,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _fitted_queries: FittedQueries | None  # None if fit received group sizes
-    _query_column: QueryColumn | None  # None if X has no query column
+    _query_column: TableColumn | None  # None if X has no query column
+    _removed_columns: list[TableColumn]  # the query column and the columns in `drop`
     best_iteration_: int
 
     # Group sizes cannot be split along with the rows, so they cannot be routed.
@@ -147,7 +156,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         validation_fraction: float = 0.1,
         measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
         n_iter_no_change: int = 50, refit: bool = False, random_state: Any = None,
-        grades: str = "level"
+        grades: str = "level", drop: Any = None
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -158,6 +167,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.refit = refit
         self.random_state = random_state
         self.grades = grades
+        self.drop = drop
 
     def fit(
         self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
@@ -186,7 +196,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             Passed to the ``fit`` of `estimator` unchanged, except that initial scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
             when the rows are sorted by query or held out. Column positions, such as those in
-            ``cat_features``, do not count the query column.
+            ``cat_features``, do not count the columns that are removed.
 
         Returns
         -------
@@ -215,9 +225,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             "eval_sample_weight": eval_sample_weight,
         }, stacklevel=3)
         table = as_table(X)
-        self._query_column = QueryColumn.of(table, self.qid)
+        self._query_column = TableColumn.of(table, self.qid)
+        query_columns = [] if self._query_column is None else [self._query_column]
+        self._removed_columns = query_columns + columns_to_drop(table, self.drop)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
-        warn_of_row_ids(queries.sizes)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self._remember_features(rows.X)
@@ -253,7 +264,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n, n_columns)
-            The documents, with or without the query column.
+            The documents, with or without the query column and the columns in `drop`.
 
         Returns
         -------
@@ -316,6 +327,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             queries = Queries(np.arange(len(sizes)), None, np.append(0, np.cumsum(sizes)))
         n_queries = len(queries.starts) - 1
         by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name, n_queries)
+        warn_of_row_ids(queries.sizes, stacklevel=4)
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 
@@ -397,21 +409,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
 
     def _check_features(self, X: Any, name: str = "X") -> None:
+        names, known = column_names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and names != known.tolist():
+            _refuse_other_names(names, known.tolist(), name)
         if X.shape[1] != self.n_features_in_:
-            also = "" if self._query_column is None else " (besides the query column)"
+            also = " (besides the query column and drop)" if self._removed_columns else ""
             raise ValueError(
                 f"{name} has {X.shape[1]} features, but QueryRanker is expecting "
                 f"{self.n_features_in_} features as input{also}."
             )
-        names, known = column_names(X), getattr(self, "feature_names_in_", None)
-        if names is None or known is None:
-            return
-        for i, (column, in_fit) in enumerate(zip(names, known, strict=True)):
-            if column != in_fit:
-                raise ValueError(
-                    "The feature names should match those that were passed during fit, in the same "
-                    f"order: feature {i} is {column!r}, but was {in_fit!r} during fit."
-                )
 
     # What scikit-learn calls ----------------------------------------------------------------------
 
@@ -440,6 +446,25 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         tags.target_tags.positive_only = True  # grades
         tags.input_tags = adapter_of(self.estimator).input_tags()
         return tags
+
+
+def _refuse_other_names(names: list[str], known: list[str], name: str) -> None:
+    """Raise a ValueError that names missing, additional or reordered features."""
+    for kind, columns, others in (
+        (f"{name} lacks features that were passed during fit", known, names),
+        (f"{name} contains columns that were not passed during fit", names, known),
+    ):
+        compared = set(others)
+        different = [column for column in columns if column not in compared]
+        if different:
+            shown = ", ".join(map(repr, different[:10])) + (", …" if len(different) > 10 else "")
+            raise ValueError(f"{kind}: {shown}.")
+    for i, (column, in_fit) in enumerate(zip(names, known, strict=False)):
+        if column != in_fit:
+            raise ValueError(
+                "The feature names should match those that were passed during fit, in the same "
+                f"order: feature {i} is {column!r}, but was {in_fit!r} during fit."
+            )
 
 
 def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.query_source import is_column
+from skgraded._input.query_source import is_column, without_columns
 from skgraded._input.table_kinds import as_table, hash_rows, mix_bits
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.rows import Queries
@@ -83,9 +83,8 @@ class FittedQueries:
 
 
 def features_of(ranker: Any, table: Any) -> Any:
-    """Return the table without the query column."""
-    column = ranker._query_column
-    return table if column is None else column.take_out(table)
+    """Return the table without the query column and the columns in `drop`."""
+    return without_columns(table, ranker._removed_columns)
 
 
 def _marks(

@@ -111,7 +111,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
     See Also
     --------
-    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter.
+    skgraded.QueryRanker : Holds out the latest queries if `early_stopping` is this splitter, and
+        removes the time column from the features if `drop` contains it.
 
     Examples
     --------

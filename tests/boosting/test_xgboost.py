@@ -130,7 +130,7 @@ XGBOOST_STOP = xgb.callback.EarlyStopping
     {"callbacks": [XGBOOST_STOP(rounds=3, metric_name="NDCNG@5", data_name="set0")]},
     {"callbacks": [EarlyStopping(rounds=3, maximize=False)]},
 ])
-def test_early_stopping_that_minimizes_a_measure_is_refused(sets, settings):
+def test_early_stopping_that_minimizes_a_measure_is_rejected(sets, settings):
     metric = custom_metric(["rr", "ndcng@5"])
     for train in (
         lambda: history_of(sets[0], sets, metric, 2, **settings),

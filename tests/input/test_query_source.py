@@ -9,14 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skgraded as sg
-from skgraded._input.query_source import QueryColumn
+from skgraded._input.query_source import TableColumn, without_columns
 
 FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
 
 
 @pytest.mark.parametrize("source", ["q", 1, -2])
 def test_a_named_column_is_found_at_any_position(source):
-    column = QueryColumn.of(FRAME, source)
+    column = TableColumn.of(FRAME, source)
     assert (column.position, column.name, column.n_columns) == (1, "q", 3)
     assert column.position_in(FRAME) == 1
     assert column.position_in(FRAME[["q", "b"]]) == 0
@@ -28,24 +28,24 @@ def test_a_named_column_is_found_at_any_position(source):
 def test_a_column_without_a_unique_name_is_found_by_position():
     twice = FRAME.set_axis(["a", "q", "q"], axis=1)
     for table in (FRAME.to_numpy(), FRAME.set_axis([0, 1, 2], axis=1), twice):
-        column = QueryColumn.of(table, 2)
+        column = TableColumn.of(table, 2)
         assert (column.position, column.name) == (2, None)
         for other in (FRAME, table, FRAME.to_numpy()):
             assert column.position_in(other) == 2
         assert column.position_in(FRAME[["a", "q"]]) is None
-    assert QueryColumn.of(FRAME, None) is None
-    assert QueryColumn.of(FRAME, pd.Series([7, 8])) is None
+    assert TableColumn.of(FRAME, None) is None
+    assert TableColumn.of(FRAME, pd.Series([7, 8])) is None
 
 
 def test_the_column_is_removed_from_tables_that_contain_it():
-    column = QueryColumn.of(FRAME, "q")
-    assert column.take_out(FRAME).columns.tolist() == ["a", "b"]
+    columns = [TableColumn.of(FRAME, "q")]
+    assert without_columns(FRAME, columns).columns.tolist() == ["a", "b"]
     without = FRAME[["a", "b"]]
-    assert column.take_out(without) is without
-    np.testing.assert_array_equal(column.take_out(FRAME.to_numpy()), FRAME[["a", "b"]])
-    assert column.take_out(FRAME[["q", "b"]]).columns.tolist() == ["b"]
+    assert without_columns(without, columns) is without
+    np.testing.assert_array_equal(without_columns(FRAME.to_numpy(), columns), FRAME[["a", "b"]])
+    assert without_columns(FRAME[["q", "b"]], columns).columns.tolist() == ["b"]
     with pytest.raises(ValueError, match="no features besides the query column"):
-        column.take_out(FRAME[["q"]])
+        without_columns(FRAME[["q"]], columns)
 
 
 def reduced(**settings):

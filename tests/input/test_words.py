@@ -10,7 +10,8 @@ from skgraded._input.words import did_you_mean, nearest
 @pytest.mark.parametrize(
     "word, known, expected",
     [
-        ("scoer", ["country", "score"], "score"),  # neighbours are swapped
+        ("scoer", ["country", "score"], "score"),  # adjacent characters are swapped
+        ("dya", ["session", "day"], "day"),
         ("grades", ["grade", "query"], "grade"),
         ("qury", ["query"], "query"),
         ("Score", ["score"], "score"),

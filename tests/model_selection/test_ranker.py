@@ -86,6 +86,25 @@ def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qi
     assert ranker.score(make(X), y) == pytest.approx(same.score(without, y, qid=queries))
 
 
+@pytest.mark.parametrize("kind, drop", [
+    *((kind, [3, -4]) for kind in TABLES), *((kind, ["words", "age"]) for kind in FRAMES),
+    ("pandas", "words"), ("numpy", (-1,)),
+])
+def test_dropped_columns_are_removed_and_optional_in_predict(kind, drop):
+    X, y, queries = toy_data()
+    make, kept = TABLES[kind], [0, 2] if np.size(drop) == 1 else [2]
+    ranker = sg.QueryRanker(Ridge(), qid=1, drop=drop).fit(make(X), y)
+    expected = Ridge().fit(X[:, kept], y).predict(X[:, kept])
+    without = make(X)[["age", "links"][-len(kept):]] if kind in FRAMES else make(X[:, kept])
+    for table in (make(X), without):
+        np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
+    assert ranker.score(make(X), y) == sg.NDCNG(k=10)(y, ranker.predict(without), qid=queries)
+    if kind in FRAMES:  # some of the columns
+        table = make(X)[["links", "words", "age"][:len(kept) + 1]]
+        if len(kept) == 1:
+            np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
+
+
 def test_a_query_column_of_text_does_not_change_categories():
     X, y, qid = toy_data()
     kinds = np.array(["page", "image", "video"])[np.random.default_rng(0).integers(3, size=len(X))]
@@ -213,7 +232,7 @@ def test_the_default_parameters():
     assert sg.QueryRanker(LAMBDARANK).get_params(deep=False) == {
         "estimator": LAMBDARANK, "qid": None, "early_stopping": False, "validation_fraction": 0.1,
         "measure": "ndcng@10", "n_iter_no_change": 50, "refit": False, "random_state": None,
-        "grades": "level",
+        "grades": "level", "drop": None,
     }
 
 
