@@ -161,8 +161,15 @@ def refuse_unordered(values: Any, name: str) -> None:
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 
+def refuse_lazy(values: Any, name: str) -> None:
+    """Raise a TypeError for a polars LazyFrame, whose rows have not been computed."""
+    if type(values).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: pass its collect().")
+
+
 def refuse_data_set(values: Any, name: str) -> None:
     """Raise a TypeError for the data set of a supported library, such as a LightGBM Dataset."""
+    refuse_lazy(values, name)
     package = type(values).__module__.partition(".")[0]
     if find_spec(f"skgraded.{package}") is not None:
         raise TypeError(

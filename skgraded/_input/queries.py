@@ -12,6 +12,7 @@ from skgraded._input.needs import is_installed
 from skgraded._input.words import are_utf8, is_writable, object_array, refuse_unwritable
 from skgraded._kernels import layout
 
+BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
@@ -262,7 +263,12 @@ def _ids(qid: Any, name: str) -> Any:
     """Return numbers and dates as an array and other ids as objects, so that 1 and "1" differ."""
     columns.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        raise TypeError(f"{name} must be an array with one id per row; got {qid!r}.")
+        columns.refuse_lazy(qid, name)
+        hint = (
+            f" If this is a column name, pass the column itself; {BY_NAME} accept qid={qid!r}."
+            if isinstance(qid, str) else ""
+        )
+        raise TypeError(f"{name} must be an array with one id per row; got {qid!r}.{hint}")
     if len(getattr(qid, "shape", (None,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
     dtype = getattr(qid, "dtype", None)

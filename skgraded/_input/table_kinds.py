@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
+from skgraded._input.columns import refuse_lazy
 from skgraded._input.words import did_you_mean
 
 ENGINES = ("dask", "pyspark", "ray")  # packages with a skgraded module for their data frames
@@ -16,6 +17,7 @@ HASHED_COLUMNS = 16
 
 def as_table(X: Any) -> Any:
     """Convert `X` to a table; copy it only if it is a list or a sparse matrix not in CSR format."""
+    refuse_lazy(X, "X")
     if is_sparse(X):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from skgraded._input import docstrings
 from skgraded._input.columns import check_grades
 from skgraded._input.needs import needs
-from skgraded._input.query_source import read_queries
+from skgraded._input.query_source import is_column, read_queries
 from skgraded.display._systems import as_names, common_source, systems_of
 from skgraded.judgments import Judgments
 from skgraded.model_selection.scorer import check_response_method, document_scores
@@ -279,9 +279,9 @@ class SystemsDisplay(Display):
         estimator : estimator, or mapping of str to estimator
             Fitted estimator, or several estimators by name. `QueryDifferenceDisplay` requires two
             estimators, the baseline first.
-        qid : array-like of shape (n,), optional
-            Query id of each row. May be omitted if every estimator is a `QueryRanker` whose `qid`
-            names the same column of X.
+        qid : array-like of shape (n,), str or int, optional
+            Query id of each row, or a column of X by name or position. May be omitted if every
+            estimator is a `QueryRanker` whose `qid` names the same column of X.
         name : str, optional
             Name of the system, by default the class of the estimator. The keys of a mapping name
             its systems.
@@ -293,9 +293,10 @@ class SystemsDisplay(Display):
         cls._need_matplotlib("from_estimator")
         check_response_method(response_method)
         names, estimators = cls._systems_of(estimator, name, "estimator")
-        source = None
+        source = qid if is_column(qid) else None
         if qid is None and group is None:
             source = common_source(estimators)
+        if source is not None:
             qid = read_queries(X, source)
         check_grades(y, "y")
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)

@@ -134,7 +134,7 @@ class Measure:
         self,
         y_true: ArrayLike | Judgments,
         y_score: ArrayLike,
-        *,
+        *other: Any,
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -161,6 +161,12 @@ class Measure:
         ValueError, TypeError
             If the input is invalid. The message names the argument, the row and the value.
         """
+        if other:  # scikit-learn calls a scorer as scorer(estimator, X, y)
+            raise TypeError(
+                f"{self} accepts only y_true and y_score by position: pass qid, group and "
+                "sample_weight by name. A measure is not a scorer: use scoring="
+                f"skgraded.make_ranking_scorer({self.name!r})."
+            )
         if not hasattr(y_score, "__len__"):
             columns.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
         judgments = check_judgments(

@@ -11,7 +11,13 @@ from sklearn.utils import _safe_indexing
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import sortable_ids
-from skgraded._input.query_source import read_queries
+from skgraded._input.query_source import (
+    TableColumn,
+    check_source,
+    is_column,
+    read_queries,
+    without_columns,
+)
 from skgraded._input.table_kinds import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
@@ -23,10 +29,14 @@ from skgraded.model_selection.scorer import check_response_method, document_scor
 
 @dataclass(frozen=True)
 class RankerOnRows:
-    """A ranker with judged rows; the methods fit and score copies of the ranker on chosen rows."""
+    """A ranker with judged rows; the methods fit and score copies of the ranker on chosen rows.
+
+    The splitter receives the table `X`; the ranker receives only the columns `features`.
+    """
 
     ranker: Any
     X: Any
+    features: Any
     y: Any
     judgments: Judgments
     sample_weight: np.ndarray | None
@@ -52,13 +62,13 @@ class RankerOnRows:
             metadata = self._metadata(rows)
             requested = _requested(ranker, list(metadata))
             return ranker.fit(
-                _safe_indexing(self.X, rows), _safe_indexing(self.y, rows),
+                _safe_indexing(self.features, rows), _safe_indexing(self.y, rows),
                 **{name: metadata[name] for name in requested},
             )
 
     def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker."""
-        return document_scores(fitted, _safe_indexing(self.X, rows), self.response_method)
+        return document_scores(fitted, _safe_indexing(self.features, rows), self.response_method)
 
     def judgments_of(self, rows: np.ndarray) -> Judgments:
         """Return the grades, queries and weights of the given rows as Judgments."""
@@ -87,9 +97,11 @@ def ranker_on_rows(
     """Check the arguments of cross-validation, and return the ranker with its judged rows.
 
     If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
-    if that is None, by the `qid` of the splitter `cv`.
+    if that is None, by the `qid` of the splitter `cv`. If `qid` is a column of X, the ranker
+    receives X without this column, unless the ranker itself reads its queries from X.
     """
     check_response_method(response_method)
+    removed = None
     if qid is None and group is None:
         source = getattr(ranker, "qid", None)
         if source is None:
@@ -100,13 +112,26 @@ def ranker_on_rows(
                 "column of X with QueryRanker(…, qid='query_id')."
             )
         qid = read_queries(X, source)
+    elif is_column(qid):
+        check_source(qid)
+        removed = None if _reads_queries(ranker) else TableColumn.of(as_table(X), qid)
+        qid = read_queries(X, qid)
     X = as_table(X)
     check_grades(y, "y", X.shape[0])
     judgments = make_judgments(y, qid, group, sample_weight)
     for measure in measures:
         plan_of(measure, judgments)  # raises if the measure cannot be computed
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
-    return RankerOnRows(ranker, X, y, judgments, weights, response_method)
+    features = X if removed is None else without_columns(X, [removed])
+    return RankerOnRows(ranker, X, features, y, judgments, weights, response_method)
+
+
+def _reads_queries(ranker: Any) -> bool:
+    """Return whether a ranker, or the ranker in a search or pipeline, reads its queries from X."""
+    while ranker is not None and getattr(ranker, "qid", None) is None:
+        steps = getattr(ranker, "steps", None)
+        ranker = steps[-1][1] if steps else getattr(ranker, "estimator", None)
+    return ranker is not None
 
 
 def _requested(estimator: Any, names: list[str]) -> set[str]:
@@ -127,7 +152,14 @@ def splits_of_queries(
     with warnings.catch_warnings():
         # Splitters that ignore groups, such as PredefinedSplit, may still keep queries intact.
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        splits = list(splitter.split(X, y, groups))
+        try:
+            splits = list(splitter.split(X, y, groups))
+        except ValueError as error:
+            where = " In cross-validation, X contains only the training rows of a fold."
+            raise ValueError(
+                f"{name}={type(splitter).__name__}(…) cannot split X: {error}"
+                f"{where if name == 'early_stopping' else ''}"
+            ) from None
     sizes = np.bincount(query_of_row)
     for fold, (train, test) in enumerate(splits):
         n_trained, n_tested = (

@@ -20,7 +20,7 @@ class TornQueryWarning(UserWarning):
     KFold, ``cv=5`` and train_test_split split queries, so scores are better than for new queries.
     If queries are looked up in a Series by the row index of X, missing rows are also detected, as
     in HalvingGridSearchCV with ``resource="n_samples"``. Split by query, for example with
-    GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
+    QueryKFold or GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
     ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
@@ -28,8 +28,9 @@ class TornQueryWarning(UserWarning):
 SHARED = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
     "ranker was fitted on. Either the split divides queries, and the score is better than it will "
-    "be for new queries: use cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata "
-    "routing, cv=GroupKFold(5).set_split_request(groups='qid'). Or both sets use the same ids for "
+    "be for new queries: use cv=QueryKFold(5, qid='query_id') if X contains the queries, "
+    "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "cv=GroupKFold(5).set_split_request(groups='qid'). Or both sets use the same ids for "
     "different queries, as in files that number their queries from 0 or 1: use other ids, such as "
     "('test', qid)."
 )
@@ -37,7 +38,8 @@ SHARED = (
 PARTIAL = (
     "{partial} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
     "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in KFold and "
-    "HalvingGridSearchCV(resource='n_samples'): split with GroupKFold, or choose another resource. "
+    "HalvingGridSearchCV(resource='n_samples'): split with QueryKFold or GroupKFold, or choose "
+    "another resource. "
     "If rows were omitted on purpose, omit them from qid too: qid=series.loc[X.index]."
 )
 

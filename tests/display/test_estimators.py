@@ -89,10 +89,11 @@ def test_query_ids_are_read_from_where_the_rankers_read_them(ranking):
         rankers = {
             name: sg.QueryRanker(model, qid=source).fit(table, y) for name, model in models.items()
         }
-        display = cls.from_estimator(rankers, table, y, ax=Figure().subplots())
-        assert display.name == ["tree", "line"]
-        for drawn, values in zip(heights(display), heights(expected), strict=True):
-            np.testing.assert_allclose(drawn, values, atol=1e-9)
+        for qid in {None, None if table is frame else source}:
+            display = cls.from_estimator(rankers, table, y, qid=qid, ax=Figure().subplots())
+            assert display.name == ["tree", "line"]
+            for drawn, values in zip(heights(display), heights(expected), strict=True):
+                np.testing.assert_allclose(drawn, values, atol=1e-9)
 
 
 def test_rows_without_query_ids_are_refused_and_known_queries_are_warned_of(ranking, ax):

@@ -13,6 +13,7 @@ from never_fitted import NeverFitted
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupKFold,
     GroupShuffleSplit,
     LeaveOneGroupOut,
@@ -23,6 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, TABLES, toy_data
 
 import skgraded as sg
+from skgraded.model_selection import QueryKFold
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,21 @@ def assert_same_values(found, expected, atol=0):
     np.testing.assert_array_equal(found.fold, expected.fold)
     for name, values in expected.per_query.items():
         np.testing.assert_allclose(found.per_query[name], values, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("kind, qid", [*((kind, "query_id") for kind in FRAMES), ("csr", 1)])
+def test_the_queries_are_a_column_that_the_ranker_does_not_receive(kind, qid):
+    X, y, queries = toy_data()
+    make = TABLES[kind]
+    expected = sg.cross_evaluate(Ridge(), np.delete(X, 1, axis=1), y, qid=queries, cv=3)
+    by_query = QueryKFold(3, qid=qid)
+    for ranker, cv in (
+        (Ridge(), 3), (sg.QueryRanker(Ridge()), by_query), (sg.QueryRanker(Ridge(), qid=qid), 3),
+        (make_pipeline(StandardScaler(with_mean=False), Ridge()), by_query),
+        (GridSearchCV(sg.QueryRanker(Ridge(), qid=qid), {}, cv=by_query), 3),
+    ):
+        found = sg.cross_evaluate(ranker, make(X), y, qid=qid, cv=cv)
+        assert_same_values(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])

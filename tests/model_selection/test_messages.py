@@ -14,7 +14,7 @@ from never_fitted import NeverFitted
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -105,6 +105,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
     ("no measure in a dict", lambda: scorer({}), ValueError, "empty"),
     *((f"response method {method}", lambda method=method: scorer("rr", response_method=method),
        ValueError, "response_method must") for method in ("score", ["predict", "transform"], [])),
+    ("measure as a scorer", lambda: cross_val_score(
+        Ridge(), X, Y, scoring=sg.NDCNG(k=10), error_score="raise"), TypeError,
+     r"NDCNG@10 accepts only .* by name.*scoring=skgraded.make_ranking_scorer\('NDCNG@10'\)"),
     ("request of a column", lambda: scorer("rr", qid=0).set_score_request(qid=True), ValueError,
      "reads it from X"),
 ])
@@ -196,6 +199,12 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
      "passed only once.*in score"),
     *((f"qid of type {type(qid).__name__}", lambda qid=qid: fit(change={"qid": None}, qid=qid),
        TypeError, NO_COLUMN) for qid in ([1, 2], 1.5, QID)),
+    ("name of a column in fit", lambda: fit(change={"qid": "query_id"}), TypeError,
+     "got 'query_id'. If this is a column name.*QueryRanker.* accept qid='query_id'"),
+    ("LazyFrame", lambda: fit(change={"X": FRAMES["polars"](X).lazy()}), TypeError,
+     "X is a polars LazyFrame"),
+    ("LazyFrame of queries", lambda: fit(change={"qid": FRAMES["polars"](X).lazy()}), TypeError,
+     "qid is a polars LazyFrame"),
     ("grade nan", lambda: fit(change={"y": values_at(3, np.nan)}), ValueError,
      "y must be finite; got nan for row 3"),
     ("too few grades", lambda: fit(change={"y": np.zeros(239)}), ValueError,
@@ -428,6 +437,9 @@ def split(splitter):
     ("splitter of rows", lambda: split(KFold(4)), ValueError,
      r"of early_stopping splits \d+ queries, such as .*Query"),
     ("method of a splitter", lambda: split(LATEST.split), TypeError, SPLITTER),
+    ("too few days", lambda: split(QueryTimeSeriesSplit(99, time="words", qid="query_id")),
+     ValueError, r"^early_stopping=QueryTimeSeriesSplit\(…\) cannot .* requires at least 100 "
+     ".*In cross-validation, X contains only the training rows"),
     ("class of a splitter", lambda: split(QueryKFold), TypeError, SPLITTER),
     ("text", lambda: split("auto"), TypeError, f"{SPLITTER}.*got 'auto'"),
     ("no validation rows", lambda: split(PredefinedSplit([-1] * N)), ValueError,
@@ -469,8 +481,10 @@ def days_of(n_splits=2, time="day"):
      "n_splits=4 requires at least 4 queries, but X con"),
     ("misspelled qid", lambda: split_days(QueryKFold(2, "queri")), ValueError,
      "Did you mean 'query'"),
-    ("misspelled time", lambda: split_days(days_of(time="dai")), ValueError,
-     "time is the column 'dai'"),
+    ("unknown time", lambda: split_days(days_of(time="hour")), ValueError,
+     "^time is the column 'hour', but X has only the columns 'query', 'day'.$"),
+    ("misspelled time", lambda: split_days(days_of(time="dya")), ValueError,
+     "time is the column 'dya', .* Did you mean 'day'"),
     ("too few days", lambda: split_days(days_of(), (1, 1, 1, 2)), ValueError,
      "3 distinct times, but X contains 2"),
     ("query on two days", lambda: split_days(days_of(), (1, 2, 3, 3)), ValueError,
@@ -496,6 +510,14 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
 @table([
     ("no queries", lambda: evaluate(sg.QueryRanker(NeverFitted()), qid=None, cv=GroupKFold(3)),
      ValueError, "query of each row is required: pass qid or group"),
+    ("misspelled column", lambda: evaluate(X=FRAME, qid="queryid"), ValueError,
+     "qid is the column 'queryid'.* Did you mean 'query_id'"),
+    ("qid=True", lambda: evaluate(qid=True), TypeError, NO_COLUMN),
+    ("LazyFrame", lambda: evaluate(X=FRAMES["polars"](X).lazy()), TypeError,
+     "X is a polars LazyFrame, which has no rows yet: pass its collect"),
+    ("too few days", lambda: evaluate(
+        X=FRAME, qid="query_id", cv=QueryTimeSeriesSplit(24, time="query_id", qid="query_id")),
+     ValueError, r"^cv=QueryTimeSeriesSplit\(…\) cannot split X: n_splits=24 .* contains 24.$"),
     ("grade nan", lambda: evaluate(y=values_at(3, np.nan)), ValueError,
      "^y must be finite; got nan for row 3"),
     ("grade above the scale", lambda: evaluate(y=values_at(3, 9), measures="ndcng(max_grade=4)"),

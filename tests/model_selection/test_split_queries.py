@@ -79,6 +79,7 @@ def test_the_warning_names_a_query_and_a_splitter_at_the_line_of_the_caller():
         ranker.score(X[200:], y[200:], qid=days(qid[200:]))
     message = str(record[0].message)
     assert re.search(f"such as .*'{days(qid[200])}'", message)
+    assert "cv=QueryKFold(5, qid='query_id')" in message
     assert "cv=GroupKFold(5).set_split_request(groups='qid')" in message
     assert record[0].filename == __file__
     assert [warning.category for warning in record] == [sg.TornQueryWarning]
