@@ -450,21 +450,22 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
 def _refuse_other_names(names: list[str], known: list[str], name: str) -> None:
     """Raise a ValueError that names missing, additional or reordered features."""
-    for kind, columns, others in (
-        (f"{name} lacks features that were passed during fit", known, names),
-        (f"{name} contains columns that were not passed during fit", names, known),
-    ):
-        compared = set(others)
-        different = [column for column in columns if column not in compared]
-        if different:
-            shown = ", ".join(map(repr, different[:10])) + (", …" if len(different) > 10 else "")
-            raise ValueError(f"{kind}: {shown}.")
+    if missing := _shown_difference(known, names):
+        raise ValueError(f"{name} lacks features that were passed during fit: {missing}.")
+    if added := _shown_difference(names, known):
+        raise ValueError(f"{name} contains columns that were not passed during fit: {added}.")
     for i, (column, in_fit) in enumerate(zip(names, known, strict=False)):
         if column != in_fit:
             raise ValueError(
                 "The feature names should match those that were passed during fit, in the same "
                 f"order: feature {i} is {column!r}, but was {in_fit!r} during fit."
             )
+
+
+def _shown_difference(names: list[str], others: list[str]) -> str:
+    compared = set(others)
+    shown = [repr(name) for name in names if name not in compared]
+    return ", ".join(shown[:10]) + (", …" if len(shown) > 10 else "")
 
 
 def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:

@@ -18,9 +18,9 @@ class TornQueryWarning(UserWarning):
     """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
     KFold, ``cv=5`` and train_test_split split queries, so scores are better than for new queries.
-    If queries are looked up in a Series by the row index of X, missing rows are also detected, as
-    in HalvingGridSearchCV with ``resource="n_samples"``. Split by query, for example with
-    QueryKFold or GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
+    Rows that are missing from X, as in HalvingGridSearchCV with ``resource="n_samples"``, are
+    detected only if queries are looked up in a Series by the row index of X. Split by query, for
+    example with QueryKFold or GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
     ``warnings.catch_warnings`` in the caller does not catch it.
     """
 
