@@ -78,6 +78,8 @@ def refuse_inexact(
     inexact: Iterable[tuple[int, Any]] = ()  # positions and float types
     if isinstance(ids, np.ndarray) and ids.dtype.kind == "f":
         inexact = ((i, ids.dtype) for i in np.flatnonzero(_are_inexact(ids, ids.dtype)).tolist())
+    elif isinstance(ids, np.ndarray) and ids.dtype.kind != "O":
+        return
     elif any(issubclass(kind, (float, np.floating, tuple)) for kind in set(map(type, ids))):
         types = (_inexact_type(value, dtype) for value in ids)
         inexact = ((i, kind) for i, kind in enumerate(types) if kind is not None)

@@ -49,25 +49,22 @@ def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple
     The results are for the first row of each block or, if the heads are None, for all rows.
     """
     ids, categories = _checked_ids(qid, n, expected, name)
-    heads = _heads(ids)
-
-    def row_of(position: int) -> int:
-        row = int(np.argmax(codes == position))
-        return row if heads is None else int(heads[row])
-
+    heads, dtype = _heads(ids), columns.float_type(qid)
     try:
-        codes, queries, counts, in_order = _number(ids if heads is None else ids[heads], name)
+        codes, queries, counts, in_order = _number(
+            ids if heads is None else ids[heads], name, dtype
+        )
     except (ValueError, TypeError):
-        _number(ids, name)  # raises the same error with the row
+        _number(ids, name, dtype)  # raises the same error with the row
         raise
     if isinstance(categories, Texts):
         queries = categories.at(queries)
     elif categories is not None:
-        queries = object_array([categories[i] for i in queries.tolist()])
+        numbers = queries
+        queries = object_array([categories[i] for i in numbers.tolist()])
+        columns.refuse_inexact(queries, name, dtype, lambda i: int(np.argmax(ids == numbers[i])))
         if not all(map(is_writable, queries)):
             _hash_codes([categories[i] for i in ids.tolist()], name)  # raises an error with the row
-    if not isinstance(ids, Texts):
-        columns.refuse_inexact(queries, name, columns.float_type(qid), row_of)
     return ids, heads, codes, queries, counts, in_order
 
 
@@ -189,7 +186,9 @@ def _heads(ids: Any) -> np.ndarray | None:
     return layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_number else ids)
 
 
-def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+def _number(
+    ids: Any, name: str, dtype: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return row codes, distinct ids, row counts per id, and whether the codes are sorted."""
     has_strings = isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str)
     texts = texts_of_strings(ids) if has_strings else ids
@@ -200,6 +199,7 @@ def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
         return numbered
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name)
+        columns.refuse_inexact(queries, name, dtype, lambda i: int(np.argmax(codes == i)))
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
     kind, whole = ids.dtype.kind, ids
     if kind in "mMf":
@@ -208,6 +208,7 @@ def _number(ids: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, bo
     codes, first, *rest = layout.number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
     queries = ids[first]
     if kind == "f":
+        columns.refuse_inexact(queries, name, row_of=first.__getitem__)
         queries += 0  # -0.0 becomes 0.0
     return codes, queries, *rest
 
