@@ -38,8 +38,10 @@ class DifferenceHeatmapDisplay(Display):
         Mean differences; nan if unknown.
     significant : array-like of shape (n_systems, n_systems), optional
         1 where the difference of the two systems is significant, else 0 or nan.
-    name, measure : list of str, str
-        Names of the systems and of the measure.
+    name : list of str, optional
+        Names of the systems; by default, only letters are shown.
+    measure : str
+        Name of the measure.
 
     Attributes
     ----------
@@ -61,8 +63,8 @@ class DifferenceHeatmapDisplay(Display):
     """
 
     def __init__(
-        self, differences: ArrayLike, significant: ArrayLike | None = None, *, name: list[str],
-        measure: str,
+        self, differences: ArrayLike, significant: ArrayLike | None = None, *,
+        name: list[str] | None = None, measure: str,
     ):
         self.differences = np.asarray(differences, dtype=float)
         n = len(self.differences)
@@ -93,7 +95,7 @@ class DifferenceHeatmapDisplay(Display):
     def _draw(self, ax: Any, settings: Any) -> None:
         n = min(len(self.differences), MOST_SYSTEMS)
         letters = LETTERS[:n]
-        names = [
+        names = list(letters) if self.name is None else [
             f"{wrapped_name(name)}  {letter}"
             for name, letter in zip(self.name, letters, strict=False)
         ]

@@ -20,6 +20,8 @@ DISPLAYS = {
     "fold": lambda: sg.FoldDisplay([0.5, 0.7], [0, 1], [0.5, 0.7], measure="AP"),
     "heat map": lambda: sg.DifferenceHeatmapDisplay(
         [[0, 0.1], [-0.1, 0]], name=["a", "b"], measure="AP"),
+    "heat map without names": lambda: sg.DifferenceHeatmapDisplay(
+        [[0, 0.1], [-0.1, 0]], measure="AP"),
     "confusion": lambda: sg.JudgeConfusionDisplay(
         [[3, 1], [0, 2]], [0, 1], truth="a", judge="b"),
     "judge means without names": lambda: sg.JudgeMeansDisplay(
