@@ -194,7 +194,7 @@ def _number(
     texts = texts_of_strings(ids) if has_strings else ids
     if isinstance(texts, Texts):
         numbered = texts.numbered()
-        if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1]):
+        if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1].tolist()):
             _hash_codes(ids, name)  # raises an error with the row
         return numbered
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:

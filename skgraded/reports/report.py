@@ -15,7 +15,7 @@ from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
-from skgraded._input.words import plain, plain_list, refuse_unwritable
+from skgraded._input.words import is_writable, plain, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
@@ -319,7 +319,8 @@ def by_measure(
     if not values:
         raise ValueError(f"{name} must contain at least one measure.")
     for measure in values:
-        refuse_unwritable(measure, f"A name in {name}")
+        if not is_writable(measure):
+            refuse_unwritable(measure, f"A name in {name}")
     if values.keys() != measures.keys():
         raise ValueError(f"Argument {name} must have the same measures as per_query.")
     return {
