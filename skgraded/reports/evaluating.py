@@ -86,6 +86,11 @@ def evaluate(
         A dict keyed by column name if `y_score` is a list; it can be passed to `compare`. If
         documents are unjudged, `Evaluation.judged` contains the share of judged documents.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid; the message names the argument, the row and the value.
+
     Warns
     -----
     UserWarning
