@@ -83,12 +83,13 @@ def test_rows_of_errors_are_those_of_the_input():
 
 
 def test_grades_above_0_with_irrelevant_unjudged_documents_do_not_warn(recwarn):
-    grades, settings = [nan, 1, nan, 3], {"qid": [0, 0, 1, 1], "measures": "ap"}
-    sg.evaluate(grades, [4, 3, 2, 1], unjudged_documents="irrelevant", **settings)
+    grades, scores = [nan, 1, 2, nan, 1, 3], [6, 5, 4, 3, 2, 1]
+    settings = {"qid": [0, 0, 0, 1, 1, 1], "measures": "ap"}
+    sg.evaluate(grades, scores, unjudged_documents="irrelevant", **settings)
     sg.evaluate([nan, nan], [2, 1], qid=[0, 1], measures="judged@1")
     assert not recwarn
     with pytest.warns(UserWarning, match="All grades are from 1 to 3"):
-        sg.evaluate(grades, [4, 3, 2, 1], unjudged_documents="drop", **settings)
+        sg.evaluate(grades, scores, unjudged_documents="drop", **settings)
 
 
 def test_weights_are_means_over_all_rows(queries):
