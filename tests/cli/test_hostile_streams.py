@@ -146,7 +146,7 @@ def test_a_process_reports_errors_in_one_line():
 
 
 def test_a_reader_that_closes_the_pipe_causes_no_error(files):
-    rows = [f"{q} 0 d 1\n" for q in range(8_000)]
+    rows = [f"{i // 2} 0 d{i} 1\n" for i in range(16_000)]
     (files / "qrels").write_text("".join(rows))
     (files / "run").write_text("".join(row.replace(" 1\n", " 1 1 s\n") for row in rows))
     line = "SKGRADED evaluate qrels run --per-query --format csv"

@@ -232,7 +232,9 @@ def test_a_matrix_of_queries_is_refused_with_the_call_that_measures_each_row():
     assert "group=[len(row) for row in y_true]" in message_of(lambda: sg.AP()(ragged, ragged))
 
 
-@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, pa.table, None], ids=["pandas", "polars", "Arrow", "dict"])
+@pytest.mark.parametrize(
+    "form", [pd.DataFrame, pl.DataFrame, pa.table, None], ids=["pandas", "polars", "Arrow", "dict"]
+)
 @pytest.mark.parametrize("kind", [int, str])
 def test_frames_of_qrels_and_a_run_advise_to_join_them(form, kind):
     names = {"query": list(map(kind, [1, 1])), "document": list(map(kind, [7, 8]))}
