@@ -120,7 +120,7 @@ def _counting(
     return values, np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
-def t_reach(n: int, level: float) -> float:
+def t_reach(n: float, level: float) -> float:
     """Return the half-width of Student's interval for the mean of n values, in standard errors."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 
