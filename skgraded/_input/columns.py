@@ -99,7 +99,8 @@ def _exact_below(dtype: Any) -> int:
 def _are_inexact(ids: Any, dtype: Any) -> Any:
     """Return where ids may be rounded integers; inf is an id, except if it may be an overflow."""
     may_overflow = np.dtype(dtype).itemsize < 8
-    return (np.abs(ids) >= _exact_below(dtype)) & (may_overflow | np.isfinite(ids))
+    limit = np.dtype(dtype).type(_exact_below(dtype))  # NumPy 1.26 compares no longdouble with 2^64
+    return (np.abs(ids) >= limit) & (may_overflow | np.isfinite(ids))
 
 
 def _inexact_type(value: Any, dtype: Any) -> Any:
