@@ -6,7 +6,7 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -280,8 +280,7 @@ def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     begun = b"\n" + text
     if not any(white in begun for white in (b"\n\n", b"\n ", b"\n\t")):  # true for most files
         return text, np.arange(first, first + text.count(b"\n"))
-    lines = [pair for pair in enumerate(text.split(b"\n"), first) if pair[1].strip(b" \t")]
-    return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
+    return _lines_where(text, first, lambda line: line.strip(b" \t"))
 
 
 def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
@@ -302,10 +301,14 @@ def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     text = text.replace(b"\t", b" ")
     if not (has_blanks or has_comments):
         return text, np.arange(first, first + text.count(b"\n"))
-    lines = [
-        (number, line) for number, line in enumerate(text.split(b"\n"), first)
-        if line and not line.startswith(b"#")
-    ]
+    return _lines_where(text, first, lambda line: line and not line.startswith(b"#"))
+
+
+def _lines_where(
+    text: bytes, first: int, is_kept: Callable[[bytes], Any]
+) -> tuple[bytes, np.ndarray]:
+    """Return the lines that are kept, and their line numbers; `first` is the first number."""
+    lines = [pair for pair in enumerate(text.split(b"\n"), first) if is_kept(pair[1])]
     return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
 
 

@@ -112,15 +112,15 @@ def refuse_split(
     if not len(repeated):
         return
     # Two different ids in one chunk may have the same key.
-    within = [np.unique(marks[_are_in(marks, repeated)]) for _, marks in chunks]
+    within = [np.unique(marks[np.isin(marks, repeated)]) for _, marks in chunks]
     shared = repeated[np.unique(np.concatenate(within), return_counts=True)[1] > 1]
     chunk_of: dict[int, dict[Any, int]] = {}  # the ids with each key, and their chunks
     for i, marks in enumerate(within):
-        if not _are_in(marks, shared).any():
+        if not np.isin(marks, shared).any():
             continue
         ids = ids_of(i)
         marks = arrow.marks(ids)
-        rows = np.flatnonzero(_are_in(marks, shared))
+        rows = np.flatnonzero(np.isin(marks, shared))
         for mark, query in zip(marks[rows].tolist(), plain_list(ids[rows]), strict=True):
             first = chunk_of.setdefault(mark, {}).setdefault(query, i)
             if first != i:
@@ -130,11 +130,3 @@ def refuse_split(
         if len(queries) < 2:  # rows changed between reads
             places = [name for name, marks in chunks if (marks == mark).any()]
             raise parts.split_error(next(iter(queries), None), *places[:2])
-
-
-def _are_in(marks: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return a mask of the keys that are among the given sorted keys."""
-    if not len(keys):
-        return np.zeros(len(marks), dtype=bool)
-    places = np.searchsorted(keys, marks)
-    return keys[np.minimum(places, len(keys) - 1)] == marks
