@@ -266,17 +266,13 @@ class Comparison(Report):
     def _shown(self) -> pandas.DataFrame:
         return ComparisonView(self).frame()
 
-    def to_latex(self) -> str:
-        """Return the main columns of `to_markdown` as LaTeX text that fits the page width."""
+    def _shown_in_latex(self) -> dict[str, list[Any]]:
         table = fitting(self._shown(), "latex")
-        intervals = [
-            "unknown" if low != low else f"[{low:.4f}, {high:.4f}]"
-            for low, high in zip(table["ci_low"], table["ci_high"], strict=True)
-        ]
-        return tables.latex({
+        intervals = list(map(tables.Interval, table["ci_low"], table["ci_high"]))
+        return {
             "interval" if name == "ci_low" else name: intervals if name == "ci_low" else cells
             for name, cells in table.items() if name != "ci_high"
-        })
+        }
 
     def sentences(self) -> list[str]:
         """Return one sentence per row, followed by one per comparison between segments.
@@ -425,9 +421,8 @@ class MarginTests(Table):
             sentences.margin_sentence(row, self.question, self.level, said) for row in rows
         ]
 
-    def to_latex(self) -> str:
-        """Return the columns up to `p_adjusted` as LaTeX text; see `Evaluation.to_latex`."""
-        return tables.latex(self.to_frame().loc[:, :"p_adjusted"])
+    def _shown_in_latex(self) -> pandas.DataFrame:
+        return self.to_frame().loc[:, :"p_adjusted"]
 
     def __repr__(self) -> str:
         rows = "; ".join(

@@ -19,7 +19,7 @@ from skgraded.stats import corrections, paired_tests
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
 from skgraded.writing.charts import turned
-from skgraded.writing.tables import Marked
+from skgraded.writing.tables import Interval, Marked
 from skgraded.writing.text import Bound
 
 if TYPE_CHECKING:
@@ -282,7 +282,8 @@ class ComparisonView:
 class Leaderboard(Table):
     """Table of the systems' means per measure, returned by `Comparison.leaderboard`.
 
-    In Markdown and LaTeX, the best mean of each measure is bold.
+    In Markdown and LaTeX, the best mean of each measure is bold, and each mean is followed by its
+    interval at the level of the comparison.
 
     Attributes
     ----------
@@ -385,11 +386,11 @@ def leaderboard_of(view: Any) -> Leaderboard:
 
 def _means(
     comparison: Any, rows: Sequence[Any], headings: Mapping[tuple[str, Any], str]
-) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], Any]]:
+) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], Interval]]:
     """Return the mean and the interval for each pair (system, heading)."""
     values, system_means = comparison.query_values, comparison.system_means
     means: dict[tuple[str, str], float] = {}
-    intervals = {}
+    intervals: dict[tuple[str, str], Interval] = {}
     for row in rows:
         means.setdefault((row.system, row.heading), row.mean)
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
@@ -402,7 +403,7 @@ def _means(
                 mean, *ends = system_means[heading][i].tolist()
                 if comparison.n_judge is not None:  # rows contain other means; see WITH_JUDGE
                     means[name, heading] = mean
-            intervals[name, heading] = tuple(ends)
+            intervals[name, heading] = Interval(*ends)
     return means, intervals
 
 

@@ -311,9 +311,12 @@ class Evaluation(Report):
         """Return the table of `summary` or, with `per_query`, of `to_frame` as Markdown text."""
         return tables.markdown(self._table(per_query))
 
-    def to_latex(self, per_query: bool = False) -> str:
-        """Return the table of `to_markdown` as LaTeX text, as in `Comparison.to_latex`."""
-        return tables.latex(self._table(per_query))
+    def to_latex(
+        self, per_query: bool = False, *, caption: str | None = None, label: str | None = None,
+        digits: int = 4,
+    ) -> str:
+        """Return the table of `to_markdown` as LaTeX text; see `Summary.to_latex`."""
+        return tables.latex(self._table(per_query), caption=caption, label=label, digits=digits)
 
     def _table(self, per_query: bool) -> Any:
         if not per_query:

@@ -102,20 +102,42 @@ class Table:
         raise NotImplementedError
 
     def _shown(self) -> Any:
-        """Return the table for Markdown and LaTeX."""
+        """Return the table for Markdown."""
         return self.to_frame()
+
+    def _shown_in_latex(self) -> Any:
+        """Return the table for LaTeX, which has space for fewer columns."""
+        return self._shown()
 
     def to_markdown(self) -> str:
         """Return the table as Markdown text, with 4 decimals."""
         return tables.markdown(self._shown())
 
-    def to_latex(self) -> str:
+    def to_latex(
+        self, *, caption: str | None = None, label: str | None = None, digits: int = 4
+    ) -> str:
         r"""Return the table as LaTeX text.
 
         Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
         The document requires ``\usepackage{booktabs,array,graphicx,longtable}``.
+
+        Parameters
+        ----------
+        caption : str, optional
+            LaTeX text, such as ``r"Means with 95\,\% intervals"``. With a caption, a table of at
+            most 40 rows is a ``table`` environment.
+        label : str, optional
+            Name for ``\ref``, such as "tab:means"; requires `caption`.
+        digits : int, default=4
+            Number of decimals. Small numbers that would be rounded to 0 are shown as 1.2e-06.
+
+        Raises
+        ------
+        ValueError
+            If `digits` is not an integer ≥ 0, `label` is passed without `caption`, or one of them
+            contains ``%``, ``#`` or ``&`` without a backslash.
         """
-        return tables.latex(self._shown())
+        return tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
 
 
 class Report(Checked, Table):

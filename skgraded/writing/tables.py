@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.atomic_files import written_whole
+from skgraded._input.columns import whole_number
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
 from skgraded.writing.text import DIGITS, Bound
@@ -23,7 +24,7 @@ _MARKDOWN = str.maketrans({
 SHORT_TABLE, SHORT_NAME = 40, 30  # in LaTeX, longer tables (rows) and names (characters) are split
 LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a column gap, in points
 _NAMES = r">{\raggedright\arraybackslash}p"
-_INTERVAL = re.compile(r"\[[-\d.]+, [-\d.]+\]|unknown")
+_UNESCAPED = re.compile(r"(?<!\\)[%#&]")  # LaTeX reads these characters as commands
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
 _TABULAR = r"""\begin{tabular}{%s}
 \toprule
@@ -31,8 +32,13 @@ _TABULAR = r"""\begin{tabular}{%s}
 %s\bottomrule
 \end{tabular}
 """
+_FLOAT = r"""\begin{table}
+\centering
+%s
+%s\end{table}
+"""
 _LONGTABLE = r"""\begin{longtable}{%s}
-\toprule
+%s\toprule
 %s\midrule
 \endfirsthead
 \toprule
@@ -58,13 +64,20 @@ _LATEX = str.maketrans({
 })
 
 
+class Interval(NamedTuple):
+    """A table cell that contains the limits of an interval; nan if they are unknown."""
+
+    low: float
+    high: float
+
+
 class Marked(NamedTuple):
     """A table cell that contains a mean, its significance mark and its interval."""
 
     value: float
     best: bool
     mark: str
-    interval: tuple[float, float] = (math.nan, math.nan)
+    interval: Interval = Interval(math.nan, math.nan)
 
 
 class Grid(NamedTuple):
@@ -87,7 +100,7 @@ class Grid(NamedTuple):
     def are_numbers(self) -> list[bool]:
         """Whether each column contains only numbers."""
         return [
-            all(isinstance(row[i], (numbers.Number, Marked)) for row in self.rows)
+            all(isinstance(row[i], (numbers.Number, Interval, Marked)) for row in self.rows)
             for i in range(len(self.names))
         ]
 
@@ -107,7 +120,7 @@ def frame(data: Any, **settings: Any) -> Any:
 def markdown(table: Any) -> str:
     """Format a table as Markdown; floats have four decimals. See `Grid.of` for `table`."""
     grid = Grid.of(table)
-    text = _as_text(grid, safe_in_markdown, best="**{}**")
+    text = _as_text(grid, safe_in_markdown, best="**{}**", with_interval="{} {}".format)
     columns, rules = [], []
     for i, is_number in enumerate(grid.are_numbers):
         name, *cells = text.column(i)
@@ -119,23 +132,26 @@ def markdown(table: Any) -> str:
     return "\n".join([head, f"|{'|'.join(rules)}|", *lines])
 
 
-def latex(table: Any) -> str:
-    """Format a table as LaTeX that fits the line width; see `Grid.of` for `table`."""
+def latex(
+    table: Any, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
+) -> str:
+    """Format a table as LaTeX that fits the line width; see `Grid.of` and `Table.to_latex`."""
+    title, digits = _title(caption, label), whole_number(digits, "digits", 0)
     grid = Grid.of(table)
     is_long = len(grid.rows) > SHORT_TABLE
-    safe = partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex
-    text = _as_text(grid, safe, best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}")
-    numeric = [
-        is_number or all(_INTERVAL.fullmatch(str(cell)) for cell in grid.column(i)[1:])
-        for i, is_number in enumerate(grid.are_numbers)
-    ]
+    text = _as_text(
+        grid, partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex,
+        best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}", digits=digits,
+        with_interval=lambda *lines: _in_lines(lines, "r", "t", r"[-.5ex]\scriptsize "),
+    )
+    numeric = grid.are_numbers
     headings = [_lines_of(str(name)) for name in grid.names]
     names = [
-        _in_lines([_safe_in_latex(line) for line in lines], "r" if is_number else "l")
+        _in_lines([_safe_in_latex(line) for line in lines], "r" if is_number else "l", "b")
         for lines, is_number in zip(headings, numeric, strict=True)
     ]
     widths = [
-        max(map(len, [*lines, *map(cell_text, grid.column(i)[1:])]))
+        max(map(len, [*lines, *(_widest(cell, digits) for cell in grid.column(i)[1:])]))
         for i, lines in enumerate(headings)
     ]
     columns = _columns_of_line(widths, numeric) if is_long else [
@@ -144,10 +160,26 @@ def latex(table: Any) -> str:
     ]
     head, *lines = [f"{' & '.join(row)} \\\\\n" for row in (names, *text.rows)]
     if is_long:
-        table = _LONGTABLE % ("".join(columns), head, head, len(names), "".join(lines))
+        title = title and rf"{title} \\" + "\n"
+        table = _LONGTABLE % ("".join(columns), title, head, head, len(names), "".join(lines))
         return f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\n{table}}}\n"
     table = _TABULAR % ("".join(columns), head, "".join(lines))
-    return f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
+    table = f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
+    return _FLOAT % (title, table) if title else table
+
+
+def _title(caption: str | None, label: str | None) -> str:
+    r"""Return the commands \caption and \label, or "" without a caption."""
+    for name, text in (("caption", caption), ("label", label)):
+        if text is not None and (not isinstance(text, str) or _UNESCAPED.search(text)):
+            raise ValueError(
+                f"{name} must be LaTeX text with a backslash before each %, # and &; got {text!r}."
+            )
+    if caption is None:
+        if label is not None:
+            raise ValueError("label requires a caption: LaTeX numbers only tables with captions.")
+        return ""
+    return rf"\caption{{{caption}}}" + (rf"\label{{{label}}}" if label else "")
 
 
 def _columns_of_line(widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
@@ -169,11 +201,23 @@ def _lines_of(heading: str) -> list[str]:
     return [heading] if len(heading) <= 12 else re.split(r"(?<=,)|(?=\()|(?=@)", heading)
 
 
-def _in_lines(lines: list[str], side: str) -> str:
+def _in_lines(lines: Sequence[str], side: str, at: str, second: str = "") -> str:
+    """Return a cell with several lines, aligned with its row at the top ("t") or bottom ("b").
+
+    `second` precedes the second line.
+    """
     if len(lines) == 1:
         return lines[0]
-    heading = r"\\".join(lines)
-    return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}{heading}\end{{tabular}}"
+    text = rf"\\{second}".join(lines)
+    return rf"\begin{{tabular}}[{at}]{{@{{}}{side}@{{}}}}{text}\end{{tabular}}"
+
+
+def _widest(cell: Any, digits: int) -> str:
+    """Return the widest line of a cell."""
+    if not isinstance(cell, Marked):
+        return cell_text(cell, digits)
+    mean = f"{cell_text(cell.value, digits)} {cell.mark}"
+    return max(mean, cell_text(cell.interval, digits), key=len)
 
 
 def aligned(table: Any) -> str:
@@ -214,29 +258,42 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
     return None
 
 
-def _as_text(grid: Grid, safe: Callable[[str], str], best: str, mark: str = " {}") -> Grid:
-    """Convert all cells to safe text; `best` and `mark` are patterns for means and their marks."""
+def _as_text(
+    grid: Grid, safe: Callable[[str], str], best: str, mark: str = " {}",
+    with_interval: Callable[[str, str], str] | None = None, digits: int = DIGITS,
+) -> Grid:
+    """Convert all cells to safe text.
+
+    `best` and `mark` are patterns for means and their marks. `with_interval` joins a mean and its
+    interval; None omits the intervals.
+    """
     def shown(cell: Any) -> str:
+        if isinstance(cell, Interval):  # its brackets need no escape
+            return cell_text(cell, digits)
         if not isinstance(cell, Marked):
-            return safe(cell_text(cell))
-        value = cell_text(cell.value)
+            return safe(cell_text(cell, digits))
+        value = cell_text(cell.value, digits)
         text = best.format(value) if cell.best else value
-        return text + mark.format(safe(cell.mark)) if cell.mark else text
+        text += mark.format(safe(cell.mark)) if cell.mark else ""
+        if with_interval is None or math.isnan(cell.interval.low):
+            return text
+        return with_interval(text, shown(cell.interval))
 
     rows = [[shown(cell) for cell in row] for row in grid.rows]
     return Grid([safe(cell_text(name)) for name in grid.names], rows)
 
 
-def cell_text(cell: Any) -> str:
-    """Format a cell on one line: floats with `DIGITS` decimals, other values unchanged."""
+def cell_text(cell: Any, digits: int = DIGITS) -> str:
+    """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
-        return f"≤ {cell_text(float(cell))}"
-    if isinstance(cell, Marked):
-        return f"{cell_text(cell.value)} {cell.mark}"
+        return f"≤ {cell_text(float(cell), digits)}"
+    if isinstance(cell, Interval):
+        low, high = (f"{limit:.{digits}f}" for limit in cell)
+        return "unknown" if math.isnan(cell.low) else f"[{low}, {high}]"
     if isinstance(cell, numbers.Real) and not isinstance(cell, numbers.Integral):
         # Very small p-values, such as 1e-9, must not be shown as 0.
-        rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-DIGITS
-        return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{DIGITS}f}"
+        rounds_to_0 = 0 < abs(float(cell)) < 0.5 * 10**-digits
+        return f"{cell:.1e}" if rounds_to_0 else f"{cell:.{digits}f}"
     return " ".join(str(cell).split())  # a line break would end the row
 
 
@@ -247,6 +304,6 @@ def safe_in_markdown(text: str) -> str:
 
 
 def _safe_in_latex(text: str, longest: int = SHORT_NAME) -> str:
-    if len(text) <= longest or _INTERVAL.fullmatch(text):
+    if len(text) <= longest:
         return text.translate(_LATEX)
     return _BREAK.sub("\\1\0", text).translate(_LATEX).replace("\0", r"\hspace{0pt}")

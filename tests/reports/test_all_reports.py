@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import re
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -40,7 +41,17 @@ class TestEveryReport:
         assert next(csv.reader([text.splitlines()[0]])) == list(frame.columns)
         assert len(text.splitlines()) == len(frame) + 1
         assert report.to_markdown().startswith("| ")
-        assert r"\toprule" in report.to_latex()
+        assert r"\toprule" in report.to_latex() and r"\caption" not in report.to_latex()
+        with_caption = report.to_latex(caption="All means", label="tab:means", digits=2)
+        assert with_caption.count(r"\caption{All means}\label{tab:means}") == 1
+        assert not re.search(r"\d\.\d{3}", with_caption)
+        for settings, message in [
+            ({"caption": "95 % intervals"}, "caption must be LaTeX text with a backslash before"),
+            ({"caption": 1}, "caption must be LaTeX text"), ({"label": "tab:a"}, "requires a capt"),
+            ({"digits": 2.5}, "digits must be an integer ≥ 0; got 2.5"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                report.to_latex(**settings)
 
     def test_json_and_pickles_restore_an_equal_report(self, report, tmp_path):
         kind, path = type(report), tmp_path / "report.json"

@@ -196,9 +196,13 @@ def test_text_aligns_the_values_at_the_decimal_point(three):
 def test_every_form_shows_the_best_and_the_marks(three):
     board = sg.compare(three, baseline="a", rng=0).leaderboard()
     best = f"{board.cells[0][0].value:.4f}"
+    low, high = three["b"].confidence_interval(0.95, method="t")["AP"]
     assert f"*{best} ▲" in str(board)
-    assert f"| b        | **{best}** ▲" in board.to_markdown()
-    assert rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}}" in board.to_latex()
+    assert f"| b        | **{best}** ▲ [{low:.4f}, {high:.4f}] |" in board.to_markdown()
+    assert (
+        rf"\textbf{{{best}}}\textsuperscript{{$\uparrow$}}\\[-.5ex]\scriptsize "
+        f"[{low:.4f}, {high:.4f}]"
+    ) in board.to_latex()
     assert board.to_frame()["AP"].tolist() == [row[0].value for row in board.cells]
     page = sg.compare(three, baseline="a", rng=0).to_html()
     assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)

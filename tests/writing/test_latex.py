@@ -47,7 +47,10 @@ def test_tables_with_special_characters_compile(tmp_path):
     evaluations = {
         name: sg.evaluate(y, rng.normal(size=40), qid=qid, measures=measures) for name in NAMES
     }
-    tables = [evaluations[NAMES[0]].to_latex(per_query=per_query) for per_query in (False, True)]
+    tables = [
+        evaluations[NAMES[0]].to_latex(per_query, caption=r"$x_1$ \& 5\,\%", label=f"a_{per_query}")
+        for per_query in (False, True)
+    ]
     tables += [
         sg.compare(evaluations, baseline=baseline, rng=0).to_latex()
         for baseline in (NAMES[0], None)
@@ -62,9 +65,12 @@ def test_tables_of_twenty_systems_and_five_measures_fit_the_width_of_a_page(tmp_
     tables = []
     for baseline in (None, "bm25"):
         found = sg.compare(systems(names, 40, measures), baseline=baseline, test="t")
-        board, table = found.leaderboard().to_latex(), found.to_latex()
+        board, table = (
+            report.to_latex(caption="Means", label=f"tab:{baseline}", digits=digits)
+            for report, digits in ((found.leaderboard(), 3), (found, 4))
+        )
         assert r"\begin{longtable}" in table and r"\begin{longtable}" not in board
-        assert board.count(r"\\") >= 21
+        assert board.count(r"\begin{table}") == 1 and board.count(r"\\") >= 21
         tables += [board, table]
     check_latex("\n\n".join(tables), tmp_path)
 
