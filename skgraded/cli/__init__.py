@@ -18,6 +18,7 @@ from skgraded.cli import _files, _judging, _preferences, _printing
 from skgraded.datasets.text_files import parsed
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import checked_settings, compare
+from skgraded.reports.comparison_rows import FAMILIES
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import check_page_packages
 from skgraded.stats.corrections import CORRECTIONS
@@ -151,7 +152,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "baseline": names.get(args.baseline, args.baseline),
         "test": None if args.test == "none" else args.test,
         "correction": None if args.correction == "none" else args.correction,
-        "level": args.level, "n_resamples": args.resamples,
+        "family": args.family, "level": args.level, "n_resamples": args.resamples,
         "rng": 0 if args.seed is None and draws else args.seed,
     }
 
@@ -375,6 +376,9 @@ def _add_comparison(add: Add) -> None:
         "randomization)")
     add("--correction", choices=(*CORRECTIONS, "none"), default="holm",
         help="correction for multiple tests (default: %(default)s)")
+    add("--family", choices=tuple(FAMILIES), default="all",
+        help="tests that one correction covers: all tests, or the tests of one measure (default: "
+        "%(default)s)")
     add("--level", type=float, default=0.95,
         help="confidence level of the intervals (default: %(default)s)")
     add("--resamples", type=_at_least(100), metavar="N",

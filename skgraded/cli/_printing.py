@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import counted, plain, plain_list, plural
+from skgraded._input.words import plain, plain_list
 from skgraded.measures.base import MEASURES, other_names, parameters_of
 from skgraded.reports.comparing import compare, warn_of_judged_gap
 from skgraded.reports.comparison import Comparison
@@ -16,7 +16,7 @@ from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
-from skgraded.writing.sentences import procedure, query_counts
+from skgraded.writing.sentences import pair_counts, query_counts
 from skgraded.writing.text import percent_text
 
 SYNTAX = """\
@@ -92,7 +92,7 @@ def _below(comparison: Comparison, rows: list[Any], evaluations: Mapping[str, An
     lines = [
         f"{query_counts(comparison.n_queries, comparison.n_judge)}; "
         f"{percent_text(comparison.level)} intervals; "
-        f"{procedure(comparison.test, comparison.correction, len(rows))}.",
+        f"{ComparisonView(comparison).procedure}.",
         *filter(None, [_undefined(evaluations)]),
     ]
     sentences, n = comparison.sentences(), len(rows) // len(comparison.measures)
@@ -101,19 +101,10 @@ def _below(comparison: Comparison, rows: list[Any], evaluations: Mapping[str, An
         if len(rows) <= MOST_SENTENCES:
             lines += [f"- {sentence}" for sentence in sentences[i * n : (i + 1) * n]]
         else:
-            lines += [f"- {_counts([row for row in rows if row.measure == measure])}"]
+            lines += [f"- {pair_counts([row for row in rows if row.measure == measure])}."]
     if len(rows) > MOST_SENTENCES:
         lines += ["", "For a sentence per pair, use --format html; for all values, csv or json."]
     return "\n".join(lines)
-
-
-def _counts(rows: list[Any]) -> str:
-    """Return the number of pairs that differ significantly; the leaderboard shows which."""
-    pairs = counted(len(rows), "pair", "pairs")
-    if rows[0].is_significant is None:
-        return f"{pairs}, not tested."
-    n = sum(row.is_significant for row in rows)
-    return f"{n} of {pairs} {plural(n, 'differs', 'differ')} significantly."
 
 
 def prose(text: str, form: str, width: int) -> str:

@@ -108,14 +108,18 @@ class PeriodComparison(Report):
         -smallest. It does not matter if the whole interval is between -smallest and smallest.
         Otherwise, the result is inconclusive.
         """
-        said = comparison_rows.correction_text(self.correction, self.rows)
+        families = comparison_rows.families_by_measure(self.correction, self.rows)
         names = self.before, self.after
-        return [sentences.period_sentence(row, names, self.level, said) for row in self.rows]
+        return [
+            sentences.period_sentence(row, names, self.level, families[row.measure])
+            for row in self.rows
+        ]
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.table_page import TablePage
 
-        said = comparison_rows.correction_text(self.correction, self.rows)
+        families = comparison_rows.families_by_measure(self.correction, self.rows)
+        said = families[self.rows[0].measure].text
         return TablePage(
             f"Changes from {self.before} to {self.after}" if title is None else title,
             f"{percent_text(self.level)} intervals; Welch's t-test{said}.",
@@ -204,10 +208,12 @@ def compare_periods(
     )
     groups = [[GroupMean.of_moments(part) for part in parts] for parts in moments]
     p_values = np.array([welch_p_value(late, early) for early, late in groups])
-    adjusted, row_level = comparison_rows.corrected_p_values(p_values, correction, level)
+    adjusted, levels = comparison_rows.corrected_p_values(
+        p_values, correction, level, [list(range(len(cases)))]
+    )
     rows = []
-    for (segment, measure, _), (early, late), p, p_adjusted in zip(
-        cases, groups, p_values.tolist(), adjusted, strict=True
+    for (segment, measure, _), (early, late), p, p_adjusted, row_level in zip(
+        cases, groups, p_values.tolist(), adjusted, levels, strict=True
     ):
         low, high = widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level)
         rows.append(PeriodRow(

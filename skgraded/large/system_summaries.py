@@ -266,8 +266,9 @@ class Summaries(Mergeable):
             systems=systems, measures=measures, baseline=baseline, seed=None,
             rows=rows.compared_rows(cases, samples, p_values, systems, settings),
             gaps=rows.gaps_between(cases, groups, systems, settings), segments=segments,
-            test=settings.test, correction=settings.correction, level=settings.level,
-            n_resamples=None, n_queries=self.n_queries, is_weighted=is_weighted,
+            test=settings.test, correction=settings.correction, family=settings.family,
+            level=settings.level, n_resamples=None, n_queries=self.n_queries,
+            is_weighted=is_weighted,
             system_means={
                 heading: np.array([
                     [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]

@@ -9,12 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from skgraded._input.columns import choice_validator
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
 from skgraded.measures import mean_over_queries
 from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import Case, Settings, grouped
+from skgraded.reports.comparison_rows import FAMILIES, Case, Settings, grouped
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.reports.powered_means import judged_samples, pool_of
 from skgraded.stats.corrections import CORRECTIONS
@@ -46,6 +47,7 @@ def compare(
     baseline: str | None = None,
     test: str | None = "auto",
     correction: str | None = "holm",
+    family: str = "all",
     level: float = 0.95,
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
@@ -70,9 +72,14 @@ def compare(
         Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries or with
         `judge`, and "randomization" otherwise. If None, no test is performed.
     correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
-        Correction for the number of tests in the table: Holm (1979), Bonferroni, the false
+        Correction for the number of tests in a family: Holm (1979), Bonferroni, the false
         discovery rate of Benjamini and Hochberg (1995), or randomized Tukey HSD [6]_, which is more
         powerful with many systems; see Notes.
+    family : {"all", "measure"}, default="all"
+        The tests that one correction covers: all tests in the table, or the tests of one measure.
+        With "all", each further measure reduces the power for the others. "measure" suits measures
+        that answer separate questions: if there are no differences at all, some measure may then
+        show one with a probability above 1 - level.
     level : float, default=0.95
         Confidence level of the intervals, between 0 and 1; see Notes. Two systems differ
         significantly if ``p_adjusted`` ≤ 1 - level.
@@ -85,7 +92,7 @@ def compare(
         "randomization" and "bootstrap".
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
-        id. Systems are then compared within each segment, with one correction over all segments.
+        id. Systems are then compared within each segment; a family includes all segments.
         For Summaries, the `by` with which they were evaluated.
     judge : mapping of str to Evaluation, optional
         Evaluations of the same systems under the grades of a judge, such as a language model, for
@@ -153,15 +160,21 @@ def compare(
     0, t is not finite, and "t" and "bootstrap" return 2^(1 - n), the p-value of all sign flips. If
     no resample is as extreme as the data, p is an upper bound and is marked with "≤".
 
-    With Holm's or Bonferroni's correction for m tests, each interval has the level
-    1 - (1 - level) / m, so that all intervals have simultaneous coverage `level`. With the false
-    discovery rate, the level is 1 - (1 - level) · R / m if R tests reject [5]_. Without a
+    With Holm's or Bonferroni's correction for a family of m tests, each interval has the level
+    1 - (1 - level) / m, so that all intervals of a family have simultaneous coverage `level`. With
+    the false discovery rate, the level is 1 - (1 - level) · R / m if R tests reject [5]_. Without a
     correction or a test, it is `level`. If a difference is not significant, its interval is widened
     to contain 0, unless all differences are equal.
 
+    The interval of a significant difference can contain 0 for two reasons, and its sentence states
+    which applies. Holm's correction compares only the smallest p with (1 - level) / m and the
+    others with larger thresholds, for which no informative intervals with simultaneous coverage
+    are known. Also, the test may reject where Student's t does not.
+
     Randomized Tukey HSD permutes the values of each query among the systems at random and compares
     each difference with the largest difference between any two systems. It uses queries with values
-    for all systems and a positive weight, and multiplies p-values by the number of measures.
+    for all systems and a positive weight, and multiplies p-values by the number of measures and
+    segments in a family.
 
     The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
     d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power
@@ -197,7 +210,8 @@ def compare(
         systems = list(evaluations)
     settings = checked_settings(
         systems, isinstance(evaluations, SystemSums), judge is not None, baseline=baseline,
-        test=test, correction=correction, level=level, n_resamples=n_resamples, rng=rng,
+        test=test, correction=correction, family=family, level=level, n_resamples=n_resamples,
+        rng=rng,
     )
     if isinstance(evaluations, SystemSums):
         if judge is not None:
@@ -220,7 +234,8 @@ def compare(
 
 def checked_settings(
     systems: Sequence[str], are_sums: bool, is_judged: bool, *, baseline: str | None,
-    test: str | None, correction: str | None, level: float, n_resamples: int | None, rng: Any,
+    test: str | None, correction: str | None, family: str, level: float, n_resamples: int | None,
+    rng: Any,
 ) -> Settings:
     """Check arguments of `compare`; the command calls this function before it reads files."""
     comparison_rows.check_choice("baseline", baseline, systems)
@@ -228,6 +243,7 @@ def checked_settings(
         test = "t" if are_sums or is_judged else "randomization"
     comparison_rows.check_choice("test", test, TESTS)
     comparison_rows.check_choice("correction", correction, CORRECTIONS)
+    choice_validator("family", tuple(FAMILIES))(family)
     level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
     if correction == "hsd" and test != "randomization":
         raise ValueError(f"correction='hsd' requires test='randomization'; got test={test!r}.")
@@ -244,7 +260,7 @@ def checked_settings(
                 f"{name} has no effect, because test={test!r} draws no resamples; got {value!r}. "
                 f"Omit {name}, or pass test='randomization' or test='bootstrap'."
             )
-    return Settings(test, correction, level, FEWEST, 0)
+    return Settings(test, correction, level, FEWEST, 0, family)
 
 
 def _compare_values(
@@ -252,7 +268,7 @@ def _compare_values(
     judged: dict[str, np.ndarray], by: Any, is_default: bool, progress: bool, rng: Any
 ) -> Comparison:
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
-    test, correction, level, *_ = settings
+    test, correction, level, *_, family = settings
     systems = list(evaluations)
     paired = pairing.pair_evaluations(evaluations)
     pairing.warn_of_different_folds(paired.folds)
@@ -267,7 +283,8 @@ def _compare_values(
     measures = list(values.per_query)
     cases = comparison_rows.cases_of(systems, measures, baseline, segments)
     if is_default:
-        settings = settings._replace(n_resamples=enough_resamples(len(cases), level, correction))
+        n_tests = max(map(len, grouped(cases, *FAMILIES[family])))
+        settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
     differences = [
         values.differences(case.system, case.baseline, case.measure, case.queries)
         for case in cases
@@ -287,7 +304,7 @@ def _compare_values(
     return Comparison(
         systems=systems, measures=measures, baseline=baseline, test=test,
         rows=comparison_rows.compared_rows(cases, samples, p, systems, settings, tukey),
-        correction=correction, level=level,
+        correction=correction, family=family, level=level,
         n_resamples=settings.n_resamples if test in DRAWS else None,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
@@ -345,11 +362,13 @@ def _tukey(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return adjusted p-values and critical differences from randomized Tukey HSD.
 
-    Each pair (measure, segment) is a family. P-values are multiplied by the number of families.
+    P-values are multiplied by the number of pairs (measure, segment) in a family.
     """
-    families = grouped(cases, "measure", "segment")
+    n_groups = len(grouped(cases, "segment"))
+    if settings.family == "all":
+        n_groups *= len(values.per_query)
     adjusted, critical = np.empty((2, len(cases)))
-    for rows in families:
+    for rows in grouped(cases, "measure", "segment"):
         measure, queries = cases[rows[0]].measure, cases[rows[0]].queries
         per_query = values.per_query[measure]
         if values.weights is not None:
@@ -357,9 +376,9 @@ def _tukey(
         adjusted[rows], critical[rows] = by_hsd(
             per_query[:, queries], [(cases[i].system, cases[i].baseline) for i in rows],
             settings.n_tukey, np.random.default_rng(settings.seed),
-            (1 - settings.level) / len(families), advance,
+            (1 - settings.level) / n_groups, advance,
         )
-    return adjusted * len(families), critical
+    return adjusted * n_groups, critical
 
 
 def _compare_judged(
@@ -388,8 +407,8 @@ def _compare_judged(
     return Comparison(
         systems=systems, measures=measures, baseline=baseline, seed=None, is_weighted=False,
         rows=comparison_rows.compared_rows(cases, samples, p, systems, settings),
-        test=settings.test, correction=settings.correction, level=settings.level,
-        n_resamples=None, n_queries=human.shape[1], n_judge=others.shape[1],
+        test=settings.test, correction=settings.correction, family=settings.family,
+        level=settings.level, n_resamples=None, n_queries=human.shape[1], n_judge=others.shape[1],
         judged=dict(judged) or None, n_unanswered=n_unanswered,
         system_means={
             name: np.array([[e.mean, *t_interval(e, settings.level)] for e in means])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.columns import choice_validator, number_validator, whole_number
 from skgraded.measures import Measure
 from skgraded.reports import comparison_rows
 from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap
@@ -34,7 +34,7 @@ class Comparison(Report):
     systems, measures : list of str
     rows : list of ComparisonRow
         One row per pair of systems, measure and, with `by`, segment.
-    baseline, test, correction, level, n_resamples
+    baseline, test, correction, family, level, n_resamples
         As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
         resamples.
     seed : int or None
@@ -80,6 +80,7 @@ class Comparison(Report):
     judged: dict[str, np.ndarray] | None = None
     n_unanswered: list[int] | None = None
     segments: list[Any] | None = None
+    family: str = "all"
 
     _json = {
         "segments": json_text.maybe(json_text.SEGMENT_NAMES),
@@ -113,6 +114,7 @@ class Comparison(Report):
         comparison_rows.check_choice("test", self.test, paired_tests.TESTS)
         comparison_rows.check_choice("correction", self.correction, corrections.CORRECTIONS)
         comparison_rows.check_choice("baseline", self.baseline, systems)
+        choice_validator("family", tuple(comparison_rows.FAMILIES))(self.family)
         if values is None and self.test not in ("t", None):
             raise ValueError(f"test={self.test!r} requires query_values, but query_values is None.")
         self._check_values()
@@ -210,7 +212,8 @@ class Comparison(Report):
         ``segment`` (with `by`), ``measure``, ``n_pairs``, ``n_significant`` (number of pairs with
         ``p_adjusted`` ≤ 1 - level), ``share`` (of the pairs) and ``smallest_difference`` (smallest
         absolute difference of a significant pair; nan if there is none). Compare measures only for
-        the same systems, queries and settings. A comparison without a test raises a ValueError.
+        the same systems, queries and settings, and with ``family="measure"`` if the number of
+        measures differs. A comparison without a test raises a ValueError.
 
         References
         ----------
@@ -399,12 +402,14 @@ class MarginTests(Table):
     level : float
         Equivalence or noninferiority is shown if p_adjusted ≤ 1 - level.
     rows : list of MarginRow
+    family : {"all", "measure"}
     """
 
     question: str
     correction: str | None
     level: float
     rows: list[MarginRow]
+    family: str = "all"
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the tests in a pandas.DataFrame; see `Comparison.equivalence`."""
@@ -412,13 +417,14 @@ class MarginTests(Table):
 
     def sentences(self) -> list[str]:
         """Describe each row in a sentence; significant results come first for each measure."""
-        said = comparison_rows.correction_text(self.correction, self.rows)
-        measures = list(dict.fromkeys(row.measure for row in self.rows))
+        families = comparison_rows.families_by_measure(self.correction, self.rows, self.family)
+        measures = list(families)
         rows = sorted(self.rows, key=lambda row: (
             measures.index(row.measure), not corrections.is_significant(row.p_adjusted, self.level)
         ))
         return [
-            sentences.margin_sentence(row, self.question, self.level, said) for row in rows
+            sentences.margin_sentence(row, self.question, self.level, families[row.measure])
+            for row in rows
         ]
 
     def _shown_in_latex(self) -> pandas.DataFrame:
@@ -452,16 +458,19 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
         paired_tests.margin_p_value(sample, margins[row.measure], question)
         for sample, row in zip(samples, comparison.rows, strict=True)
     ])
-    adjusted, within = comparison_rows.corrected_p_values(p_values, correction, level)
+    adjusted, levels = comparison_rows.corrected_p_values(
+        p_values, correction, level,
+        comparison_rows.grouped(comparison.rows, *comparison_rows.FAMILIES[comparison.family]),
+    )
     rows = []
     for i, row in enumerate(comparison.rows):
-        low, high = mean_interval(samples[i], None, 2 * within - 1, "t")
+        low, high = mean_interval(samples[i], None, 2 * levels[i] - 1, "t")
         rows.append(MarginRow(
             row.system, row.measure, margins[row.measure], row.difference, low, high,
             float(p_values[i]), adjusted[i], row.n_queries, row.n_undefined, row.baseline,
             row.mean, row.baseline_mean,
         ))
-    return MarginTests(question, correction, level, rows)
+    return MarginTests(question, correction, level, rows, comparison.family)
 
 
 def margins_of(

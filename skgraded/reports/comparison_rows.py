@@ -18,11 +18,16 @@ from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import GroupMean, gap_of, welch_interval, welch_p_value
-from skgraded.writing import json_text, sentences
+from skgraded.writing import json_text
 from skgraded.writing.json_text import Form
+from skgraded.writing.sentences import Family
 from skgraded.writing.text import label
 
 # Cases and settings ------------------------------------------------------------------------------
+
+# Maps the values of `family` to the fields that all tests of a family share.
+FAMILIES: dict[str, tuple[str, ...]] = {"all": (), "measure": ("measure",)}
+
 
 class Case(NamedTuple):
     """A pair of systems (as positions) to compare by a measure, overall or within a segment."""
@@ -42,6 +47,7 @@ class Settings(NamedTuple):
     level: float
     n_resamples: int
     seed: int  # for the resamples
+    family: str = "all"
 
     @property
     def n_tukey(self) -> int:
@@ -86,8 +92,8 @@ def headings_of(
     }
 
 
-def grouped(cases: Sequence[Case], *names: str) -> list[list[int]]:
-    """Group the positions of cases that have equal values in the named fields."""
+def grouped(cases: Sequence[Any], *names: str) -> list[list[int]]:
+    """Group the positions of cases or rows that have equal values in the named fields."""
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, case in enumerate(cases):
         groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
@@ -230,19 +236,32 @@ def larger_lead_first(gap: SegmentGap) -> SegmentGap:
     return gap
 
 
-def correction_text(correction: str | None, rows: Sequence[Any]) -> str:
-    """Return a phrase for the correction over all rows that have a p-value."""
-    return sentences.corrected(correction, sum(row.p_value == row.p_value for row in rows))
+def families_by_measure(
+    correction: str | None, rows: Sequence[Any], family: str = "all"
+) -> dict[str, Family]:
+    """Return the family of the tests of each measure; rows without a p-value do not count."""
+    families = {}
+    for positions in grouped(rows, "measure"):
+        measure = rows[positions[0]].measure
+        is_part = family == "measure" and len(positions) < len(rows)
+        tests = [rows[i] for i in positions] if is_part else rows
+        n_tests = sum(row.p_value == row.p_value for row in tests)
+        families[measure] = Family(correction, n_tests, measure if is_part else None)
+    return families
 
 
 # The pipeline ------------------------------------------------------------------------------------
 
 def corrected_p_values(
-    p_values: np.ndarray, correction: str | None, level: float
-) -> tuple[list[float], float]:
-    """Correct p-values for multiple tests; also return the level of each interval."""
-    adjusted = corrections.adjust(p_values, correction)
-    return adjusted.tolist(), corrections.level_of_each(adjusted, level, correction)
+    p_values: Sequence[float] | np.ndarray, correction: str | None, level: float,
+    families: Sequence[list[int]],
+) -> tuple[list[float], list[float]]:
+    """Correct p-values within families of positions; also return the level of each interval."""
+    adjusted, levels = np.array(p_values, dtype=float), np.full(len(p_values), level)
+    for tests in families:
+        adjusted[tests] = corrections.adjust(adjusted[tests], correction)
+        levels[tests] = corrections.level_of_each(adjusted[tests], level, correction)
+    return adjusted.tolist(), levels.tolist()
 
 
 def compared_rows(
@@ -253,19 +272,21 @@ def compared_rows(
 
     For HSD, `tukey` contains the corrected p-values and the critical differences.
     """
-    test, correction, level, n_resamples, _ = settings
+    test, correction, level, n_resamples, _, family = settings
     p_to_correct, critical = (p_values, [None] * len(cases)) if tukey is None else tukey
-    adjusted, row_level = corrected_p_values(np.array(p_to_correct), correction, level)
+    adjusted, levels = corrected_p_values(
+        p_to_correct, correction, level, grouped(cases, *FAMILIES[family])
+    )
     rows = []
     for i, (case, sample) in enumerate(zip(cases, samples, strict=True)):
-        low, high = widen_to_zero(t_interval(sample.differences, row_level), adjusted[i], level)
+        low, high = widen_to_zero(t_interval(sample.differences, levels[i]), adjusted[i], level)
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
             mean=sample.mean, difference=sample.difference,
             ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
             n_queries=sample.n_queries, wins=sample.wins, ties=sample.ties, losses=sample.losses,
             n_undefined=sample.n_undefined, effect_size=sample.effect_size,
-            min_detectable=detectable(test, sample, row_level, n_resamples, critical[i]),
+            min_detectable=detectable(test, sample, levels[i], n_resamples, critical[i]),
             baseline=systems[case.baseline], baseline_mean=sample.baseline_mean,
             weight=sample.weight, worth=sample.worth,
         ))
@@ -298,14 +319,19 @@ def gaps_between(
     cases: Sequence[Case], groups: Sequence[GroupMean], systems: Sequence[str], settings: Settings
 ) -> list[SegmentGap]:
     """Compare the mean difference in each case, which has a group, across segments."""
-    test, correction, level, *_ = settings
+    test, correction, level, *_, family = settings
     pairs = segment_pairs(cases)
     p_values = np.array([
         np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])
-    adjusted, gap_level = corrected_p_values(p_values, corrections.without_hsd(correction), level)
+    adjusted, levels = corrected_p_values(
+        p_values, corrections.without_hsd(correction), level,
+        grouped([cases[j] for _, j in pairs], *FAMILIES[family]),
+    )
     gaps = []
-    for (i, j), p, p_adjusted in zip(pairs, p_values.tolist(), adjusted, strict=True):
+    for (i, j), p, p_adjusted, gap_level in zip(
+        pairs, p_values.tolist(), adjusted, levels, strict=True
+    ):
         case, group, other = cases[j], groups[j], groups[i]
         low, high = widen_to_zero(welch_interval(group, other, gap_level), p_adjusted, level)
         gaps.append(SegmentGap(

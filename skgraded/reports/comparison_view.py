@@ -81,6 +81,12 @@ class ComparisonView:
             return None
         return corrections.is_significant(p, self.comparison.level)
 
+    @cached_property
+    def _families(self) -> list[list[int]]:
+        """Positions of the rows that one correction covers, for each family."""
+        names = comparison_rows.FAMILIES[self.comparison.family]
+        return comparison_rows.grouped(self.comparison.rows, *names)
+
     def _ranks_contradict(self, row: ComparisonRow) -> bool:
         """Return whether a significant rank test favors the system with the lower mean."""
         test = self.comparison.test
@@ -160,7 +166,9 @@ class ComparisonView:
         """Return (row, sentence) pairs; significant rows of each measure come first."""
         comparison = self.comparison
         p_values = np.array([row.p_value for row in comparison.rows], dtype=float)
-        said = comparison_rows.correction_text(comparison.correction, comparison.rows)
+        families = comparison_rows.families_by_measure(
+            comparison.correction, comparison.rows, comparison.family
+        )
         sizes = self._segment_sizes()
         headings = list(self.headings.values())
         order = self.leaderboard.systems
@@ -171,7 +179,8 @@ class ComparisonView:
         ))
         return [
             (row, sentences.sentence(
-                row, self._findings(i, row, p_values), sizes[row.segment], comparison.level, said
+                row, self._findings(i, row, p_values), sizes[row.segment], comparison.level,
+                families[row.measure],
             ))
             for i, row in numbered
         ]
@@ -198,7 +207,9 @@ class ComparisonView:
             return sentences.Findings(assumes=assumes)
         p_values = p_values.copy()
         p_values[i], by_resamples = self._smallest_p(row)
-        adjusted = corrections.adjust(p_values, self.comparison.correction)[i]
+        adjusted = comparison_rows.corrected_p_values(
+            p_values, self.comparison.correction, level, self._families
+        )[0][i]
         if corrections.is_significant(adjusted, level):
             return sentences.Findings()
         n_resamples = self.comparison.n_resamples if by_resamples else None
@@ -217,18 +228,28 @@ class ComparisonView:
     def gap_sentences(self) -> list[str]:
         """Return one sentence per comparison between segments; significant ones come first."""
         comparison, level = self.comparison, self.comparison.level
-        said = comparison_rows.correction_text(
-            corrections.without_hsd(comparison.correction), comparison.gaps
+        families = comparison_rows.families_by_measure(
+            corrections.without_hsd(comparison.correction), comparison.gaps, comparison.family
         )
         gaps = sorted(comparison.gaps, key=lambda gap: (
             comparison.measures.index(gap.measure), not self.is_significant(gap.p_adjusted)
         ))
         return [
             sentences.gap_sentence(
-                comparison_rows.larger_lead_first(gap), self.segment_texts, level, said
+                comparison_rows.larger_lead_first(gap), self.segment_texts, level,
+                families[gap.measure],
             )
             for gap in gaps
         ]
+
+    @property
+    def procedure(self) -> str:
+        """Name of the test and, for several tests, the correction and its family."""
+        comparison, n_tests = self.comparison, len(self._families[0])
+        of = "each measure" if len(self._families) > 1 else None
+        return sentences.procedure(
+            comparison.test, sentences.Family(comparison.correction, n_tests, of)
+        )
 
     def n_shown(self) -> str:
         """Return the numbers of queries and segments as text."""
@@ -243,9 +264,7 @@ class ComparisonView:
         comparison = self.comparison
         against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
         weighted = ", weighted" if comparison.is_weighted else ""
-        n_tests = len(comparison.rows)
-        lead = f"{against}. {self.n_shown()}{weighted}; "
-        lead += f"{sentences.procedure(comparison.test, comparison.correction, n_tests)}."
+        lead = f"{against}. {self.n_shown()}{weighted}; {self.procedure}."
         if comparison.test in paired_tests.DRAWS:
             seed = "" if comparison.seed is None else f", seed {comparison.seed}"
             lead += f" {comparison.n_resamples:,} resamples{seed}."

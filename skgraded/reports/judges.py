@@ -279,7 +279,7 @@ class JudgeComparison(Report):
         return JudgesPage(
             title=f"Judges compared with {self.truth}" if title is None else title,
             truth=self.truth, level=self.level, n_systems=len(self.systems),
-            procedure=sentences.procedure(self.test, self.correction, n_tests),
+            procedure=sentences.procedure(self.test, sentences.Family(self.correction, n_tests)),
             labels=self._columns(LabelRow, self.label_rows),
             leaderboards=self._columns(LeaderboardRow, self.leaderboard_rows),
             means=self._columns(MeanRow, self.mean_rows),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import counted
-from skgraded.writing import charts, text
+from skgraded.writing import charts, sentences, text
 from skgraded.writing.columns import PageTable
 from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
 
@@ -201,15 +201,11 @@ def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list
     significant = [parts for row, parts in pairs if row.is_significant]
     others = [parts for row, parts in pairs if not row.is_significant]
     shown, more = significant[:MAX_SENTENCES], significant[MAX_SENTENCES:]
-    n = counted(len(pairs), "pair", "pairs")
-    if len(pairs) == 1:
-        outcome, title = "", n
-    elif pairs[0][0].is_significant is None:
-        outcome, title = f"{n}, not tested", n
-    else:
-        differ = "differs" if len(significant) == 1 else "differ"
-        outcome = f"{len(significant)} of {n} {differ} significantly"
-        title = f"{counted(len(others), 'pair', 'pairs')} without a significant difference"
+    title, outcome = counted(len(others), "pair", "pairs"), ""
+    if len(pairs) > 1:
+        outcome = sentences.pair_counts([row for row, _ in pairs])
+        if pairs[0][0].is_significant is not None:
+            title += " without a significant difference"
     folded = [
         (f"{counted(len(more), 'more pair', 'more pairs')} with a significant difference", more),
         (title, others),

@@ -89,6 +89,50 @@ def unanswered(systems: Sequence[str], counts: Sequence[int] | None, n_queries: 
     )
 
 
+class Family(NamedTuple):
+    """The tests that one correction covers."""
+
+    correction: str | None
+    n_tests: int
+    of: str | None = None  # the measure, if each measure has its own family
+
+    @property
+    def text(self) -> str:
+        """Phrase for the correction, or "" for a single test."""
+        if self.n_tests < 2:
+            return ""
+        words = "no correction" if self.correction is None else CORRECTIONS[self.correction].words
+        tests = f"{self.n_tests} tests"
+        return f" with {words} over {tests if self.of is None else f'the {tests} of {self.of}'}"
+
+    def notes_on_zero(self, row: Any, level: float) -> list[str]:
+        """Explain why the interval of a significant difference contains 0, if it does."""
+        if not (contains_zero(row) and is_significant(row.p_adjusted, level)):
+            return []
+        is_step = self.correction == "holm" and row.p_value * self.n_tests > 1 - level + 1e-12
+        why = (
+            "intervals use Bonferroni's threshold, which is stricter than Holm's" if is_step
+            else "Student's t makes other assumptions than the test"
+        )
+        return [f"The interval contains 0 because {why}."]
+
+
+def contains_zero(row: Any) -> bool:
+    """Return whether the interval of a row has a width and contains 0."""
+    return bool(row.ci_low <= 0 <= row.ci_high and row.ci_low < row.ci_high)
+
+
+def pair_counts(rows: Sequence[Any]) -> str:
+    """Count the pairs that differ significantly, and those among them whose interval contains 0."""
+    pairs = counted(len(rows), "pair", "pairs")
+    if rows[0].is_significant is None:
+        return f"{pairs}, not tested"
+    n = sum(row.is_significant for row in rows)
+    n_zero = sum(bool(row.is_significant) and contains_zero(row) for row in rows)
+    note = f", {n_zero} of them with an interval that contains 0" if n_zero else ""
+    return f"{n} of {pairs} {plural(n, 'differs', 'differ')} significantly{note}"
+
+
 class Findings(NamedTuple):
     """Test results for one row, except the p-value."""
 
@@ -97,13 +141,16 @@ class Findings(NamedTuple):
     n_resamples: int | None = None  # if they limit how small p can be
 
 
-def sentence(row: Any, findings: Findings, n_queries: int, level: float, corrected: str) -> str:
+def sentence(
+    row: Any, findings: Findings, n_queries: int, level: float, family: Family
+) -> str:
     """Describe a row, whose `system` has the higher mean; `n_queries` includes excluded queries."""
     n, relation, notes = row.n_queries, "is not significantly better than", []
     if row.is_significant is None or row.difference != row.difference:
         relation = "is not tested against"
     elif row.winner:
         relation = "is significantly better than"
+        notes = family.notes_on_zero(row, level)
     elif row.is_significant:
         relation = "differs significantly from"
         notes.append(f"The test compares ranks, which do not favour {row.system}.")
@@ -114,7 +161,7 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
         if findings.n_resamples is not None:
             limit = f"{findings.n_resamples:,} resamples"
         smallest = f"with {limit}, the smallest possible {text.p_equation(findings.smallest_p)}"
-        notes.append(f"No outcome could have been significant: {smallest}{corrected}.")
+        notes.append(f"No outcome could have been significant: {smallest}{family.text}.")
     elif row.is_significant is False and row.min_detectable == row.min_detectable:
         smallest = f"difference detectable at 80 % power is {text.fixed(row.min_detectable)}"
         notes.append(f"With {query_counts(n)}, the smallest {smallest}.")
@@ -125,19 +172,19 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, correct
         notes.append(f"Undefined or without weight: {query_counts(n_queries - n)}, left out.")
     claim = f"{row.system} {relation} {row.baseline} on {row.heading}"
     counts = f"{text.outcomes(row)} over {query_counts(n)}"
-    return _difference(claim, row, level, corrected, counts, notes)
+    return _difference(claim, row, level, family, counts, notes)
 
 
-def margin_sentence(row: Any, question: str, level: float, corrected: str) -> str:
+def margin_sentence(row: Any, question: str, level: float, family: Family) -> str:
     """Describe the result of a test; `question` is "equivalence" or "noninferiority"."""
     verb = "is" if is_significant(row.p_adjusted, level) else "is not shown to be"
     relation = "equivalent to" if question == "equivalence" else "noninferior to"
     margin = f"(margin {'±' * (question == 'equivalence')}{row.margin:g})"
     claim = f"{row.system} {verb} {relation} {row.baseline} on {row.measure} {margin}"
-    return _difference(claim, row, 2 * level - 1, corrected, query_counts(row.n_queries))
+    return _difference(claim, row, 2 * level - 1, family, query_counts(row.n_queries))
 
 
-def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, corrected: str) -> str:
+def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, family: Family) -> str:
     """Describe how the lead of a system varies; `gap.segment` is the segment of the larger lead."""
     relation = "larger (not tested)"
     if gap.interaction != gap.interaction:
@@ -150,10 +197,11 @@ def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, corrected:
     )
     means = gap.difference, gap.other_difference, gap.interaction
     counts = f"{gap.n_queries:,} and {query_counts(gap.other_n_queries)}"
-    return _difference(claim, gap, level, corrected, counts, means=means)
+    notes = family.notes_on_zero(gap, level)
+    return _difference(claim, gap, level, family, counts, notes, means)
 
 
-def period_sentence(row: Any, names: tuple[str, str], level: float, corrected: str) -> str:
+def period_sentence(row: Any, names: tuple[str, str], level: float, family: Family) -> str:
     """Describe the change of a mean between two periods; `names` contains their names."""
     change = f"may or may not have changed by more than {row.smallest:g}"
     verb = "rose" if row.difference > 0 else "fell"
@@ -170,11 +218,13 @@ def period_sentence(row: Any, names: tuple[str, str], level: float, corrected: s
         claim = f"The change of {measure} {between} is not tested"
     means = row.after, row.before, row.difference
     counts = f"{row.n_after:,} and {query_counts(row.n_before)}"
-    return _difference(claim, row, level, corrected, counts, means=means)
+    return _difference(
+        claim, row, level, family, counts, family.notes_on_zero(row, level), means
+    )
 
 
 def _difference(
-    claim: str, row: Any, level: float, corrected: str, counts: str, notes: Sequence[str] = (),
+    claim: str, row: Any, level: float, family: Family, counts: str, notes: Sequence[str] = (),
     means: tuple[float, float, float] | None = None,
 ) -> str:
     """Return a claim with two means, their difference, its interval and p-value, and counts."""
@@ -184,7 +234,7 @@ def _difference(
     said = f"{claim}: {text.fixed(mean)} against {text.fixed(other)}, {text.signed(difference)}"
     said += text.level_interval((row.ci_low, row.ci_high), level)
     if row.p_adjusted == row.p_adjusted:
-        said += f", {text.p_equation(row.p_adjusted)}{corrected}"
+        said += f", {text.p_equation(row.p_adjusted)}{family.text}"
     if row.ci_low == row.ci_high and means is None:
         notes = ["All differences are equal, so the interval has no width.", *notes]
     if getattr(row, "n_undefined", 0) > 0:  # nan: unknown
@@ -199,15 +249,9 @@ def query_counts(n: int, n_judge: int | None = None) -> str:
     return f"{n:,} human-judged queries and {n_judge:,} further queries of the judge"
 
 
-def procedure(test: str | None, correction: str | None, n_tests: int) -> str:
+def procedure(test: str | None, family: Family) -> str:
     """Return the name of the test and, for several tests, the name of the correction."""
-    return "no test" if test is None else f"{TESTS[test].words}{corrected(correction, n_tests)}"
-
-
-def corrected(correction: str | None, n_tests: int) -> str:
-    """Return a phrase for the p-value correction, or "" for a single test."""
-    words = "no correction" if correction is None else CORRECTIONS[correction].words
-    return f" with {words} over {n_tests} tests" if n_tests > 1 else ""
+    return "no test" if test is None else f"{TESTS[test].words}{family.text}"
 
 
 def powered_sentence(row: Any, level: float) -> str:

@@ -210,6 +210,9 @@ def test_many_pairs_are_counted_instead_of_described(files, capsys):
     many = "compare many.csv -m rr -m ap" + "".join(f" --score-column s{i}" for i in range(6))
     out = run(capsys, many).out
     assert out.count("- 9 of 15 pairs differ significantly.") == 2  # once per measure
+    assert "with Holm's correction over 30 tests." in out
+    out_of_measure = run(capsys, f"{many} --family measure").out
+    assert "with Holm's correction over the 15 tests of each measure." in out_of_measure
     assert "p_adjusted" in out and max(map(len, out.splitlines())) < 120
     assert "For a sentence per pair, use --format html" in out
     out = run(capsys, f"{many} --baseline s3 -m ndcg").out

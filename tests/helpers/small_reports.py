@@ -213,7 +213,8 @@ REPORTS = {  # small reports of every class, by description
     "Evaluation with unjudged documents": partly_judged,
     "CrossEvaluation": crossed,
     "Comparison": lambda: sg.compare(
-        systems("abc", 6), baseline="b", rng=0, n_resamples=100, correction="fdr_bh"
+        systems("abc", 6), baseline="b", rng=0, n_resamples=100, correction="fdr_bh",
+        family="measure",
     ),
     "Comparison of weights": lambda: sg.compare(
         {"a": weighted(), "b": weighted()}, test=None, level=0.9

@@ -1,7 +1,9 @@
 """compare: pairs of queries, tests as in SciPy, corrections as in statsmodels, and sentences."""
 
+import html
 import io
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -399,6 +401,70 @@ def test_hsd_of_two_measures_is_twice_that_of_one(table):
     one = sg.compare(alone, correction="hsd", rng=0).to_frame()
     of_both = both[both["measure"] == "RR"]["p_adjusted"].to_numpy()
     np.testing.assert_allclose(of_both, np.minimum(3 * one["p_adjusted"].to_numpy(), 1))
+
+
+# Families ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", "hsd"])
+@pytest.mark.parametrize("by", [None, ["x", "y"] * 60])
+def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(correction, by):
+    settings = {"correction": correction, "by": by, "rng": 0}
+    evaluations = systems("abc", 120, ("AP", "RR"))
+    alone = {
+        measure: sg.compare({
+            name: evaluation(ev.per_query[measure]) for name, ev in evaluations.items()
+        }, **settings)
+        for measure in ("AP", "RR")
+    }
+    found = sg.compare(evaluations, family="measure", **settings)
+    for measure, expected in alone.items():
+        pairs = [(found, expected)]
+        if by is None:
+            pairs.append((found.equivalence(0.03), expected.equivalence(0.03)))
+        tables = [(one.to_frame(), other.to_frame()) for one, other in pairs]
+        for both, one in [*tables, (found.between_segments(), expected.between_segments())]:
+            if len(one):
+                both = both[both["measure"] == measure].reset_index(drop=True)
+                pd.testing.assert_frame_equal(both, one.assign(measure=measure))
+        texts = [
+            re.sub(r"over the (\d+ tests) of \w+", r"over \1", text)
+            for text in found.sentences() if f" on {measure} " in text.replace(":", " ")
+        ]
+        assert texts == [text.replace(" on AP", f" on {measure}") for text in expected.sentences()]
+
+
+def test_the_family_is_named():
+    evaluations = systems("abc", 60, ("AP", "RR"))
+    found = sg.compare(evaluations, test="t", family="measure")
+    assert sg.compare(evaluations, test="t").family == "all"
+    assert "with Holm's correction over the 3 tests of AP; " in found.sentences()[0]
+    lead = "60 queries; paired t-test with Holm's correction over the 3 tests of each measure."
+    assert f"All pairs. {lead}" in html.unescape(found.to_html())
+    with pytest.raises(ValueError, match="family must be one of .*'all', 'measure'.*'query'"):
+        sg.compare(evaluations, family="query")
+
+
+@pytest.mark.parametrize("test, correction, n_steps, n_assumptions", [
+    ("t", "holm", 7, 0), ("t", "bonferroni", 0, 0), ("randomization", "holm", 7, 1),
+    ("randomization", "bonferroni", 0, 1), ("wilcoxon", "holm", 3, 3), ("t", "fdr_bh", 0, 0),
+])
+def test_sentences_explain_why_intervals_of_significant_differences_contain_0(
+    test, correction, n_steps, n_assumptions
+):
+    rng = np.random.default_rng(1)
+    hardness, skill = rng.normal(-0.5, 1, 43), np.linspace(-0.9, 0.9, 18)[:, None]
+    values = 1 / (1 + np.exp(-(hardness + skill + rng.normal(0, 0.6, (18, 43)))))
+    evaluations = {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
+    found = sg.compare(evaluations, correction=correction, **drawn(test))
+    frame = found.to_frame()
+    n_zero = (frame["p_adjusted"] <= 0.05) & (frame["ci_low"] <= 0) & (frame["ci_high"] >= 0)
+    notes = [text.partition(" The interval contains 0 because ")[2] for text in found.sentences()]
+    assert sum(map(bool, notes)) == n_zero.sum() == n_steps + n_assumptions
+    steps = "intervals use Bonferroni's threshold, which is stricter than Holm's."
+    assert notes.count(steps) == n_steps == (n_zero & (frame["p_value"] > 0.05 / 153)).sum()
+    assert notes.count("Student's t makes other assumptions than the test.") == n_assumptions
+    count = f"significantly, {n_zero.sum()} of them with an interval that contains 0"
+    assert (count in found.to_html()) == bool(n_zero.any())
 
 
 # Pairing -----------------------------------------------------------------------------------------

@@ -188,6 +188,7 @@ CHANGES = [
     ("Comparison", "rows.system.0", "d", r"rows\[0\] must compare .*'a'.*; got .*'d'"),
     ("Comparison", "query_values.per_query.MuAP", [[0.5]], r"got shape \(1, 1\)"),
     ("Comparison", "n_queries", 7, "query_values must match the systems"),
+    ("Comparison", "family", "query", "family must be one of .*'measure'"),
     ("Comparison", "level", 95, "level must be a finite number > 0 and < 1; got 95"),
     ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or None"),
     ("SegmentComparison", "rows.segment.0", "z", r"rows\[0\] must compare .*'x'.*; got .*'z'"),
