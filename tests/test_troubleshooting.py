@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 import sklearn
 from lightgbm import LGBMRanker
+from sklearn.ensemble import StackingRegressor
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.metrics import ndcg_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    HalvingGridSearchCV,
+    cross_val_score,
+)
 
 import skgraded as sg
 
@@ -76,6 +83,8 @@ def test_the_messages_of_each_topic_are_listed_on_one_page(topic):
 
 X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
 SIZES = np.bincount(qid)
+with sklearn.config_context(enable_metadata_routing=True):
+    BY_QUERY = GroupKFold(3).set_split_request(groups="qid")
 SETTINGS = {"n_estimators": 2, "n_jobs": 1, "verbose": -1}
 
 
@@ -84,8 +93,7 @@ def plain():
 
 
 def search(**keywords):
-    by_query = GroupKFold(3).set_split_request(groups="qid")
-    settings = {"scoring": sg.make_ranking_scorer("ndcng"), "cv": by_query} | keywords
+    settings = {"scoring": sg.make_ranking_scorer("ndcng"), "cv": BY_QUERY} | keywords
     grid = settings.pop("grid", {"estimator__num_leaves": [3]})
     return GridSearchCV(sg.QueryRanker(plain()), grid, **settings)
 
@@ -96,6 +104,22 @@ def weighted_search():
 
 def misspelt_search():
     search(scoring=sg.make_ranking_scorer(["ndcng", "rr"]), refit="ndcng").fit(X, y, qid=qid)
+
+
+def halving_search():
+    scorer = sg.make_ranking_scorer(["ndcng", "rr"])
+    HalvingGridSearchCV(
+        sg.QueryRanker(Ridge()), {"estimator__alpha": [1, 2]}, resource="estimator__max_iter",
+        min_resources=1, max_resources=4, scoring=scorer, cv=BY_QUERY, refit="RR",
+    ).fit(X, y, qid=qid)
+
+
+def cross_validated_stack():
+    splits = list(GroupKFold(3).split(X, y, qid))
+    stack = StackingRegressor([("line", sg.QueryRanker(Ridge()))], cv=splits)
+    scorer = sg.make_ranking_scorer("ndcng")
+    cross_val_score(
+        stack, X, y, params={"qid": qid}, scoring=scorer, cv=BY_QUERY, error_score="raise")
 
 
 def xgboost_ranker(y=y, rows=slice(None), **keywords):
@@ -119,6 +143,8 @@ WITH_ROUTING = {
         lambda: cross_val_score(sg.QueryRanker(plain()), X, y, groups=qid, cv=GroupKFold(3)),
     "[sample_weight] are passed but": weighted_search,
     "For multi-metric scoring": misspelt_search,
+    "mean_test_score": halving_search,
+    "cross_val_predict only works": cross_validated_stack,
     "Invalid parameter 'num_leaves'":
         lambda: search(grid={"num_leaves": [3]}).fit(X, y, qid=qid),
 }
