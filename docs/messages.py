@@ -13,6 +13,7 @@ import skgraded
 
 PACKAGE = Path(skgraded.__file__).parent
 ANY = "…"  # replaces the values in a message
+RETURNED = {"judged_gap", "unanswered"}  # functions that return the text of a warning
 ROOMS = {
     "_input": "Columns, queries and tables",
     "judgments": "Columns, queries and tables",
@@ -66,6 +67,9 @@ def _assigned(tree):
 def _raised(tree):
     """Yield the name and the arguments of each error and warning that a module creates."""
     for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name in RETURNED:
+            texts = [text for text in ast.walk(node) if isinstance(text, ast.JoinedStr)]
+            yield "UserWarning", texts
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).rpartition(".")[2]
             if name.endswith("Error"):
