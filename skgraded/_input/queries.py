@@ -1,7 +1,7 @@
 """Query ids, group sizes and the rows of each query."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,14 @@ import numpy as np
 from skgraded._input import arrow_strings, columns
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
-from skgraded._input.words import are_utf8, is_writable, object_array, refuse_unwritable
+from skgraded._input.words import (
+    are_utf8,
+    is_writable,
+    object_array,
+    plain,
+    plain_list,
+    refuse_unwritable,
+)
 from skgraded._kernels import layout
 
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
@@ -176,6 +183,58 @@ def warn_of_row_ids(sizes: np.ndarray, stacklevel: int = 3) -> None:
             "pass the id of the query, user or session to which each row belongs.",
             stacklevel=stacklevel,
         )
+
+
+# Repeated documents ------------------------------------------------------------------------------
+
+_check_duplicates = columns.choice_validator("duplicates", ("raise", "drop"))
+
+
+def check_duplicates(duplicates: Any, document: Any) -> str:
+    """Return `duplicates` if it is valid; "drop" requires the argument `document`."""
+    if _check_duplicates(duplicates) == "drop" and document is None:
+        raise ValueError("duplicates='drop' requires document=, the column with document ids.")
+    return str(duplicates)
+
+
+def distinct_rows(
+    codes: np.ndarray, query_ids: np.ndarray, document: Any, values: Mapping[str, np.ndarray],
+    duplicates: str,
+) -> np.ndarray | None:
+    """Return the rows that remain if repeated documents of a query are dropped, or None for all.
+
+    `codes` contains the position in `query_ids` of each row's query; `values`, keyed by argument,
+    must be equal in repeated rows. A ValueError names a document if they differ, or if `duplicates`
+    is "raise" and a document is repeated.
+    """
+    document_codes, documents = query_codes(document, len(codes), "qid", name="document")
+    keys = codes.astype(np.intp) * len(documents) + document_codes
+    numbers, firsts, *_ = layout.number_by_appearance(keys)
+    if len(firsts) == len(keys):
+        return None
+    first_of_row = firsts[numbers]
+    later = np.flatnonzero(first_of_row != np.arange(len(keys)))
+
+    def repeated(row: int) -> str:
+        query, text = plain_list(query_ids[codes[[row]]])[0], plain_list(documents)
+        return f"Query {query!r} contains document {text[document_codes[row]]!r}"
+
+    if duplicates == "raise":
+        raise ValueError(
+            f"{repeated(later[0])} more than once. Remove the repeated rows, or pass "
+            "duplicates='drop' to count rows with equal values once."
+        )
+    for argument, of_row in values.items():
+        first, second = of_row[first_of_row[later]], of_row[later]
+        same = (first == second) | ((first != first) & (second != second))  # both may be NaN
+        if not same.all():
+            i = int(np.argmin(same))
+            raise ValueError(
+                f"{repeated(later[i])} more than once, with different values of {argument}: "
+                f"{plain(first[i])!r} and {plain(second[i])!r}. duplicates='drop' requires equal "
+                "rows: remove the wrong row."
+            )
+    return firsts
 
 
 def _heads(ids: Any) -> np.ndarray | None:

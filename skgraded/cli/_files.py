@@ -141,8 +141,7 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     (path,) = args.files
     for option, is_used in (
         ("--per-query", args.per_query), ("--ties trec", args.ties == "trec"),
-        ("--document-column", args.document), ("--drop-identical-ids", args.drop_identical_ids),
-        ("--split", args.split is not None),
+        ("--drop-identical-ids", args.drop_identical_ids), ("--split", args.split is not None),
     ):
         if is_used:
             raise ValueError(f"{option} is not available for folders and file patterns.")
@@ -150,7 +149,7 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     report = evaluate_batches(
         path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
         args.query or "query", _with_ties(args), partitioning=args.partitioning,
-        unjudged_documents=args.unjudged_documents, progress=args.progress,
+        unjudged_documents=args.unjudged_documents, document=args.document, progress=args.progress,
     )
     if isinstance(report, Summaries):
         return report, report.systems

@@ -9,6 +9,7 @@ from typing import Any, TypedDict, TypeVar
 
 from skgraded._input.columns import choice_validator
 from skgraded._input.docstrings import documented
+from skgraded._input.queries import check_duplicates
 from skgraded._input.words import refuse_unwritable
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.evaluating import check_unjudged_documents
@@ -17,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Measures = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURES = ("ndcng@10", "mu_map")
 PARTITIONINGS = ("shuffle", "clustered", "whole")
+DEFAULTS = {"partitioning": "shuffle", "duplicates": "raise"}  # None for all other settings
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 
 PARAMETERS = """
@@ -35,6 +37,12 @@ partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
     contains whole queries. Both requirements are verified.
 unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat grades that are null or NaN, as in `evaluate`.
+document : str, optional
+    Name of the column with document ids. A query that contains a document twice is then an error.
+    Without this column, repeated rows are counted, with a warning if they look like a second copy.
+duplicates : {"raise", "drop"}, default="raise"
+    "drop" counts rows with the same query and document once if their grades, scores and weights are
+    equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows dropped.
 by : str, optional
     Name of the column with the segment of each query, such as its country. The result then also
     contains the Summary of each segment. Intervals, as from ``pandas.cut``, become text.
@@ -55,8 +63,8 @@ Raises
 ------
 ValueError, TypeError
     If the input is invalid; the message names the partition and the row within it. Also if the
-    rows are not arranged as `partitioning` states, or if a query has rows in two segments; the
-    message names the query.
+    rows are not arranged as `partitioning` states, or if a query has rows in two segments or, with
+    `document`, contains a document twice; the message names the query.
 """
 
 
@@ -66,6 +74,8 @@ class QuerySettings(TypedDict, total=False):
     sample_weight: str | None
     partitioning: str
     unjudged_documents: str | None
+    document: str | None
+    duplicates: str
 
 
 class Settings(QuerySettings, total=False):
@@ -83,7 +93,7 @@ def entry_point(settings: type, sections: str) -> Callable[[F], F]:
         optional = [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation,
-                default="shuffle" if name == "partitioning" else None,
+                default=DEFAULTS.get(name),
             )
             for name, annotation in settings.__annotations__.items()
         ]
@@ -115,6 +125,8 @@ class Job:
     sample_weight: str | None
     partitioning: str
     unjudged_documents: str | None
+    document: str | None
+    duplicates: str
     by: str | None
     label: str | None
     is_single: bool  # whether y_score was a single name rather than a list
@@ -122,7 +134,9 @@ class Job:
     @property
     def arguments(self) -> list[tuple[str, str]]:
         """Pairs (argument, name of its column)."""
-        optional = [("sample_weight", self.sample_weight), ("by", self.by)]
+        optional = [
+            ("sample_weight", self.sample_weight), ("by", self.by), ("document", self.document),
+        ]
         return [
             ("qid", self.qid), *(("y_score", name) for name in self.y_score),
             *((argument, name) for argument, name in optional if name is not None),
@@ -132,22 +146,29 @@ class Job:
     @property
     def columns(self) -> list[str]:
         """The names of all columns, without duplicates."""
-        names = [self.y_true, *self.y_score, self.qid, self.sample_weight, self.by]
+        names = [
+            self.y_true, *self.y_score, self.qid, self.sample_weight, self.by, self.document
+        ]
         return list(dict.fromkeys(name for name in names if name is not None))
+
+    @property
+    def ids(self) -> list[str]:
+        """The names of the columns with ids, which are text in CSV files."""
+        return [name for name in (self.qid, self.by, self.document) if name is not None]
 
 
 def check_job(
     y_true: Any, y_score: Any, qid: Any, measures: Any, *, sample_weight: Any = None,
-    partitioning: Any = "shuffle", unjudged_documents: Any = None, by: Any = None,
-    label: Any = None, shipped: bool = True,
+    partitioning: Any = "shuffle", unjudged_documents: Any = None, document: Any = None,
+    duplicates: Any = "raise", by: Any = None, label: Any = None, shipped: bool = True,
 ) -> Job:
     """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     job = Job(
         y_true, scores, qid, tuple(as_measures(measures)), sample_weight,
-        _check_partitioning(partitioning), check_unjudged_documents(unjudged_documents), by, label,
-        is_single,
+        _check_partitioning(partitioning), check_unjudged_documents(unjudged_documents), document,
+        check_duplicates(duplicates, document), by, label, is_single,
     )
     for argument, name in job.arguments:
         if not isinstance(name, str):

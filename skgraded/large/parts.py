@@ -6,6 +6,7 @@ state the chunk and the row within the chunk.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,8 +17,8 @@ import numpy as np
 from skgraded._input import arrow
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
-from skgraded._input.queries import query_codes
-from skgraded._input.words import plain, plain_list
+from skgraded._input.queries import distinct_rows, query_codes
+from skgraded._input.words import counted, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
@@ -29,12 +30,19 @@ from skgraded.reports.summary import Summary, labelled
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
 # Columns of validated tables.
-GRADE, QUERY, WEIGHT, SEGMENT, SCORE = "grade", "query", "weight", "segment", "score"
+GRADE, QUERY, WEIGHT, SEGMENT, DOCUMENT, SCORE = (
+    "grade", "query", "weight", "segment", "document", "score"
+)
+IDS = {"qid": QUERY, "by": SEGMENT, "document": DOCUMENT}  # keyed by argument
 
 # With segments, results are summed for at least this number of queries at once; this affects speed
 # and memory usage, but never the results.
 MIN_QUERIES = 2**16
 QUERIES_PER_SEGMENT = 100
+
+# Search for queries that were read twice: the maximum number of queries compared per table, for
+# speed, and the minimum number of distinct scores per copy, because few may be equal by chance.
+N_COMPARED, FEWEST_SCORES = 2**12, 4
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",
@@ -42,6 +50,7 @@ FOR_MISSING = {  # advice on missing values, keyed by argument
     "sample_weight": "fill in the missing weights",
     "y_true": "set unjudged_documents to 'irrelevant' (grade 0) or 'drop' (exclude the rows)",
     "by": "fill in the missing segments",
+    "document": "fill in the missing document ids",
 }
 
 
@@ -88,6 +97,8 @@ def _checked(table: Any, job: Job) -> Any:
         columns[WEIGHT] = weights
     if job.by is not None:
         columns[SEGMENT] = arrow.ids(table[job.by], "by")
+    if job.document is not None:
+        columns[DOCUMENT] = arrow.ids(table[job.document], "document")
     return arrow.pa.table(columns)
 
 
@@ -144,7 +155,7 @@ def joined(tables: Iterable[Any]) -> Any:
 
 def _with_plain_ids(table: Any) -> Any:
     """Decode the ids and segments of a validated table if they are in dictionaries or views."""
-    for name in {QUERY, SEGMENT}.intersection(table.column_names):
+    for name in set(IDS.values()).intersection(table.column_names):
         position = table.column_names.index(name)
         table = table.set_column(position, name, arrow.plain(table[name]))
     return table
@@ -157,7 +168,7 @@ def _with_integers(table: Any, name: str) -> Any:
 
 def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:
     """Raise a TypeError if types of ids differ, because equal ids could have different keys."""
-    for argument in ("qid", "by"):
+    for argument in IDS:
         names = sorted(name for known, name in types if known == argument)
         if len(names) > 1:
             raise TypeError(
@@ -209,7 +220,9 @@ def split_error(query: Any, *places: Any) -> ValueError:
     which = "a query" if query is None else f"query {shown}"
     return ValueError(
         f"The rows of {which} are not contiguous in {' and '.join(places)}. Use "
-        "partitioning='shuffle', or group the rows of each query together."
+        "partitioning='shuffle', or group the rows of each query together. If they are the same "
+        "rows twice, such as a file delivered twice, 'shuffle' counts them twice: also pass "
+        "document= and duplicates='drop'."
     )
 
 
@@ -227,9 +240,12 @@ def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
             equal, queries = arrow.compute.equal, arrow.plain(queries)
             at_edges = arrow.compute.or_(equal(queries, first[0]), equal(queries, last[0]))
             is_edge = at_edges.to_numpy()
-            return arrow.take(table, np.flatnonzero(~is_edge)), arrow.take(
-                table, np.flatnonzero(is_edge)
-            )
+            rows = np.flatnonzero(~is_edge)
+            around = rows[1:] - rows[:-1] > 1  # rows at the edges are between two inner rows
+            before, after = (queries.take(part[around]) for part in (rows[:-1], rows[1:]))
+            for query in before.filter(equal(before, after))[:1]:
+                raise split_error(query.as_py(), place)
+            return arrow.take(table, rows), arrow.take(table, np.flatnonzero(is_edge))
         if first == last:
             raise split_error(arrow.as_given(first)[0], place)
     inside = table.slice(end, max(start - end, 0))
@@ -277,6 +293,9 @@ class Measured(NamedTuple):
     place: str | None  # None if the queries cannot be split
     edges: Any
     types: frozenset[tuple[str, str]]  # see `types_of`
+    # Per query: the number of dropped duplicates, and whether its rows look like two copies.
+    n_dropped: np.ndarray | None = None
+    copied: np.ndarray | None = None
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -295,7 +314,22 @@ class Measured(NamedTuple):
             for name, evaluation in self.evaluations.items()
         }
         segments = self.segments and self.segments._replace(codes=self.segments.codes[queries])
-        return Measured(taken, segments, self.place, None, self.types)
+        n_dropped, copied = (
+            None if values is None else values[queries]
+            for values in (self.n_dropped, self.copied)
+        )
+        return Measured(taken, segments, self.place, None, self.types, n_dropped, copied)
+
+    def sums(self, job: Job) -> Any:
+        """Return the Summary or, for several systems, the Summaries of all queries."""
+        single = self.evaluations[job.y_score[0]]
+        report: Any = Summary.of(single) if job.is_single else Summaries.of(self.evaluations)
+        if self.n_dropped is None and self.copied is None:
+            return report
+        n_duplicates, n_copied = (
+            0 if values is None else int(values.sum()) for values in (self.n_dropped, self.copied)
+        )
+        return replace(report, n_duplicates=n_duplicates, n_copied=n_copied)
 
 
 def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
@@ -330,21 +364,15 @@ def table_of_values(measured: Measured, id_type: Any = None) -> Any:
 def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:
     """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
     if job.by is None:
-        return merged((_sums_of(measured.evaluations, job) for measured in results), job)
+        return merged((measured.sums(job) for measured in results), job)
     return merged((_segment_sums(measured, job) for measured in _gathered_segments(results)), job)
 
 
 def _segment_sums(measured: Any, job: Job) -> Summary | Summaries:
-    return replace(_sums_of(measured.evaluations, job), by=job.by, segments={
-        segment: _sums_of(measured.take(queries).evaluations, job)
+    return replace(measured.sums(job), by=job.by, segments={
+        segment: measured.take(queries).sums(job)
         for segment, queries in measured.segments.queries()
     })
-
-
-def _sums_of(evaluations: dict[str, Evaluation], job: Job) -> Any:
-    if job.is_single:
-        return Summary.of(evaluations[job.y_score[0]])
-    return Summaries.of(evaluations)
 
 
 def merged(sums: Iterable[Any], job: Job) -> Summary | Summaries:
@@ -376,7 +404,14 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
         for system in results[0][0].evaluations
     }
     segments = Segments(names, np.concatenate([codes for _, codes in results]))
-    return Measured(evaluations, segments, None, None, frozenset())
+    counts = [
+        np.concatenate([
+            np.zeros(len(codes), dtype=np.intp) if values is None else values
+            for measured, codes in results for values in [getattr(measured, name)]
+        ])
+        for name in ("n_dropped", "copied")
+    ]
+    return Measured(evaluations, segments, None, None, frozenset(), *counts)
 
 
 def measure_part(part: Any, job: Job, place: str, in_order: bool = True) -> Measured:
@@ -385,7 +420,7 @@ def measure_part(part: Any, job: Job, place: str, in_order: bool = True) -> Meas
     is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
         table, edges = without_edges(table, place, in_order)
-    return measure_together(table, job, place, in_order and is_clustered, edges)
+    return measure_together(table, job, place, is_clustered, edges)
 
 
 def measure_together(
@@ -407,33 +442,89 @@ def measure_together(
             sample_weight=weights if has_weight else None,
         )
         segments = None if job.by is None else Segments.of(table, job, judgments)
-        values = [
-            values_by_query(
-                list(job.measures), judgments, arrow.numbers(table[f"{SCORE} {i}"]),
-                job.unjudged_documents,
+    if is_clustered:
+        _refuse_interrupted(judgments, place)
+    scores = [arrow.numbers(table[f"{SCORE} {i}"]) for i in range(len(job.y_score))]
+    if job.document is not None:
+        rows = _distinct_rows(table, judgments, scores, job)
+        if rows is not None:
+            codes = layout_of(judgments).query_of_row
+            measured = measure_together(
+                arrow.take(table, rows), replace(job, document=None), place, edges=edges
             )
-            for i in range(len(job.y_score))
+            n_dropped = np.bincount(codes) - np.bincount(codes[rows])
+            return measured._replace(n_dropped=n_dropped, copied=None)
+    with errors_in(place or SHUFFLED_ROWS):
+        values = [
+            values_by_query(list(job.measures), judgments, of_system, job.unjudged_documents)
+            for of_system in scores
         ]
-    if is_clustered and layout_of(judgments).order is not None:
-        codes = layout_of(judgments).query_of_row
-        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
-        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
     if not has_weight:
         no_weights = {"weights": np.zeros(judgments.n_queries)}
         values = [system_values | no_weights for system_values in values]
     evaluations = [Evaluation(**system_values) for system_values in values]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
-    return Measured(by_system, segments, place, edges, types_of(table))
+    copied = _copied_queries(judgments, scores) if job.document is None else None
+    return Measured(by_system, segments, place, edges, types_of(table), copied=copied)
+
+
+def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:
+    """Raise a ValueError that names a query unless the rows of each query are contiguous."""
+    if layout_of(judgments).order is not None:
+        codes = layout_of(judgments).query_of_row
+        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
+        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
+
+
+def _distinct_rows(
+    table: Any, judgments: Judgments, scores: list[np.ndarray], job: Job
+) -> np.ndarray | None:
+    """Return the rows without repeated documents, or None for all; see `distinct_rows`."""
+    names = ["y_score"] if job.is_single else [f"y_score {name!r}" for name in job.y_score]
+    values = {"y_true": table[GRADE].to_numpy(), **dict(zip(names, scores, strict=True))}
+    if WEIGHT in table.column_names:
+        values["sample_weight"] = table[WEIGHT].to_numpy()
+    codes, documents = layout_of(judgments).query_of_row, arrow.as_given(table[DOCUMENT])
+    return distinct_rows(codes, judgments.query_ids, documents, values, job.duplicates)
+
+
+def _copied_queries(judgments: Judgments, scores: list[np.ndarray]) -> np.ndarray | None:
+    """Return a mask of the queries whose second half of rows equals the first half, or None.
+
+    A file that is read twice leaves such queries, and their rows are not contiguous. Without
+    `document`, they may be legitimate, so they are only counted. At most N_COMPARED queries are
+    compared. The result is None if there are so few that scores may be equal by chance.
+    """
+    layout = layout_of(judgments)
+    if layout.order is None:
+        return None
+    halves = layout.sizes // 2
+    queries = np.flatnonzero((layout.sizes % 2 == 0) & (halves >= FEWEST_SCORES))
+    queries = queries[:: len(queries) // N_COMPARED + 1]
+    n_compared, first, rows = len(queries), layout.starts[queries], layout.order
+    middle = first + halves[queries]
+    may_be_equal = layout.codes[first] == layout.codes[middle]
+    for of_system in scores:
+        may_be_equal &= of_system[rows[first]] == of_system[rows[middle]]
+    copied = np.zeros(layout.n_queries, dtype=bool)
+    for query in queries[may_be_equal].tolist():
+        start, end = layout.starts[query], layout.starts[query + 1]
+        first_copy, second_copy = rows[start:end].reshape(2, -1)
+        copied[query] = np.array_equal(*layout.codes[start:end].reshape(2, -1)) and all(
+            np.array_equal(of_system[first_copy], of_system[second_copy])
+            and len(np.unique(of_system[first_copy])) >= FEWEST_SCORES for of_system in scores
+        )
+    n_copied = int(copied.sum())
+    return copied if n_copied >= max(2, n_compared / 1000) else None
 
 
 def types_of(table: Any) -> frozenset[tuple[str, str]]:
     """Return pairs (argument, type) for the ids and segments of a validated table or None."""
     if table is None:
         return frozenset()
-    columns = {"qid": QUERY, "by": SEGMENT}
     return frozenset(
         (argument, str(arrow.standard_type(table.schema.field(name).type)))
-        for argument, name in columns.items() if name in table.column_names
+        for argument, name in IDS.items() if name in table.column_names
     )
 
 
@@ -447,4 +538,11 @@ def finished(sums: Any, job: Job) -> Summary | Summaries:
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
+    if sums.n_copied:
+        warnings.warn(
+            f"At least {counted(sums.n_copied, 'query contains', 'queries contain')} every row "
+            "twice, with equal grades and scores in the same order. If a file was delivered twice, "
+            "remove the copy, or pass document= and duplicates='drop' to count each document once.",
+            stacklevel=4,
+        )
     return labelled(sums, job.label)

@@ -249,14 +249,14 @@ def _opened_csv(path: str) -> Iterator[Any]:
 
 
 def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
-    """Read query ids and segments as text, and the other columns as float64.
+    """Read query ids, segments and document ids as text, and the other columns as float64.
 
     From the first block with a score that float64 may round, scores are read as `_as_integers`.
     """
     with _opened_csv(path) as file:
         header = read_header(file, path)
     columns = _columns_in_file(path, header[-1], folders, job)
-    scores = [name for name in job.y_score if name in columns and name not in (job.qid, job.by)]
+    scores = [name for name in job.y_score if name in columns and name not in job.ids]
     n_blocks = 0
     for table in _csv_tables(path, columns, job, header, []):
         if any(may_be_rounded(numbers(table[name])) for name in scores):
@@ -277,7 +277,7 @@ def _csv_tables(
     from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, open_table
 
     n_blank, separator, _ = header
-    texts = [job.qid, *([] if job.by is None else [job.by]), *texts]
+    texts = [*job.ids, *texts]
     types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
         _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,

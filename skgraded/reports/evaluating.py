@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -17,7 +18,13 @@ from skgraded._input.columns import (
     refuse_unordered,
     score_column,
 )
-from skgraded._input.queries import mean_weights, query_codes, warn_of_row_ids
+from skgraded._input.queries import (
+    check_duplicates,
+    distinct_rows,
+    mean_weights,
+    query_codes,
+    warn_of_row_ids,
+)
 from skgraded._input.table_kinds import named_columns
 from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
 from skgraded.measures import Judged, Measure, as_measures, score_queries
@@ -32,7 +39,8 @@ Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 def evaluate(
     y_true: str, y_score: list[str] | tuple[str, ...], *, qid: str | None = None,
     group: ArrayLike | None = None, measures: Measures = ..., sample_weight: str | None = None,
-    unjudged_documents: str | None = None, data: Any
+    unjudged_documents: str | None = None, data: Any, document: str | None = ...,
+    duplicates: str = ...,
 ) -> dict[str, Evaluation]: ...
 
 
@@ -40,7 +48,8 @@ def evaluate(
 def evaluate(
     y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
     group: ArrayLike | None = None, measures: Measures = ...,
-    sample_weight: ArrayLike | None = None, unjudged_documents: str | None = None, data: Any = None
+    sample_weight: ArrayLike | None = None, unjudged_documents: str | None = None, data: Any = None,
+    document: str | None = ..., duplicates: str = ...,
 ) -> Evaluation: ...
 
 
@@ -54,6 +63,8 @@ def evaluate(
     sample_weight: Any = None,
     unjudged_documents: str | None = None,
     data: Any = None,
+    document: str | None = None,
+    duplicates: str = "raise",
 ) -> Evaluation | dict[str, Evaluation]:
     """Evaluate the scores of one or more systems on each query.
 
@@ -79,6 +90,13 @@ def evaluate(
         replaces NaN with grade 0, "drop" removes the rows, and None raises an error.
     data : pandas or polars DataFrame, Arrow table, or dict of columns, optional
         Table that contains the columns named in the other arguments.
+    document : str, optional
+        Name of the column of `data` with document ids. A query that contains a document twice is
+        then an error; otherwise, repeated rows are counted.
+    duplicates : {"raise", "drop"}, default="raise"
+        "drop" counts rows with the same query and document once if their grades, scores and weights
+        are equal; if they differ, an error is raised. `Evaluation.n_duplicates` is the number of
+        rows dropped.
 
     Returns
     -------
@@ -120,21 +138,31 @@ def evaluate(
     measures = as_measures(measures)
     unjudged_documents = check_unjudged_documents(unjudged_documents)
     truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
+    check_duplicates(duplicates, document)
     is_dict = data is not None and isinstance(y_score, (list, tuple))
     if data is None:
         refuse_unordered(y_true, "y_true")
         _refuse_names(truth | {"y_score": y_score})
         systems = {"y_score": y_score}
     else:
+        truth = truth if document is None else truth | {"document": document}
         truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
         as_array(truth["y_true"], "y_true")  # qrels or a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
+    if document is not None and (data is None or group is not None):
+        raise ValueError("document= requires data=, and qid= instead of group=.")
+    document = truth.pop("document", None)
     judgments = check_judgments(**truth, y_score=next(iter(systems.values())), group=group)
     systems = {
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
     }
+    n_duplicates = 0
+    if document is not None:
+        judgments, systems, n_duplicates = _without_duplicates(
+            judgments, systems, document, truth["sample_weight"], duplicates
+        )
     warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
@@ -142,6 +170,10 @@ def evaluate(
         name: evaluate_judgments(measures, judgments, scores, unjudged_documents)
         for name, scores in systems.items()
     }
+    if n_duplicates:
+        evaluations = {
+            name: replace(ev, n_duplicates=n_duplicates) for name, ev in evaluations.items()
+        }
     return evaluations if is_dict else next(iter(evaluations.values()))
 
 
@@ -183,6 +215,30 @@ def _read_columns(
         truth | {argument: columns[name] for argument, name in named},
         {name: columns[name] for name in score_names},
     )
+
+
+def _without_duplicates(
+    judgments: Judgments, systems: dict[str, np.ndarray], document: Any, sample_weight: Any,
+    duplicates: str,
+) -> tuple[Judgments, dict[str, np.ndarray], int]:
+    """Drop repeated documents; return the judgments, the scores and the number of dropped rows."""
+    layout = layout_of(judgments)
+    grades, codes = layout.grades.astype(layout.grade_type), layout.query_of_row
+    values = {"y_true": grades} | {
+        "y_score" if len(systems) == 1 else f"y_score {name!r}": scores
+        for name, scores in systems.items()
+    }
+    if sample_weight is not None:
+        values["sample_weight"] = as_array(sample_weight, "sample_weight")
+    rows = distinct_rows(codes, judgments.query_ids, document, values, duplicates)
+    if rows is None:
+        return judgments, systems, 0
+    judgments = Judgments(
+        grades[rows], qid=judgments.query_ids[codes[rows]],
+        sample_weight=None if sample_weight is None else values["sample_weight"][rows],
+    )
+    kept = {name: scores[rows] for name, scores in systems.items()}
+    return judgments, kept, len(codes) - len(rows)
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:

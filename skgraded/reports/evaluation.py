@@ -58,6 +58,8 @@ class Evaluation(Report):
     unanswered : ndarray of shape (n_queries,) of bool, or None
         Mask of the queries for which nothing was retrieved: every score is -inf. None if there are
         no such queries.
+    n_duplicates : int
+        Number of rows that `evaluate` dropped with ``duplicates="drop"``.
 
     Examples
     --------
@@ -78,6 +80,7 @@ class Evaluation(Report):
     weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
     unanswered: np.ndarray | None = None
+    n_duplicates: int = 0
 
     _json = {
         "query_ids": json_text.IDS, "undefined": json_text.by_name(json_text.FLAGS),
@@ -200,6 +203,7 @@ class Evaluation(Report):
             weights=np.concatenate(weights) if weights else None,
             judged=judged or None,
             unanswered=_joined_masks(parts) if any(part.n_unanswered for part in parts) else None,
+            n_duplicates=sum(part.n_duplicates for part in parts),
         )
 
     # Looking closer ------------------------------------------------------------------------------

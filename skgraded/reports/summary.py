@@ -257,6 +257,8 @@ class Mergeable(Report):
     by: str | None = None
     segments: dict[Any, Self] | None = None
     labels: list[str] = field(default_factory=list, compare=False)
+    n_duplicates: int = field(default=0, compare=False)
+    n_copied: int = field(default=0, compare=False)
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -359,7 +361,10 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
     segments = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
         segments[name] = segments[name]._merged_with(part) if name in segments else part
-    return {"by": first.by, "segments": segments, "labels": first.labels + second.labels}
+    return {"by": first.by, "segments": segments} | {
+        name: getattr(first, name) + getattr(second, name)
+        for name in ("labels", "n_duplicates", "n_copied")
+    }
 
 
 def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
@@ -407,6 +412,11 @@ class Summary(Mergeable):
         Summary of each segment, in ascending order of the segments; None without `by`.
     labels : list of str
         Labels of the merged parts, such as days. Two Summaries with different labels can be equal.
+    n_duplicates : int
+        Number of rows dropped with ``duplicates="drop"``; ignored by ``==``, as are the labels.
+    n_copied : int
+        Number of queries found whose rows look like two copies of the same rows, which causes a
+        warning. Few queries per part are compared, so there may be more.
 
     Examples
     --------
@@ -447,7 +457,9 @@ class Summary(Mergeable):
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
-        return labelled(cls(len(evaluation.query_ids), tallies), label)
+        n_duplicates = evaluation.n_duplicates
+        summary = cls(len(evaluation.query_ids), tallies, n_duplicates=n_duplicates)
+        return labelled(summary, label)
 
     def _merged_with(self, other: Summary) -> Summary:
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}

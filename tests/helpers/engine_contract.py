@@ -64,6 +64,7 @@ BAD_INPUT = {
     "sample_weight is 0 in all rows": {"parts": [ROWS.assign(weight=0.0)]},
     "There is no column 'grades'.*Did you mean 'grade'": {"y_true": "grades"},
     "label must be a str; got date": {"label": DAY},
+    "duplicates='drop' requires document=": {"duplicates": "drop"},
 }
 
 
@@ -164,6 +165,31 @@ class EngineContract:
         frame = mixed(table(20))
         frame.loc[::7, "grade"] = None
         assert engine.measured([frame], measures="edrc") == sg.Summary.of(in_memory(frame, "edrc"))
+
+    @pytest.mark.parametrize("text", [False, True])
+    def test_rows_delivered_twice_are_found_and_counted_once(self, engine, text):
+        frame, _ = by_country(table(80, text))
+        frame["document"] = frame["score"].rank(method="first").astype(int if not text else str)
+        once = engine.measured([frame], by="country")
+        parts = [*parts_of(frame, "whole"), frame[100:300]]
+        settings = {"by": "country", "document": "document"}
+        summary = engine.measured(parts, **settings, duplicates="drop")
+        assert summary == once and summary.n_duplicates == 200
+        assert sum(part.n_duplicates for part in summary.segments.values()) == 200
+        with pytest.raises(ValueError, match="^Query .* contains document .* more than once"):
+            engine.measured(parts, **settings)
+        parts[-1] = parts[-1].assign(grade=3.0)
+        with pytest.raises(ValueError, match="different values of y_true: .* and 3.0"):
+            engine.measured(parts, **settings, duplicates="drop")
+
+    def test_copies_are_reported_without_document_ids(self, engine):
+        frame = table(80)
+        with pytest.warns(UserWarning, match="At least .* queries contain every row twice"):
+            summary = engine.measured([frame, frame])
+        assert summary.n_copied > 10 == engine.measured([mixed(frame)]).n_copied + 10
+        for parts in ([pd.concat([frame, frame])], [frame, frame]):
+            with pytest.raises(ValueError, match="not contiguous in .*delivered twice, .*document"):
+                engine.measured(parts, "clustered")
 
     @pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
     def test_a_query_in_two_segments_is_named_with_both(self, engine, partitioning):

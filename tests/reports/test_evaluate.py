@@ -27,7 +27,9 @@ COLUMNS = {
 TABLES = {
     "dict": dict,
     "pandas": pd.DataFrame,
-    "pandas with another index": lambda columns: pd.DataFrame(columns, index=list("zyxzyx")),
+    "pandas with another index": lambda columns: pd.DataFrame(
+        columns, index=list("zyx") * (len(columns["grade"]) // 3)
+    ),
     "pandas with Arrow types": lambda columns: pd.DataFrame(columns).convert_dtypes(
         dtype_backend="pyarrow"
     ),
@@ -62,6 +64,50 @@ def test_a_list_of_scores_gives_an_evaluation_of_each(kind):
         assert_same_report(report, sg.evaluate("grade", name, qid="session", data=frame))
     assert sg.compare(systems, rng=0).n_queries == 3
     assert list(sg.evaluate("grade", ("bm25",), qid="session", data=frame)) == ["bm25"]
+
+
+TWICE = {name: [*values, *values[:3]] for name, values in COLUMNS.items()} | {
+    "document": [1, 1, 2, 2, 1, 2, 1, 1, 2]
+}
+
+
+@every_table
+def test_repeated_documents_are_an_error_or_are_dropped(kind):
+    settings = {"qid": "session", "sample_weight": "weight", "document": "document"}
+    frame = TABLES[kind](TWICE)
+    with pytest.raises(ValueError, match="^Query 'b' contains document 1 more than once. Remove"):
+        sg.evaluate("grade", "bm25", data=frame, **settings)
+    report = sg.evaluate("grade", "bm25", data=frame, **settings, duplicates="drop")
+    expected = sg.evaluate(
+        "grade", "bm25", data=COLUMNS | {"document": TWICE["document"][:6]}, **settings
+    )
+    assert report.n_duplicates == 3 == sg.Summary.of(report).n_duplicates
+    assert sg.Summary.of(report) == sg.Summary.of(expected)
+
+
+@pytest.mark.parametrize("column, message", [
+    ("grade", "document 2 more than once, with different values of y_true: 1.0 and 9.0"),
+    ("lgbm", "document 2 more than once, with different values of y_score 'lgbm': 2.0 and 9.0"),
+    ("weight", "document 2 more than once, with different values of sample_weight: 3.0 and 9.0"),
+    ("document", "document is missing in row 8"),
+])
+def test_repeated_documents_that_differ_are_refused(column, message):
+    value = None if column == "document" else 9.0
+    frame = pd.DataFrame(TWICE | {column: [*TWICE[column][:8], value]}, dtype=object)
+    with pytest.raises(ValueError, match=message):
+        sg.evaluate(
+            "grade", ["bm25", "lgbm"], qid="session", sample_weight="weight", data=frame,
+            document="document", duplicates="drop",
+        )
+
+
+@pytest.mark.parametrize("settings, message", [
+    ({"document": "document", "group": [9]}, "document= requires data=, and qid= instead of group"),
+    ({"duplicates": "drop", "qid": "session"}, "duplicates='drop' requires document="),
+])
+def test_settings_about_documents_are_checked(settings, message):
+    with pytest.raises(ValueError, match=message):
+        sg.evaluate("grade", "bm25", data=TWICE, **settings)
 
 
 def test_group_sizes_can_be_combined_with_column_names():
