@@ -1,4 +1,4 @@
-"""Whether an installed skgraded works: by name, values that were worked out by hand.
+"""Check that an installed skgraded returns values that were computed by hand.
 
 python .ci/smoke.py
 """

@@ -7,7 +7,7 @@ import argparse
 import os
 
 import numpy as np
-from neighbours import FAMILIES, Call, make_data, xgboost_call
+from neighbors import FAMILIES, Call, make_data, xgboost_call
 from timing import time_in_turn
 
 from skgraded.catboost import eval_metric

@@ -51,9 +51,11 @@ def main():
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for (rounds, queries), deltas in sorted(rows.items()):
         deltas = np.array(deltas)
-        better, worse = np.mean(deltas[:, -1] > NOTABLE), np.mean(deltas[:, -1] < -NOTABLE)
+        last = deltas[:, -1]
+        better, worse = 100 * np.mean(last > NOTABLE), 100 * np.mean(last < -NOTABLE)
         means = " | ".join(f"{mean:+.3f}" for mean in deltas.mean(axis=0))
-        print(f"| {rounds} | {queries} | {len(deltas)} | {means} | {better:.0%} | {worse:.0%} |")
+        cells = rounds, queries, len(deltas), means, f"{better:.0f} %", f"{worse:.0f} %"
+        print(f"| {' | '.join(map(str, cells))} |")
 
 
 def compared(X, y, qid, n_new, seed, learning_rate):

@@ -57,7 +57,7 @@ def print_rates(n_sets, n_power_sets):
         rng = np.random.default_rng(0)
         n_wrong = sum(significant_share(rng, correction, 0.0) > 0 for _ in range(n_sets))
         power = np.mean([significant_share(rng, correction, 0.01) for _ in range(n_power_sets)])
-        print(f"| {correction} | {n_wrong / n_sets:.1%} | {power:.1%} |")
+        print(f"| {correction} | {100 * n_wrong / n_sets:.1f} % | {100 * power:.1f} % |")
 
 
 def significant_share(rng, correction, step):

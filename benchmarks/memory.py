@@ -4,7 +4,7 @@ import gc
 
 import lightgbm as lgb
 import numpy as np
-from neighbours import FirstColumn, make_data, make_long_query
+from neighbors import FirstColumn, make_data, make_long_query
 
 import skgraded as sg
 from skgraded.lightgbm import eval_metric

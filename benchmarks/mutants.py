@@ -100,7 +100,7 @@ def faults_of(node):
 
 
 def walk(node):
-    """Yield the nodes whose faults can change behaviour."""
+    """Yield the nodes whose faults can change behavior."""
     left_alone = {"annotation", "returns", "decorator_list"}
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
         return
@@ -190,7 +190,8 @@ def main():
                 survivors += 1
                 print(f"{path}:{line}: {old!r} -> {new!r}", flush=True)
     noticed = len(chosen) - survivors
-    print(f"{noticed} of {len(chosen)} detected ({noticed / len(chosen):.1%}), sampled from "
+    share = 100 * noticed / len(chosen)
+    print(f"{noticed} of {len(chosen)} detected ({share:.1f} %), sampled from "
           f"{len(mutants)} possible; seed {options.seed}, {time.time() - start:.0f} s")
 
 

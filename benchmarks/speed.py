@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 from memory import measure_memory
-from neighbours import JUDGED, WITH_QID
+from neighbors import JUDGED, WITH_QID
 from timing import measure_times
 
 from skgraded._kernels import sort

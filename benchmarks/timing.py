@@ -4,7 +4,7 @@ import gc
 import time
 from importlib.util import find_spec
 
-import neighbours as c
+import neighbors as c
 import numpy as np
 
 import skgraded as sg
@@ -42,16 +42,16 @@ def family_calls(family, data, sets, threads, rounds, missing):
     chosen = c.our_calls(family.ours, data, sets[1], rounds)
     chosen.append(c.lightgbm_call(family, data, sets, threads, rounds))
     few = data.head(SLOW_QUERIES)
-    neighbours = {
+    neighbors = {
         "XGBoost": lambda: c.xgboost_calls(family.xgboost, data, threads, rounds),
         "ranx": lambda: c.ranx_calls(family.ranx, few, threads, SLOW_ROUNDS),
     }
     if threads == 1:
-        neighbours["scikit-learn"] = lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS)
-        neighbours["pytrec_eval"] = lambda: c.pytrec_eval_calls(
+        neighbors["scikit-learn"] = lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS)
+        neighbors["pytrec_eval"] = lambda: c.pytrec_eval_calls(
             family.pytrec_eval, few, SLOW_ROUNDS
         )
-    for name, make in neighbours.items():
+    for name, make in neighbors.items():
         if name not in missing:
             try:
                 calls = make()

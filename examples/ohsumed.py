@@ -36,7 +36,7 @@ STRATEGIES = {
     21: "BM25",
     22: "log of BM25",
 }
-# The colours of Okabe and Ito are safe for colour-blind readers. Strategies 5 and 15 have the same
+# The colors of Okabe and Ito are safe for color-blind readers. Strategies 5 and 15 have the same
 # values, and so do 21 and 22: the second of each pair is drawn over the first.
 LOOKS = {
     1: ("#000000", "o", "-"),
@@ -121,7 +121,7 @@ def print_change(before, after):
     print(f"{'':<12}{'figure 7':>10}{'figure 8':>10}{'change':>10}")
     for name in list(MEASURES)[1:]:
         old, new = (np.mean([f.means[s][name] for s in others]) for f in (before, after))
-        print(f"{name:<12}{old:>10.3f}{new:>10.3f}{(new - old) / old:>+10.1%}")
+        print(f"{name:<12}{old:>10.3f}{new:>10.3f}{100 * (new - old) / old:>+8.1f} %")
     print(
         "The two judges rank almost identically, so the values should not change. NDCG decreases,\n"
         "because with grades up to 48 only the highest grades count. The others hardly change."

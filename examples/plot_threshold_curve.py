@@ -48,7 +48,7 @@ of_systems = sg.ThresholdCurveDisplay.from_predictions(y, systems, qid=qid, ax=a
 plt.show()
 
 # %%
-# The last plot shows NDCNG of the same systems by cut-off, in the same colours.
+# The last plot shows NDCNG of the same systems by cut-off, in the same colors.
 
 _, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
 sg.CutoffCurveDisplay.from_predictions(y, systems, qid=qid, ax=ax)

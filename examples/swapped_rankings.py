@@ -35,7 +35,7 @@ PANELS = {
     "mean NDCG": sg.NDCG(k="mean"),
     "mean NDCNG": sg.NDCNG(k="mean"),
 }
-# The colours of Okabe and Ito suit colour-blind readers; line styles are for greyscale print.
+# The colors of Okabe and Ito suit color-blind readers; line styles are for grayscale print.
 LINES = {
     2: {"color": "#000000", "linestyle": "-"},
     10: {"color": "#D55E00", "linestyle": "--"},

@@ -198,6 +198,17 @@ def test_the_package_and_the_tests_stay_below_their_limits_of_lines():
     assert lines_in(Path(__file__).parent, (".py",)) <= MOST_LINES_IN_TOTAL["tests"]
 
 
+BRITISH = re.compile(r"(?i)(?:behavi|fav|col|neighb)our|\bcentred?\b|\w(?:al|gn|im)is(?:e|ing)\b")
+
+
+def test_texts_have_american_spelling():
+    project = ROOT.parent
+    for folder in (ROOT, Path(__file__).parent, project / "docs", project / "examples"):
+        for path in [*folder.rglob("*.py"), *folder.rglob("*.md")]:
+            words = set(BRITISH.findall(path.read_text(encoding="utf-8")))
+            assert path == Path(__file__) or not words, f"{path} contains {words}"
+
+
 def words_in_code_of_the_docs():
     """Return the words in inline code and code blocks of the docs, and in the gallery."""
     docs = Path(__file__).parent.parent / "docs"

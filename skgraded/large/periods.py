@@ -358,7 +358,7 @@ def rows_of_measure(trend: Trend, measure: str | Measure | None = None) -> list[
 def trend(
     summaries: Iterable[Summary], *, season: int | None = None, level: float = LEVEL
 ) -> Trend:
-    r"""Tabulate the means of labelled Summaries with the limits of individuals (XmR) charts.
+    r"""Tabulate the means of labeled Summaries with the limits of individuals (XmR) charts.
 
     A mean outside the limits differs from the center by more than the usual variation between days.
 

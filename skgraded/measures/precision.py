@@ -136,7 +136,7 @@ class QMeasure(grades.Gained):
     beta: float = 1
     gain: str | Function = "linear"
 
-    _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count towards R
+    _undefined = grades.Graded._undefined  # relevant documents with gain 0 also count toward R
 
     def _plan(self, layout: Layout) -> Plan:
         relevant = layout.levels > 0

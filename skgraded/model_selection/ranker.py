@@ -75,7 +75,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         The fraction in (0, 1) of queries to hold out if `early_stopping` is True. At least one
         query is held out, and at least one remains for training.
     measure : Measure, str, or a list of them, default="ndcng@10"
-        The measure that `score` computes and that early stopping maximises on the validation
+        The measure that `score` computes and that early stopping maximizes on the validation
         queries. In a list, the first measure decides when to stop.
     n_iter_no_change : int, default=50
         Stop after this many consecutive rounds without a new best value.
@@ -86,7 +86,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Seed for drawing the queries to hold out; an int makes every fit draw the same queries.
         `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
-        How rankers that optimise NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
+        How rankers that optimize NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
         gains; up to 30 for LightGBM and 31 for XGBoost. "gain": the gains themselves, any numbers
         ≥ 0. Other estimators and the measures use the grades unchanged.

@@ -41,8 +41,8 @@ def agreement(
         alpha, alpha_interval = jackknife(table.alpha, table.total, table.without_each, *settings)
         return Agreement(kappa, kappa_interval, alpha, alpha_interval)
     scale = np.abs(both).max(initial=0) or 1.0  # squares neither overflow nor underflow
-    centre = (both / scale).mean() if len(both) else 0.0
-    x, y = truth / scale - centre, judge / scale - centre
+    center = (both / scale).mean() if len(both) else 0.0
+    x, y = truth / scale - center, judge / scale - center
     sums = np.array([
         np.bincount(query, weights) for weights in (np.ones(len(x)), (x - y)**2, x + y, x*x + y*y)
     ])

@@ -242,16 +242,16 @@ def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance
     spread = [has_spread(row) for row in rows]  # as in _t
     rows = rows / np.array([[unit_of(row.min(), row.max())] for row in rows])
     means = rows.mean(axis=1)
-    centred = (rows - means[:, None]).T
-    squares = centred**2
+    centered = (rows - means[:, None]).T
+    squares = centered**2
     n_extreme = np.zeros(len(rows), dtype=np.intp)
     with np.errstate(divide="ignore", invalid="ignore"):  # t of a resample may be infinite
-        observed = np.abs(means) / centred.std(axis=0)
+        observed = np.abs(means) / centered.std(axis=0)
         for first, last in _batches(n, n_resamples):
             size = last - first
             drawn = rng.integers(0, n, (size, n)) + n * np.arange(size)[:, None]
             times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n) / n
-            drawn_means = times @ centred
+            drawn_means = times @ centered
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
             advance(size * len(rows))

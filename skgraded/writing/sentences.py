@@ -75,7 +75,7 @@ def judged_gap(systems: Sequence[str], judged: Mapping[str, Any]) -> str:
         if high - low > MAX_JUDGED_GAP:
             return (
                 f"{name} is {text.fixed(high)} for {highest} but {text.fixed(low)} for {lowest}: "
-                "judgments favour the systems whose documents were selected for judging."
+                "judgments favor the systems whose documents were selected for judging."
             )
     return ""
 
@@ -153,7 +153,7 @@ def sentence(
         notes = family.notes_on_zero(row, level)
     elif row.is_significant:
         relation = "differs significantly from"
-        notes.append(f"The test compares ranks, which do not favour {row.system}.")
+        notes.append(f"The test compares ranks, which do not favor {row.system}.")
     if findings.assumes and row.ci_low < row.ci_high:
         notes.append(f"With so few queries, the test assumes {findings.assumes}.")
     if findings.smallest_p is not None:

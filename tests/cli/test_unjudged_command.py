@@ -10,7 +10,7 @@ NEW = "".join(f"{query} Q0 {document} 1 {score} s\n" for query, document, score 
     ("q1", "c", 3), ("q1", "x", 2), ("q1", "a", 1), ("q2", "y", 3), ("q2", "d", 2), ("q2", "z", 1),
 ])
 POOLED = NEW.replace("x", "b").replace("y", "a").replace("q2 Q0 z 1 1 s\n", "")
-GAP = "Judged@10 is 1.0000 for pooled but 0.5000 for new: judgments favour the systems"
+GAP = "Judged@10 is 1.0000 for pooled but 0.5000 for new: judgments favor the systems"
 TABLE = "query,grade,score\nq1,1,3\nq1,{0},2\nq1,2,1\nq2,{0},3\nq2,1,2\n"
 NDCG = "ndcg(gain='linear')"
 

@@ -109,7 +109,7 @@ def test_sums_over_many_levels_equal_sums_over_all_pairs(n):
     weights = np.cumsum(1 / np.arange(n, 0, -1))[ranked - 1] / n
     sums = pair_sums(weights)
     assert sg.MuAP()(ranked, scores) == pytest.approx(sums.sum(), rel=1e-12)
-    # Swapping or tying two neighbours changes only the sums at their positions.
+    # Swapping or tying two neighbors changes only the sums at their positions.
     swap, both = slice(n // 2, n // 2 + 2), slice(n // 2 + 2)
     swapped = weights[both].copy()
     swapped[swap] = weights[swap][::-1]

@@ -1,4 +1,4 @@
-"""QueryRanker: fit, predict, score, and its behaviour as an estimator of scikit-learn."""
+"""QueryRanker: fit, predict, score, and its behavior as an estimator of scikit-learn."""
 
 import pickle
 import warnings

@@ -125,7 +125,7 @@ def test_a_query_column_of_floats_matches_integer_ids():
         SCORER(ranker, X[200:], y[200:], qid=qid[200:].astype(object))  # 3
 
 
-def test_rankers_in_pipelines_and_searches_are_recognised():
+def test_rankers_in_pipelines_and_searches_are_recognized():
     X, y, qid = toy_data()
     scorer = sg.make_ranking_scorer("rr", qid=1)
     pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge()))

@@ -622,7 +622,7 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
         "a differs significantly from b on AP: 1.0000 against 0.9370, +0.0630 (95 % interval"
     )
     assert sentence.endswith(
-        "3 wins, 27 losses, 0 ties over 30 queries. The test compares ranks, which do not favour a."
+        "3 wins, 27 losses, 0 ties over 30 queries. The test compares ranks, which do not favor a."
     )
     found = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
     assert found.verdict == "a leads on AP (1.0000); not significantly better than b."

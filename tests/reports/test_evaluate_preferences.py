@@ -73,13 +73,13 @@ def test_the_edrc_of_each_user_equals_edrc_per_query():
 
 
 def test_names_contain_the_settings():
-    def of_neighbours(v, w):
+    def of_neighbors(v, w):
         return 0.5
 
     for settings, name in (
         ({}, "EDRC"), ({"prior": 0.5}, "EDRC"), ({"prior": 1.0}, "EDRC(prior=1)"),
         ({"discount": "log2", "prior": 0.3}, "EDRC(discount='log2',prior=0.3)"),
-        ({"prior": of_neighbours}, "EDRC(prior=of_neighbours)"),
+        ({"prior": of_neighbors}, "EDRC(prior=of_neighbors)"),
         ({"measures": "EDRC(undefined=nan)", "discount": np.square},
          "EDRC(discount=square,undefined=nan)"),
         ({"measures": sg.PairAccuracy(undefined=1.0), "prior": 0.3}, "PairAccuracy(undefined=1.0)"),

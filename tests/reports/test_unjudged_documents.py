@@ -215,14 +215,14 @@ class TestCompare:
     def test_a_large_difference_of_judged_shares_is_reported_in_sentences_and_pages(self):
         share = self.systems()["new"].judged["Judged@2"].mean()
         gap = (
-            f"Judged@2 is 1.0000 for pooled but {share:.4f} for new: judgments favour the systems "
+            f"Judged@2 is 1.0000 for pooled but {share:.4f} for new: judgments favor the systems "
             "whose documents were selected for judging."
         )
         comparison = self.compare()
         assert comparison.sentences()[-1] == gap
         assert comparison.leaderboard().verdict.endswith(f". {gap}")
         for text in (comparison.to_html(), comparison._repr_html_()):
-            assert "judgments favour the systems" in text
+            assert "judgments favor the systems" in text
             assert text.count(">Judged@2<") == 1 and f"{share:.3f}" in text
 
     def test_a_small_difference_of_shares_is_not_reported(self, recwarn):
@@ -242,7 +242,7 @@ class TestCompare:
     def test_judged_as_a_measure_is_shown_once(self):
         board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
         assert board.measures == ["NDCG@2", "Judged@2"] and "Judged@2" not in board.more
-        assert "judgments favour" in board.verdict
+        assert "judgments favor" in board.verdict
 
     def test_segments_keep_one_column_for_all_queries(self):
         with pytest.warns(UserWarning, match="Judged@2"):
