@@ -179,8 +179,10 @@ def draw_thresholds(ax, figure):
     for strategy, scores in figure.scores.items():
         color, marker, style = LOOKS[strategy]
         display = sg.ThresholdCurveDisplay.from_predictions(
-            figure.judgments, scores, relative=False, undefined=np.nan, ax=ax, label="_",
-            color=color, marker=marker, linestyle=style, markersize=6, zorder=2 + strategy / 100,
+            figure.judgments, scores, relative=False, undefined=np.nan, ax=ax, line_kw={
+                "label": "_", "color": color, "marker": marker, "linestyle": style,
+                "markersize": 6, "zorder": 2 + strategy / 100,
+            },
         )
         marked = figure.thresholds if len(figure.thresholds) else np.linspace(0, tops[-1], 13)[1:]
         display.lines_[0].set_markevery(np.searchsorted(display.thresholds, marked) + 1)

@@ -182,7 +182,7 @@ def draw_table_1(ax):
     """Draw AP by threshold; the area under the curve is μAP."""
     display = sg.ThresholdCurveDisplay.from_predictions(
         EXAMPLE, -np.arange(len(EXAMPLE)), relative=False, ax=ax, name="grades 1 0 3 3 2 0 1 4",
-        color="#000000", marker="o",
+        line_kw={"color": "#000000", "marker": "o"},
     )
     t, values = display.lines_[0].get_data()
     ax.fill_between(t, values, step="pre", color="0.9")
@@ -197,7 +197,7 @@ def draw_table_2(ax):
         (2, "doubled grades", {"color": "#D55E00", "marker": "x"}),
     ]:
         sg.CutoffCurveDisplay.from_predictions(
-            factor * np.array(EXAMPLE), -np.arange(len(EXAMPLE)), name=name, ax=ax, **style
+            factor * np.array(EXAMPLE), -np.arange(len(EXAMPLE)), name=name, ax=ax, line_kw=style
         )
     ax.set(title="Table 2: NDCG@n and NDCNG@n", ylabel="value", ylim=(0, 1.02))
     ax.legend(handlelength=4)

@@ -1,7 +1,8 @@
 """Code shared by all Displays: axes, legends, labels and scores of estimators."""
 
+import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -56,7 +57,8 @@ trend : Trend
 judge : str, optional
     One of the judges; by default, the first.
 name : str, optional
-    Name of the system. The keys of a mapping name its systems.
+    Name of the system, by default the class of an estimator; for `plot`, a list of the names of all
+    systems, instead of the stored names. The keys of a mapping name its systems.
 measure : Measure or str, optional
     By default the first measure.
 measures : Measure, str, or list of these, optional
@@ -70,10 +72,17 @@ max_systems : int or None, default=8
     cut-off); None means all systems.
 ax : matplotlib.axes.Axes, optional
     Axes to draw on; by default, the axes of a new figure.
-**kwargs : dict
-    Keyword arguments passed to matplotlib: to ``plot`` for curves and means, ``boxplot`` for folds,
-    ``StepPatch`` for wins and losses, ``imshow`` for a heat map, ``errorbar`` for means under two
-    judges.
+unjudged_documents : {"irrelevant", "drop"}, optional
+    How to treat NaN grades, as in `evaluate`.
+line_kw : dict, optional
+    Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `JudgeMeansDisplay`
+    and `TrendDisplay`.
+im_kw : dict, optional
+    Keyword arguments of matplotlib's ``Axes.imshow``.
+box_kw : dict, optional
+    Keyword arguments of matplotlib's ``Axes.boxplot``; without effect for more than four models.
+patch_kw : dict, optional
+    Keyword arguments of matplotlib's ``StepPatch``.
 
 Returns
 -------
@@ -88,6 +97,7 @@ ImportError
     If matplotlib is not installed.
 """
 documented = docstrings.documented(SHARED)
+Style = Mapping[str, Any] | None  # keyword arguments for matplotlib
 
 
 class Display:
@@ -95,13 +105,20 @@ class Display:
 
     ax_: Any
     figure_: Any
+    plot: Any
     _draw: Any  # method that draws on `ax`, or on a new figure if `ax` is None
 
-    @documented
-    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the stored values and return the display."""
+    def _plot(self, ax: Any, *names: Any, **styles: Style) -> Self:
+        """Draw on the axes; the only keyword argument contains the style of the artists."""
         self._need_matplotlib("plot")
-        self._draw(ax, kwargs)
+        from matplotlib import artist, cbook, lines, patches
+
+        ((argument, style),) = styles.items()
+        if style is not None and not isinstance(style, Mapping):
+            raise TypeError(f"{argument} must be a dict; got {style!r}.")
+        kinds = {"line_kw": lines.Line2D, "patch_kw": patches.StepPatch}
+        style = cbook.normalize_kwargs(dict(style or {}), kinds.get(argument, artist.Artist))
+        self._draw(ax, style, *names)
         return self
 
     @classmethod
@@ -258,6 +275,24 @@ class Display:
         return legend
 
 
+class LineDisplay(Display):
+    """Base class of plots of lines or means for which `plot` has no further parameters."""
+
+    @documented
+    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
+        """Draw the stored values and return the display."""
+        return self._plot(ax, line_kw=line_kw)
+
+
+class ImageDisplay(Display):
+    """Base class of heat maps."""
+
+    @documented
+    def plot(self, ax: Any = None, *, im_kw: Style = None) -> Self:
+        """Draw the stored values and return the display."""
+        return self._plot(ax, im_kw=im_kw)
+
+
 class SystemsDisplay(Display):
     """Base class of plots that are computed from the scores of one or more systems."""
 
@@ -282,15 +317,13 @@ class SystemsDisplay(Display):
         qid : array-like of shape (n,), str or int, optional
             Query id of each row, or a column of X by name or position. May be omitted if every
             estimator is a `QueryRanker` whose `qid` names the same column of X.
-        name : str, optional
-            Name of the system, by default the class of the estimator. The keys of a mapping name
-            its systems.
         response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
             Method that returns the scores, as in `make_ranking_scorer`.
         **kwargs : dict
             Additional parameters of `from_predictions`.
         """
         cls._need_matplotlib("from_estimator")
+        inspect.signature(cls.from_predictions).bind(y, X, **kwargs)  # refuses unknown parameters
         check_response_method(response_method)
         names, estimators = cls._systems_of(estimator, name, "estimator")
         source = qid if is_column(qid) else None
@@ -298,7 +331,7 @@ class SystemsDisplay(Display):
             source = common_source(estimators)
         if source is not None:
             qid = read_queries(X, source)
-        check_grades(y, "y")
+        check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
         if group is None:
             for model in estimators:
@@ -320,21 +353,12 @@ class NamedDisplay(SystemsDisplay):
         self.n_undefined = None if n_undefined is None else np.asarray(n_undefined)
 
     @documented
-    def plot(self, ax: Any = None, *, name: str | list[str] | None = None, **kwargs: Any) -> Self:
-        """Draw the stored values and return the display.
-
-        Parameters
-        ----------
-        name : str or list of str, optional
-            Names of the systems, instead of the stored ones.
-        """
-        self._need_matplotlib("plot")
-        from matplotlib.cbook import normalize_kwargs
-        from matplotlib.lines import Line2D
-
+    def plot(
+        self, ax: Any = None, *, name: str | list[str] | None = None, line_kw: Style = None
+    ) -> Self:
+        """Draw the stored values and return the display."""
         names = self.name if name is None else as_names(name, self._n_systems)
-        self._draw(ax, normalize_kwargs(kwargs, Line2D), names)
-        return self
+        return self._plot(ax, names, line_kw=line_kw)
 
     def _counted_queries(self) -> str:
         """Return the numbers of queries and undefined queries as text, or "" for one query."""

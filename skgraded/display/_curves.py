@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.columns import column, whole_number
-from skgraded.display._base import LINESTYLES, NamedDisplay, best_first, documented, legend_name
+from skgraded.display import _base
+from skgraded.display._base import LINESTYLES, NamedDisplay, Style, documented, legend_name
 from skgraded.display._systems import check_predictions, systems_first
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
@@ -29,21 +30,15 @@ class CurveDisplay(NamedDisplay):
     @documented
     def plot(
         self, ax: Any = None, *, name: str | list[str] | None = None,
-        max_systems: int | None = MOST_SYSTEMS, **kwargs: Any,
+        max_systems: int | None = MOST_SYSTEMS, line_kw: Style = None,
     ) -> Self:
-        """Draw the stored curves and return the display.
-
-        Parameters
-        ----------
-        name : str or list of str, optional
-            Names of the systems, instead of the stored ones.
-        """
+        """Draw the stored curves and return the display."""
         self._max_systems = _check_most(max_systems)
-        return super().plot(ax, name=name, **kwargs)
+        return super().plot(ax, name=name, line_kw=line_kw)
 
     def _drawn_systems(self, heights: np.ndarray) -> tuple[Any, Any, Any]:
         """Return the systems to draw (highest first), their color indices, and a note or None."""
-        drawn = best_first(heights)[: self._max_systems].tolist()
+        drawn = _base.best_first(heights)[: self._max_systems].tolist()
         first = len(self.ax_.lines)  # curves of an earlier display
         # Colors are assigned in input order, so that a system has the same color in all displays.
         looks = {s: first + i for i, s in enumerate(sorted(drawn))}
@@ -119,8 +114,9 @@ class ThresholdCurveDisplay(CurveDisplay):
     def from_predictions(
         cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
         qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        name: str | None = None, ax: Any = None, ties: str = "average", undefined: float = 0.0,
-        relative: bool = True, max_systems: int | None = MOST_SYSTEMS, **kwargs: Any,
+        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
+        ties: str = "average", undefined: float = 0.0, relative: bool = True,
+        max_systems: int | None = MOST_SYSTEMS, line_kw: Style = None,
     ) -> Self:
         """Plot one curve per system, given the scores of one or more systems.
 
@@ -134,7 +130,8 @@ class ThresholdCurveDisplay(CurveDisplay):
         _check_most(max_systems)
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
-            y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
+            y_true, y_score, name, unjudged_documents, qid=qid, group=group,
+            sample_weight=sample_weight,
         )
         settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
         steps = [curves.threshold_curve(judgments, values, **settings) for values in scores]
@@ -146,7 +143,7 @@ class ThresholdCurveDisplay(CurveDisplay):
             thresholds, [curve.average_precision for curve in steps], mu_ap=mu_ap, name=names,
             relative=relative, n_queries=judgments.n_queries,
             n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
-        ).plot(ax=ax, max_systems=max_systems, **kwargs)
+        ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
 
     def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         self._take_axes(ax)
@@ -237,9 +234,10 @@ class CutoffCurveDisplay(CurveDisplay):
     def from_predictions(
         cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
         qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        name: str | None = None, ax: Any = None, ties: str | None = None,
-        measures: str | Measure | Iterable[str | Measure] | None = None,
-        cutoffs: ArrayLike | None = None, max_systems: int | None = MOST_SYSTEMS, **kwargs: Any,
+        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
+        ties: str | None = None, measures: str | Measure | Iterable[str | Measure] | None = None,
+        cutoffs: ArrayLike | None = None, max_systems: int | None = MOST_SYSTEMS,
+        line_kw: Style = None,
     ) -> Self:
         """Plot one curve per system and measure, given the scores of one or more systems.
 
@@ -258,7 +256,8 @@ class CutoffCurveDisplay(CurveDisplay):
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
         uncut = curves.without_cutoff(measures, ties)
         judgments, names, scores = check_predictions(
-            y_true, y_score, name, qid=qid, group=group, sample_weight=sample_weight
+            y_true, y_score, name, unjudged_documents, qid=qid, group=group,
+            sample_weight=sample_weight,
         )
         points = [
             curves.cutoff_curve(judgments, values, measures=uncut, cutoffs=cutoffs)
@@ -269,7 +268,7 @@ class CutoffCurveDisplay(CurveDisplay):
             measures=[measure.name for measure in uncut], name=names,
             n_queries=judgments.n_queries,
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
-        ).plot(ax=ax, max_systems=max_systems, **kwargs)
+        ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
 
     def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         from matplotlib.ticker import MaxNLocator

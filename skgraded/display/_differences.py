@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import SystemsDisplay, documented, legend_name, wrapped_name
+from skgraded.display._base import Style, SystemsDisplay, documented, legend_name, wrapped_name
 from skgraded.display._systems import check_comparison, evaluate_systems, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
@@ -89,7 +89,7 @@ class QueryDifferenceDisplay(SystemsDisplay):
     @documented
     def from_comparison(
         cls, comparison: Comparison, *, system: str | None = None, baseline: str | None = None,
-        measure: str | Measure | None = None, ax: Any = None, **kwargs: Any,
+        measure: str | Measure | None = None, ax: Any = None, patch_kw: Style = None,
     ) -> Self:
         """Plot the per-query differences between two systems of a comparison.
 
@@ -108,14 +108,15 @@ class QueryDifferenceDisplay(SystemsDisplay):
             aligned_differences(comparison, row.system, row.baseline, name), measure=name,
             system=row.system, baseline=row.baseline, query_ids=comparison.query_ids,
             mean=row.difference, interval=(row.ci_low, row.ci_high), level=comparison.level,
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, patch_kw=patch_kw)
 
     @classmethod
     @documented
     def from_predictions(
         cls, y_true: ArrayLike | Judgments, y_score: Mapping[str, ArrayLike], *, qid: Any = None,
         group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        measure: str | Measure = "ndcng@10", level: float = 0.95, ax: Any = None, **kwargs: Any,
+        unjudged_documents: str | None = None, measure: str | Measure = "ndcng@10",
+        level: float = 0.95, ax: Any = None, patch_kw: Style = None,
     ) -> Self:
         """Plot the per-query differences between two systems, computed from their scores.
 
@@ -129,12 +130,17 @@ class QueryDifferenceDisplay(SystemsDisplay):
         cls._need_matplotlib("from_predictions")
         cls._systems_of(y_score, None, "y_score")
         evaluations = evaluate_systems(
-            y_true, y_score, None, [as_measure(measure)], qid=qid, group=group,
+            y_true, y_score, None, [as_measure(measure)], unjudged_documents, qid=qid, group=group,
             sample_weight=sample_weight,
         )
         baseline = next(iter(evaluations))
         comparison = compare(evaluations, baseline=baseline, test=None, level=level)
-        return cls.from_comparison(comparison, ax=ax, **kwargs)
+        return cls.from_comparison(comparison, ax=ax, patch_kw=patch_kw)
+
+    @documented
+    def plot(self, ax: Any = None, *, patch_kw: Style = None) -> Self:
+        """Draw the stored values and return the display."""
+        return self._plot(ax, patch_kw=patch_kw)
 
     @staticmethod
     def _systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
@@ -173,10 +179,9 @@ class QueryDifferenceDisplay(SystemsDisplay):
 
     def _draw_steps(self, heights: np.ndarray, settings: Any, style: dict[str, Any]) -> Any:
         """Draw the heights as steps, because Axes.stairs takes seconds for 30,000 queries."""
-        from matplotlib.cbook import normalize_kwargs
         from matplotlib.patches import StepPatch
 
-        style = {"fill": True, "linewidth": 0, **style, **normalize_kwargs(settings, StepPatch)}
+        style = {"fill": True, "linewidth": 0, **style, **settings}
         n = len(heights)
         patch = self.ax_.add_artist(StepPatch(heights, np.arange(n + 1), **style))
         self.ax_.update_datalim([(0, heights.min(initial=0)), (n, heights.max(initial=0))])

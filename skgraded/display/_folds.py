@@ -10,7 +10,7 @@ import numpy as np
 from skgraded._input.columns import column, whole_number
 from skgraded._input.words import plural
 from skgraded.display import _base
-from skgraded.display._base import Display, documented
+from skgraded.display._base import Display, Style, documented
 from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import CrossEvaluation, all_tests, fold_means
@@ -98,7 +98,7 @@ class FoldDisplay(Display):
         cls, cross_evaluation: CrossEvaluation | Mapping[str, CrossEvaluation], *,
         measure: str | Measure | None = None, level: float = 0.95, method: str = "t",
         n_resamples: int = 9999, rng: int | np.random.Generator | None = 0, ax: Any = None,
-        **kwargs: Any,
+        box_kw: Style = None,
     ) -> Self:
         """Plot the folds of one or more cross-evaluations.
 
@@ -117,7 +117,12 @@ class FoldDisplay(Display):
         return cls(
             values, fold, means, measure=shown, name=names, mean=mean, interval=interval,
             level=level,
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, box_kw=box_kw)
+
+    @documented
+    def plot(self, ax: Any = None, *, box_kw: Style = None) -> Self:
+        """Draw the stored values and return the display."""
+        return self._plot(ax, box_kw=box_kw)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         n = len(self._models)

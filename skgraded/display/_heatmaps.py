@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display import _base
-from skgraded.display._base import Display, documented, wrapped_name
+from skgraded.display._base import ImageDisplay, Style, documented, wrapped_name
 from skgraded.display._systems import as_names, check_comparison, check_shape
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
@@ -24,7 +24,7 @@ BOLD_EM = 0.68  # mean width of a bold digit as a fraction of the font size
 LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
 
-class DifferenceHeatmapDisplay(Display):
+class DifferenceHeatmapDisplay(ImageDisplay):
     """Heat map of the mean differences between all pairs of systems.
 
     Each cell shows the mean of the row's system minus the mean of the column's system, in blue if
@@ -79,7 +79,7 @@ class DifferenceHeatmapDisplay(Display):
     @documented
     def from_comparison(
         cls, comparison: Comparison, *, measure: str | Measure | None = None, ax: Any = None,
-        **kwargs: Any,
+        im_kw: Style = None,
     ) -> Self:
         """Plot the mean differences between all systems of a comparison, the best system first.
 
@@ -90,7 +90,7 @@ class DifferenceHeatmapDisplay(Display):
         shown = evaluated_name(measure, comparison.measures)
         view = ComparisonView(comparison)
         names = view.leaderboard.systems
-        return cls(*view.matrices[shown], name=names, measure=shown).plot(ax=ax, **kwargs)
+        return cls(*view.matrices[shown], name=names, measure=shown).plot(ax=ax, im_kw=im_kw)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         n = min(len(self.differences), MOST_SYSTEMS)

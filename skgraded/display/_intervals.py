@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display import _systems
-from skgraded.display._base import NamedDisplay, best_first, documented, legend_name
+from skgraded.display._base import NamedDisplay, Style, best_first, documented, legend_name
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.reports.comparison import Comparison
@@ -91,7 +91,7 @@ class IntervalDisplay(NamedDisplay):
         cls, evaluations: Evaluation | Mapping[str, Evaluation], *,
         measures: str | Measure | Iterable[str | Measure] | None = None, name: str | None = None,
         level: float = 0.95, method: str = "t", n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = 0, ax: Any = None, **kwargs: Any,
+        rng: int | np.random.Generator | None = 0, ax: Any = None, line_kw: Style = None,
     ) -> Self:
         """Plot the means and intervals of one or more evaluations.
 
@@ -126,14 +126,14 @@ class IntervalDisplay(NamedDisplay):
             measures=shown, name=names, level=level,
             n_queries=[len(report.query_ids) for report in reports],
             n_undefined=[[report.n_undefined[measure] for measure in shown] for report in reports],
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, line_kw=line_kw)
 
     @classmethod
     @documented
     def from_comparison(
         cls, comparison: Comparison, *,
         measures: str | Measure | Iterable[str | Measure] | None = None, ax: Any = None,
-        **kwargs: Any,
+        line_kw: Style = None,
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
 
@@ -158,31 +158,33 @@ class IntervalDisplay(NamedDisplay):
             difference, low, high, measures=shown, name=names, quantity=quantity + note,
             zero_line=True, level=comparison.level, n_queries=n_queries,
             significant=None if comparison.test is None else is_significant,
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, line_kw=line_kw)
 
     @classmethod
     @documented
     def from_predictions(
         cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
         qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        name: str | None = None, ax: Any = None,
+        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
         measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-        level: float = 0.95, **kwargs: Any,
+        level: float = 0.95, method: str = "t", n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = 0, line_kw: Style = None,
     ) -> Self:
         """Plot means and intervals, computed from the scores of one or more systems.
 
         Parameters
         ----------
         measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-        **kwargs : dict
-            `method`, `n_resamples` and `rng` as in `from_evaluations`; the rest as for `plot`.
         """
         cls._need_matplotlib("from_predictions")
         evaluations: Any = _systems.evaluate_systems(
-            y_true, y_score, name, as_measures(measures), qid=qid, group=group,
+            y_true, y_score, name, as_measures(measures), unjudged_documents, qid=qid, group=group,
             sample_weight=sample_weight,
         )
-        return cls.from_evaluations(evaluations, name=name, level=level, ax=ax, **kwargs)
+        return cls.from_evaluations(
+            evaluations, name=name, level=level, method=method, n_resamples=n_resamples, rng=rng,
+            ax=ax, line_kw=line_kw,
+        )
 
     def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         is_filled = np.ones(self.means.shape) if self.significant is None else self.significant

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, documented, escaped, legend_name, wrapped_name
+from skgraded.display import _base
+from skgraded.display._base import Style, documented, legend_name, wrapped_name
 from skgraded.display._intervals import MARKERS
 from skgraded.display._systems import as_names, check_made_by, check_shape
 from skgraded.measures import Measure
@@ -19,7 +20,7 @@ CELL = 0.55  # width and height of a heat map cell, in inches
 MOST_NAMED = 12  # maximum number of systems whose points are labeled with names
 
 
-class JudgeConfusionDisplay(Display):
+class JudgeConfusionDisplay(_base.ImageDisplay):
     """Heat map of the grades of two judges, with one row per grade of the truth.
 
     Each cell contains the number of documents with a given pair of grades. The color shows the
@@ -61,14 +62,15 @@ class JudgeConfusionDisplay(Display):
     @classmethod
     @documented
     def from_report(
-        cls, report: JudgeComparison, judge: str | None = None, *, ax: Any = None, **kwargs: Any
+        cls, report: JudgeComparison, judge: str | None = None, *, ax: Any = None,
+        im_kw: Style = None,
     ) -> Self:
         """Plot the confusion matrix of a judge in a comparison of judges."""
         cls._need_matplotlib("from_report")
         judge = _checked_judge(report, judge)
         frame = report.confusion(judge)
         return cls(frame.to_numpy(), frame.index, truth=report.truth, judge=judge).plot(
-            ax=ax, **kwargs
+            ax=ax, im_kw=im_kw
         )
 
     def _draw(self, ax: Any, settings: Any) -> None:
@@ -95,7 +97,7 @@ class JudgeConfusionDisplay(Display):
         bar.set_label("share of the row")
 
 
-class JudgeMeansDisplay(Display):
+class JudgeMeansDisplay(_base.LineDisplay):
     """Scatter plot of the systems' means and intervals, by the true grades and a judge's grades.
 
     Each point is a system. On the diagonal, both means are equal. The judge ranks the systems as
@@ -152,7 +154,7 @@ class JudgeMeansDisplay(Display):
     @documented
     def from_report(
         cls, report: JudgeComparison, judge: str | None = None, *,
-        measure: str | Measure | None = None, ax: Any = None, **kwargs: Any,
+        measure: str | Measure | None = None, ax: Any = None, line_kw: Style = None,
     ) -> Self:
         """Plot the means of the systems in a comparison of judges."""
         cls._need_matplotlib("from_report")
@@ -172,7 +174,7 @@ class JudgeMeansDisplay(Display):
             [[row.judge_mean, row.judge_low, row.judge_high] for row in rows],
             name=report.systems, measure=shown, truth=report.truth, judge=judge, tau=tau,
             level=report.level,
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, line_kw=line_kw)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         self._take_axes(ax, 5.2, 5.0)
@@ -192,7 +194,7 @@ class JudgeMeansDisplay(Display):
             ))
         tau = "" if self.tau is None else f", τ = {fixed(self.tau, 2)}"
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
-        self.ax_.set_title(escaped(f"{self.measure} of {len(self.truth_means)} systems{tau}"))
+        self.ax_.set_title(_base.escaped(f"{self.measure} of {len(self.truth_means)} systems{tau}"))
         self._write_around([f"mean under {self.truth}", intervals], f"mean under {self.judge}")
 
 

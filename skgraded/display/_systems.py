@@ -7,10 +7,10 @@ import numpy as np
 
 from skgraded._input.columns import check_scores
 from skgraded._input.query_source import is_column
-from skgraded.judgments import Judgments, check_judgments
+from skgraded.judgments import Judgments, check_judgments, without_unjudged
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluating import evaluate_judgments
+from skgraded.reports.evaluating import check_unjudged_documents, evaluate_judgments
 from skgraded.reports.report import evaluated_name
 
 
@@ -28,9 +28,13 @@ def systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
 
 
 def check_predictions(
-    y_true: Any, y_score: Any, name: Any, **truth: Any
+    y_true: Any, y_score: Any, name: Any, unjudged_documents: str | None = None, **truth: Any
 ) -> tuple[Judgments, Any, list[np.ndarray]]:
-    """Return the judgments, the names of the systems (or None), and their checked scores."""
+    """Return the judgments, the names of the systems (or None), and their checked scores.
+
+    With `unjudged_documents`, the judgments contain no NaN.
+    """
+    rule = check_unjudged_documents(unjudged_documents)
     names, systems = systems_of(y_score, name, "y_score")
     judgments = check_judgments(y_true, **truth)
     arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
@@ -38,15 +42,21 @@ def check_predictions(
         check_scores(values, judgments.n_rows, argument)
         for values, argument in zip(systems, arguments, strict=True)
     ]
+    if rule is not None:
+        judgments, rows = without_unjudged(judgments, rule)
+        if rows is not None:  # row -1 has the score -inf
+            scores = [np.append(values, -np.inf)[rows] for values in scores]
     return judgments, names, scores
 
 
 def evaluate_systems(
-    y_true: Any, y_score: Any, name: Any, measures: list[Measure], **truth: Any
+    y_true: Any, y_score: Any, name: Any, measures: list[Measure],
+    unjudged_documents: str | None = None, **truth: Any
 ) -> Any:
     """Return the Evaluation of a system or, for a mapping of systems, a dict of Evaluations."""
+    rule = check_unjudged_documents(unjudged_documents)
     judgments, names, scores = check_predictions(y_true, y_score, name, **truth)
-    evaluations = [evaluate_judgments(measures, judgments, values) for values in scores]
+    evaluations = [evaluate_judgments(measures, judgments, values, rule) for values in scores]
     is_mapping = isinstance(y_score, Mapping)
     return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 

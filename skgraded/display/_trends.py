@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import Display, documented
+from skgraded.display._base import LineDisplay, Style, documented
 from skgraded.display._systems import check_made_by, check_shape
 from skgraded.large.periods import Trend, rows_of_measure
 from skgraded.measures import Measure
@@ -16,7 +16,7 @@ from skgraded.writing.text import percent_text
 MAX_LABELS = 12  # maximum number of labels on the horizontal axis
 
 
-class TrendDisplay(Display):
+class TrendDisplay(LineDisplay):
     """Individuals (XmR) chart: the mean per day with its interval, a center line and limits.
 
     Days with a mean outside the limits are marked.
@@ -72,7 +72,8 @@ class TrendDisplay(Display):
     @classmethod
     @documented
     def from_trend(
-        cls, trend: Trend, *, measure: str | Measure | None = None, ax: Any = None, **kwargs: Any
+        cls, trend: Trend, *, measure: str | Measure | None = None, ax: Any = None,
+        line_kw: Style = None,
     ) -> Self:
         """Plot one measure of a trend."""
         cls._need_matplotlib("from_trend")
@@ -85,7 +86,7 @@ class TrendDisplay(Display):
         return cls(
             means, low, high, center=center, lower=lower, upper=upper,
             labels=[row.label for row in rows], measure=rows[0].measure, level=trend.level,
-        ).plot(ax=ax, **kwargs)
+        ).plot(ax=ax, line_kw=line_kw)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         self._take_axes(ax)

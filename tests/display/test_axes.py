@@ -63,10 +63,35 @@ def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "second"]
 
 
-def test_settings_of_matplotlib_are_passed_on(ax):
-    display = DISPLAYS["difference"]().plot(ax, lw=2, alpha=0.5)
-    for patch in (display.wins_, display.losses_):
-        assert (patch.get_linewidth(), patch.get_alpha()) == (2, 0.5)
+@pytest.mark.parametrize(("name", "argument", "artists"), [
+    *((name, "line_kw", "lines_") for name in ("threshold", "cutoff")),
+    ("difference", "patch_kw", "wins_"), ("interval", "line_kw", "points_"),
+    ("heat map", "im_kw", "image_"), ("confusion", "im_kw", "image_"),
+    ("judge means", "line_kw", "points_"), ("trend", "line_kw", "line_"),
+])
+def test_settings_of_matplotlib_are_passed_on(name, argument, artists, ax):
+    display = DISPLAYS[name]().plot(ax, **{argument: {"alpha": 0.25}})
+    artist = getattr(display, artists)
+    artist = artist[0] if isinstance(artist, (list, tuple)) else artist
+    artist = artist[0] if isinstance(artist, tuple) else artist  # the points of error bars
+    assert artist.get_alpha() == 0.25
+    with pytest.raises(TypeError, match=f"^{argument} must be a dict; got 'red'"):
+        display.plot(ax, **{argument: "red"})
+
+
+METHODS = [
+    (cls, name)
+    for cls in (getattr(sg.display, name) for name in sg.display.__all__)
+    for name in ("__init__", "plot", *(name for name in dir(cls) if name.startswith("from_")))
+]
+
+
+@pytest.mark.parametrize(("cls", "name"), METHODS)
+def test_an_unknown_keyword_is_an_error_that_names_it(cls, name):
+    method = cls if name == "__init__" else getattr(cls, name)
+    arguments = [None] * {"from_estimator": 3, "from_predictions": 2}.get(name, 1)
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'linewidth'"):
+        method(*arguments, linewidth=2)
 
 
 def test_ticks_of_cutoffs_are_integers_unless_the_user_has_set_them():

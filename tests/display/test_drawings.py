@@ -134,7 +134,7 @@ CASES = {
             [0, 0, 0], [1, 2, 3], qid=[1, 1, 2], undefined=NAN, ax=ax),
         "arrays": lambda ax: sg.ThresholdCurveDisplay(
             [1, 2, 5], [[0.5, 0.25, 0.125], [0.75, 0.25, NAN]], name=HOSTILE[:2], relative=False,
-        ).plot(ax, max_systems=1, name=["new", "names"], ls=":"),
+        ).plot(ax, max_systems=1, name=["new", "names"], line_kw={"ls": ":"}),
     },
     "CutoffCurveDisplay": {
         "table 2": lambda ax: sg.CutoffCurveDisplay.from_predictions(*LIST, ax=ax),
@@ -155,7 +155,7 @@ CASES = {
             np.arange(150) % 3, np.arange(150), ax=ax),
         "arrays": lambda ax: sg.CutoffCurveDisplay(
             [1, 2, 5], np.arange(30).reshape(10, 3) / 30, measures=[f"m{i}" for i in range(10)],
-        ).plot(ax, ms=9),
+        ).plot(ax, line_kw={"ms": 9}),
     },
     "QueryDifferenceDisplay": {
         "pair with a baseline": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
@@ -170,7 +170,8 @@ CASES = {
         "twenty queries": lambda ax: difference(
             np.arange(20), query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
             mean=0.25, interval=(NAN, NAN)).plot(ax),
-        "21 queries": lambda ax: difference(np.arange(21), query_ids=range(21)).plot(ax, lw=2),
+        "21 queries": lambda ax: difference(np.arange(21), query_ids=range(21)).plot(
+            ax, patch_kw={"lw": 2}),
         "no query": lambda ax: difference([NAN], mean=NAN).plot(ax),
         "many queries": lambda ax: difference(np.sin(range(30_000)), mean=0.1).plot(ax),
     },
@@ -200,7 +201,7 @@ CASES = {
             level=0.8, ax=ax),
         "arrays": lambda ax: sg.IntervalDisplay(
             [[0.5], [NAN]], [[NAN], [NAN]], [[NAN], [NAN]], measures="AP",
-            name=["one query", "none"]).plot(ax, ms=9, c="black"),
+            name=["one query", "none"]).plot(ax, line_kw={"ms": 9, "c": "black"}),
         "hostile names": lambda ax: sg.IntervalDisplay(
             [[1, 2]] * 4, [[0, 1]] * 4, [[2, 3]] * 4, measures=HOSTILE[:2], name=HOSTILE).plot(ax),
     },
@@ -208,7 +209,7 @@ CASES = {
         "one model": lambda ax: sg.FoldDisplay.from_cross_evaluation(folds("a")["a"], ax=ax),
         "weights": lambda ax: sg.FoldDisplay.from_cross_evaluation(
             folds("a", (1, 2, 0, 1, 3, 1, 1, 0, 1, 1, 1, 2))["a"], measure="mu_ap", level=0.8,
-            ax=ax, widths=0.25),
+            ax=ax, box_kw={"widths": 0.25}),
         "a fold without values": lambda ax: sg.FoldDisplay(
             [0.1, NAN, NAN, NAN, 0.7, 0.9], [0, 0, 1, 1, 2, 2], [0.1, NAN, 0.8], measure="AP",
             mean=NAN).plot(ax),
@@ -229,12 +230,14 @@ CASES = {
         "dots for many systems": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
             many_systems(42, 30), ax=ax),
         "arrays": lambda ax: sg.DifferenceHeatmapDisplay(
-            [[0, 0.005], [-0.005, NAN]], name=HOSTILE[:2], measure="AP").plot(ax, cmap="PuOr"),
+            [[0, 0.005], [-0.005, NAN]], name=HOSTILE[:2], measure="AP",
+        ).plot(ax, im_kw={"cmap": "PuOr"}),
     },
     "JudgeConfusionDisplay": {
         "first judge": lambda ax: sg.JudgeConfusionDisplay.from_report(judges(), ax=ax),
         "arrays": lambda ax: sg.JudgeConfusionDisplay(
-            [[10**7, 0], [0, 0]], [0, 0.5], truth="$a", judge="b").plot(ax, cmap="Reds"),
+            [[10**7, 0], [0, 0]], [0, 0.5], truth="$a", judge="b",
+        ).plot(ax, im_kw={"cmap": "Reds"}),
     },
     "JudgeMeansDisplay": {
         "first judge": lambda ax: sg.JudgeMeansDisplay.from_report(judges(), ax=ax),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from drawings import described
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -61,6 +62,33 @@ def test_plots_of_scores_and_of_estimators_are_those_of_their_reports(ranking):
             expected.low, expected.means, expected.high
         )
         assert display.name == ["line"]
+
+
+@pytest.mark.parametrize("rule", ["irrelevant", "drop"])
+@pytest.mark.parametrize("cls", [
+    sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay, sg.IntervalDisplay, sg.QueryDifferenceDisplay,
+])
+def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule, ranking):
+    X, y, qid = ranking
+    y = np.where(np.arange(len(y)) % 5 == 0, np.nan, y)
+    known = ~np.isnan(y) if rule == "drop" else np.full(len(y), True)
+    models = {
+        name: DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, X[:, i])
+        for i, name in enumerate("ab")
+    }
+    scores = {name: model.predict(X) for name, model in models.items()}
+    expected = cls.from_predictions(
+        np.nan_to_num(y)[known], {name: values[known] for name, values in scores.items()},
+        qid=qid[known], ax=Figure().subplots(),
+    )
+    settings = {"qid": qid, "unjudged_documents": rule}
+    for display in (
+        cls.from_predictions(y, scores, **settings, ax=Figure().subplots()),
+        cls.from_estimator(models, X, y, **settings, ax=Figure().subplots()),
+    ):
+        assert [*described(display)] == [*described(expected)]
+    with pytest.raises(ValueError, match="unjudged_documents must be one of .*'ignore'"):
+        cls.from_predictions(y, scores, qid=qid, unjudged_documents="ignore")
 
 
 def test_judgments_group_sizes_and_query_ids_give_the_same_plot():
