@@ -74,11 +74,7 @@ class Judgments:
     """
 
     def __init__(
-        self,
-        y_true: ArrayLike,
-        *,
-        qid: Any = None,
-        group: ArrayLike | None = None,
+        self, y_true: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
         arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}

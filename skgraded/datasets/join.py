@@ -21,14 +21,10 @@ if TYPE_CHECKING:
 
 
 def join_run(
-    qrels: Any,
-    run: Any,
-    *,
-    missing: Literal["skip", "count"] | None = None,
+    qrels: Any, run: Any, *, missing: Literal["skip", "count"] | None = None,
     unjudged: Literal["skip", "raise"] = "skip",
     unjudged_documents: Literal["irrelevant", "drop", "keep"] = "irrelevant",
-    ties: Literal["trec"] | None = None,
-    identical_ids: Literal["keep", "drop"] = "keep",
+    ties: Literal["trec"] | None = None, identical_ids: Literal["keep", "drop"] = "keep",
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 

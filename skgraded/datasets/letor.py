@@ -27,9 +27,7 @@ LARGEST_INDEX = 2**31 - 1  # largest feature index that scikit-learn's parser an
 
 
 def read_letor(
-    path: str | os.PathLike[str] | BinaryIO,
-    n_features: int | None = None,
-    *,
+    path: str | os.PathLike[str] | BinaryIO, n_features: int | None = None, *,
     group: str | os.PathLike[str] | BinaryIO | None = None,
     zero_based: bool | Literal["auto"] = "auto",
 ) -> Bunch:

@@ -134,13 +134,8 @@ class PeriodComparison(Report):
 
 
 def compare_periods(
-    before: Summary,
-    after: Summary,
-    smallest: float | Mapping[str | Measure, float] | None = None,
-    *,
-    by: str | None = None,
-    correction: str | None = "holm",
-    level: float = 0.95,
+    before: Summary, after: Summary, smallest: float | Mapping[str | Measure, float] | None = None,
+    *, by: str | None = None, correction: str | None = "holm", level: float = 0.95,
 ) -> PeriodComparison:
     """Compare the means of two Summaries of different queries, such as two days.
 

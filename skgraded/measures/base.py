@@ -131,13 +131,8 @@ class Measure:
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
 
     def __call__(
-        self,
-        y_true: ArrayLike | Judgments,
-        y_score: ArrayLike,
-        *other: Any,
-        qid: Any = None,
-        group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, y_true: ArrayLike | Judgments, y_score: ArrayLike, *other: Any, qid: Any = None,
+        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
     ) -> float:
         """Compute the mean of the measure over the queries.
 
@@ -175,11 +170,7 @@ class Measure:
         return mean_scores([self], judgments, y_score)[0]
 
     def per_query(
-        self,
-        y_true: ArrayLike | Judgments,
-        y_score: ArrayLike,
-        *,
-        qid: Any = None,
+        self, y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
         """Compute per-query values, with queries in order of first appearance; see `__call__`.

@@ -36,15 +36,9 @@ class CutoffCurve(NamedTuple):
 
 
 def threshold_curve(
-    y_true: ArrayLike | Judgments,
-    y_score: ArrayLike,
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    ties: str = "average",
-    undefined: float = 0.0,
-    relative: bool = True,
+    y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
+    group: ArrayLike | None = None, sample_weight: ArrayLike | None = None, ties: str = "average",
+    undefined: float = 0.0, relative: bool = True,
 ) -> ThresholdCurve:
     r"""Compute mean average precision for each threshold; the area under the curve is μMAP.
 
@@ -105,15 +99,10 @@ def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool)
 
 
 def cutoff_curve(
-    y_true: ArrayLike | Judgments,
-    y_score: ArrayLike,
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
+    group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
     measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
-    cutoffs: ArrayLike | None = None,
-    ties: str | None = None,
+    cutoffs: ArrayLike | None = None, ties: str | None = None,
 ) -> CutoffCurve:
     """Compute the means of measures for a range of cut-offs, such as NDCG@n for n from 1 to 100.
 

@@ -19,15 +19,9 @@ from skgraded.measures.preference_graphs import LeftOut
 
 
 def edrc_score(
-    true_pairs: Any,
-    predicted_pairs: Any,
-    discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5,
-    items: Any = None,
-    *,
-    qid: ArrayLike | None = None,
-    undefined: float = 0.0,
-    cycles: str = "raise",
+    true_pairs: Any, predicted_pairs: Any, discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5, items: Any = None, *,
+    qid: ArrayLike | None = None, undefined: float = 0.0, cycles: str = "raise",
 ) -> float:
     r"""Compute the expected discounted rank correlation of preferences, a value from -1 to 1.
 
@@ -114,15 +108,9 @@ def edrc_score(
 
 
 def edrc_per_query(
-    true_pairs: Any,
-    predicted_pairs: Any,
-    discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5,
-    items: Any = None,
-    *,
-    qid: ArrayLike,
-    undefined: float = 0.0,
-    cycles: str = "raise",
+    true_pairs: Any, predicted_pairs: Any, discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5, items: Any = None, *, qid: ArrayLike,
+    undefined: float = 0.0, cycles: str = "raise",
 ) -> dict[Hashable, float]:
     """Compute the expected discounted rank correlation for each query or user.
 

@@ -42,18 +42,11 @@ class SystemSums(Protocol):
 
 
 def compare(
-    evaluations: Mapping[str, Evaluation] | SystemSums,
-    *,
-    baseline: str | None = None,
-    test: str | None = "auto",
-    correction: str | None = "holm",
-    family: str = "all",
-    level: float = 0.95,
-    n_resamples: int | None = None,
-    rng: int | np.random.Generator | None = None,
-    by: Any = None,
-    judge: Mapping[str, Evaluation] | None = None,
-    progress: bool = False,
+    evaluations: Mapping[str, Evaluation] | SystemSums, *, baseline: str | None = None,
+    test: str | None = "auto", correction: str | None = "holm", family: str = "all",
+    level: float = 0.95, n_resamples: int | None = None,
+    rng: int | np.random.Generator | None = None, by: Any = None,
+    judge: Mapping[str, Evaluation] | None = None, progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 

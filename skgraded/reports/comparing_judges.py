@@ -32,21 +32,12 @@ PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderbo
 
 
 def compare_judges(
-    y_judges: Any,
-    y_scores: Any = None,
-    *,
-    qid: Any = None,
-    group: Any = None,
+    y_judges: Any, y_scores: Any = None, *, qid: Any = None, group: Any = None,
     truth: str | None = None,
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    unjudged_documents: str = "irrelevant",
-    weights: str = "quadratic",
-    level: float = 0.95,
-    test: str = "randomization",
-    correction: str | None = "holm",
-    by: Any = None,
-    n_resamples: int = 1000,
-    rng: int | np.random.Generator | None = None,
+    unjudged_documents: str = "irrelevant", weights: str = "quadratic", level: float = 0.95,
+    test: str = "randomization", correction: str | None = "holm", by: Any = None,
+    n_resamples: int = 1000, rng: int | np.random.Generator | None = None,
 ) -> JudgeComparison:
     r"""Compare judges, such as language models, with a trusted judge.
 

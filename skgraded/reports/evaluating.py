@@ -54,16 +54,9 @@ def evaluate(
 
 
 def evaluate(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    group: ArrayLike | None = None,
-    measures: Measures = ("ndcng@10", "mu_map"),
-    sample_weight: Any = None,
-    unjudged_documents: str | None = None,
-    data: Any = None,
-    document: str | None = None,
+    y_true: Any, y_score: Any, *, qid: Any = None, group: ArrayLike | None = None,
+    measures: Measures = ("ndcng@10", "mu_map"), sample_weight: Any = None,
+    unjudged_documents: str | None = None, data: Any = None, document: str | None = None,
     duplicates: str = "raise",
 ) -> Evaluation | dict[str, Evaluation]:
     """Evaluate the scores of one or more systems on each query.
@@ -261,9 +254,7 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
 
 
 def evaluate_judgments(
-    measures: list[Measure],
-    judgments: Judgments,
-    y_score: ArrayLike,
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
     unjudged_documents: str | None = None,
 ) -> Evaluation:
     """Evaluate scores against Judgments without warning about the grades."""
@@ -297,9 +288,7 @@ def _judged_share(
 
 
 def values_by_query(
-    measures: list[Measure],
-    judgments: Judgments,
-    y_score: ArrayLike,
+    measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
     unjudged_documents: str | None = None,
 ) -> dict[str, Any]:
     """Compute the fields of an Evaluation, including the per-query values."""
@@ -341,16 +330,10 @@ def _by_truth(
 # Preferences -------------------------------------------------------------------------------------
 
 def evaluate_preferences(
-    true_pairs: Any,
-    predicted_pairs: Mapping[Any, Any],
-    *,
-    qid: Any,
-    measures: str | Measure | Iterable[str | Measure] = ("edrc",),
-    items: Any = None,
-    discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5,
-    cycles: str = "raise",
-    sample_weight: ArrayLike | None = None,
+    true_pairs: Any, predicted_pairs: Mapping[Any, Any], *, qid: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("edrc",), items: Any = None,
+    discount: str | Function = "linear", prior: float | Callable[[Any, Any], float] = 0.5,
+    cycles: str = "raise", sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     r"""Evaluate predictions against the preference pairs of each query or user.
 

@@ -119,11 +119,7 @@ class Evaluation(Report):
         }
 
     def confidence_interval(
-        self,
-        level: float = 0.95,
-        *,
-        method: str = "t",
-        n_resamples: int = 9999,
+        self, level: float = 0.95, *, method: str = "t", n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
     ) -> ConfidenceIntervals:
         r"""Return a confidence interval for the mean of each measure, over a population of queries.
@@ -238,12 +234,7 @@ class Evaluation(Report):
         return ranked[np.argsort(sign * values[ranked], kind="stable")]
 
     def summary(
-        self,
-        level: float = 0.95,
-        by: Any = None,
-        *,
-        method: str = "t",
-        n_resamples: int = 9999,
+        self, level: float = 0.95, by: Any = None, *, method: str = "t", n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
     ) -> pandas.DataFrame:
         """Tabulate means and intervals, with one row per measure, or per segment and measure.
