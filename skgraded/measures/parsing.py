@@ -7,13 +7,26 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
+from skgraded._input.columns import choice_validator
 from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, Measure, plain_name
 
+# Measures for which trec_eval 10 has other parameters than our defaults.
+TREC_EVAL: dict[str, dict[str, Any]] = {
+    "NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9},
+}
+# Names that stand for several measures in trec_eval, with trec_eval's default cut-offs.
+CUTOFFS = "5 10 15 20 30 100 200 500 1000"
+FAMILIES = {
+    "P": CUTOFFS, "recall": CUTOFFS, "map_cut": CUTOFFS, "ndcg_cut": CUTOFFS, "success": "1 5 10",
+    "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
+}
+
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
+_CHECK_NAMES = choice_validator("names", ("trec_eval",))
 
 
-def measure(text: str | Measure) -> Measure:
+def measure(text: str | Measure, names: str | None = None) -> Measure:
     """Parse a string into a measure.
 
     Parameters
@@ -24,11 +37,16 @@ def measure(text: str | Measure) -> Measure:
         such as ``map``, ``μAP``, ``mrr`` and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``,
         ``map_cut_10`` and ``recip_rank`` are listed in the user guide. A Measure is returned
         unchanged.
+    names : {"trec_eval"}, optional
+        With "trec_eval", every name has the meaning of trec_eval 10: NDCG uses ``gain="linear"``,
+        AP with a cut-off ``divisor="relevant"``, and RBP ``persistence=0.9``, unless the string
+        sets these parameters. Names that trec_eval does not know keep their meaning.
 
     Raises
     ------
     ValueError
-        If the string cannot be parsed, or contains an unknown measure or parameter.
+        If the string cannot be parsed, or contains an unknown measure or parameter; with
+        ``names="trec_eval"``, if the name stands for several cut-offs, such as ``P``.
 
     Examples
     --------
@@ -37,11 +55,16 @@ def measure(text: str | Measure) -> Measure:
     (NDCNG@10, AP(threshold=2,undefined=nan)@20)
     >>> sg.measure("ndcg_cut_10"), sg.measure("map_cut_10")
     (NDCG(gain='linear')@10, AP(divisor='relevant')@10)
+    >>> [sg.measure(name, names="trec_eval") for name in ("ndcg", "ap@10", "map")]
+    [NDCG(gain='linear'), AP(divisor='relevant')@10, AP]
     """
     if isinstance(text, Measure):
         return text
     if not isinstance(text, str):
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
+    if names is not None and _CHECK_NAMES(names) and text.strip() in FAMILIES:
+        example = f"{text.strip()}_{FAMILIES[text.strip()].split()[1]}"
+        raise ValueError(f"In trec_eval, {text} is a list of measures: choose one, as {example}.")
     form = _FORM.fullmatch(text)
     if form is None:
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
@@ -52,10 +75,19 @@ def measure(text: str | Measure) -> Measure:
             what = "two cut-offs" if name == "k" else f"{name} twice"
             raise ValueError(f"Measure {text!r} contains {what}.")
         parameters[name] = value
+    if names is not None:
+        parameters = _in_trec_eval(cls, parameters)
     try:
         return cls(**parameters)
     except ValueError as error:
         raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
+
+
+def _in_trec_eval(cls: type[Measure], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters, with trec_eval's values instead of our defaults."""
+    if cls.__name__ == "AP" and parameters.get("k") is not None:
+        return {"divisor": "relevant"} | parameters
+    return TREC_EVAL.get(cls.__name__, {}) | parameters
 
 
 def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:

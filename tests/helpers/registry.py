@@ -629,6 +629,24 @@ def set_f(grades, scores, threshold=None, beta=1):
 
 
 register(
+    sg.NumRet, on_average=lambda grades, scores: retrieved_and_relevant(grades, scores, None)[1],
+    is_defined=always, always_defined=True, highest=inf, settings=[{}],
+    few=[sg.NumRet()], scale_invariant=[sg.NumRet()],
+)
+register(
+    sg.NumRel,
+    on_average=lambda grades, scores, **setting: is_relevant(grades, **setting).sum(),
+    is_defined=always, always_defined=True, highest=inf, settings=grid(threshold=THRESHOLDS),
+    few=[sg.NumRel()], scale_invariant=[sg.NumRel()],
+)
+register(
+    sg.NumRelRet,
+    on_average=lambda grades, scores, threshold:
+        retrieved_and_relevant(grades, scores, threshold)[0],
+    is_defined=always, always_defined=True, highest=inf, settings=grid(threshold=THRESHOLDS),
+    few=[sg.NumRelRet()], scale_invariant=[sg.NumRelRet()],
+)
+register(
     sg.SetPrecision, on_average=set_precision, is_defined=always, always_defined=True,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.SetPrecision()], scale_invariant=[sg.SetPrecision()],

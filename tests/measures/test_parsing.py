@@ -59,6 +59,22 @@ def test_texts_are_parsed_and_printed(text):
     assert sg.measure(name) == measure
 
 
+@pytest.mark.parametrize(("text", "name"), [
+    ("ndcg", "NDCG(gain='linear')"), ("nDCG@10", "NDCG(gain='linear')@10"),
+    ("ndcg(gain='exp2')@10", "NDCG@10"), ("ndcg_cut.10", "NDCG(gain='linear')@10"),
+    ("map", "AP"), ("AP@100", "AP(divisor='relevant')@100"), ("map(divisor='min')@5", "AP@5"),
+    ("rbp", "RBP(persistence=0.9)"), ("mu_map@10", "MuAP@10"),
+])
+def test_names_of_trec_eval_have_its_meaning(text, name):
+    assert sg.measure(text, names="trec_eval").name == name
+
+
+@pytest.mark.parametrize(("text", "example"), [("P", "P_10"), ("ndcg_cut", "ndcg_cut_10")])
+def test_names_of_several_measures_of_trec_eval_are_refused(text, example):
+    with pytest.raises(ValueError, match=f"{text} is a list of measures: .* as {example}"):
+        sg.measure(text, names="trec_eval")
+
+
 def test_integers_are_printed_without_a_point_below_2_to_the_53():
     below, limit = 2.0**53 - 1, 2.0**53
     assert str(sg.AP(threshold=below)) == "AP(threshold=9007199254740991)"
