@@ -18,6 +18,7 @@ from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Settings
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import check_evaluations, pair_evaluations
+from skgraded.reports.report import means_text
 from skgraded.reports.summary import Mergeable, Summary
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
@@ -312,8 +313,7 @@ class Summaries(Mergeable):
 
     def __repr__(self) -> str:
         systems = "; ".join(
-            f"{name}: " + ", ".join(f"{key}={value:.4f}" for key, value in summary.mean().items())
-            for name, summary in self.systems.items()
+            f"{name}: {means_text(summary)}" for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"
 

@@ -182,13 +182,20 @@ def _mean_of_ranks(measure: Any, values: np.ndarray, layout: Layout) -> Plan:
     return measure._sum(LINEAR, values / measure.k, layout)
 
 
+def _undefined_on_request(measure: Any, layout: Layout) -> np.ndarray:
+    """Mark queries without relevant documents, whose value is 0, only if `undefined` is not 0."""
+    is_requested = measure.undefined != 0
+    return is_requested & grades.Relevance._undefined(measure, layout)
+
+
 @base.registered(aliases=("p", "P_{k}"))
 class Precision(grades.Thresholded):
     r"""Precision P@k: the share of the first k documents that are relevant.
 
     The divisor is k even if fewer documents were retrieved. Without k, the divisor is the number of
-    retrieved documents, and precision is 0 if no document was retrieved. A query without a relevant
-    document has precision 0, so `undefined` has no effect.
+    retrieved documents, and precision is 0 if no document was retrieved. By default, precision is
+    defined for a query without a relevant document: it is 0. With ``undefined=nan`` or 1.0, such a
+    query is undefined, so that means of precision and recall are over the same queries.
 
     Examples
     --------
@@ -200,7 +207,7 @@ class Precision(grades.Thresholded):
     def _plan(self, layout: Layout) -> Plan:
         return _mean_of_ranks(self, self._relevant(layout).astype(float), layout)
 
-    _undefined = base.Measure._undefined
+    _undefined = _undefined_on_request
 
 
 @base.registered(aliases=("r", "recall_{k}"))
@@ -247,7 +254,8 @@ class Success(grades.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 
     With ties, the value is the probability that one of the first k documents is relevant. A query
-    without a relevant document has success 0, so `undefined` has no effect.
+    without a relevant document has success 0, or is undefined with ``undefined=nan`` or 1.0, as for
+    `Precision`.
 
     Examples
     --------
@@ -262,7 +270,7 @@ class Success(grades.Thresholded):
         ones = np.ones(self._depth(layout))
         return self._sum(FIRST, self._relevant(layout).astype(float), layout, ones)
 
-    _undefined = base.Measure._undefined
+    _undefined = _undefined_on_request
 
 
 @base.registered(aliases=("Rprec",))
@@ -335,7 +343,8 @@ class InterpolatedPrecision(grades.Relevance):
 class SetPrecision(grades.Relevance):
     r"""Set-based precision: the share of retrieved documents that are relevant.
 
-    The value is 0 if no relevant document was retrieved, so `undefined` has no effect.
+    The value is 0 if no document was retrieved. A query without a relevant document has the value
+    0, or is undefined with ``undefined=nan`` or 1.0, as for `Precision`.
 
     Examples
     --------
@@ -347,7 +356,7 @@ class SetPrecision(grades.Relevance):
     def _plan(self, layout: Layout) -> Plan:
         return _retrieved(self._relevant(layout).astype(float), layout, per_retrieved=True)
 
-    _undefined = base.Measure._undefined
+    _undefined = _undefined_on_request
 
 
 @base.registered()

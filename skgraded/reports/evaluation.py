@@ -25,6 +25,7 @@ from skgraded.reports.report import (
     concatenated,
     evaluated_name,
     means_rows,
+    means_text,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.writing import json_text, tables
@@ -346,8 +347,7 @@ class Evaluation(Report):
         )
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
-        return f"{type(self).__name__}({len(self.query_ids)} queries: {means})"
+        return f"{type(self).__name__}({len(self.query_ids)} queries: {means_text(self)})"
 
 
 # Unjudged documents ------------------------------------------------------------------------------

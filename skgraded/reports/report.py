@@ -21,6 +21,7 @@ from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
 from skgraded.writing.json_text import Form, forms_of, read_fields, write_fields
+from skgraded.writing.text import undefined_note
 
 if TYPE_CHECKING:
     import pandas
@@ -56,6 +57,13 @@ def means_rows(
         }
         for name, mean in report.mean().items()
     ]
+
+
+def means_text(report: Any) -> str:
+    """Return the means of an Evaluation or a Summary, with a note on many undefined queries."""
+    means = ", ".join(f"{name}={value:.4f}" for name, value in report.mean().items())
+    n_queries = report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
+    return "; ".join(filter(None, [means, undefined_note(report.n_undefined, n_queries)]))
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:

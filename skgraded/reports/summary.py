@@ -19,7 +19,14 @@ from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import object_array, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation
-from skgraded.reports.report import Checked, ConfidenceIntervals, Report, evaluated_name, means_rows
+from skgraded.reports.report import (
+    Checked,
+    ConfidenceIntervals,
+    Report,
+    evaluated_name,
+    means_rows,
+    means_text,
+)
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.writing import json_text, tables
@@ -548,9 +555,8 @@ class Summary(Mergeable):
         )
 
     def __repr__(self) -> str:
-        means = ", ".join(f"{name}={value:.4f}" for name, value in self.mean().items())
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
-        return f"Summary({self.n_queries} queries{n_segments}: {means})"
+        return f"Summary({self.n_queries} queries{n_segments}: {means_text(self)})"
 
 
 def overall_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:

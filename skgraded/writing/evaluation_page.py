@@ -106,6 +106,9 @@ class EvaluationPage:
         if self.folds is not None:
             parts.append(f"out-of-fold scores of {counted(len(self.folds), 'fold', 'folds')}")
         lead = ", ".join(parts) + ("; queries are weighted." if self.is_weighted else ".")
+        n_undefined = dict(zip(self.summary["measure"], self.summary["n_undefined"], strict=True))
+        if note := text.undefined_note(n_undefined, self.n_queries):
+            lead += f" The measures are {note}."
         if self.n_unanswered:
             lead += f" Nothing was retrieved for {counted(self.n_unanswered, 'query', 'queries')}."
         return lead

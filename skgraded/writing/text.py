@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from skgraded._input.words import counted, plain, printable
 
 NAME = 48  # characters; longer names are shortened
+NOTED_SHARE = 0.1  # a larger share of undefined queries is noted beside the means
 DIGITS = 4  # decimals of all values in tables, sentences and pages
 
 
@@ -60,6 +61,15 @@ def json_numbers(values: np.ndarray) -> list[float | None]:
 def percent_text(level: float) -> str:
     """Format a level between 0 and 1 as a percentage."""
     return f"{100 * level:g} %"
+
+
+def undefined_note(n_undefined: Mapping[str, int], n_queries: int) -> str:
+    """Report the share of undefined queries if it exceeds a tenth for a measure, or return ""."""
+    shares = {n / max(n_queries, 1) for n in n_undefined.values()}
+    if not shares or max(shares) <= NOTED_SHARE:
+        return ""
+    up_to = "up to " * (len(shares) > 1)
+    return f"undefined for {up_to}{percent_text(round(max(shares), 3))} of the queries"
 
 
 def fixed(value: float, digits: int = DIGITS) -> str:

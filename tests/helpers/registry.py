@@ -68,6 +68,7 @@ class Entry:
     highest: float = 1
     tie_rules: tuple = TIES
     always_defined: bool = False
+    undefined_on_request: bool = False  # with undefined=0.0, the same queries are defined, with 0
 
     def __post_init__(self):
         if self.of_orders is None:
@@ -337,7 +338,7 @@ def mean_of_ranks(gains, grades, k=None, **others):
 
 
 register(
-    sg.Precision, **linear(relevance, mean_of_ranks), is_defined=always, always_defined=True,
+    sg.Precision, **linear(relevance, mean_of_ranks), undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
     scale_invariant=[sg.Precision(k=3)],  # an ideal list may have too few relevant documents
@@ -578,8 +579,7 @@ def average_success(grades, scores, k=None, threshold=None):
 
 
 register(
-    sg.Success, of_orders=success, on_average=average_success, is_defined=always,
-    always_defined=True,
+    sg.Success, of_orders=success, on_average=average_success, undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Success(k=3), sg.Success(k=2, threshold=2)],
     scale_invariant=[sg.Success(k=3)],  # a query may have no relevant document
@@ -647,7 +647,7 @@ register(
     few=[sg.NumRelRet()], scale_invariant=[sg.NumRelRet()],
 )
 register(
-    sg.SetPrecision, on_average=set_precision, is_defined=always, always_defined=True,
+    sg.SetPrecision, on_average=set_precision, undefined_on_request=True,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.SetPrecision()], scale_invariant=[sg.SetPrecision()],
 )

@@ -432,3 +432,16 @@ def test_segments_are_found_by_dates(dated):
         dated.summary(by={DAYS[0]: "a"})
     with pytest.raises(ValueError, match="got 2 in several parts: .*2026-01-02.*2026-01-01"):
         sg.Evaluation.concat([dated, dated])
+
+
+@pytest.mark.parametrize(("n_without", "note"), [
+    (1, ""), (2, "; undefined for up to 18.2 % of the queries"),
+])
+def test_a_share_of_undefined_queries_above_a_tenth_is_noted(n_without, note):
+    y_true = [1, 0] * 9 + [0, 0] * n_without
+    ev = sg.evaluate(y_true, [2, 1] * (9 + n_without), group=[2] * (9 + n_without),
+                     measures=["rr(undefined=nan)", "success@1"])
+    means = f"RR(undefined=nan)=1.0000, Success@1={9 / (9 + n_without):.4f}"
+    assert repr(ev) == f"Evaluation({9 + n_without} queries: {means}{note})"
+    assert repr(sg.Summary.of(ev)) == f"Summary({9 + n_without} queries: {means}{note})"
+    assert (f"The measures are {note[2:]}." in ev.to_html()) == bool(note)
