@@ -38,7 +38,7 @@ LATER: dict[str, tuple[str, ...]] = {
     "display": (
         "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FoldDisplay", "IntervalDisplay",
         "JudgeConfusionDisplay", "JudgeMeansDisplay", "QueryDifferenceDisplay",
-        "ThresholdCurveDisplay", "TrendDisplay",
+        "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }

@@ -1,6 +1,10 @@
 """Plots, drawn by Display classes that follow the conventions of scikit-learn."""
 
-from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
+from skgraded.display._curves import (
+    CutoffCurveDisplay,
+    RecallPrecisionDisplay,
+    ThresholdCurveDisplay,
+)
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._folds import FoldDisplay
 from skgraded.display._heatmaps import DifferenceHeatmapDisplay
@@ -16,6 +20,7 @@ __all__ = [
     "JudgeConfusionDisplay",
     "JudgeMeansDisplay",
     "QueryDifferenceDisplay",
+    "RecallPrecisionDisplay",
     "ThresholdCurveDisplay",
     "TrendDisplay",
 ]

@@ -68,8 +68,8 @@ level : float, default=0.95
 method, n_resamples, rng
     Settings of the intervals, as in `Evaluation.summary`.
 max_systems : int or None, default=8
-    Maximum number of systems to draw, the best first (by μMAP, or by the first measure at the last
-    cut-off); None means all systems.
+    Maximum number of systems to draw, the best first (by μMAP, by the first measure at the last
+    cut-off, or by mean precision); None means all systems.
 ax : matplotlib.axes.Axes, optional
     Axes to draw on; by default, the axes of a new figure.
 unjudged_documents : {"irrelevant", "drop"}, optional

@@ -14,6 +14,7 @@ MEANS = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4]]
 DISPLAYS = {
     "threshold": lambda: sg.ThresholdCurveDisplay([1, 2], [0.5, 0.25], name="a"),
     "cutoff": lambda: sg.CutoffCurveDisplay([1, 2], [0.5, 0.25], measures="NDCG", name="a"),
+    "recall": lambda: sg.RecallPrecisionDisplay([0, 0.5, 1], [1, 0.5, 0.25], name="a"),
     "difference": lambda: sg.QueryDifferenceDisplay(
         [0.5, -0.2], measure="AP", system="b", baseline="a"),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
@@ -64,7 +65,7 @@ def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
 
 
 @pytest.mark.parametrize(("name", "argument", "artists"), [
-    *((name, "line_kw", "lines_") for name in ("threshold", "cutoff")),
+    *((name, "line_kw", "lines_") for name in ("threshold", "cutoff", "recall")),
     ("difference", "patch_kw", "wins_"), ("interval", "line_kw", "points_"),
     ("heat map", "im_kw", "image_"), ("confusion", "im_kw", "image_"),
     ("judge means", "line_kw", "points_"), ("trend", "line_kw", "line_"),

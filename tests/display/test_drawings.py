@@ -157,6 +157,13 @@ CASES = {
             [1, 2, 5], np.arange(30).reshape(10, 3) / 30, measures=[f"m{i}" for i in range(10)],
         ).plot(ax, line_kw={"ms": 9}),
     },
+    "RecallPrecisionDisplay": {
+        "one system": lambda ax: sg.RecallPrecisionDisplay.from_predictions(
+            [2] * 10 + [1, 0] * 5, range(20), threshold=2, ties="best", group=[20], ax=ax),
+        "twelve systems": lambda ax: sg.RecallPrecisionDisplay(
+            [0, 0.5, 1], np.linspace([0.3, 0.2, 0.1], [0.9, 0.6, 0.3], 12), n_queries=8,
+            n_undefined=1, name=["$a", *"bcdefghijkl"]).plot(ax, max_systems=2, line_kw={"ms": 9}),
+    },
     "QueryDifferenceDisplay": {
         "pair with a baseline": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
             comparison(3, "s1"), system="s0", ax=ax),

@@ -12,6 +12,7 @@ import skgraded as sg
 THRESHOLD, CUTOFF = sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay
 DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
 HEAT, TREND = sg.DifferenceHeatmapDisplay, sg.TrendDisplay
+RECALL = sg.RecallPrecisionDisplay
 CONFUSION, MEANS = sg.JudgeConfusionDisplay, sg.JudgeMeansDisplay
 Y = [1, 0, 2]
 
@@ -61,6 +62,11 @@ ROWS = [
      "must be None, because the keys of y_score"),
     (lambda: predictions(CUTOFF, name=["b"]), TypeError, r"^name must be a str.*got \['b'\]"),
     (lambda: THRESHOLD([1], [1]).plot(max_systems=0), ValueError, "^max_systems must be at least"),
+    *((lambda wrong=wrong: RECALL(wrong, [1, 1]), ValueError,
+       "^recall must be from 0 to 1, in ascending order")
+      for wrong in ([-0.1, 1], [0, 1.1], [1, 0], [0, np.nan])),
+    (lambda: RECALL([0, 1], [1]), ValueError, r"^precision must have shape \(n_systems, 2\)"),
+    (lambda: predictions(RECALL, ties="average"), ValueError, "^ties must be one of .*'worst'"),
     # measures and cut-offs
     (lambda: predictions(CUTOFF, measures="ndcg@10"), ValueError,
      "^Pass measure NDCG@10 without its cut-off"),
