@@ -358,9 +358,12 @@ def _add_preferences(add: Add) -> None:
     add("--prior", type=float, default=0.5, metavar="P",
         help="EDRC value of a pair without a preference in TRUTH or in the run (default: "
         "%(default)s)")
-    add("--cycles", choices=("raise", "unknown", "majority"), default="raise",
-        help="handling of contradictory preferences: raise an error, ignore them as unknown, or "
-        "first decide them by majority (default: %(default)s)")
+    add("--cycles", choices=("raise", "unknown", "majority", "ignore"),
+        default="raise",
+        help="handling of contradictory preferences: raise an error, leave them out as unknown, "
+        "first decide them by majority, or count every pair as stated, without transitive closure "
+        "(ignore, only for pair_accuracy and kendall_tau, its default measures) (default: "
+        "%(default)s)")
 
 
 def _add_comparison(add: Add) -> None:

@@ -38,7 +38,8 @@ def evaluate_preference_files(args: Namespace) -> dict[str, Evaluation]:
     path, *runs = args.files
     if not runs:
         raise ValueError(f"Pass at least one run after the preferences file {path}.")
-    args.measures = args.measures or "edrc"
+    is_closed = args.cycles != "ignore"
+    args.measures = args.measures or ("edrc" if is_closed else ["pair_accuracy", "kendall_tau"])
     check_preference_measures(args.measures, args.discount, args.prior)
     source = source_of(path)
     queries, preferred, other = map(np.ndarray.tolist, read_preference_columns(

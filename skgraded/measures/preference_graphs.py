@@ -17,7 +17,7 @@ from skgraded.measures.preference_input import is_probability
 Pair = tuple[Any, Any]  # (preferred, other)
 Side = tuple[np.ndarray, np.ndarray]  # a table of bits, and the index of the row of each item
 BLOCK = 1024  # number of items per block; one row of bits takes 128 bytes
-CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority"))
+CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority", "ignore"))
 
 
 # Preferences that contradict each other ----------------------------------------------------------
@@ -82,7 +82,8 @@ class Pairs:
         if self.graph.has_cycle:
             raise ValueError(
                 f"The preferences in {name} contain a cycle: {_a_cycle(self.items, distinct)}. "
-                "Remove one of these pairs, or pass cycles='unknown' or cycles='majority'."
+                "Remove one of these pairs, or pass cycles='unknown' or cycles='majority'; "
+                "pair_accuracy and kendall_tau also accept cycles='ignore'."
             )
 
     def with_items(self, items: Iterable[Any]) -> "Pairs":
@@ -106,6 +107,20 @@ class Pairs:
     def numbers(self, items: list[Any]) -> np.ndarray:
         """Return the node number of each item in the graph, or -1 if no pair contains the item."""
         return np.fromiter((self.number.get(v, -1) for v in items), np.int32, len(items))
+
+
+class StatedPairs:
+    """Preferences passed as pairs that are counted as stated, without transitive closure."""
+
+    left_out: LeftOut | None = None
+
+    def __init__(self, pairs: list[Pair]) -> None:
+        self.pairs, self.stated = pairs, set(pairs)
+        self.items = self.predicted_items = list(dict.fromkeys(chain.from_iterable(pairs)))
+
+    def prefers(self, v: Any, w: Any) -> bool:
+        """Return whether v is preferred to w at least once."""
+        return (v, w) in self.stated
 
 
 def _a_cycle(items: list[Any], pairs: Iterable[Pair]) -> str:
@@ -135,6 +150,10 @@ class Scores:
         """The retrieved items, whose scores are not -inf."""
         return [item for item, score in self.items.items() if score != -math.inf]
 
+    def prefers(self, v: Any, w: Any) -> bool:
+        """Return whether v has a higher score than w."""
+        return v in self.items and w in self.items and self.items[v] > self.items[w]
+
     def places(self, items: list[Any]) -> np.ndarray:
         """Return the position of each item by descending score, or -1 if it has no score."""
         scores = [self.items.get(v) for v in items]
@@ -153,6 +172,17 @@ class PairCounts(NamedTuple):
     agree: np.ndarray  # number of items ranked above v in both the truth and the prediction
     disagree: np.ndarray  # number of items below v in the prediction but above v in the truth
     of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
+
+
+def count_stated_pairs(
+    truth: StatedPairs, prediction: StatedPairs | Scores, items: Any
+) -> PairCounts:
+    """Count each stated pair of two of the items once, as if the pairs had no items in common."""
+    pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
+    agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)
+    disagree = np.array([prediction.prefers(w, v) for v, w in pairs], int)
+    one_below = np.full(len(pairs), 2)  # the item itself and the other item of the pair
+    return PairCounts(one_below, one_below, agree, disagree, np.zeros(len(pairs)))
 
 
 def count_pairs(truth: Pairs, prediction: Any, counted: np.ndarray, prior: Any) -> PairCounts:

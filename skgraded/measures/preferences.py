@@ -62,6 +62,8 @@ def edrc_score(
         How to handle contradictory preferences, on both sides. "raise": raise an error that names a
         cycle. "unknown": pairs that are stated both ways or lie in a cycle are unknown. "majority":
         of a pair that is stated both ways, only the more frequent way counts; then "unknown".
+        "ignore", which `evaluate_preferences` accepts, is an error, because EDRC is defined on
+        transitive closures.
 
     Returns
     -------
@@ -171,8 +173,10 @@ def preferences_left_out(
     >>> preferences_left_out([("A", "B"), ("B", "C"), ("C", "A"), ("C", "D")], qid=["ann"] * 4)
     {'ann': LeftOut(n_pairs=4, n_contradicted=0, n_in_cycles=3)}
     """
-    if graphs.CHECK_CYCLES(cycles) == "raise":
-        raise ValueError('With cycles="raise", no pairs are left out: use "unknown" or "majority".')
+    if graphs.CHECK_CYCLES(cycles) in ("raise", "ignore"):
+        raise ValueError(
+            f'With cycles="{cycles}", no pairs are left out: use "unknown" or "majority".'
+        )
     if qid is None:
         raise ValueError("preferences_left_out requires qid: pass the query of each pair.")
     pairs_of = inputs.read_pairs_by_query(pairs, qid, "pairs")
@@ -213,17 +217,22 @@ def preference_values(
     """
     discount, prior = correlation.CHECK_DISCOUNT(discount), inputs.check_prior(prior)
     cycles = graphs.CHECK_CYCLES(cycles)
+    formulas = [FORMULAS[type(measure)] for measure in measures]
+    if cycles == "ignore" and _edrc in formulas:
+        raise ValueError(
+            "EDRC requires the transitive closure of the preferences, which cycles='ignore' does "
+            "not compute: use only pair_accuracy and kendall_tau, or another value of cycles."
+        )
     pairs_of = inputs.read_pairs_by_query(true_pairs, qid, "true_pairs")
     if qid is None:
         prediction = _prediction(predicted_pairs, "predicted_pairs", cycles)
         inputs.refuse_empty(prediction.items, "predicted_pairs")
         if items is not None:
             items = inputs.read_items(items, "items")
-        sides = {None: (graphs.Pairs(pairs_of[None], "true_pairs", cycles), prediction, items)}
+        sides = {None: (_side(pairs_of[None], "true_pairs", cycles), prediction, items)}
     else:
         sides = _sides_of_queries(pairs_of, predicted_pairs, items, cycles)
     _warn_of_left_out(sides.values(), cycles)
-    formulas = [FORMULAS[type(measure)] for measure in measures]
     if _edrc not in formulas:
         prior = 0.5  # only EDRC uses the prior
     return {query: _measured(*side, formulas, discount, prior) for query, side in sides.items()}
@@ -245,7 +254,7 @@ def _sides_of_queries(
         name = f"predicted_pairs[{query!r}]"
         predicted = _prediction(predicted_pairs[query], name, cycles)
         try:
-            truth = graphs.Pairs(pairs, f"true_pairs (query {query!r})", cycles)
+            truth = _side(pairs, f"true_pairs (query {query!r})", cycles)
         except ValueError as error:  # a cycle
             left_out = [graphs.without_cycles(other, "unknown")[1] for other in pairs_of.values()]
             n_cyclic = sum(counts.n_unknown > 0 for counts in left_out)
@@ -256,10 +265,16 @@ def _sides_of_queries(
     return sides
 
 
-def _prediction(prediction: Any, name: str, cycles: str) -> graphs.Pairs | graphs.Scores:
+def _side(pairs: list[graphs.Pair], name: str, cycles: str) -> graphs.Pairs | graphs.StatedPairs:
+    return graphs.StatedPairs(pairs) if cycles == "ignore" else graphs.Pairs(pairs, name, cycles)
+
+
+def _prediction(
+    prediction: Any, name: str, cycles: str
+) -> graphs.Pairs | graphs.StatedPairs | graphs.Scores:
     if isinstance(prediction, Mapping):
         return graphs.Scores(inputs.read_scores(prediction, name))
-    return graphs.Pairs(inputs.read_pairs(prediction, name), name, cycles)
+    return _side(inputs.read_pairs(prediction, name), name, cycles)
 
 
 def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
@@ -285,7 +300,7 @@ def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
 # One query ---------------------------------------------------------------------------------------
 
 def _measured(
-    truth: graphs.Pairs, prediction: graphs.Pairs | graphs.Scores, items: Any,
+    truth: Any, prediction: Any, items: Any,
     formulas: list[Callable[..., float]], discount: str | Function, prior: Any
 ) -> list[float] | None:
     """Return the values for one query, or None if the truth states no preference between items."""
@@ -295,6 +310,9 @@ def _measured(
         items = dict.fromkeys(truth.items)
     elif items == inputs.PREDICTED:
         items = dict.fromkeys(prediction.predicted_items)
+    if isinstance(truth, graphs.StatedPairs):
+        counts = graphs.count_stated_pairs(truth, prediction, items)
+        return [formula(counts) for formula in formulas] if len(counts.ranks) else None
     if callable(prior):
         truth = truth.with_items(items)
     counted = np.fromiter((v in items for v in truth.items), np.uint8, len(truth.items))

@@ -56,6 +56,66 @@ def test_a_graph_that_is_one_cycle_is_undefined():
         )
 
 
+# Pairs as stated ----------------------------------------------------------------------------------
+
+def stated(true, is_predicted, items):
+    """Pair accuracy and Kendall's τ: the sum over stated pairs of 1, 0 or 1/2."""
+    pairs = [(v, w) for v, w in true if v in items and w in items]
+    points = [(1 + is_predicted(v, w) - is_predicted(w, v)) / 2 for v, w in pairs]
+    return (np.mean(points), 2 * np.mean(points) - 1) if pairs else (0, 0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    true=pairs, predicted=pairs, scores=st.dictionaries(st.integers(0, 7), st.integers(0, 3)),
+    only=st.sets(st.integers(0, 7), min_size=1),
+)
+def test_ignored_cycles_count_each_pair_as_stated(true, predicted, scores, only):
+    scores |= dict.fromkeys([0, 1], -math.inf)
+    ev = sg.evaluate_preferences(
+        true * 2, {0: predicted, 1: scores}, qid=[0] * len(true) + [1] * len(true), items=only,
+        measures=["pair_accuracy", "kendall_tau"], cycles="ignore",
+    )
+    by_pairs = stated(true, lambda v, w: (v, w) in predicted, only)
+    by_scores = stated(true, lambda v, w: scores.get(v, math.nan) > scores.get(w, math.nan), only)
+    got = np.transpose(list(ev.per_query.values()))
+    np.testing.assert_allclose(got, [by_pairs, by_scores], rtol=0, atol=1e-15)
+    assert (ev.undefined["KendallTau"] == (not {*true} & {*itertools.permutations(only, 2)})).all()
+
+
+def test_ignored_cycles_agree_with_the_preference_measures_of_trec_eval(data_dir):
+    # test/out.test.qrels_prefs of trec_eval: prefs_num_prefs_ful and _poss, and prefs_simp_ret
+    printed = {"302": (47531, 75768, 0.8440), "303": (8464, 9020, 0.7288)}
+    qrels = sg.datasets.read_qrels(data_dir / "trec-eval" / "qrels.test")
+    run = sg.datasets.read_run(data_dir / "trec-eval" / "results.test")
+    for query, (n_fulfilled, n_possible, among_retrieved) in printed.items():
+        judged = qrels.query == query
+        documents, is_relevant = qrels.document[judged], qrels.grade[judged] > 0
+        true = list(itertools.product(documents[is_relevant], documents[~is_relevant]))
+        in_run = run.query == query
+        scores = dict.fromkeys(documents, -math.inf)
+        scores |= zip(run.document[in_run], run.score[in_run].tolist(), strict=True)
+        n_neither = sum(scores[v] == scores[w] == -math.inf for v, w in true)  # not fulfilled there
+
+        def accuracy(items, true=true, query=query, scores=scores):
+            return sg.evaluate_preferences(
+                true, {query: scores}, qid=[query] * len(true), items=items,
+                measures="pair_accuracy", cycles="ignore",
+            ).mean()["PairAccuracy"]
+
+        assert len(true) == n_possible
+        assert accuracy(None) == pytest.approx((n_fulfilled + n_neither / 2) / n_possible, 1e-12)
+        assert accuracy("predicted") == pytest.approx(among_retrieved, abs=5.1e-5)
+
+
+def test_ignored_cycles_are_refused_by_measures_of_the_closure():
+    for function in sg.edrc_score, sg.evaluate_preferences:
+        with pytest.raises(ValueError, match="EDRC requires the transitive closure .* kendall_tau"):
+            function(ROUND, {1: {"A": 1}}, qid=[1, 1, 1], cycles="ignore")
+    with pytest.raises(ValueError, match='With cycles="ignore", no pairs are left out'):
+        preferences_left_out(ROUND, "ignore", qid=[1, 1, 1])
+
+
 # Counts -------------------------------------------------------------------------------------------
 
 TRUE = [*ROUND, ("X", "Y"), ("Y", "X"), ("X", "Z"), ("A", "B")]
@@ -91,7 +151,7 @@ def test_preferences_left_out_counts_pairs_per_query():
 
 def test_the_error_says_how_many_queries_have_cycles():
     message = (
-        r"true_pairs \(query 1\) contain a cycle: .* or pass cycles='unknown' or .*'majority'. "
+        r"true_pairs \(query 1\) contain a cycle: .* or pass cycles='unknown' or .*'majority'; .*"
         "2 of 3 queries contain cycles."
     )
     with pytest.raises(ValueError, match=message):
