@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
+from skgraded._input.arrow_strings import marks
 from skgraded._input.columns import refuse_inexact, scores_as_given
 from skgraded._input.queries import refuse_missing
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
@@ -156,23 +157,6 @@ def _run(column: pa.ChunkedArray, step: int) -> int:
         if length >= n:
             return n
         length *= 8
-
-
-def marks(ids: np.ndarray) -> np.ndarray:
-    """Return a 64-bit key per id, equal in all processes; distinct text ids may share a key."""
-    kind = ids.dtype.kind
-    if kind in "mM":  # the key must not depend on the unit
-        return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
-    if kind in "iub":
-        return ids.astype(np.int64, copy=False).view(np.uint64)
-    if kind == "f":
-        whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
-        bits = ids.astype(np.float64).view(np.uint64)
-        return np.where(whole, np.where(whole, ids, 0).astype(np.int64).view(np.uint64), bits)
-    is_binary = len(ids) > 0 and isinstance(ids[0], bytes)
-    texts = ids if is_binary else list(map(str, ids))  # decimals and times become text
-    column = pa.array(texts, pa.large_binary() if is_binary else pa.large_string())
-    return arrow_strings.keys(column)
 
 
 def take(table: pa.Table, rows: np.ndarray) -> pa.Table:

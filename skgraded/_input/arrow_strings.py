@@ -2,6 +2,9 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -106,6 +109,39 @@ def keys(column: Any) -> np.ndarray:
         return hash_texts(*_spans(column))
     chunks = [keys(chunk.dictionary)[chunk.indices.to_numpy()] for chunk in _chunks(column)]
     return np.concatenate([np.empty(0, dtype=np.uint64), *chunks])
+
+
+def marks(ids: np.ndarray) -> np.ndarray:
+    """Return a 64-bit key per id, equal in all processes; distinct text ids may share a key."""
+    kind = ids.dtype.kind
+    types = set(map(type, ids.tolist())) if kind == "O" else set()
+    if types and types <= {int, float, bool}:
+        with suppress(OverflowError):  # raised for integers that int64 cannot represent
+            return marks(ids.astype(float if float in types else np.int64))
+    if types and all(issubclass(kind, date | np.datetime64) for kind in types) and not any(
+        getattr(value, "tzinfo", None) for value in ids
+    ):
+        return marks(np.array(ids.tolist(), dtype="M8[us]"))
+    if kind in "mM":  # the key must not depend on the unit
+        return ids.astype(f"{kind}8[us]", copy=False).view(np.uint64)
+    if kind in "iub":
+        return ids.astype(np.int64, copy=False).view(np.uint64)
+    if kind == "f":
+        whole = (ids == np.rint(ids)) & (np.abs(ids) < 2.0**62)
+        bits = ids.astype(np.float64).view(np.uint64)
+        return np.where(whole, np.where(whole, ids, 0).astype(np.int64).view(np.uint64), bits)
+    if types == {bytes}:
+        data = np.frombuffer(b"".join(ids), dtype=np.uint8)
+        ends = np.cumsum([0, *map(len, ids)], dtype=np.uint64)
+        return hash_texts(data.ctypes.data, ends[:-1], ends[1:])
+    texts = texts_of_strings(ids if types == {str} else list(map(_text_of_id, ids)))
+    assert texts is not None
+    return hash_texts(texts.base, texts.starts, texts.stops)
+
+
+def _text_of_id(value: Any) -> str:
+    """Return the text of an id; decimals that are equal have equal texts."""
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else str(value)
 
 
 def copied(column: Any, order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

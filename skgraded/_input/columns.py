@@ -346,6 +346,13 @@ def choice_validator(
     return check
 
 
+def check_unjudged_documents(rule: str | None) -> str | None:
+    """Return `rule` if it is None or a valid option; otherwise raise a ValueError."""
+    if rule is None:
+        return None
+    return str(choice_validator("unjudged_documents", ("irrelevant", "drop"))(rule))
+
+
 def number_validator(
     name: str, low: float, high: float = math.inf, above: bool = False, below: bool = False,
     optional: bool = False

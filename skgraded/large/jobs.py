@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeVar
 
-from skgraded._input.columns import choice_validator
+from skgraded._input.columns import check_unjudged_documents, choice_validator
 from skgraded._input.docstrings import documented
 from skgraded._input.queries import check_duplicates
 from skgraded._input.words import refuse_unwritable
 from skgraded.measures import Measure, as_measures
-from skgraded.reports.evaluating import check_unjudged_documents
 
 F = TypeVar("F", bound=Callable[..., Any])
 Measures = str | Measure | Iterable[str | Measure]

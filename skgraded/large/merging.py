@@ -11,7 +11,7 @@ from skgraded._input.words import plain_list
 from skgraded.large import parts
 from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
-from skgraded.reports.summary import Summary
+from skgraded.reports.summary import Summary, merged_in_order
 
 MERGE_SIZE = 16  # number of results merged by each task
 
@@ -43,7 +43,7 @@ class Result:
     def add(self, other: "Result", job: Job) -> None:
         """Merge the result of the next chunks into this result in place."""
         sums = [sums for sums in (self.sums, other.sums) if sums is not None]
-        self.sums = parts.merged(sums, job) if sums else None
+        self.sums = merged_in_order(sums) if sums else None
         self.marks += other.marks
         self.edges += other.edges
         self.types |= other.types
@@ -76,7 +76,8 @@ class Result:
     ) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
         edges = self.measure_edges(job, ids_of, in_order)
-        return parts.finished(parts.merged([self.sums, parts.summed([edges], job)], job), job)
+        sums = merged_in_order([self.sums, parts.summed([edges], job)])
+        return parts.finished(sums, job)
 
 
 def merge_in_tree(

@@ -23,9 +23,9 @@ from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.base import accepts_unjudged
-from skgraded.reports.evaluating import values_by_query
-from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.summary import Summary, labelled
+from skgraded.reports.evaluating import evaluate_judgments, values_by_query
+from skgraded.reports.evaluation import Evaluation, joined_masks, judged_shares
+from skgraded.reports.summary import Summary, labelled, merged_in_order
 
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
@@ -209,6 +209,7 @@ def no_queries(job: Job) -> dict[str, Evaluation]:
         dict.fromkeys(names, np.empty(0)),
         dict.fromkeys(names, np.empty(0, dtype=bool)),
         weights=None if job.sample_weight is None else np.empty(0),
+        unjudged_documents=job.unjudged_documents,
     )
     return dict.fromkeys(job.y_score, evaluation)
 
@@ -334,18 +335,25 @@ class Measured(NamedTuple):
 
 def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
     """Concatenate evaluations of distinct queries, and select queries."""
+    if len(evaluations) == 1:
+        return evaluations[0].take(queries)
+
     def selected(values: Sequence[Any]) -> Any:
         first = values[0]
         if isinstance(first, dict):
             return {name: selected([by_name[name] for by_name in values]) for name in first}
-        if first is None:
-            return None
-        return np.concatenate(values)[queries] if len(values) > 1 else first[queries]
+        return None if first is None else np.concatenate(values)[queries]
 
-    return Evaluation(**{
+    named: dict[str, Any] = {
         name: selected([getattr(part, name) for part in evaluations])
         for name in ("query_ids", "per_query", "undefined", "weights")
-    })
+    }
+    if any(part.judged is not None for part in evaluations):
+        named["unanswered"] = joined_masks(evaluations)[queries]
+        named["judged"] = {
+            name: selected(shares) for name, shares in judged_shares(evaluations).items()
+        }
+    return Evaluation(**named, unjudged_documents=evaluations[0].unjudged_documents)
 
 
 def ids_with(measured: Measured, marks: np.ndarray) -> np.ndarray:
@@ -364,8 +372,10 @@ def table_of_values(measured: Measured, id_type: Any = None) -> Any:
 def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:
     """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
     if job.by is None:
-        return merged((measured.sums(job) for measured in results), job)
-    return merged((_segment_sums(measured, job) for measured in _gathered_segments(results)), job)
+        return merged_in_order(measured.sums(job) for measured in results)
+    return merged_in_order(
+        _segment_sums(measured, job) for measured in _gathered_segments(results)
+    )
 
 
 def _segment_sums(measured: Any, job: Job) -> Summary | Summaries:
@@ -373,11 +383,6 @@ def _segment_sums(measured: Any, job: Job) -> Summary | Summaries:
         segment: measured.take(queries).sums(job)
         for segment, queries in measured.segments.queries()
     })
-
-
-def merged(sums: Iterable[Any], job: Job) -> Summary | Summaries:
-    """Merge the results of `summed` from all chunks."""
-    return Summary.merge(sums) if job.is_single else Summaries.merge(sums)
 
 
 def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:
@@ -455,17 +460,20 @@ def measure_together(
             n_dropped = np.bincount(codes) - np.bincount(codes[rows])
             return measured._replace(n_dropped=n_dropped, copied=None)
     with errors_in(place or SHUFFLED_ROWS):
-        values = [
-            values_by_query(list(job.measures), judgments, of_system, job.unjudged_documents)
-            for of_system in scores
-        ]
+        evaluations = [_evaluation(judgments, of_system, job) for of_system in scores]
     if not has_weight:
-        no_weights = {"weights": np.zeros(judgments.n_queries)}
-        values = [system_values | no_weights for system_values in values]
-    evaluations = [Evaluation(**system_values) for system_values in values]
+        no_weights = np.zeros(judgments.n_queries)
+        evaluations = [replace(evaluation, weights=no_weights) for evaluation in evaluations]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
     copied = _copied_queries(judgments, scores) if job.document is None else None
     return Measured(by_system, segments, place, edges, types_of(table), copied=copied)
+
+
+def _evaluation(judgments: Judgments, scores: np.ndarray, job: Job) -> Evaluation:
+    settings = list(job.measures), judgments, scores, job.unjudged_documents
+    if layout_of(judgments).n_unknown:
+        return evaluate_judgments(*settings)
+    return Evaluation(**values_by_query(*settings))  # faster
 
 
 def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:

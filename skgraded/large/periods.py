@@ -18,6 +18,7 @@ from skgraded.reports import comparison_rows
 from skgraded.reports.comparison import margins_of
 from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_form
 from skgraded.reports.evaluation import LEVEL
+from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.report import Report, evaluated_name
 from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
@@ -239,6 +240,7 @@ def _check_summaries(summaries: Mapping[str, Any]) -> None:
                     "Summaries of different periods."
                 )
             name_of_label[label] = name
+    refuse_other_settings(summaries, may_have_weights=True)
 
 
 def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple[Any, Any]]:

@@ -19,7 +19,7 @@ from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import measure as as_measure
-from skgraded.reports.summary import Summary
+from skgraded.reports.summary import Summary, merged_in_order
 
 with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from pyspark import keyword_only
@@ -71,7 +71,7 @@ def evaluate(
         if isinstance(error, Exception):
             raise error
     no_queries = parts.summed([parts.measure_together(None, job)], job)
-    return parts.finished(parts.merged([no_queries, *results], job), job)
+    return parts.finished(merged_in_order([no_queries, *results]), job)
 
 
 @jobs.entry_point(QuerySettings, "")

@@ -218,7 +218,7 @@ class Summaries(Mergeable):
 
     def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
-            name: Summary.merge(map(sums.without_segments, (summary, other.systems[name])))
+            name: sums.merged_in_order(map(sums.without_segments, (summary, other.systems[name])))
             for name, summary in self.systems.items()
         }
         return Summaries(systems, {

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from skgraded._input.columns import (
     as_array,
     check_scores,
+    check_unjudged_documents,
     check_weights,
-    choice_validator,
     refuse_unordered,
     score_column,
 )
@@ -170,13 +170,6 @@ def evaluate(
     return evaluations if is_dict else next(iter(evaluations.values()))
 
 
-def check_unjudged_documents(rule: str | None) -> str | None:
-    """Return `rule` if it is None or a valid option; otherwise raise a ValueError."""
-    if rule is None:
-        return None
-    return choice_validator("unjudged_documents", ("irrelevant", "drop"))(rule)
-
-
 def _refuse_names(arguments: Mapping[str, Any]) -> None:
     """Raise a TypeError if an argument is a column name, which is valid only with `data`."""
     for argument, value in arguments.items():
@@ -303,6 +296,7 @@ def values_by_query(
         "per_query": {name: values[measure] for name, measure in named.items()},
         "undefined": {name: undefined[measure] for name, measure in named.items()},
         "weights": judgments.weights,
+        "unjudged_documents": unjudged_documents,
     }
 
 

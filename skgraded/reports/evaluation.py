@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
+from skgraded._input.columns import check_unjudged_documents, whole_number
 from skgraded._input.segments import segments_of
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
@@ -28,6 +28,7 @@ from skgraded.reports.report import (
     means_text,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
+from skgraded.stats.repeated_values import deviations_of_queries
 from skgraded.writing import json_text, tables
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Evaluation(Report):
     unanswered : ndarray of shape (n_queries,) of bool, or None
         Mask of the queries for which nothing was retrieved: every score is -inf. None if there are
         no such queries.
+    unjudged_documents : str or None
+        As passed to `evaluate`.
     n_duplicates : int
         Number of rows that `evaluate` dropped with ``duplicates="drop"``.
 
@@ -81,6 +84,7 @@ class Evaluation(Report):
     weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
     unanswered: np.ndarray | None = None
+    unjudged_documents: str | None = None
     n_duplicates: int = 0
 
     _json = {
@@ -90,6 +94,7 @@ class Evaluation(Report):
 
     def __post_init__(self) -> None:
         queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
+        check_unjudged_documents(self.unjudged_documents)
         self._set(
             query_ids=queries.keys,
             per_query=by_measure(self.per_query, "per_query", self.per_query, queries.numbers),
@@ -192,14 +197,15 @@ class Evaluation(Report):
             _refuse_mismatch(i, part, parts[0])
         _refuse_overlap(parts)
         weights = [part.weights for part in parts if part.weights is not None]
-        judged = {name: np.concatenate(shares) for name, shares in _judged_shares(parts).items()}
+        judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
         return Evaluation(
             _joined_ids([part.query_ids for part in parts]),
             concatenated([part.per_query for part in parts]),
             concatenated([part.undefined for part in parts]),
             weights=np.concatenate(weights) if weights else None,
             judged=judged or None,
-            unanswered=_joined_masks(parts) if any(part.n_unanswered for part in parts) else None,
+            unanswered=joined_masks(parts) if any(part.n_unanswered for part in parts) else None,
+            unjudged_documents=parts[0].unjudged_documents,
             n_duplicates=sum(part.n_duplicates for part in parts),
         )
 
@@ -282,15 +288,14 @@ class Evaluation(Report):
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of the queries at these positions, or of a boolean mask."""
-        return Evaluation(
-            self.query_ids[positions],
-            {name: values[positions] for name, values in self.per_query.items()},
-            {name: flags[positions] for name, flags in self.undefined.items()},
-            weights=None if self.weights is None else self.weights[positions],
-            judged=None if self.judged is None
-            else {name: shares[positions] for name, shares in self.judged.items()},
-            unanswered=None if self.unanswered is None else self.unanswered[positions],
-        )
+        def taken(values: Any) -> Any:
+            if isinstance(values, dict):
+                return {name: of_name[positions] for name, of_name in values.items()}
+            return None if values is None else values[positions]
+
+        names = ("query_ids", "per_query", "undefined", "weights", "judged", "unanswered")
+        values = {name: taken(getattr(self, name)) for name in names}
+        return Evaluation(**values, unjudged_documents=self.unjudged_documents)
 
     # Output --------------------------------------------------------------------------------------
 
@@ -362,11 +367,11 @@ def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
             mean_over_queries(values, evaluation.weights)
             for values, evaluation in zip(shares, evaluations, strict=True)
         ])
-        for name, shares in _judged_shares(evaluations).items()
+        for name, shares in judged_shares(evaluations).items()
     }
 
 
-def _judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
+def judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarray]]:
     """Return one array of shares per evaluation; all shares are 1 if every document is judged."""
     known: list[Mapping[str, Any]] = [ev.judged for ev in evaluations if ev.judged is not None]
     return {
@@ -385,6 +390,11 @@ def _refuse_mismatch(i: int, part: Evaluation, first: Evaluation) -> None:
         raise ValueError(
             "All parts passed to concat must have the same measures: part 0 has "
             f"{', '.join(first.per_query)}, and part {i} has {', '.join(part.per_query)}."
+        )
+    if part.unjudged_documents != first.unjudged_documents:
+        raise ValueError(
+            f"Part {i} passed to concat has unjudged_documents={part.unjudged_documents!r}, but "
+            f"part 0 has {first.unjudged_documents!r}: evaluate all parts with the same setting."
         )
     if (part.weights is None) != (first.weights is None):
         weighted, unweighted = (0, i) if part.weights is None else (i, 0)
@@ -409,7 +419,7 @@ def _refuse_overlap(parts: Sequence[Evaluation]) -> None:
         )
 
 
-def _joined_masks(parts: Sequence[Evaluation]) -> np.ndarray:
+def joined_masks(parts: Sequence[Evaluation]) -> np.ndarray:
     """Concatenate the masks `unanswered`."""
     return np.concatenate([
         np.zeros(len(part.query_ids), dtype=bool) if part.unanswered is None else part.unanswered
@@ -536,7 +546,7 @@ class CrossEvaluation(Evaluation):
         """
         query, _, values = all_tests(self)
         n = len(self.query_ids)
-        return {name: _deviations(array, query, n) for name, array in values.items()}
+        return {name: deviations_of_queries(array, query, n) for name, array in values.items()}
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the per-query values, with the ``fold`` of each query in the second column."""
@@ -569,20 +579,3 @@ def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
             name: mean_over_queries(array[tests], test_weights) for name, array in values.items()
         })
     return means
-
-
-def means_of_queries(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
-    """Return each query's mean value, ignoring nan, or nan for queries without values."""
-    known = ~np.isnan(values)
-    counts = np.bincount(query[known], minlength=n_queries)
-    sums = np.bincount(query[known], values[known], minlength=n_queries)
-    return np.divide(sums, counts, out=np.full(n_queries, np.nan), where=counts > 0)
-
-
-def _deviations(values: np.ndarray, query: np.ndarray, n_queries: int) -> np.ndarray:
-    known = ~np.isnan(values)
-    n = np.bincount(query[known], minlength=n_queries)
-    squares = (values - means_of_queries(values, query, n_queries)[query])[known] ** 2
-    sums = np.bincount(query[known], squares, minlength=n_queries)
-    variance = np.divide(sums, n - 1, out=np.full(n_queries, np.nan), where=n > 1)
-    return np.sqrt(variance)

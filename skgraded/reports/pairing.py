@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.stats.rounding import subtract
+from skgraded.stats.sketches import same_rows
 from skgraded.writing import json_text
 from skgraded.writing.json_text import Form
 
@@ -263,3 +265,70 @@ def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
             f"query {other!r} has weight {other_weight}. Pass test=None to get weighted means and "
             "intervals without tests, or evaluate without sample_weight."
         )
+
+
+# Summaries with different queries ----------------------------------------------------------------
+
+def refuse_different_parts(parts: list[Any]) -> None:
+    """Raise a ValueError if parts have different settings, or share a label or most queries."""
+    first, labels = parts[0], set(parts[0].labels)
+    for i, part in enumerate(parts[1:], 1):
+        for name in ("systems", "measures", "by"):
+            values = [
+                f"by={other.by!r}" if name == "by" else ", ".join(getattr(other, name, ()))
+                for other in (first, part)
+            ]
+            if values[0] != values[1]:
+                raise ValueError(
+                    f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, "
+                    f"and part {i} has {values[1]}."
+                )
+        for label in part.labels:
+            if label in labels:
+                raise ValueError(
+                    f"Part {i} passed to merge has the label {label!r}, as does an earlier part. "
+                    "Pass each part only once, so that its queries are not counted twice."
+                )
+            labels.add(label)
+    refuse_other_settings({f"part {i}": part for i, part in enumerate(parts)})
+    same = same_rows([_single(part).sketch for part in parts])
+    if same is not None:
+        raise ValueError(
+            f"Parts {same[0]} and {same[1]} passed to merge contain the same queries with the same "
+            "values. Pass each part only once, so that its queries are not counted twice."
+        )
+
+
+def refuse_other_settings(reports: Mapping[str, Any], may_have_weights: bool = False) -> None:
+    """Raise a ValueError if Summaries, keyed by name, have settings that change their meaning.
+
+    If `may_have_weights`, equal weights are treated like no weights.
+    """
+    named = {name: _single(part) for name, part in reports.items() if part.n_queries}
+    for (first_name, first), (name, other) in pairwise(named.items()):
+        if first.unjudged_documents != other.unjudged_documents:
+            raise ValueError(
+                "All Summaries must treat unjudged documents in the same way, but "
+                f"unjudged_documents is {first.unjudged_documents!r} in {first_name} and "
+                f"{other.unjudged_documents!r} in {name}: evaluate all with the same setting."
+            )
+        are_weighted = [
+            part.is_weighted and not (may_have_weights and not has_unequal_weights(part))
+            for part in (first, other)
+        ]
+        if len(set(are_weighted)) > 1:
+            texts = ["weighted" if is_weighted else "unweighted" for is_weighted in are_weighted]
+            raise ValueError(
+                f"Weighted and unweighted Summaries cannot be combined: {first_name} is "
+                f"{texts[0]}, and {name} is {texts[1]}. Evaluate all or none with sample_weight."
+            )
+
+
+def has_unequal_weights(summary: Any) -> bool:
+    """Return whether at least two queries of a Summary have different weights."""
+    return any(tally.moments.has_unequal_weights for tally in summary.tallies.values())
+
+
+def _single(report: Any) -> Any:
+    """Return a Summary of one system; all systems have the same queries and settings."""
+    return next(iter(report.systems.values())) if hasattr(report, "systems") else report

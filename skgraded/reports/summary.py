@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import heapq
 import math
-import numbers
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import timedelta
-from decimal import Decimal
+from fractions import Fraction
+from functools import reduce
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.columns import (
+    check_unjudged_documents,
+    number_validator,
+    whole_number,
+)
 from skgraded._input.words import object_array, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation
+from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
 from skgraded.reports.report import (
     Checked,
     ConfidenceIntervals,
@@ -27,18 +31,29 @@ from skgraded.reports.report import (
     means_rows,
     means_text,
 )
-from skgraded.stats.exact_sums import Moments
+from skgraded.stats.exact_sums import Moments, exact_sum
+from skgraded.stats.histograms import MAX_BIN, bins_of, counts_of_bins, values_of_bins
 from skgraded.stats.intervals import check_settings, t_interval
+from skgraded.stats.ordering import lowest_ids, order_of
+from skgraded.stats.sketches import check_sketch, merged_sketch, sketch_of
 from skgraded.writing import json_text, tables
 from skgraded.writing.charts import MAX_BARS
-from skgraded.writing.json_text import IDS, INTEGER, NUMBER, Form, by_name, list_of, maybe, record
+from skgraded.writing.json_text import (
+    IDS,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    TRUE_OR_FALSE,
+    Form,
+    by_name,
+    list_of,
+    maybe,
+    record,
+)
 
 if TYPE_CHECKING:
     import pandas
 
-STEPS = 1000  # number of histogram bins from 0 to 1
-FINER = 2**14  # number of histogram bins from 1 to 2, from 2 to 4 and so on
-MAX_BIN = STEPS + 1024 * FINER - 1
 N_KEPT = 100  # number of lowest-scoring queries stored per measure
 
 
@@ -86,7 +101,7 @@ class Tally(Checked):
         values = values[counting]
         return cls(
             Moments.of(values, weights), int(evaluation.undefined[name].sum()),
-            _counts_of(bins_of(values)),
+            counts_of_bins(bins_of(values)),
             _worst_of(evaluation, name), list(evaluation.per_query).index(name),
         )
 
@@ -94,12 +109,12 @@ class Tally(Checked):
         worst = heapq.merge(self.worst, other.worst, key=self._rank)
         return Tally(
             self.moments + other.moments, self.n_undefined + other.n_undefined,
-            _counts_of(*np.hstack([self.counts, other.counts])), list(islice(worst, N_KEPT)),
+            counts_of_bins(*np.hstack([self.counts, other.counts])), list(islice(worst, N_KEPT)),
             self.at,
         )
 
     def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
-        return query[1][self.at], _order_of(query[0])
+        return query[1][self.at], order_of(query[0])
 
     def __eq__(self, other: Any) -> bool:
         return (
@@ -121,41 +136,10 @@ class Tally(Checked):
         lowest, highest = self.moments.lowest, self.moments.highest
         bins, n_values = self.counts
         places = np.searchsorted(np.cumsum(n_values), ranks, side="right")
-        values = np.clip(_values_of(bins[places]), lowest, highest)
+        values = np.clip(values_of_bins(bins[places]), lowest, highest)
         values[ranks == 0] = lowest
         values[ranks == self.moments.n - 1] = highest
         return values
-
-
-def bins_of(values: np.ndarray) -> np.ndarray:
-    """Return the histogram bin of each value: thousandths from -1 to 1, and finer bins beyond."""
-    sizes = np.abs(values)
-    if sizes.max(initial=0.0) <= 1:  # speed only
-        return np.rint(values * STEPS).astype(np.intp)
-    mantissas, exponents = np.frexp(sizes)
-    doublings = np.maximum(exponents + 2 * mantissas - 2, 0.0)  # log2, interpolated linearly
-    bins = np.rint(np.minimum(sizes, 1.0) * STEPS + doublings * FINER)
-    return np.copysign(np.minimum(bins, MAX_BIN), values).astype(np.intp)
-
-
-def _counts_of(bins: np.ndarray, n_values: np.ndarray | None = None) -> np.ndarray:
-    """Return the distinct bins and the total number of values in each bin."""
-    first = bins.min(initial=MAX_BIN)
-    if len(bins) and bins.max() - first < 2**20:  # limits memory
-        totals = np.bincount(bins - first, n_values)
-        places = np.flatnonzero(totals)
-        return np.array([places + first, totals[places]], dtype=np.intp)
-    bins, at = np.unique(bins, return_inverse=True)
-    return np.array([bins, np.bincount(at, n_values)], dtype=np.intp)
-
-
-def _values_of(bins: np.ndarray) -> np.ndarray:
-    """Return the value at the center of each bin."""
-    sizes = np.abs(bins)
-    doublings = np.maximum(sizes - STEPS, 0) / FINER
-    powers = np.floor(doublings)
-    beyond = np.ldexp(1 + doublings - powers, powers.astype(int))
-    return np.sign(bins) * np.where(sizes > STEPS, beyond, sizes / STEPS)
 
 
 def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -166,7 +150,7 @@ def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, .
         values = values[lowest]
         last = np.partition(values, N_KEPT - 1)[N_KEPT - 1]
         below = lowest[values < last]
-        lowest = np.append(below, _lowest_ids(ids, lowest[values == last], N_KEPT - len(below)))
+        lowest = np.append(below, lowest_ids(ids, lowest[values == last], N_KEPT - len(below)))
     columns = [values[lowest].tolist() for values in evaluation.per_query.values()]
     rows = [
         tuple(None if value != value else value for value in row)
@@ -175,28 +159,18 @@ def _worst_of(evaluation: Evaluation, name: str) -> list[tuple[Any, tuple[Any, .
     at = list(evaluation.per_query).index(name)
     return sorted(
         zip(plain_list(ids[lowest]), rows, strict=True),
-        key=lambda query: (query[1][at], _order_of(query[0])),
+        key=lambda query: (query[1][at], order_of(query[0])),
     )
 
 
-def _lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
-    """Return the positions of the queries with the n lowest ids."""
-    ids = ids[positions]
-    if ids.dtype.kind != "O":
-        return positions[np.argsort(ids, kind="stable")[:n]]
-    keys = ids if set(map(type, ids)) == {str} else map(_order_of, ids)  # shortcut for strings
-    lowest = heapq.nsmallest(n, zip(keys, positions.tolist(), strict=True))
-    return np.array([i for _, i in lowest], dtype=np.intp)
-
-
-def _order_of(query: Any) -> tuple[str, Any]:
-    """Return a sort key for ids of any type: the name of the type, then the value."""
-    if isinstance(query, tuple):
-        return "tuple", tuple(map(_order_of, query))
-    if isinstance(query, (numbers.Real, Decimal)):
-        return "", query
-    known = isinstance(query, (str, bytes, np.generic, timedelta)) or hasattr(query, "isoformat")
-    return type(query).__name__, query if known else repr(query)
+def _unjudged_of(evaluation: Evaluation) -> Fraction:
+    """Return the sum over queries of the share of unjudged documents among the first k."""
+    if evaluation.judged is None:
+        return Fraction(0)
+    shares = 1 - next(iter(evaluation.judged.values()))
+    if evaluation.unanswered is not None:
+        shares = np.where(evaluation.unanswered, 0.0, shares)
+    return exact_sum(np.nan_to_num(shares, nan=0.0))
 
 
 # JSON --------------------------------------------------------------------------------------------
@@ -271,26 +245,25 @@ class Mergeable(Report):
     def merge(cls, parts: Iterable[Self]) -> Self:
         """Merge reports into one that is bitwise equal to a report on all queries at once.
 
-        The parts may be in any order. Query ids are not stored, so the caller must ensure that no
-        two parts share a query. A ValueError is raised if the systems, measures or `by` differ
-        between parts, or if two parts share a label.
+        The parts may be in any order. The caller must ensure that no two parts share a query,
+        because a Summary contains only a sketch of its queries. A ValueError is raised if the
+        systems, measures, `by`, `unjudged_documents` or `is_weighted` differ between parts, if two
+        parts share a label, or if most queries of one part are in another part, with equal values.
         """
         if isinstance(parts, cls):
             name = cls.__name__
             raise TypeError(f"merge requires a list of reports: write {name}.merge([a, b]).")
-        whole: Any = None
+        parts = list(parts)
         for i, part in enumerate(parts):
             if not isinstance(part, cls):
                 raise TypeError(
                     f"Part {i} passed to merge must be a {cls.__name__} object; got "
                     f"{type(part).__name__}."
                 )
-            if whole is not None:
-                _refuse_different_parts(whole, part, i)
-            whole = part if whole is None else whole._merged_with(part)
-        if whole is None:
+        if not parts:
             raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
-        return whole
+        refuse_different_parts(parts)
+        return merged_in_order(parts)
 
     def _merged_with(self, other: Self) -> Self:
         """Merge this report with a report that has the same systems, measures and `by`."""
@@ -350,7 +323,7 @@ def checked_segments(report: Any) -> dict[Any, Any] | None:
     n = sum(part.n_queries for part in report.segments.values())
     if n != report.n_queries:
         raise ValueError(f"Segments must contain {report.n_queries} queries in total; got {n}.")
-    return dict(sorted(report.segments.items(), key=lambda item: _order_of(item[0])))
+    return dict(sorted(report.segments.items(), key=lambda item: order_of(item[0])))
 
 
 def labelled(report: Any, label: str | None) -> Any:
@@ -374,29 +347,17 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
     }
 
 
-def _refuse_different_parts(first: Any, other: Any, i: int) -> None:
-    """Raise a ValueError if `other`, which is part i, cannot be merged with the parts before it."""
-    for name in ("systems", "measures", "by"):
-        values = [
-            f"by={part.by!r}" if name == "by" else ", ".join(getattr(part, name, ()))
-            for part in (first, other)
-        ]
-        if values[0] != values[1]:
-            raise ValueError(
-                f"All parts passed to merge must have the same {name}: part 0 has {values[0]}, and "
-                f"part {i} has {values[1]}."
-            )
-    for label in other.labels:
-        if label in first.labels:
-            raise ValueError(
-                f"Part {i} passed to merge has the label {label!r}, as does an earlier part. Pass "
-                "each part only once, so that its queries are not counted twice."
-            )
+def merged_in_order(parts: Iterable[Any]) -> Any:
+    """Merge parts of one evaluation, which have disjoint queries and the same settings."""
+    return reduce(lambda whole, part: whole._merged_with(part), parts)
 
 
 # All measures ------------------------------------------------------------------------------------
 
-SUMS = {"n_queries": INTEGER, "tallies": by_name(TALLY)}
+SUMS = {
+    "n_queries": INTEGER, "tallies": by_name(TALLY), "unjudged_documents": maybe(TEXT),
+    "is_weighted": TRUE_OR_FALSE, "unjudged": json_text.FRACTION, "sketch": list_of(INTEGER),
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -413,6 +374,14 @@ class Summary(Mergeable):
     tallies : dict of str to Tally
         Summary of each measure's values: exact sums, a histogram, and the 100 queries with the
         lowest values.
+    unjudged_documents : str or None
+        As passed to the function that returned the Summary.
+    is_weighted : bool
+        Whether the queries have weights.
+    unjudged : Fraction
+        Sum over queries of the shares of unjudged documents; see `judged`.
+    sketch : list of int
+        The 64 smallest hashes of the query ids and values, which reveal Summaries of the same rows.
     by : str or None
         Name of the column of segments.
     segments : dict of object to Summary, or None
@@ -439,6 +408,10 @@ class Summary(Mergeable):
 
     n_queries: int
     tallies: dict[str, Tally]
+    unjudged_documents: str | None = None
+    is_weighted: bool = False
+    unjudged: Fraction = Fraction(0)
+    sketch: list[int] = field(default_factory=list)
 
     _json = SUMS
 
@@ -456,6 +429,10 @@ class Summary(Mergeable):
                 )
             if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
                 raise ValueError(f"Measures in tallies[{name!r}] must match the keys of tallies.")
+        check_unjudged_documents(self.unjudged_documents)
+        if not 0 <= self.unjudged <= self.n_queries:
+            raise ValueError(f"unjudged must be from 0 to {self.n_queries}; got {self.unjudged}.")
+        check_sketch(self.sketch)
         self._set(segments=checked_segments(self))
 
     @classmethod
@@ -464,14 +441,30 @@ class Summary(Mergeable):
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
-        n_duplicates = evaluation.n_duplicates
-        summary = cls(len(evaluation.query_ids), tallies, n_duplicates=n_duplicates)
+        summary = cls(
+            len(evaluation.query_ids), tallies, evaluation.unjudged_documents,
+            evaluation.weights is not None, _unjudged_of(evaluation),
+            sketch_of(evaluation.query_ids, evaluation.per_query.values()),
+            n_duplicates=evaluation.n_duplicates,
+        )
         return labelled(summary, label)
 
     def _merged_with(self, other: Summary) -> Summary:
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
-        n_queries = self.n_queries + other.n_queries
-        return Summary(n_queries, tallies, **merged_parts(self, other))
+        return Summary(
+            self.n_queries + other.n_queries, tallies, self.unjudged_documents, self.is_weighted,
+            self.unjudged + other.unjudged, merged_sketch(self.sketch, other.sketch),
+            **merged_parts(self, other),
+        )
+
+    @property
+    def judged(self) -> float:
+        """Mean share of judged documents among the first k of each query, without weights.
+
+        As in `Evaluation`, k is the cut-off of the first measure, or 10. The share of a query for
+        which nothing was retrieved is 1.
+        """
+        return 1 - float(self.unjudged / self.n_queries) if self.n_queries else math.nan
 
     @property
     def measures(self) -> list[str]:
@@ -511,15 +504,18 @@ class Summary(Mergeable):
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
-        At most 100 queries are stored. Queries with equal values are sorted by id.
+        At most 100 queries are stored. Queries with equal values are sorted by id. The queries are
+        distinct, also if a query is in several merged parts.
         """
         n = whole_number(n, "n", 1)
         if n > N_KEPT:
             raise ValueError(
                 f"n must be at most {N_KEPT}, the number of queries listed in a Summary; got {n}."
             )
-        worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst[:n]
-        ids, columns = self._columns(dict(worst))
+        worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst
+        lowest = dict(reversed(worst))  # if a query is listed twice, its lower value
+        rows = {query: lowest[query] for query, _ in worst}
+        ids, columns = self._columns(dict(islice(rows.items(), n)))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(
@@ -545,9 +541,7 @@ class Summary(Mergeable):
             title="Summary" if title is None else title, level=LEVEL,
             summary=tables.frame(overall_rows(self)), n_queries=self.n_queries,
             segments=None if self.by is None else self.summary(),
-            is_weighted=any(
-                tally.moments.has_unequal_weights for tally in self.tallies.values()
-            ),
+            is_weighted=has_unequal_weights(self),
             profiles={name: tally.quantiles(spread) for name, tally in self.tallies.items()},
             query_ids=ids, per_query=columns,
             undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
@@ -587,4 +581,4 @@ def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:
 
 def without_segments(summary: Summary) -> Summary:
     """Return a Summary of the same queries without segments and labels."""
-    return Summary(summary.n_queries, summary.tallies)
+    return replace(summary, by=None, segments=None, labels=[])

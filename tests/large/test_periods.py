@@ -43,6 +43,12 @@ class TestComparePeriods:
         p = stats.ttest_ind(AFTER, BEFORE, equal_var=False).pvalue
         assert frame["p_adjusted"].tolist() == pytest.approx([min(2 * p, 1)] * 2)
 
+    def test_unequal_weights_are_refused(self):
+        weighted = summary([0.5, 1], weights=np.array([1.0, 2.5]))
+        message = "weight all queries equally, but the weights range from 1 to 2.5. Evaluate both"
+        with pytest.raises(ValueError, match=message):
+            sg.compare_periods(weighted, weighted)
+
     def test_equal_weights_change_nothing(self):
         weighted, plain = (
             sg.compare_periods(summary(BEFORE, weights=weights), summary(AFTER)).to_frame()
@@ -109,7 +115,7 @@ class TestComparePeriods:
         (summary(AFTER), {"correction": "hsd"}, ValueError, "correction must be one of"),
         (summary(AFTER), {"by": "day"}, ValueError, "by must be None, as in the Summary 'before'"),
         (summary([0.5, 1], weights=np.array([1.0, 2.5])), {}, ValueError,
-         "weight all queries equally, but the weights range from 1 to 2.5. Evaluate both periods"),
+         "cannot be combined: before is unweighted, and after is weighted. Evaluate all or none"),
     ])
     def test_bad_input(self, after, settings, error, message):
         with pytest.raises(error, match=message):

@@ -1,6 +1,7 @@
 """Summaries: parts in any order give the whole, and its numbers are those of the Evaluation."""
 
 import pickle
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -85,9 +86,71 @@ def test_other_queries_or_measures_make_another_summary():
     ev = make()
     whole, parts = sg.Summary.of(ev), parts_of(ev, 3)
     assert whole != sg.Summary.merge(parts[:2])
-    assert whole != sg.Summary.merge([*parts, parts[0]])
     assert whole != sg.Summary.of(make(seed=1))
     assert whole != "another kind"
+
+
+class TestRefusedParts:
+    """Parts that would give a wrong mean without a message."""
+
+    def parts(self, **settings):
+        grades = [1.0, np.nan, 0.0, 1.0, np.nan, 1.0] * 20
+        return [
+            sg.Summary.of(sg.evaluate(
+                grades, range(120), qid=np.arange(120) // 6 + shift, measures="ap", **other,
+            ), label=label)
+            for label, shift, other in [
+                ("Monday", 0, {"unjudged_documents": "drop"}),
+                ("Tuesday", 20, {"unjudged_documents": "drop"} | settings),
+            ]
+        ]
+
+    @pytest.mark.parametrize("function", [
+        sg.Summary.merge, lambda pair: sg.compare_periods(*pair), lambda pair: sg.trend(pair),
+    ])
+    def test_different_rules_or_weights(self, function):
+        with pytest.raises(ValueError, match="unjudged_documents is 'drop' in .* and 'irrelevant'"):
+            function(self.parts(unjudged_documents="irrelevant"))
+        weights = np.arange(120) + 1.0
+        with pytest.raises(ValueError, match="is unweighted, and .* is weighted. Evaluate all or"):
+            function(self.parts(sample_weight=weights))
+        function(self.parts())
+
+    def test_equal_weights_have_a_meaning_only_for_merge(self):
+        pair = self.parts(sample_weight=np.full(120, 2.0))
+        assert sg.compare_periods(*pair).rows[0].n_after == 20
+        with pytest.raises(ValueError, match="part 0 is unweighted, and part 1 is weighted"):
+            sg.Summary.merge(pair)
+
+    def test_the_share_of_judged_documents_is_kept(self):
+        whole = sg.Summary.merge(self.parts())
+        assert whole.judged == pytest.approx(4 / 6) and whole.unjudged_documents == "drop"
+        assert sg.Summary.from_json(whole.to_json()) == whole
+        assert sg.Summary.of(make()).judged == 1
+
+    @pytest.mark.parametrize("n_parts, n_queries", [(1, 300), (10, 300), (5, 20), (30, 9000)])
+    def test_the_same_rows_under_two_labels(self, n_parts, n_queries):
+        ev = make(n_queries)
+        parts = [
+            sg.Summary.of(taken(ev, np.flatnonzero(ev.query_ids % n_parts == i)), label=str(i))
+            for i in range(n_parts)
+        ]
+        again = replace(parts[-1], labels=["again"])
+        with pytest.raises(ValueError, match=f"Parts {n_parts - 1} and {n_parts} passed to merge"):
+            sg.Summary.merge([*parts, again])
+        assert sg.Summary.merge(parts).n_queries == n_queries
+        if n_parts == 10:  # a merged part contains the queries of another part
+            with pytest.raises(ValueError, match="Parts 0 and 1 passed to merge contain the same"):
+                sg.Summary.merge([sg.Summary.merge(parts[:3]), replace(parts[0], labels=[])])
+
+    def test_queries_that_recur_with_other_values_are_accepted_and_listed_once(self):
+        days = [
+            sg.Summary.of(evaluation({"AP": rng.random(200)}, np.arange(200)), label=str(day))
+            for day, rng in enumerate(map(np.random.default_rng, range(5)))
+        ]
+        worst = sg.Summary.merge(days).worst(10)
+        assert worst["query_id"].is_unique and len(worst) == 10
+        assert worst["AP"].is_monotonic_increasing
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -1,0 +1,66 @@
+"""Sketches of queries and their values, which reveal samples of the same rows.
+
+A sketch contains the N_HASHES smallest hashes of a set ("bottom-k sketch"; Cohen and Kaplan:
+Summarizing data using bottom-k sketches. PODC 2007). Sketches of parts yield the sketch of the
+whole. The hashes below the largest hash of a full sketch are a random sample of the set.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from skgraded._input.arrow_strings import marks
+from skgraded._input.table_kinds import mix_bits
+
+N_HASHES = 64
+FEWEST_COMPARED = 5  # fewer hashes may be shared by chance if samples share some of their queries
+SAME = 0.9  # minimum share of the compared queries of one sample that are in the other
+STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def sketch_of(ids: np.ndarray, values: Iterable[np.ndarray]) -> list[int]:
+    """Return the smallest hashes of queries, of 53 bits each, in ascending order.
+
+    A hash depends on the id and on the values, with one array of floats per measure.
+    """
+    hashes = mix_bits(marks(ids) + STEP)
+    for of_measure in values:
+        bits = np.where(np.isnan(of_measure), np.nan, of_measure + 0.0).view(np.uint64)
+        hashes = mix_bits((hashes ^ bits) + STEP)
+    hashes >>= np.uint64(11)  # every JSON reader represents such integers exactly
+    if len(hashes) > N_HASHES:
+        hashes = np.partition(hashes, N_HASHES - 1)[:N_HASHES]
+    return np.unique(hashes).tolist()
+
+
+def check_sketch(sketch: list[int]) -> None:
+    """Raise a ValueError unless a list may be a sketch."""
+    if len(sketch) > N_HASHES or any(first >= second for first, second in pairwise(sketch)) or any(
+        type(value) is not int or not 0 <= value < 2**53 for value in sketch
+    ):
+        raise ValueError(f"sketch must contain at most {N_HASHES} ascending integers below 2^53.")
+
+
+def merged_sketch(first: list[int], second: list[int]) -> list[int]:
+    """Return the sketch of the union of two sets of ids."""
+    return sorted({*first, *second})[:N_HASHES]
+
+
+def same_rows(sketches: Sequence[list[int]]) -> tuple[int, int] | None:
+    """Return the positions of two sketches that share most of the queries of one of them."""
+    positions: dict[int, list[int]] = {}
+    for i, sketch in enumerate(sketches):
+        for value in sketch:
+            positions.setdefault(value, []).append(i)
+    pairs = {pair for shared in positions.values() for pair in combinations(shared, 2)}
+    for i, j in sorted(pairs):
+        are_full = [len(sketches[k]) == N_HASHES for k in (i, j)]
+        limits = [sketches[k][-1] for k, is_full in zip((i, j), are_full, strict=True) if is_full]
+        first, second = (
+            {value for value in sketches[k] if not limits or value <= min(limits)} for k in (i, j)
+        )
+        n = min(len(first), len(second))
+        if len(first & second) >= SAME * n and (n >= FEWEST_COMPARED or not limits):
+            return i, j
+    return None
