@@ -58,7 +58,7 @@ def module_of(path):
 def is_module(name):
     path = ROOT.joinpath(*name.split(".")[1:])
     compiled = path.parent.glob(f"{path.name}.*")
-    return path.is_dir() or any(one.suffix in (".py", ".pyx", ".so", ".pyd") for one in compiled)
+    return path.is_dir() or any(file.suffix in (".py", ".pyx", ".so", ".pyd") for file in compiled)
 
 
 @cache
@@ -71,13 +71,13 @@ def _imports_of(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found = [(alias.name, None) for alias in node.names]
+            result = [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} a relative import"
-            found = [(node.module, alias.name) for alias in node.names]
+            result = [(node.module, alias.name) for alias in node.names]
         else:
             continue
-        for module, name in found:
+        for module, name in result:
             if module.split(".")[0] == "skgraded" and (module, name) != VERSION:
                 is_submodule = name is not None and is_module(f"{module}.{name}")
                 yield node.lineno, f"{module}.{name}" if is_submodule else module
@@ -126,12 +126,12 @@ def test_folders_have_few_files_and_files_few_lines():
 
 
 def test_reports_are_few_files_with_few_imports_among_them():
-    own = [path for path in files() if path.parent == ROOT / "reports"]
+    paths = [path for path in files() if path.parent == ROOT / "reports"]
     imports = {
-        (path, module) for path in own for _, module in imports_of(path)
+        (path, module) for path in paths for _, module in imports_of(path)
         if module.startswith("skgraded.reports.")
     }
-    assert len(own) - 1 <= MOST_IN_REPORTS["files"]
+    assert len(paths) - 1 <= MOST_IN_REPORTS["files"]
     assert len(imports) <= MOST_IN_REPORTS["imports"]
 
 
@@ -170,8 +170,8 @@ def is_private(name):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_room_uses_the_private_parts_of_another(room):
-    own = [path for path in files() if room_of(module_of(path)) == room]
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in own}
+    paths = [path for path in files() if room_of(module_of(path)) == room]
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     known = {name for tree in trees.values() for name in private_names_defined_in(tree)}
     wrong = [
         f"{path.name}:{node.lineno} {ast.unparse(node)}" for path, tree in trees.items()
@@ -179,7 +179,7 @@ def test_no_room_uses_the_private_parts_of_another(room):
         if isinstance(node, ast.Attribute) and is_private(node.attr) and node.attr not in known
     ]
     assert not [use for use in wrong if not use.endswith(OF_OTHER_LIBRARIES)]
-    for path in own:
+    for path in paths:
         for line, module in imports_of(path):
             inside = module.split(".")[2:]
             assert room_of(module) in (room, *PRIVATE_ROOMS) or not any(map(is_private, inside)), (

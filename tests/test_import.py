@@ -44,10 +44,10 @@ for before, step in json.loads(sys.argv[1]):
 def loaded():
     """Return the modules that are loaded after each step."""
     steps = json.dumps([(BEFORE.get(step, ""), step) for step in STEPS])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", CODE, steps], capture_output=True, text=True, check=True, timeout=60
     )
-    return dict(zip(STEPS, map(json.loads, done.stdout.splitlines()), strict=True))
+    return dict(zip(STEPS, map(json.loads, process.stdout.splitlines()), strict=True))
 
 
 def test_only_drawing_loads_a_heavy_module(loaded):

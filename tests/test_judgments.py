@@ -243,8 +243,8 @@ def test_the_scale_of_the_weights_changes_no_mean():
     weights = np.array([1.0, 0.5, 0.25, 0.25])
     expected = sg.RR()(y, scores, qid=qid, sample_weight=weights)
     for scale in (1e-300, 1e308, 1.7e308):  # a query's sum is beyond the doubles, and that of both
-        found = sg.RR()(y, scores, qid=qid, sample_weight=weights * scale)
-        assert found == pytest.approx(expected, rel=1e-12)
+        result = sg.RR()(y, scores, qid=qid, sample_weight=weights * scale)
+        assert result == pytest.approx(expected, rel=1e-12)
     y, scores, qid = [1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], [1, 1, 2, 2, 3, 3]
     weights = np.array([1, 1, 1, 1, 0.5, 0.5]) * 1.7e308
     expected = (1 * 1 + 1 / 2 + 0.5 / 2) / 2.5
@@ -259,8 +259,8 @@ def test_integer_query_ids_keep_their_type(library):
             ids = pandas_series(ids, dtype=name)
         elif library == "polars":
             ids = polars_series(ids)
-        found = sg.Judgments([1, 2, 3, 4], qid=ids).query_ids
-        assert found.dtype == name.lower() and found.tolist() == [3, 1, 7]
+        query_ids = sg.Judgments([1, 2, 3, 4], qid=ids).query_ids
+        assert query_ids.dtype == name.lower() and query_ids.tolist() == [3, 1, 7]
 
 
 # Columns that come with codes, and runs of equal ids ----------------------------------------------
@@ -285,12 +285,12 @@ CODED = {
 def test_text_columns_are_grouped_like_lists(kind):
     for ids in (list("zzzaaabbb"), list("bazbazzab"), ["é", "", "é", "a" * 40, "", "é"]):
         y_true = np.arange(len(ids))
-        found, expected = (sg.Judgments(y_true, qid=qid) for qid in (CODED[kind](ids), ids))
-        assert found.query_ids.dtype == object and all(type(one) is str for one in found.query_ids)
-        assert found.query_ids.tolist() == expected.query_ids.tolist() == list(dict.fromkeys(ids))
-        queries = [layout_of(each).query_of_row.tolist() for each in (found, expected)]
+        result, expected = (sg.Judgments(y_true, qid=qid) for qid in (CODED[kind](ids), ids))
+        assert result.query_ids.dtype == object and set(map(type, result.query_ids)) == {str}
+        assert result.query_ids.tolist() == expected.query_ids.tolist() == list(dict.fromkeys(ids))
+        queries = [layout_of(each).query_of_row.tolist() for each in (result, expected)]
         assert queries[0] == queries[1]
-        np.testing.assert_array_equal(layout_of(found).grades, y_true)
+        np.testing.assert_array_equal(layout_of(result).grades, y_true)
     with pytest.raises(ValueError, match="qid is missing in row 2"):
         sg.Judgments([1, 0, 1], qid=CODED[kind](["a", "a", None]))
 
@@ -347,14 +347,14 @@ def test_the_layout_does_not_depend_on_the_threads(monkeypatch):
     rng = np.random.default_rng(0)
     grades = rng.choice([0, 0, 1, 2, 63, 64, 0.5, np.nan, -0.0, 1e300], 400_000)
     qid = np.minimum(rng.integers(0, 4000, 400_000), rng.integers(0, 8000, 400_000))
-    found = []
+    result = []
     for threads in ("1", "2", "7"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         layout = layout_of(sg.Judgments(grades, qid=qid))
         state = layout.__getstate__()
-        found.append(b"".join(
+        result.append(b"".join(
             value.tobytes() for value in state.values() if isinstance(value, np.ndarray)
         ))
         assert layout.n_unknown == np.isnan(grades).sum()
         np.testing.assert_array_equal(layout.grades, grades)
-    assert found[0] == found[1] == found[2]
+    assert result[0] == result[1] == result[2]

@@ -45,11 +45,11 @@ def test_mypy_finds_the_public_names_and_their_types(installed, tmp_path):
     (tmp_path / "mypy.ini").write_text(SETTINGS)
     cache = str(tmp_path / "cache")
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, "use.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
-    lines = done.stdout.splitlines()
-    assert 'use.py:5: note: Revealed type is "skgraded.measures.gain.NDCNG"' in lines, done
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    lines = process.stdout.splitlines()
+    assert 'use.py:5: note: Revealed type is "skgraded.measures.gain.NDCNG"' in lines, process
     for line, text in ((6, 'Revealed type is "float"'), (7, "dict[str, float]"),
                        (10, "dict[str, float]"), (11, "dict[str, float]")):
-        assert any(f"use.py:{line}: note:" in shown and text in shown for shown in lines), done
+        assert any(f"use.py:{line}: note:" in shown and text in shown for shown in lines), process
     errors = [shown for shown in lines if ": error: " in shown]
-    assert len(errors) == 1 and errors[0].startswith("use.py:8: error: Unexpected keyword"), done
+    assert len(errors) == 1 and errors[0].startswith("use.py:8: error: Unexpected keyword"), process

@@ -75,9 +75,9 @@ def test_every_module_of_a_library_lists_its_adapters():
 
 
 def test_no_other_module_compares_with_the_name_of_a_library():
-    own = {PACKAGE / "boosting" / f"{package}.py" for package in libraries()}
+    files_of_libraries = {PACKAGE / "boosting" / f"{package}.py" for package in libraries()}
     names = [f'"{package}"' for package in libraries()]
-    for path in set(PACKAGE.rglob("*.py")) - own:
+    for path in set(PACKAGE.rglob("*.py")) - files_of_libraries:
         source = path.read_text(encoding="utf-8").lower()
         if not any(name in source for name in names):
             continue

@@ -85,8 +85,8 @@ def test_the_metric_of_lightgbm_accepts_training_on_one_machine():
 @pytest.fixture
 def of_xgboost(by_worker):
     outputs = [worker["xgboost"] for worker in by_worker]
-    assert [len(output["values of own"]) for output in outputs] in ([50, 10], [10, 50])
-    return sorted(outputs, key=lambda output: -len(output["values of own"]))
+    assert [len(output["values of built-in"]) for output in outputs] in ([50, 10], [10, 50])
+    return sorted(outputs, key=lambda output: -len(output["values of built-in"]))
 
 
 @pytest.mark.nightly
@@ -94,7 +94,8 @@ def test_the_metric_of_xgboost_is_the_mean_over_the_queries_of_all_workers(of_xg
     first, second = of_xgboost
     assert first["history"] == second["history"]
     by_round = [
-        np.mean(own + other) for own, other in zip(first["values"], second["values"], strict=True)
+        np.mean(values + others)
+        for values, others in zip(first["values"], second["values"], strict=True)
     ]
     assert first["history"]["NDCG@5"] == pytest.approx(by_round, abs=1e-6)
     averaged = (np.mean(first["values"], axis=1) + np.mean(second["values"], axis=1)) / 2
@@ -117,6 +118,6 @@ def test_early_stopping_of_a_ranker_refuses_several_workers(of_xgboost):
     for output in of_xgboost:
         assert output["refused"].startswith(PART.format(what=RANKER))
         assert "skgraded.xgboost.custom_metric" in output["refused"]
-    # XGBoost's own metric is also the mean over the queries of both workers.
-    mean = np.mean(np.concatenate([output["values of own"] for output in of_xgboost]))
-    assert [output["own"] for output in of_xgboost] == pytest.approx([mean] * 2, abs=1e-5)
+    # XGBoost's built-in metric is also the mean over the queries of both workers.
+    mean = np.mean(np.concatenate([output["values of built-in"] for output in of_xgboost]))
+    assert [output["built-in"] for output in of_xgboost] == pytest.approx([mean] * 2, abs=1e-5)

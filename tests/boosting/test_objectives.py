@@ -38,7 +38,7 @@ def data():
 
 # Parity with the built-in objectives -------------------------------------------------------------
 
-@pytest.mark.parametrize("own, of_lightgbm, gains, is_weighted", [
+@pytest.mark.parametrize("settings, of_lightgbm, gains, is_weighted", [
     ({}, {}, EXP2, True),
     ({"truncation": 5}, {"lambdarank_truncation_level": 5}, EXP2, False),
     ({"norm": False}, {"lambdarank_norm": False}, EXP2, True),
@@ -46,22 +46,22 @@ def data():
     ({}, {"label_gain": [0, 0.3, 0.7, 1.9, 40]}, [0.0, 0.3, 0.7, 1.9, 40.0], True),
 ])
 def test_with_lightgbms_arithmetic_the_objective_equals_lambdarank_to_the_last_bit(
-    data, own, of_lightgbm, gains, is_weighted
+    data, settings, of_lightgbm, gains, is_weighted
 ):
     X, y, sizes, first = data
     weight = np.random.default_rng(1).random(len(y)).astype(np.float32) if is_weighted else None
     # LightGBM 4.6 rounds its norm differently, and the difference grows with the rounds.
-    is_exact = "norm" in own or Version(lgb.__version__) >= Version("4.7")
+    is_exact = "norm" in settings or Version(lgb.__version__) >= Version("4.7")
     n_rounds, difference = (5, 0) if is_exact else (3, 2e-7)
     scores = []
-    for given in ("lambdarank", LightgbmArithmetic(gains, **own)):
+    for either in ("lambdarank", LightgbmArithmetic(gains, **settings)):
         train = lgb.Dataset(X, y, group=sizes, init_score=first, weight=weight)
-        params = QUIET | of_lightgbm | {"objective": given}
+        params = QUIET | of_lightgbm | {"objective": either}
         scores.append(lgb.train(params, train, n_rounds).predict(X, raw_score=True))
     np.testing.assert_allclose(*scores, rtol=0, atol=difference)
 
 
-@pytest.mark.parametrize("params, own", [
+@pytest.mark.parametrize("params, custom", [
     ({"objective": "rank:ndcg"}, objective_of_xgboost("ndcg", truncation=99)),
     pytest.param(
         {"objective": "rank:ndcg", "lambdarank_normalization": False,
@@ -78,7 +78,7 @@ def test_with_lightgbms_arithmetic_the_objective_equals_lambdarank_to_the_last_b
     ),
     ({"objective": "rank:map"}, objective_of_xgboost("map", truncation=99)),
 ], ids=str)
-def test_the_objective_gives_the_same_scores_as_those_of_xgboost(data, params, own):
+def test_the_objective_gives_the_same_scores_as_those_of_xgboost(data, params, custom):
     X, y, sizes, first = data
     if params["objective"] == "rank:map":
         y = (y > 1).astype(float)
@@ -86,18 +86,18 @@ def test_the_objective_gives_the_same_scores_as_those_of_xgboost(data, params, o
         y = 0.1 * np.round(7 * y + X[:, 0] ** 2)
     pairs = {"lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 99}
     scores = []
-    for given, obj in ((params | pairs, None), ({}, own)):
+    for params_of_run, obj in ((params | pairs, None), ({}, custom)):
         train = xgb.DMatrix(X, y, group=sizes, base_margin=first)
-        scores.append(xgb.train(XGB_QUIET | given, train, 2, obj=obj).predict(train))
+        scores.append(xgb.train(XGB_QUIET | params_of_run, train, 2, obj=obj).predict(train))
     np.testing.assert_allclose(*scores, rtol=0, atol=2e-7)  # scores are 32-bit floats
 
 
 # Training ----------------------------------------------------------------------------------------
 
-def trained(data, own, n_rounds=10, **params):
+def trained(data, custom, n_rounds=10, **params):
     X, y, sizes, first = data
     train = lgb.Dataset(X, y, group=sizes, init_score=first)
-    return lgb.train(QUIET | {"objective": own} | params, train, n_rounds)
+    return lgb.train(QUIET | {"objective": custom} | params, train, n_rounds)
 
 
 @pytest.fixture(scope="module")
@@ -109,14 +109,14 @@ def real():
 
 def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
     X, y, sizes, first = real
-    own = objective("mu_map", truncation=25)
-    assert pickle.loads(pickle.dumps(own)) == own != objective("mu_map")
-    assert own in {pickle.loads(pickle.dumps(own))}
-    assert repr(own) == "objective('MuAP', truncation=25)"
+    custom = objective("mu_map", truncation=25)
+    assert pickle.loads(pickle.dumps(custom)) == custom != objective("mu_map")
+    assert custom in {pickle.loads(pickle.dumps(custom))}
+    assert repr(custom) == "objective('MuAP', truncation=25)"
     ranker = lgb.LGBMRanker(
-        objective=own, metric="None", n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1
+        objective=custom, metric="None", n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1
     ).fit(X, y, group=sizes, init_score=first)
-    expected = trained(real, own).predict(X)
+    expected = trained(real, custom).predict(X)
     again = pickle.loads(pickle.dumps(ranker))
     refitted = clone(again).fit(X, y, group=sizes, init_score=first)
     for model in (ranker, again, refitted):
@@ -165,10 +165,10 @@ def test_a_query_may_have_more_than_10000_rows():
 
 def test_the_gradients_of_several_queries_are_those_of_each_query(real):
     _, y, sizes, first = real
-    own, starts = objective("ndcng@5"), np.cumsum(sizes)[:-1]
+    ndcng, starts = objective("ndcng@5"), np.cumsum(sizes)[:-1]
     queries = zip(np.split(y, starts), np.split(first, starts), strict=True)
-    alone = [own.gradients(sg.Judgments(grades), scores) for grades, scores in queries]
-    together = own.gradients(sg.Judgments(y, group=sizes), first)
+    alone = [ndcng.gradients(sg.Judgments(grades), scores) for grades, scores in queries]
+    together = ndcng.gradients(sg.Judgments(y, group=sizes), first)
     np.testing.assert_array_equal(together, np.concatenate(alone, axis=1))
 
 

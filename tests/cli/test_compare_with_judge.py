@@ -44,15 +44,15 @@ def evaluations(qrels):
 
 def test_compare_with_a_judge_equals_the_library(capsys):
     expected = sg.compare(evaluations("human"), judge=evaluations("judge"))
-    found = report(capsys, COMMAND)
+    result = report(capsys, COMMAND)
     for i, row in enumerate(expected.to_frame().to_dict("records")):
-        compared = found["b.run"]["compared"][i]
+        compared = result["b.run"]["compared"][i]
         assert compared == {
             name: value for name, value in row.items() if name not in ("system", "n_undefined")
         } | {"n_undefined": None}
     for i, name in enumerate(expected.systems):
-        assert found[name]["mean"] == {key: v[i, 0] for key, v in expected.system_means.items()}
-        assert (found[name]["n_queries"], found[name]["n_judge"]) == (40, 260)
+        assert result[name]["mean"] == {key: v[i, 0] for key, v in expected.system_means.items()}
+        assert (result[name]["n_queries"], result[name]["n_judge"]) == (40, 260)
     run(capsys, f"{COMMAND} --format csv --output out.csv")
     frame = pd.read_csv("out.csv")
     assert frame["worth"].tolist() == pytest.approx(expected.to_frame()["worth"])

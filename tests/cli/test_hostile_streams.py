@@ -97,20 +97,20 @@ def test_any_file_may_come_through_a_pipe(files, capsys, pipe, piped, first, sec
     packed = {name: pack((files / name).read_bytes()) for name in (first, second)}
 
     def mean_of(first, second):
-        (found,) = report(capsys, "evaluate", first, second, "-m", "rr").values()
-        return found["mean"]
+        (result,) = report(capsys, "evaluate", first, second, "-m", "rr").values()
+        return result["mean"]
 
     for name in (first, second):
         piped(packed[name])
-        assert mean_of(*("-" if name == one else one for one in (first, second))) == {"RR": 0.5}
+        assert mean_of(*("-" if name == file else file for file in (first, second))) == {"RR": 0.5}
     assert mean_of(f"/dev/fd/{pipe(packed[first])}", second) == {"RR": 0.5}
 
 
 def test_a_parquet_table_may_come_through_a_pipe(files, capsys, piped):
     frame = pd.DataFrame({"query": ["q", "q"], "grade": [0, 1], "score": [2.0, 1.0]})
     piped(frame.to_parquet())
-    found = report(capsys, "evaluate - --score-column score -m rr")
-    assert found["score"]["mean"] == {"RR": 0.5}
+    result = report(capsys, "evaluate - --score-column score -m rr")
+    assert result["score"]["mean"] == {"RR": 0.5}
 
 
 # The limit is set after the imports, and without Arrow, whose C++ code may abort.
@@ -132,8 +132,8 @@ def test_running_out_of_memory_is_reported_in_one_line(files):
         for query in range(60):
             file.write(lines.replace("QUERY", f"q{query}"))
     (files / "within.py").write_text(WITHIN)
-    done = shell(f"OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 '{sys.executable}' within.py")
-    assert "not enough memory" in refused_in_one_line(done)
+    process = shell(f"OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 '{sys.executable}' within.py")
+    assert "not enough memory" in refused_in_one_line(process)
 
 
 # Streams -----------------------------------------------------------------------------------------
@@ -150,8 +150,8 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(files):
     (files / "qrels").write_text("".join(rows))
     (files / "run").write_text("".join(row.replace(" 1\n", " 1 1 s\n") for row in rows))
     line = "SKGRADED evaluate qrels run --per-query --format csv"
-    done = shell(f"{line} | head -n 1; echo ${{PIPESTATUS[0]}}")
-    assert done.stdout.splitlines() == ["run,query,NDCNG@10,MuAP", "0"] and done.stderr == ""
+    process = shell(f"{line} | head -n 1; echo ${{PIPESTATUS[0]}}")
+    assert process.stdout.splitlines() == ["run,query,NDCNG@10,MuAP", "0"] and process.stderr == ""
 
 
 def test_errors_are_not_written_to_standard_output_if_standard_error_is_closed(
@@ -194,9 +194,9 @@ def test_an_interrupt_at_a_random_time_is_quiet(files):
     for _ in range(10):
         begin = BEGIN.replace("SECONDS", repr(rng.uniform(0.02, 0.4)))
         (files / "sitecustomize.py").write_text(begin)
-        done = shell("PYTHONPATH=.:$PYTHONPATH exec SKGRADED evaluate qrels long --quiet > out")
-        assert done.stderr == "" and done.returncode in (0, -signal.SIGINT, 130)
-        assert done.returncode or "q" in (files / "out").read_text()
+        process = shell("PYTHONPATH=.:$PYTHONPATH exec SKGRADED evaluate qrels long --quiet > out")
+        assert process.stderr == "" and process.returncode in (0, -signal.SIGINT, 130)
+        assert process.returncode or "q" in (files / "out").read_text()
 
 
 def test_the_command_loads_no_scikit_learn_and_leaves_signals_alone():
@@ -209,5 +209,6 @@ def test_the_command_loads_no_scikit_learn_and_leaves_signals_alone():
         "after = {number: signal.getsignal(number) for number in before}\n"
         "print(before == after, 'sklearn' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("True False\n")
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert process.stdout.endswith("True False\n")

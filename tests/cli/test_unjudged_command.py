@@ -33,18 +33,18 @@ def test_unjudged_documents_are_irrelevant_or_dropped(capsys):
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "json", "html"])
 def test_every_format_has_the_share_and_a_note(capsys, form):
-    found = run(capsys, f"evaluate qrels new pooled -m rr --format {form}")
-    assert "Judged@10" in found.out and found.err.count(GAP) == 1
-    found = run(capsys, f"compare qrels new pooled -m rr --format {form}")
-    assert ("Judged@10" in found.out) == (form != "csv")  # whose columns are those of to_frame
-    assert found.err.count(GAP) == 1
-    one = run(capsys, f"evaluate qrels new -m rr --format {form}")
-    assert "Judged@10" in one.out and one.err == ""
+    result = run(capsys, f"evaluate qrels new pooled -m rr --format {form}")
+    assert "Judged@10" in result.out and result.err.count(GAP) == 1
+    result = run(capsys, f"compare qrels new pooled -m rr --format {form}")
+    assert ("Judged@10" in result.out) == (form != "csv")  # whose columns are those of to_frame
+    assert result.err.count(GAP) == 1
+    complete = run(capsys, f"evaluate qrels new -m rr --format {form}")
+    assert "Judged@10" in complete.out and complete.err == ""
 
 
 def test_without_unjudged_documents_nothing_is_added(capsys):
-    found = run(capsys, "evaluate qrels pooled -m rr")
-    assert found.out.split()[:3] == ["run", "n_queries", "RR"] and found.err == ""
+    result = run(capsys, "evaluate qrels pooled -m rr")
+    assert result.out.split()[:3] == ["run", "n_queries", "RR"] and result.err == ""
     assert "judged" not in run(capsys, "evaluate qrels pooled --format json").out
 
 

@@ -180,12 +180,12 @@ print(json.dumps([joined[name].tolist() for name in ("qid", "doc_id", "y_true", 
 
 def test_compiled_dicts_of_ranx_are_read():
     peer("ranx")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", READ_COMPILED], capture_output=True, text=True,
         env=os.environ | {"NUMBA_DISABLE_JIT": "0"},
     )
-    assert done.returncode == 0, done.stderr
-    assert list(zip(*json.loads(done.stdout), strict=True)) == ROWS
+    assert process.returncode == 0, process.stderr
+    assert list(zip(*json.loads(process.stdout), strict=True)) == ROWS
 
 
 def test_errors_about_objects_of_ranx():

@@ -181,7 +181,7 @@ def test_the_seed_determines_the_data(make):
         return data if isinstance(data, tuple) else (data,)
 
     for again in (3, np.random.RandomState(3)):
-        for one, other in zip(drawn(3), drawn(again), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for first, second in zip(drawn(3), drawn(again), strict=True):
+            np.testing.assert_array_equal(first, second)
     assert not np.array_equal(drawn(3)[0][:50], drawn(4)[0][:50])
     assert not np.array_equal(drawn()[0][:50], drawn()[0][:50])

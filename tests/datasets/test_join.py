@@ -44,14 +44,14 @@ def joined_by_hand(qrels, run, missing="skip"):
         judged.setdefault(query, {})[document] = grade
     for query, document, score in zip(*run.values(), strict=True):
         scores.setdefault(query, {})[document] = score
-    found = []
+    result = []
     for query, grades in judged.items():
         if query in scores or missing == "count":
-            own = scores.get(query, {})
-            found += [(query, name, grades.get(name, 0), score) for name, score in own.items()]
-            lacking = [name for name in grades if name not in own]
-            found += [(query, name, grades[name], -math.inf) for name in lacking]
-    return found
+            ranked = scores.get(query, {})
+            result += [(query, name, grades.get(name, 0), score) for name, score in ranked.items()]
+            lacking = [name for name in grades if name not in ranked]
+            result += [(query, name, grades[name], -math.inf) for name in lacking]
+    return result
 
 
 def table(pairs, name, numbers):
@@ -88,8 +88,8 @@ def test_types_of_the_columns():
     nothing = join_run(QRELS, {**QRELS, "score": QRELS["grade"]})
     assert nothing.missing.shape == nothing.unjudged.shape == (0,)
     counted = join_run(QRELS, RUN, missing="count")
-    found = sg.RR(ties="worst").per_query(counted.y_true, counted.y_score, qid=counted.qid)
-    assert found.tolist() == [1 / 2, 1, 0]
+    values = sg.RR(ties="worst").per_query(counted.y_true, counted.y_score, qid=counted.qid)
+    assert values.tolist() == [1 / 2, 1, 0]
 
 
 PAIRS = st.lists(
@@ -126,10 +126,10 @@ def test_ties_are_ordered_as_by_trec_eval(retrieved, scores):
     assert [row[:3] for row in rows(joined)] == [row[:3] for row in rows(plain)]
     np.testing.assert_array_equal(joined.y_score == -np.inf, plain.y_score == -np.inf)
     for query in set(run["query"]):
-        own = np.flatnonzero((joined.qid == query) & (plain.y_score > -np.inf))
-        by_trec = sorted(own, key=lambda row: (plain.y_score[row], plain.doc_id[row]))
-        assert by_trec == sorted(own, key=lambda row: joined.y_score[row])
-        assert len(set(joined.y_score[own])) == len(own)
+        positions = np.flatnonzero((joined.qid == query) & (plain.y_score > -np.inf))
+        by_trec = sorted(positions, key=lambda row: (plain.y_score[row], plain.doc_id[row]))
+        assert by_trec == sorted(positions, key=lambda row: joined.y_score[row])
+        assert len(set(joined.y_score[positions])) == len(positions)
 
 
 def test_numeric_ids_order_ties_as_strings():
@@ -249,9 +249,9 @@ def test_values_equal_those_of_trec_eval(data_dir, qrels, threshold, output):
         measure = sg.measure(text)
         if hasattr(measure, "threshold"):
             measure = dataclasses.replace(measure, threshold=threshold)
-        found = measure.per_query(joined.y_true, joined.y_score, qid=joined.qid)
+        result = measure.per_query(joined.y_true, joined.y_score, qid=joined.qid)
         ids = dict.fromkeys(joined.qid)
-        for query, value in [*zip(ids, found, strict=True), ("all", found.mean())]:
+        for query, value in [*zip(ids, result, strict=True), ("all", result.mean())]:
             values.setdefault(query, {})[name] = f"{value:.4f}"
     assert values == expected_values(folder / output)
 
@@ -270,7 +270,7 @@ KINDS = {
     "arrays": lambda columns: {name: np.array(values) for name, values in columns.items()},
     "attributes": lambda columns: type("Columns", (), columns)(),
     "pandas": _pandas,
-    "pandas' own types": lambda columns: _pandas(columns).convert_dtypes(),
+    "pandas' nullable types": lambda columns: _pandas(columns).convert_dtypes(),
     "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
     "pyarrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
 }

@@ -67,10 +67,10 @@ def test_the_content_determines_the_format(read, data, expected, monkeypatch):
 
 
 def test_a_subset_and_split_of_predictions_is_selected():
-    one = {"default": {"test": SCORES}}
-    several = one | {"en": {"test": {"q": {"a": 1}}, "dev": {"q": {"b": 2}, "p": {}}}}
+    single = {"default": {"test": SCORES}}
+    several = single | {"en": {"test": {"q": {"a": 1}}, "dev": {"q": {"b": 2}, "p": {}}}}
     for parts, split, expected in (
-        (one, None, RUN), (one, "default/test", RUN), (several, "default/test", RUN),
+        (single, None, RUN), (single, "default/test", RUN), (several, "default/test", RUN),
         (several, "en/dev", [("q", "b", 2.0)]),
     ):
         assert rows_of(read_run, json.dumps(META | parts).encode(), split=split) == expected

@@ -35,7 +35,7 @@ def test_pairs_of_each_format_count_once_per_group():
 
 def test_examples_of_trec_eval_have_as_many_pairs_as_it_counts():
     # Source comments of trec_eval count 13, 5 and 5 pairs (user, subgroup, document, level).
-    found = {
+    result = {
         n: [row[1:] for row in rows("".join(f"q {line} \n" for line in lines).encode())]
         for n, lines in {
             1: ["u s 1 3", "u s 2 2", "u s 3 0", "u s 4 6", "u s 5 0", "u s 6 2"],
@@ -44,9 +44,9 @@ def test_examples_of_trec_eval_have_as_many_pairs_as_it_counts():
                 "u2 s2 2 8"],
         }.items()
     }
-    assert len(found[1]) == 13
-    assert sorted(found[2]) == [("1", "2"), ("1", "3"), ("2", "3"), ("4", "1"), ("4", "2")]
-    assert found[3] == [("1", "2"), ("3", "4"), ("3", "1"), ("4", "1"), ("2", "1")]
+    assert len(result[1]) == 13
+    assert sorted(result[2]) == [("1", "2"), ("1", "3"), ("2", "3"), ("4", "1"), ("4", "2")]
+    assert result[3] == [("1", "2"), ("3", "4"), ("3", "1"), ("4", "1"), ("2", "1")]
 
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)

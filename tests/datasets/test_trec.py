@@ -84,8 +84,8 @@ def test_blocks_are_joined(monkeypatch):
 @pytest.mark.parametrize("block", [1, 1 << 24])
 def test_a_byte_order_mark_after_the_first_is_part_of_an_id(block, monkeypatch):
     monkeypatch.setattr(text_files, "BLOCK", block)
-    found = read_qrels(io.BytesIO("\ufeff\ufeffq 0 a 1\n\ufeffp 0 b 1\n".encode()))
-    assert found.query.tolist() == ["\ufeffq", "\ufeffp"]
+    result = read_qrels(io.BytesIO("\ufeff\ufeffq 0 a 1\n\ufeffp 0 b 1\n".encode()))
+    assert result.query.tolist() == ["\ufeffq", "\ufeffp"]
 
 
 def test_negative_grades_are_kept_and_counted():
@@ -126,8 +126,8 @@ def test_duplicates_are_found_in_any_order_of_the_queries(piece, monkeypatch):
         lines = [f"{pairs[i][0]} 0 d{pairs[i][1]} {i % 3}\n" for i in order]
         twice = [*lines[:20], lines[3], *lines[20:], lines[30], lines[3]]
         table = trec.read_qrels_table(io.BytesIO("".join(twice).encode()))
-        found = zip(table.query_ids[table.query_codes], table.document, table.numbers, strict=True)
-        assert [f"{q} 0 {d} {grade:g}\n" for q, d, grade in found] == lines
+        rows = zip(table.query_ids[table.query_codes], table.document, table.numbers, strict=True)
+        assert [f"{q} 0 {d} {grade:g}\n" for q, d, grade in rows] == lines
         n = len(lines)
         assert [table.place(row) for row in (19, 20, n - 1)] == [
             "line 20", "line 22", f"line {n + 1}"

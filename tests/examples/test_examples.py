@@ -100,7 +100,7 @@ def test_large_data_are_evaluated_as_in_memory():
     reason = "XGBoost 2 needs functions that Dask no longer has"
     pytest.importorskip("xgboost", minversion="3.0", reason=reason)
     command = [sys.executable, "-W", "ignore", str(EXAMPLES / "large_data.py")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("equal to all rows in memory: True") == 2
-    assert re.search("xgboost (is|and lightgbm do not differ)", done.stdout)
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.count("equal to all rows in memory: True") == 2
+    assert re.search("xgboost (is|and lightgbm do not differ)", process.stdout)

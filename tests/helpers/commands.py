@@ -50,8 +50,8 @@ def shell(line):
     )
 
 
-def refused_in_one_line(done):
+def refused_in_one_line(process):
     """Return the line on standard error of a process that failed."""
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.count("\n") == 1 and done.stderr.startswith("skgraded: ")
-    return done.stderr
+    assert process.returncode == 2 and process.stdout == ""
+    assert process.stderr.count("\n") == 1 and process.stderr.startswith("skgraded: ")
+    return process.stderr

@@ -1,7 +1,7 @@
 """Random columns in containers of all kinds, and their values as plain Python objects.
 
-A `Column` has the container (`given`) and its values (`meant`), or None if every measure must
-refuse it. This module does not use the package under test.
+A `Column` has the `container` and the values that it means (`meant`; None if every measure must
+refuse them). This module does not use the package under test.
 """
 
 import datetime
@@ -28,7 +28,7 @@ BAD = (NAN, None, INF, -INF, -1, -5e-324, "1", "", b"1", 1j, (1,), object())
 
 
 class Column(NamedTuple):
-    given: Any
+    container: Any
     meant: list | None
 
 
@@ -123,12 +123,12 @@ def numbers(draw, n, pool=PLAIN):
     """Draw about n numbers, mostly from the pool, in any container."""
     n = draw(st.sampled_from([n] * 30 + [n + 1, max(n - 1, 0)]))
     spoilt = draw(st.integers(0, 12)) == 12
-    one = st.sampled_from(pool + BAD * spoilt)
-    values = draw(st.lists(one, min_size=n, max_size=n))
+    number = st.sampled_from(pool + BAD * spoilt)
+    values = draw(st.lists(number, min_size=n, max_size=n))
     if n and draw(st.integers(0, 25)) == 25:
         return Column(made(draw(st.sampled_from(NO_COLUMN)), values, instead=set()), None)
-    given = made(draw(st.sampled_from(NUMBERS)), values, instead=values)
-    return Column(given, read(given) or None)
+    container = made(draw(st.sampled_from(NUMBERS)), values, instead=values)
+    return Column(container, read(container) or None)
 
 
 # Ids ---------------------------------------------------------------------------------------------
@@ -178,14 +178,14 @@ def ids(draw, n, distinct=False):
         values = draw(st.permutations(list(dict.fromkeys(sum(GOOD_IDS, ())))))[:n]
     if draw(st.integers(0, 25)) == 25:
         return Column(draw(st.sampled_from(NO_IDS))(list(map(str, values))), None)
-    given = made(draw(st.sampled_from(ID_KINDS)), values, instead=values)
-    if not isinstance(given, (list, tuple)) and len(np.shape(given)) != 1:
-        given = values  # tuples became a 2-D array
-    if np.ma.isMaskedArray(given):
-        read = given.tolist()
-    elif hasattr(given, "dtype") and isinstance(given.dtype, np.dtype):
-        read = list(given) if given.dtype.kind in "mM" else given.tolist()
+    container = made(draw(st.sampled_from(ID_KINDS)), values, instead=values)
+    if not isinstance(container, (list, tuple)) and len(np.shape(container)) != 1:
+        container = values  # tuples became a 2-D array
+    if np.ma.isMaskedArray(container):
+        read = container.tolist()
+    elif hasattr(container, "dtype") and isinstance(container.dtype, np.dtype):
+        read = list(container) if container.dtype.kind in "mM" else container.tolist()
     else:
-        read = list(given)
+        read = list(container)
     meant = [_id(value) for value in read]
-    return Column(given, None if any(value is None for value in meant) else meant)
+    return Column(container, None if any(value is None for value in meant) else meant)

@@ -1,4 +1,4 @@
-"""One worker of a distributed training, run in its own process by `test_distributed`."""
+"""One worker of a distributed training, run in a separate process by `test_distributed`."""
 
 import gc
 
@@ -80,9 +80,9 @@ def of_xgboost(rank, arguments):
 
         def train(metric, watched=data, rounds=ROUNDS, **settings):
             history = {}
-            own = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
+            settings = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
             model = xgb.train(
-                params | own, data, rounds, evals=[(watched, "all")], custom_metric=metric,
+                params | settings, data, rounds, evals=[(watched, "all")], custom_metric=metric,
                 evals_result=history, verbose_eval=False, **settings,
             )
             return model, history["all"]
@@ -93,9 +93,9 @@ def of_xgboost(rank, arguments):
 
         output = {"refused": error_of(search)}
         model, history = train(None)
-        output["own"] = history["ndcg@5"][-1]
+        output["built-in"] = history["ndcg@5"][-1]
         xgboosts = sg.NDCG(k=5, undefined=1.0, ties="ordinal")
-        output["values of own"] = xgboosts.per_query(y, model.predict(data), qid=qid).tolist()
+        output["values of built-in"] = xgboosts.per_query(y, model.predict(data), qid=qid).tolist()
 
         noise = np.random.default_rng(rank).permutation(X[:, :1])
         # on which training stops soon

@@ -155,8 +155,8 @@ def _letor(data):
             _good(b"_" not in index and before < int(index) < 2**31)
             before = int(index)
             features[before] = _number(value)
-        found = re.match(rb"\s*docid\s*=\s*(\S+)", comment)
-        rows.append((grade, words[1][4:].decode(), found and found[1].decode(), features))
+        result = re.match(rb"\s*docid\s*=\s*(\S+)", comment)
+        rows.append((grade, words[1][4:].decode(), result and result[1].decode(), features))
     if any(0 in features for *_, features in rows):
         return [(*row, {i + 1: x for i, x in features.items()}) for *row, features in rows]
     return rows
@@ -226,7 +226,7 @@ def _csv(data):
         raise Bad from None
     header = rows[0] if rows else []
     _good(all(header.count(name) == 1 for name in ("query", "grade", "score", "document")))
-    found: dict = {}
+    result: dict = {}
     for row in rows[1:]:
         if len(row) < 2 and not "".join(row).strip():
             continue
@@ -236,9 +236,9 @@ def _csv(data):
         grade, score = (_number(cells[name].encode()) for name in ("grade", "score"))
         query.encode(), document.encode()  # raises a ValueError if not UTF-8
         _good(query and 0 <= grade < math.inf and score == score)
-        _good((query, document) not in found)
-        found[query, document] = (query, document, grade, score)
-    return list(found.values())
+        _good((query, document) not in result)
+        result[query, document] = (query, document, grade, score)
+    return list(result.values())
 
 
 PLAINLY = {"letor": _letor, "qrels": _qrels, "run": _run, "csv": _csv}
@@ -251,23 +251,23 @@ def read(data, kind):
     """Return the rows of a file as `plainly` does, read by the package."""
     file = io.BytesIO(data)
     if kind == "letor":
-        found = read_letor(file)
-        X = found.X
+        result = read_letor(file)
+        X = result.X
         features = [
             dict(zip((X.indices[a:b] + 1).tolist(), X.data[a:b].tolist(), strict=True))
             for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         ]
-        columns = [found.y.tolist(), found.qid, found.doc_id, features]
+        columns = [result.y.tolist(), result.qid, result.doc_id, features]
     elif kind in ("qrels", "beir"):
-        found = read_qrels(file)
-        columns = [found.query, found.document, found.grade.tolist()]
+        result = read_qrels(file)
+        columns = [result.query, result.document, result.grade.tolist()]
     elif kind in ("run", "ranks"):
-        found = read_run(file)
-        columns = [found.query, found.document, found.score.tolist(), found.name]
+        result = read_run(file)
+        columns = [result.query, result.document, result.score.tolist(), result.name]
     else:
-        found = read_columns(file, Names("query", "grade", ["score"], "document"))
-        columns = [found.query, found.document, found.grade.tolist(),
-                   [float(score) for score in found.scores["score"]]]  # some are exact integers
+        result = read_columns(file, Names("query", "grade", ["score"], "document"))
+        columns = [result.query, result.document, result.grade.tolist(),
+                   [float(score) for score in result.scores["score"]]]  # some are exact integers
     return list(zip(*columns, strict=True))
 
 
@@ -278,14 +278,14 @@ def check(data, kind):
     except Bad:
         expected = None
     try:
-        found = read(data, kind)
+        result = read(data, kind)
     except ValueError as error:
         assert expected is None, f"{data!r} is refused: {error}"
         named = r"<file>: (lines? \d+|the file (is empty|contains no)|the Parquet)"
         assert type(error) is ValueError and re.match(named, str(error)), f"{data!r}: {error!r}"
         assert not re.match(r"<file>: lines", str(error)), f"{data!r}: {error!r}"
         return False
-    assert expected is not None, f"{data!r} is read as {found!r}"
+    assert expected is not None, f"{data!r} is read as {result!r}"
     # Compare texts, because NaN differs from itself and -0.0 equals 0.
-    assert repr(found) == repr(expected), f"{data!r}: {found!r} != {expected!r}"
+    assert repr(result) == repr(expected), f"{data!r}: {result!r} != {expected!r}"
     return True

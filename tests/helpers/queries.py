@@ -41,7 +41,7 @@ class Queries:
     @cached_property
     def parts(self):
         ids = dict.fromkeys(self.qid.tolist())
-        rows = [np.flatnonzero(self.qid == one) for one in ids]
+        rows = [np.flatnonzero(self.qid == query) for query in ids]
         return [(self.y_true[r].tolist(), self.y_score[r].tolist()) for r in rows]
 
     def __len__(self):

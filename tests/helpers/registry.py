@@ -541,8 +541,8 @@ def nerr(ranked, grades, k=None, max_grade=None):
     gains = gains_if_rarely_stopped(grades, max_grade)
     if gains is None:
         return err(ranked, grades, k, max_grade) / err(ideal, grades, k, max_grade)
-    found, best = (np.vectorize(gains.get, otypes=[float])(one) for one in (ranked, ideal))
-    return over_ranks(found, k) / over_ranks(best, k)
+    result, best = (np.vectorize(gains.get, otypes=[float])(grades) for grades in (ranked, ideal))
+    return over_ranks(result, k) / over_ranks(best, k)
 
 
 def average_nerr(grades, scores, k=None, max_grade=None):

@@ -60,7 +60,7 @@ def rows(draw, extreme=False):
         meant["group"] = sizes
     if draw(st.booleans()):
         weights = draw(containers.numbers(n, (*PLAIN, 1, 1, 2.0**1023, 2.0**-1022)))
-        if weights.given is not None:
+        if weights.container is not None:
             arguments["sample_weight"], meant["sample_weight"] = weights
     return y_true, y_score, arguments, meant
 
@@ -89,7 +89,7 @@ def truth_of(y_true, arguments, meant):
         of_query.setdefault(query, []).append(row)
     top = max(weights)
     return list(of_query.values()), [
-        sum(weights[row] / top for row in own) / len(own) for own in of_query.values()
+        sum(weights[row] / top for row in rows) / len(rows) for rows in of_query.values()
     ]
 
 
@@ -111,8 +111,8 @@ def mean_of(values, weights, undefined):
     return sum(w * v for w, v in kept) / total if total > 0 else math.nan
 
 
-def close(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+def close(result, expected):
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
 
 
 SETTINGS = st.tuples(
@@ -131,23 +131,23 @@ def test_measures(case, chosen):
         rules = REGISTRY[name].tie_rules
         ties = rules[rule % len(rules)]
         measure = build(name, setting, ties=ties, undefined=undefined)
-        found = answer(measure, y_true.given, y_score.given, **arguments)
+        result = answer(measure, y_true.container, y_score.container, **arguments)
         queries = {key: arguments[key] for key in arguments if key != "sample_weight"}
-        by_query = answer(measure.per_query, y_true.given, y_score.given, **queries)
+        by_query = answer(measure.per_query, y_true.container, y_score.container, **queries)
         unknown = truth is not None and any(map(math.isnan, y_true.meant)) and name != "EDRC"
         if truth is None or unknown or is_bad(y_score.meant, len(y_true.meant)):
-            assert found is REFUSED, (measure, found)
+            assert result is REFUSED, (measure, result)
             continue
         if setting.get("max_grade") is not None and max(y_true.meant) > setting["max_grade"]:
-            assert found is REFUSED and by_query is REFUSED
+            assert result is REFUSED and by_query is REFUSED
             continue
-        assert found is not REFUSED and by_query is not REFUSED, measure
+        assert result is not REFUSED and by_query is not REFUSED, measure
         values = expected_values(name, setting, ties, y_true.meant, y_score.meant, truth[0])
         if name == "Precision":  # every query has one
             undefined = 0.0
         close(by_query, [undefined if value is None else value for value in values])
-        close(found, mean_of(values, truth[1], undefined))
-        assert answer(measure.n_undefined, y_true.given, **queries) == values.count(None)
+        close(result, mean_of(values, truth[1], undefined))
+        assert answer(measure.n_undefined, y_true.container, **queries) == values.count(None)
 
 
 @given(rows(extreme=True), st.sampled_from(SCALE_INVARIANT), st.integers(0, 3))
@@ -160,17 +160,17 @@ def test_measures_of_huge_and_tiny_grades(case, measure, rule):
     name = type(measure).__name__
     ties = tie_rules(measure)[rule % len(tie_rules(measure))]
     measure = with_ties(measure, ties)
-    found = answer(measure.per_query, y_true.given, y_score.given, **arguments)
+    result = answer(measure.per_query, y_true.container, y_score.container, **arguments)
     if truth is None or is_bad(y_score.meant, len(y_true.meant)):
-        assert found is REFUSED
+        assert result is REFUSED
         return
-    if found is REFUSED:
+    if result is REFUSED:
         assert has_nan(y_true) and name != "EDRC"
         return
     setting = {key: getattr(measure, key) for key in parameters_of(measure)}
     setting = {key: setting[key] for key in setting if key not in ("ties", "undefined")}
-    for own, value in zip(truth[0], found.tolist(), strict=True):
-        grades, scores = [y_true.meant[r] for r in own], [y_score.meant[r] for r in own]
+    for rows, value in zip(truth[0], result.tolist(), strict=True):
+        grades, scores = [y_true.meant[r] for r in rows], [y_score.meant[r] for r in rows]
         # The value does not depend on the scale; the oracle is exact if the top grade is near 1.
         exponent = int(np.frexp(np.nanmax([0.0, *grades]))[1])
         scaled = [math.ldexp(grade, -exponent) for grade in grades]
@@ -190,18 +190,18 @@ def test_evaluate_and_compare(case, other):
         truth = None  # unlike a measure, a report needs queries
     measures = ["ndcg", "ap(undefined=nan)@2"]
     first, second = (
-        answer(sg.evaluate, y_true.given, scores.given, measures=measures, **arguments)
+        answer(sg.evaluate, y_true.container, scores.container, measures=measures, **arguments)
         for scores in (y_score, other[1])
     )
-    for found, scores in ((first, y_score), (second, other[1])):
+    for result, scores in ((first, y_score), (second, other[1])):
         if truth is None or is_bad(scores.meant, len(y_true.meant)) or has_nan(y_true):
-            assert found is REFUSED
+            assert result is REFUSED
             continue
         ndcg = expected_values("NDCG", {}, "average", y_true.meant, scores.meant, truth[0])
         ap = expected_values("AP", {"k": 2}, "average", y_true.meant, scores.meant, truth[0])
-        close(found.per_query["NDCG"], [value or 0.0 for value in ndcg])
-        close(found.mean()["NDCG"], mean_of(ndcg, truth[1], 0.0))
-        close(found.mean()["AP(undefined=nan)@2"], mean_of(ap, truth[1], math.nan))
+        close(result.per_query["NDCG"], [value or 0.0 for value in ndcg])
+        close(result.mean()["NDCG"], mean_of(ndcg, truth[1], 0.0))
+        close(result.mean()["AP(undefined=nan)@2"], mean_of(ap, truth[1], math.nan))
     if first is REFUSED or second is REFUSED:
         return
     compared = answer(sg.compare, {"a": first, "b": second}, n_resamples=100, rng=0)
@@ -227,16 +227,16 @@ def tables(draw, name, pool):
 @fuzz
 def test_join_run_accepts_or_refuses_any_input_correctly(qrels, run, ties):
     given_qrels, given_run = (
-        {name: column.given for name, column in table.items()} for table in (qrels, run)
+        {name: column.container for name, column in table.items()} for table in (qrels, run)
     )
-    found = answer(join_run, given_qrels, given_run, ties=ties)
+    result = answer(join_run, given_qrels, given_run, ties=ties)
     columns = [column.meant for table in (qrels, run) for column in table.values()]
     if any(column is None for column in columns):
-        assert found is REFUSED
-    elif found is not REFUSED:
+        assert result is REFUSED
+    elif result is not REFUSED:
         judged = set(zip(qrels["query"].meant, qrels["document"].meant, strict=True))
         ranked = set(zip(run["query"].meant, run["document"].meant, strict=True))
         both = {query for query, _ in judged} & {query for query, _ in ranked}
         kept = {pair for pair in judged | ranked if pair[0] in both}
-        assert len(found.y_true) == len(found.y_score) == len(found.qid) == len(kept)
-        assert len(set(found.qid.tolist())) == len(both)
+        assert len(result.y_true) == len(result.y_score) == len(result.qid) == len(kept)
+        assert len(set(result.qid.tolist())) == len(both)

@@ -212,5 +212,5 @@ def test_a_missing_text_is_named_with_its_row(kind):
 
 @pytest.mark.parametrize("values", [[1, None], [True, None]])
 def test_missing_integers_and_booleans_become_nan(values):
-    found = arrow.numbers(pa.chunked_array([values]))
-    np.testing.assert_array_equal(found, np.array([1.0, np.nan]), strict=True)
+    result = arrow.numbers(pa.chunked_array([values]))
+    np.testing.assert_array_equal(result, np.array([1.0, np.nan]), strict=True)

@@ -105,10 +105,10 @@ def test_a_killed_process_leaves_the_old_or_the_new_file():
     script = Path(__file__).parents[2] / "benchmarks" / "killed_writers.py"
     if not script.exists():
         pytest.skip("benchmarks/killed_writers.py is not beside the tests")
-    done = subprocess.run(  # benchmarks/README.md has 200 kills
+    process = subprocess.run(  # benchmarks/README.md has 200 kills
         [sys.executable, str(script), "--kills", "4"], capture_output=True, text=True,
     )
-    rows = [row.strip("| ").split(" | ") for row in done.stdout.splitlines()[2:]]
-    assert len(rows) == 5, done.stderr
+    rows = [row.strip("| ").split(" | ") for row in process.stdout.splitlines()[2:]]
+    assert len(rows) == 5, process.stderr
     assert [(row[1], row[3]) for row in rows] == [("4", "0")] * 5
     assert sum(int(row[2]) for row in rows) > 5

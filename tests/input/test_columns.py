@@ -59,9 +59,9 @@ def test_every_function_reads_float32_grades_as_decimals(read):
         history = ranker.fit(X, grades, qid=qid).evals_result_["validation"]
         return dict(enumerate(history[measure.name]))
 
-    found, expected = values((y * 5 / 24).astype(np.float32)), values(y * 5 / 24)
-    assert found == (expected if read == "from_estimator" else pytest.approx(expected))
-    assert max(found.values()) > 0
+    result, expected = values((y * 5 / 24).astype(np.float32)), values(y * 5 / 24)
+    assert result == (expected if read == "from_estimator" else pytest.approx(expected))
+    assert max(result.values()) > 0
 
 
 @pytest.mark.parametrize(

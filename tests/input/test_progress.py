@@ -23,9 +23,9 @@ def test_a_bar_is_shown_in_notebooks_but_not_in_files(
 @pytest.mark.parametrize("is_shown", [False, True])
 def test_a_counting_bar_counts_the_reported_steps(monkeypatch, is_shown):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    with counting_bar(is_shown, 5, desc="things") as done:
-        done(2)
-        done(3)
-    assert (getattr(done, "__self__", None) is not None) == is_shown
+    with counting_bar(is_shown, 5, desc="things") as report:
+        report(2)
+        report(3)
+    assert (getattr(report, "__self__", None) is not None) == is_shown
     if is_shown:
-        assert (done.__self__.n, done.__self__.total) == (5, 5)
+        assert (report.__self__.n, report.__self__.total) == (5, 5)

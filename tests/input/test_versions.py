@@ -28,6 +28,6 @@ def test_python_and_compiled_code_are_described(shown):
 
 def test_only_installed_libraries_are_listed(shown):
     lines = [line.split(": ") for line in shown[1].splitlines()[1:]]
-    found = {name.strip(): text for name, text in lines}
-    assert list(found) == ["skgraded", "numpy", "scipy", "scikit-learn", "lightgbm"]
-    assert found["skgraded"] == sg.__version__ and found["numpy"] == version("numpy")
+    result = {name.strip(): text for name, text in lines}
+    assert list(result) == ["skgraded", "numpy", "scipy", "scikit-learn", "lightgbm"]
+    assert result["skgraded"] == sg.__version__ and result["numpy"] == version("numpy")

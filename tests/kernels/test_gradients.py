@@ -110,23 +110,23 @@ def test_gradients_push_pairs_by_swap_and_probability(measure, spread):
     ends = np.cumsum(sizes)
     for norm in (True, False):
         objective = Objective(measure, truncation=20, sigmoid=1.5, norm=norm)
-        found = objective.gradients(judgments, scores)
+        values = objective.gradients(judgments, scores)
         for end, size, weight in zip(ends, sizes, weights, strict=True):
             rows = slice(end - size, end)
             by_hand = pushes_by_hand(
                 objective.measure, grades[rows], scores[rows], 20, 1.5, norm
             )
-            for ours, slow in zip(found, by_hand, strict=True):
+            for ours, slow in zip(values, by_hand, strict=True):
                 assert ours.dtype == np.float32
                 np.testing.assert_allclose(ours[rows], weight * slow, rtol=1e-6, atol=1e-9)
 
 
 def test_gradients_break_ties_at_random():
     grades = np.repeat([1.0, 0.0], 500)
-    found, _ = Objective("ndcg", truncation=10).gradients(
+    result, _ = Objective("ndcg", truncation=10).gradients(
         sg.Judgments(np.tile(grades, 40), group=[1000] * 40), np.zeros(40_000)
     )
-    firsts = np.abs(found.reshape(40, 1000)) > 2 * np.median(np.abs(found))
+    firsts = np.abs(result.reshape(40, 1000)) > 2 * np.median(np.abs(result))
     # ten documents per query, 400 in total; about half of them are in the first half of the rows
     assert 150 < firsts[:, :500].sum() < 250
 
@@ -135,8 +135,8 @@ def test_gradients_are_the_same_on_one_thread_and_several(monkeypatch):
     rng = np.random.default_rng(4)
     judgments = sg.Judgments(rng.integers(0, 5, 200_000), group=[100] * 2000)
     scores = rng.normal(size=200_000)
-    found = []
+    result = []
     for threads in ("1", "3"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        found.append(Objective("mu_map").gradients(judgments, scores))
-    np.testing.assert_array_equal(*found)
+        result.append(Objective("mu_map").gradients(judgments, scores))
+    np.testing.assert_array_equal(*result)

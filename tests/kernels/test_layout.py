@@ -94,10 +94,10 @@ def pair_sums(weights):
     """Return (1/p) Σ_{j≤p} min(w_j, w_p) for each position p, computed in pieces."""
     sums, size = [], 300
     for start in range(0, len(weights), size):
-        before, own = np.sort(weights[:start]), weights[start : start + size]
-        lower = np.searchsorted(before, own)
-        earlier = np.append(0, np.cumsum(before))[lower] + own * (start - lower)
-        sums.append(earlier + np.tril(np.minimum(own[:, None], own)).sum(axis=1))
+        before, piece = np.sort(weights[:start]), weights[start : start + size]
+        lower = np.searchsorted(before, piece)
+        earlier = np.append(0, np.cumsum(before))[lower] + piece * (start - lower)
+        sums.append(earlier + np.tril(np.minimum(piece[:, None], piece)).sum(axis=1))
     return np.concatenate(sums) / np.arange(1, len(weights) + 1)
 
 
@@ -142,8 +142,9 @@ def test_pieces_have_similar_sizes():
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory limit is set as on Linux")
 def test_a_table_of_ids_that_does_not_fit_in_memory_raises_a_memory_error():
-    found = subprocess.run([sys.executable, "-c", IDS_WITHOUT_ROOM], capture_output=True, text=True)
-    assert found.returncode == 0, found.stderr
+    command = [sys.executable, "-c", IDS_WITHOUT_ROOM]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
 
 
 IDS_WITHOUT_ROOM = """

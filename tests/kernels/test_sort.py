@@ -101,11 +101,11 @@ def test_every_measure_has_the_same_bits_with_each_sort(use, kind):
     for entry in REGISTRY.values():
         for measure in entry.few:
             for ties in entry.tie_rules:
-                found = []
-                for one in SORTS:
-                    use(one)
-                    found.append(with_ties(measure, ties).per_query(judgments, y_score).tobytes())
-                assert found[0] == found[1]
+                result = []
+                for number in SORTS:
+                    use(number)
+                    result.append(with_ties(measure, ties).per_query(judgments, y_score).tobytes())
+                assert result[0] == result[1]
 
 
 def test_the_sort_depends_on_the_vector_instructions_of_the_processor(use):
@@ -126,5 +126,5 @@ def test_a_sort_is_chosen_on_a_processor_without_vectors():
     environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": " ".join(features)}
     code = "from skgraded._kernels import sort; x = sort.fastest(); print(x, sort.use(x) == x)"
     command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert done.stdout.split("\n")[0] in [f"{number} True" for number in SORTS]
+    process = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert process.stdout.split("\n")[0] in [f"{number} True" for number in SORTS]

@@ -77,16 +77,16 @@ def test_results_are_the_same_after_a_fork():
     }
     code = "import json; from manyrows import *; print(json.dumps(digests_after_fork()))"
     command = [sys.executable, "-W", "ignore", "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [expected(), expected(), expected(1), expected()]
+    process = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout) == [expected(), expected(), expected(1), expected()]
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_works_in_joblib_workers(backend):
     jobs = (joblib.delayed(manyrows.digests)(seed) for seed in (0, 1, 0))
-    found = joblib.Parallel(n_jobs=2, backend=backend)(jobs)
-    assert found == [expected(), expected(1), expected()]
+    result = joblib.Parallel(n_jobs=2, backend=backend)(jobs)
+    assert result == [expected(), expected(1), expected()]
 
 
 def test_one_judgments_serves_several_threads_at_once():
@@ -131,8 +131,9 @@ def test_importing_skgraded_does_not_enable_the_gil():
         "import sys, skgraded as sg; from skgraded.boosting.objective import Objective; "
         "sg.measure('ndcng')([1, 0], [2, 1]); print(sys._is_gil_enabled())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "False"
 
 
 # How many threads, and what they do ---------------------------------------------------------------

@@ -335,14 +335,14 @@ assert sg.evaluate_batches(pieces(frame, 30), **settings) == sg.Summary.of(in_me
 ])
 def test_a_full_disk_is_one_clear_error_and_the_next_run_succeeds(tmp_path, partitioning, action):
     helpers = str(Path(__file__).parents[1] / "helpers")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", FULL, partitioning], capture_output=True, text=True, timeout=120,
         check=True, env=os.environ | {
             "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])
         },
     )
-    assert done.stdout.startswith(f"[Errno 27] Error while {action} to {tmp_path}: "), done
-    assert "Set TMPDIR to a folder on a larger disk" in done.stdout
+    assert process.stdout.startswith(f"[Errno 27] Error while {action} to {tmp_path}: "), process
+    assert "Set TMPDIR to a folder on a larger disk" in process.stdout
     assert list(tmp_path.iterdir()) == []
 
 

@@ -222,9 +222,9 @@ def test_a_column_in_the_file_that_agrees_with_the_folder_is_used(inside, tmp_pa
     (tmp_path / "day=2026-11-01" / "hour=07").mkdir(parents=True)
     frame.to_parquet(tmp_path / "day=2026-11-01" / "hour=07" / "rows.parquet")
     for by in ("day", "hour"):
-        found, expected = (measured(rows, by=by).segments for rows in (tmp_path, frame))
-        assert list(map(pd.Timestamp, found)) == list(map(pd.Timestamp, expected))
-        assert list(found.values()) == list(expected.values())
+        result, expected = (measured(rows, by=by).segments for rows in (tmp_path, frame))
+        assert list(map(pd.Timestamp, result)) == list(map(pd.Timestamp, expected))
+        assert list(result.values()) == list(expected.values())
 
 
 # CSV ---------------------------------------------------------------------------------------------

@@ -18,12 +18,12 @@ def expected_of(evaluations, **settings):
     return sg.compare(evaluations, **settings).to_frame().assign(n_undefined=np.nan)
 
 
-def assert_same(found, expected):
-    assert list(found) == list(expected)
-    assert found[COUNTED].equals(expected[COUNTED])
-    assert np.allclose(found[COMPARED], expected[COMPARED], rtol=0, atol=1e-12, equal_nan=True)
+def assert_same(result, expected):
+    assert list(result) == list(expected)
+    assert result[COUNTED].equals(expected[COUNTED])
+    assert np.allclose(result[COMPARED], expected[COMPARED], rtol=0, atol=1e-12, equal_nan=True)
     p = ["p_value", "p_adjusted"]
-    assert np.allclose(found[p], expected[p], rtol=1e-9, atol=0, equal_nan=True)
+    assert np.allclose(result[p], expected[p], rtol=1e-9, atol=0, equal_nan=True)
 
 
 @pytest.mark.parametrize("baseline, correction", [
@@ -32,15 +32,15 @@ def assert_same(found, expected):
 def test_a_comparison_of_summaries_equals_that_of_the_evaluations(baseline, correction):
     evaluations = systems(["a", "b", "c"], 60)
     settings = {"test": "t", "baseline": baseline, "correction": correction}
-    found = sg.compare(sg.Summaries.of(evaluations), **settings | {"test": "auto"})
-    assert found.test == "t"
-    assert_same(found.to_frame(), expected_of(evaluations, **settings))
+    comparison = sg.compare(sg.Summaries.of(evaluations), **settings | {"test": "auto"})
+    assert comparison.test == "t"
+    assert_same(comparison.to_frame(), expected_of(evaluations, **settings))
     by_values = sg.compare(evaluations, **settings)
     said = [sentence.split(" (")[0] for sentence in by_values.sentences()]
-    assert [sentence.split(" (")[0] for sentence in found.sentences()] == said
+    assert [sentence.split(" (")[0] for sentence in comparison.sentences()] == said
     cells, expected = (
         [(f"{cell.value:.4f}", cell.best, cell.mark) for row in board.cells for cell in row]
-        for board in (found.leaderboard(), by_values.leaderboard())
+        for board in (comparison.leaderboard(), by_values.leaderboard())
     )
     assert cells == expected
 
@@ -54,15 +54,15 @@ def test_a_comparison_of_summaries_within_segments_equals_that_of_the_evaluation
     del settings["sample_weight"]
     evaluations = sg.evaluate(**settings, data=frame, measures=["ndcng@10", "rr"])
     countries = frame.drop_duplicates("query").set_index("query")["country"]
-    found = sg.compare(summaries, by="country")
+    result = sg.compare(summaries, by="country")
     order = sorted(countries.unique())
     expected = sg.compare(evaluations, by=countries, test="t")
     rows = expected.to_frame().assign(n_undefined=np.nan)
     rows = rows.sort_values(["measure", "segment"], ignore_index=True)
-    assert_same(found.to_frame().sort_values(["measure", "segment"], ignore_index=True), rows)
-    assert found.segments == order and len(found.between_segments()) == 2 * 3
-    assert sg.Comparison.from_json(found.to_json()).to_json() == found.to_json()
-    assert found.to_html() and found.sentences() and found.leaderboard().to_markdown()
+    assert_same(result.to_frame().sort_values(["measure", "segment"], ignore_index=True), rows)
+    assert result.segments == order and len(result.between_segments()) == 2 * 3
+    assert sg.Comparison.from_json(result.to_json()).to_json() == result.to_json()
+    assert result.to_html() and result.sentences() and result.leaderboard().to_markdown()
     assert sg.compare(summaries).segments is None
     with pytest.raises(ValueError, match="by must be 'country', as in the Summaries, or None"):
         sg.compare(summaries, by="day")
@@ -73,13 +73,13 @@ def test_a_comparison_of_summaries_within_segments_equals_that_of_the_evaluation
 def test_weights_count_in_means_and_intervals():
     weights = np.random.default_rng(0).integers(0, 4, 60) / 2
     evaluations = systems(["a", "b"], 60, weights=weights)
-    found = sg.compare(sg.Summaries.of(evaluations), test=None, level=0.9)
-    assert_same(found.to_frame(), expected_of(evaluations, test=None, level=0.9))
+    comparison = sg.compare(sg.Summaries.of(evaluations), test=None, level=0.9)
+    assert_same(comparison.to_frame(), expected_of(evaluations, test=None, level=0.9))
     with pytest.raises(ValueError, match="The tests weight all queries equally.* from 0.5 to 1.5"):
         sg.compare(sg.Summaries.of(evaluations), test="t")
     equal = systems(["a", "b"], 60, weights=np.full(60, 0.3))  # which are as none
-    found = sg.compare(sg.Summaries.of(equal), test="t")
-    assert_same(found.to_frame(), expected_of(equal, test="t"))
+    comparison = sg.compare(sg.Summaries.of(equal), test="t")
+    assert_same(comparison.to_frame(), expected_of(equal, test="t"))
 
 
 @pytest.mark.parametrize("values", [
@@ -91,14 +91,14 @@ def test_weights_count_in_means_and_intervals():
     {"a": [np.nan], "b": [np.nan]},
 ], ids=["same", "identical differences", "one query", "undefined", "nothing in common", "nothing"])
 def test_comparisons_of_summaries_with_few_or_equal_values(values):
-    evaluations = {name: evaluation({"AP": own}) for name, own in values.items()}
+    evaluations = {name: evaluation({"AP": ap_values}) for name, ap_values in values.items()}
     sums = sg.Summaries.of(evaluations)
     assert sg.Summaries.from_json(sums.to_json()) == sums
-    found = sg.compare(sums, test="t")
-    assert sg.Comparison.from_json(found.to_json()).to_frame().equals(found.to_frame())
+    comparison = sg.compare(sums, test="t")
+    assert sg.Comparison.from_json(comparison.to_json()).to_frame().equals(comparison.to_frame())
     expected = expected_of(evaluations, test="t")
-    assert_same(found.to_frame(), expected)
-    assert len(found.sentences()) == 1
+    assert_same(comparison.to_frame(), expected)
+    assert len(comparison.sentences()) == 1
 
 
 def two_systems():
@@ -136,19 +136,19 @@ def test_batches_give_the_summaries_of_all_rows():
 
 def test_the_summary_has_one_row_per_system_segment_and_measure():
     frame = two_systems().assign(part=lambda frame: frame["query"] % 2)
-    found = by_batches([frame], by="part")
-    summary = found.summary(0.9)
+    result = by_batches([frame], by="part")
+    summary = result.summary(0.9)
     keys = ["system", "segment", "measure"]
     assert list(map(tuple, summary[keys].to_numpy())) == [
         (system, part, measure) for system in ("score", "other_score") for part in (0, 1)
         for measure in ("MuAP", "RR")
     ]
-    expected = found.systems["other_score"].summary(0.9)
+    expected = result.systems["other_score"].summary(0.9)
     assert summary[4:].drop(columns="system").reset_index(drop=True).equals(expected)
-    assert found.to_frame().equals(found.summary(0.95)) and not found.to_frame().equals(summary)
-    assert repr(found).startswith("Summaries(200 queries: score: MuAP=")
-    assert "200 queries; paired t-test" in sg.compare(found, baseline="score").to_html()
-    assert "other_score" in found._repr_html_()
+    assert result.to_frame().equals(result.summary(0.95)) and not result.to_frame().equals(summary)
+    assert repr(result).startswith("Summaries(200 queries: score: MuAP=")
+    assert "200 queries; paired t-test" in sg.compare(result, baseline="score").to_html()
+    assert "other_score" in result._repr_html_()
 
 
 BAD = {

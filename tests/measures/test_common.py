@@ -33,7 +33,7 @@ def with_every_tie_rule(measures):
 
 
 def with_every_undefined(measures):
-    return [rebuilt(measure, undefined=one) for measure in measures for one in (0.0, 1.0, nan)]
+    return [rebuilt(measure, undefined=value) for measure in measures for value in (0.0, 1.0, nan)]
 
 
 def by_class(measures):
@@ -255,7 +255,7 @@ def test_every_kind_of_column_is_read(make_column):
     for measure in (sg.NDCNG(k=3), sg.KendallTau()):
         y_true, grades = make_column(GRADE_ROWS)
         y_score, scores = make_column(SCORE_ROWS)
-        sample_weight, weights = make_column([1 + one for one in QID_ROWS])
+        sample_weight, weights = make_column([1 + row for row in QID_ROWS])
         qid, ids = make_column(QID_ROWS)
         expected = measure.per_query(grades, scores, qid=ids)
         np.testing.assert_array_equal(measure.per_query(y_true, y_score, qid=qid), expected)
@@ -337,7 +337,7 @@ def test_the_order_of_rows_changes_no_bit():
     expected = sg.Summary.of(sg.evaluate(grades, scores, measures=FEW, **columns))
     for _ in range(3):
         order = rng.permutation(n)
-        found = sg.evaluate(
+        ev = sg.evaluate(
             grades[order], scores[order], measures=FEW, **reordered(columns, order)
         )
-        assert sg.Summary.of(found) == expected
+        assert sg.Summary.of(ev) == expected

@@ -53,9 +53,9 @@ def test_gap_and_err_equal_the_values_printed_by_the_session_track(data_dir, col
     rows = trec_example(data_dir)
     judgments = sg.Judgments(rows["grade"], qid=rows["query"].astype(str))
     values = measure.per_query(judgments, rows["score"])
-    found = dict(zip(judgments.query_ids.tolist(), values, strict=True))
+    by_query = dict(zip(judgments.query_ids.tolist(), values, strict=True))
     for query, printed in SESSION_TRACK.items():
-        assert found[query] == pytest.approx(printed[column], abs=5.1e-7)
+        assert by_query[query] == pytest.approx(printed[column], abs=5.1e-7)
 
 
 def test_err_of_tiny_probabilities_keeps_its_digits():

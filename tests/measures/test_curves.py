@@ -73,21 +73,21 @@ def test_the_plans_of_a_long_curve_are_made_in_parts(monkeypatch):
 
 def test_a_curve_over_the_cut_off_ends_at_100_or_at_the_largest_query():
     for n, last in ((3, 3), (100, 100), (150, 100)):
-        found = cutoff_curve(np.arange(n), np.arange(n), measures="ndcg")
-        assert found.cutoffs.tolist() == list(range(1, last + 1))
+        result = cutoff_curve(np.arange(n), np.arange(n), measures="ndcg")
+        assert result.cutoffs.tolist() == list(range(1, last + 1))
 
 
 @pytest.mark.parametrize("top", [0.5, 1, 2])
 def test_a_curve_over_a_single_threshold(top):
-    found = threshold_curve([top, 0], [1, 2], relative=False)
-    assert (found.thresholds.tolist(), found.average_precision.tolist()) == ([top], [0.5])
+    result = threshold_curve([top, 0], [1, 2], relative=False)
+    assert (result.thresholds.tolist(), result.average_precision.tolist()) == ([top], [0.5])
 
 
 @pytest.mark.parametrize("undefined", [0.0, 1.0, np.nan])
 def test_without_a_relevant_document_the_curve_is_the_value_of_undefined_queries(undefined):
-    found = threshold_curve([0, 0], [1, 2], undefined=undefined)
-    assert found.thresholds.tolist() == [1.0]
-    np.testing.assert_array_equal(found.average_precision, [undefined])
+    result = threshold_curve([0, 0], [1, 2], undefined=undefined)
+    assert result.thresholds.tolist() == [1.0]
+    np.testing.assert_array_equal(result.average_precision, [undefined])
 
 
 def test_queries_without_a_document_at_a_threshold_are_counted():
@@ -101,5 +101,5 @@ def test_the_sum_of_the_weights_of_a_curve_may_overflow():
     weights = np.array([4, 4, 2, 2, 1, 1.0])
     expected = threshold_curve(y, scores, qid=qid, sample_weight=weights)
     for scale in (2.0**1021, 2.0**-1000):
-        found = threshold_curve(y, scores, qid=qid, sample_weight=weights * scale)
-        np.testing.assert_array_equal(found.average_precision, expected.average_precision)
+        result = threshold_curve(y, scores, qid=qid, sample_weight=weights * scale)
+        np.testing.assert_array_equal(result.average_precision, expected.average_precision)

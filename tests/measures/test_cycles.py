@@ -45,7 +45,7 @@ def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, p
     assert got == pytest.approx(by_definition(true, predicted, cycles, prior=prior), abs=1e-12)
     counts = preferences_left_out(true, cycles, qid=[0] * len(true))[0]
     expected = left_out(true, cycles)
-    assert tuple(counts) == tuple(len(found) for found in expected)
+    assert tuple(counts) == tuple(len(result) for result in expected)
     assert counts.n_unknown == len(expected[1]) + len(expected[2])
 
 
@@ -126,7 +126,7 @@ PREDICTED = {1: {"A": 1}, 2: [("X", "Z"), ("Z", "X")], 3: [("A", "B")]}
 def test_one_warning_counts_contradictions_in_true_and_predicted_pairs():
     with pytest.warns(UserWarning) as told:
         values = sg.edrc_per_query(TRUE, PREDICTED, qid=QID, cycles="unknown")
-    assert [str(one.message) for one in told] == [
+    assert [str(warning.message) for warning in told] == [
         "Left out contradictory pairs (cycles='unknown'): 4 of 6 pairs in true_pairs, 1 of them "
         "stated both ways, in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, 1 of them stated "
         "both ways, in 1 of 2 queries. "
@@ -144,7 +144,7 @@ def test_preferences_left_out_counts_pairs_per_query():
     counts = preferences_left_out(TRUE, qid=QID)
     assert counts == {1: (3, 0, 3), 2: (2, 1, 0), 3: (1, 0, 0)}
     assert list(counts) == [1, 2, 3]
-    assert [one.n_unknown for one in counts.values()] == [3, 1, 0]
+    assert [count.n_unknown for count in counts.values()] == [3, 1, 0]
 
 
 # Refusals -----------------------------------------------------------------------------------------

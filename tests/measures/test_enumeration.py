@@ -79,7 +79,7 @@ def test_undefined_queries_have_the_value_of_undefined(name):
     queries, all_orders = small_queries(n_queries=60)
     weights = np.random.default_rng(5).uniform(0.5, 2, len(queries))
     ids = list(dict.fromkeys(queries.qid.tolist()))
-    row_weights = np.array([weights[ids.index(one)] for one in queries.qid])
+    row_weights = np.array([weights[ids.index(query)] for query in queries.qid])
     rows = {"y_true": queries.y_true, "y_score": queries.y_score, "qid": queries.qid}
     for setting in REGISTRY[name].settings[::8]:
         values_or_none = expected_of(name, setting, all_orders)[REGISTRY[name].tie_rules[0]]

@@ -41,16 +41,16 @@ def above_1(grades):
 @pytest.mark.parametrize("measure", [sg.NDCG, sg.GAP])
 def test_a_query_without_gains_is_undefined(measure):
     judgments = sg.Judgments([1, 0, 2, 0, 0, 0], qid=[1, 1, 2, 2, 3, 3])
-    found = measure(gain=above_1, undefined=np.nan)
-    np.testing.assert_array_equal(found.per_query(judgments, [2, 1] * 3), [np.nan, 1, np.nan])
-    assert found.n_undefined(judgments) == 2
+    result = measure(gain=above_1, undefined=np.nan)
+    np.testing.assert_array_equal(result.per_query(judgments, [2, 1] * 3), [np.nan, 1, np.nan])
+    assert result.n_undefined(judgments) == 2
     assert measure().n_undefined(judgments) == 1
 
 
 def test_gains_may_decrease_between_queries():
     judgments = sg.Judgments([0, 4, 0, 1], qid=["a", "a", "b", "b"])
-    found = sg.NDCG(gain=doubled).per_query(judgments, [2, 1, 2, 1])
-    np.testing.assert_allclose(found, 1 / np.log2(3))
+    values = sg.NDCG(gain=doubled).per_query(judgments, [2, 1, 2, 1])
+    np.testing.assert_allclose(values, 1 / np.log2(3))
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e-250, 1e-200, 1e-17])
@@ -59,9 +59,9 @@ def test_only_the_ratios_of_tiny_grades_count(scale):
     expected = sg.NDCG(gain="linear")(grades, SCORES)
     assert sg.NDCG()(grades * scale, SCORES) == pytest.approx(expected, rel=1e-12)
     with_others = sg.Judgments(np.append(grades * scale, [1, 2]), group=[4, 2])
-    found = sg.NDCG().per_query(with_others, [*SCORES, 2, 1])
-    assert found[0] == pytest.approx(expected, rel=1e-12)
-    assert found[1] == sg.NDCG()([1, 2], [2, 1])
+    values = sg.NDCG().per_query(with_others, [*SCORES, 2, 1])
+    assert values[0] == pytest.approx(expected, rel=1e-12)
+    assert values[1] == sg.NDCG()([1, 2], [2, 1])
 
 
 def test_the_scale_of_discounts_changes_nothing():

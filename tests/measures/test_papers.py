@@ -15,14 +15,14 @@ SCORES = -np.arange(8)
 
 class TestPaper:
     def test_table_1(self):
-        found = {t: sg.AP(threshold=t)(GRADES, SCORES) for t in range(6)}
+        result = {t: sg.AP(threshold=t)(GRADES, SCORES) for t in range(6)}
         printed = {5: 0, 4: 0.125, 3: 0.403, 2: 0.483, 1: 0.780, 0: 1}
-        assert {t: round(value, 3) for t, value in found.items()} == printed
-        assert found[3] == pytest.approx((1 / 3 + 2 / 4 + 3 / 8) / 3)
+        assert {t: round(value, 3) for t, value in result.items()} == printed
+        assert result[3] == pytest.approx((1 / 3 + 2 / 4 + 3 / 8) / 3)
         at_1 = (1 / 1 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 7 + 6 / 8) / 6
-        assert found[1] == sg.AP()(GRADES, SCORES) == pytest.approx(at_1)
+        assert result[1] == sg.AP()(GRADES, SCORES) == pytest.approx(at_1)
         mu_ap = sg.MuAP()(GRADES, SCORES)
-        assert mu_ap == pytest.approx(sum(found[t] for t in (1, 2, 3, 4)) / 4, rel=1e-14)
+        assert mu_ap == pytest.approx(sum(result[t] for t in (1, 2, 3, 4)) / 4, rel=1e-14)
         assert mu_ap == pytest.approx(0.447817, abs=1e-6)
 
     @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ class TestExtremeGrades:
         grades, scores, qid = np.array([1, 3, 0, 1]), [2, 1, 2, 1], [1, 1, 2, 2]
         expected = sg.NDCG(gain="linear").per_query(grades, scores, qid=qid)
         for measure in (sg.NDCNG(max_grade=1e30), sg.NDCNG(gain="linear", max_grade=1e30)):
-            found = measure.per_query(grades * unit, scores, qid=qid)
-            np.testing.assert_allclose(found, expected, rtol=1e-12)
+            values = measure.per_query(grades * unit, scores, qid=qid)
+            np.testing.assert_allclose(values, expected, rtol=1e-12)
         with pytest.raises(ValueError, match="max_grade=1e[+]30 is so large that"):
             sg.NDCNG(gain=np.sqrt, max_grade=1e30)(grades * unit, scores, qid=qid)
 

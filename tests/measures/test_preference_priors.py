@@ -8,15 +8,15 @@ from skgraded.measures.preferences import edrc_score
 
 
 def test_a_callable_prior_is_called_with_both_items_of_each_open_pair():
-    asked = []
+    pairs = []
 
     def prior(v, w):
-        asked.append((v, w))
+        pairs.append((v, w))
         return 0.7
 
     # B: A is preferred to it, where Ĝ is silent; of X nothing is known. A has rank 1.
     value = edrc_score([("A", "B")], [("X", "B")], prior=prior)
-    assert sorted(asked) == [("A", "B"), ("X", "B")]
+    assert sorted(pairs) == [("A", "B"), ("X", "B")]
     assert value == pytest.approx(2 * (0.7 + 0.7) / 2 - 1)
 
 

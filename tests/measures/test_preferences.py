@@ -313,10 +313,10 @@ def test_items_per_query_may_be_empty():
     [2, 1, 2, 3], [("b", 1), ("a", 1), ("b", 1), ("c", 1)], [2.5, 1.5, 2.5, 3.5],
 ])
 def test_query_ids_are_any_hashable(ids):
-    given = {q: PREDICTIONS[name] for q, name in zip(ids, QID, strict=True)}
-    assert list(edrc_per_query(PAIRS, given, qid=ids).values()) == [1, -1, 0]
+    predictions = {q: PREDICTIONS[name] for q, name in zip(ids, QID, strict=True)}
+    assert list(edrc_per_query(PAIRS, predictions, qid=ids).values()) == [1, -1, 0]
     pandas = pytest.importorskip("pandas")
-    assert list(edrc_per_query(PAIRS, given, qid=pandas.Series(ids)).values()) == [1, -1, 0]
+    assert list(edrc_per_query(PAIRS, predictions, qid=pandas.Series(ids)).values()) == [1, -1, 0]
 
 
 # Undefined ----------------------------------------------------------------------------------------

@@ -41,10 +41,10 @@ def of_ridge(ranking):
     return sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4, return_estimator=True)
 
 
-def assert_same_values(found, expected, atol=0):
-    np.testing.assert_array_equal(found.fold, expected.fold)
+def assert_same_values(result, expected, atol=0):
+    np.testing.assert_array_equal(result.fold, expected.fold)
     for name, values in expected.per_query.items():
-        np.testing.assert_allclose(found.per_query[name], values, rtol=0, atol=atol)
+        np.testing.assert_allclose(result.per_query[name], values, rtol=0, atol=atol)
 
 
 @pytest.mark.parametrize("kind, qid", [*((kind, "query_id") for kind in FRAMES), ("csr", 1)])
@@ -60,8 +60,8 @@ def test_the_queries_are_a_column_that_the_ranker_does_not_receive(kind, qid):
         (Ridge(), 3), (sg.QueryRanker(Ridge()), by_query), (sg.QueryRanker(Ridge(), qid=qid), 3),
         (make_pipeline(StandardScaler(with_mean=False), Ridge()), by_query), *searches,
     ):
-        found = sg.cross_evaluate(ranker, make(X), y, qid=qid, cv=cv)
-        assert_same_values(found, expected, atol=1e-12)
+        result = sg.cross_evaluate(ranker, make(X), y, qid=qid, cv=cv)
+        assert_same_values(result, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])
@@ -71,7 +71,7 @@ def test_out_of_fold_values_are_those_of_a_loop(ranking, cv):
         few = qid < 4
         X, y, qid = X[few], y[few], qid[few]
     ranker = sg.QueryRanker(LGBMRanker(n_estimators=5, verbose=-1, n_jobs=1))
-    found = sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ap", "rr"], cv=cv)
+    result = sg.cross_evaluate(ranker, X, y, qid=qid, measures=["ap", "rr"], cv=cv)
     values, folds = np.full(40, np.nan), np.full(40, -1)
     for fold, (train, test) in enumerate((GroupKFold(5) if cv == 5 else cv).split(X, y, qid)):
         train = train[np.argsort(qid[train], kind="stable")]
@@ -82,9 +82,9 @@ def test_out_of_fold_values_are_those_of_a_loop(ranking, cv):
             of_query = qid[test] == query
             values[query] = sg.AP()(y[test][of_query], scores[of_query])
             folds[query] = fold
-    np.testing.assert_allclose(found.per_query["AP"], values[found.query_ids], atol=1e-9)
-    np.testing.assert_array_equal(found.fold, folds[found.query_ids])
-    assert found.query_ids.tolist() == list(dict.fromkeys(qid.tolist()))
+    np.testing.assert_allclose(result.per_query["AP"], values[result.query_ids], atol=1e-9)
+    np.testing.assert_array_equal(result.fold, folds[result.query_ids])
+    assert result.query_ids.tolist() == list(dict.fromkeys(qid.tolist()))
     assert not hasattr(ranker, "estimator_")
 
 
@@ -94,8 +94,8 @@ def test_rankers_pipelines_and_regressors_give_the_same_values(ranking, of_ridge
     pipeline = make_pipeline(StandardScaler(with_std=False), sg.QueryRanker(Ridge()))
     with sklearn.config_context(enable_metadata_routing=routing):
         for ranker in (Ridge(), sg.QueryRanker(Ridge()), pipeline):
-            found = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
-            assert_same_values(found, of_ridge, atol=1e-9)
+            cv = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
+            assert_same_values(cv, of_ridge, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -124,8 +124,8 @@ def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(ranking, of_r
 )
 def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, of_ridge, kind):
     X, y, qid = ranking
-    found = sg.cross_evaluate(Ridge(), X, y, qid=tuple(map(kind, qid.tolist())), cv=4)
-    assert_same_values(found, of_ridge)
+    cv = sg.cross_evaluate(Ridge(), X, y, qid=tuple(map(kind, qid.tolist())), cv=4)
+    assert_same_values(cv, of_ridge)
 
 
 def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
@@ -141,10 +141,10 @@ def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
 def test_queries_that_are_never_tested_are_left_out(ranking):
     X, y, qid = ranking
     splitter = GroupShuffleSplit(1, test_size=0.25, random_state=0)
-    found = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splitter)
+    cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splitter)
     (_, test), = splitter.split(X, y, qid)
-    assert found.query_ids.tolist() == list(dict.fromkeys(qid[test].tolist()))
-    assert set(found.fold.tolist()) == {0}
+    assert cv.query_ids.tolist() == list(dict.fromkeys(qid[test].tolist()))
+    assert set(cv.fold.tolist()) == {0}
 
 
 # Repeated tests ----------------------------------------------------------------------------------
@@ -160,12 +160,13 @@ def repeated_folds(qid, n_repeats=3):
 def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     X, y, qid = ranking
     folds = repeated_folds(qid)
-    given = {"qid": qid, "measures": ["ndcng@5", "AP(undefined=nan)"], "return_train_score": True}
+    measures = ["ndcng@5", "AP(undefined=nan)"]
+    settings = {"qid": qid, "measures": measures, "return_train_score": True}
     if weighted:
-        given["sample_weight"] = 1.0 + qid % 3
-    cv = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given)
+        settings["sample_weight"] = 1.0 + qid % 3
+    cv = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings)
     rounds = [
-        sg.cross_evaluate(Ridge(), X, y, cv=folds[i : i + 4], **given) for i in (0, 4, 8)
+        sg.cross_evaluate(Ridge(), X, y, cv=folds[i : i + 4], **settings) for i in (0, 4, 8)
     ]
     for name in cv.per_query:
         values = np.array([part.per_query[name] for part in rounds])
@@ -214,11 +215,11 @@ def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
                 raise RuntimeError("no")
             return super().fit(X, y)
 
-    given = {"qid": qid, "measures": "ap"}
+    settings = {"qid": qid, "measures": "ap"}
     with pytest.warns(FitFailedWarning, match="1 of 8 folds .* 10 queries have the value nan"):
-        cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **given)
-    once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **given).per_query["AP"]
-    twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **given).per_query["AP"]
+        cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **settings)
+    once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **settings).per_query["AP"]
+    twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings).per_query["AP"]
     np.testing.assert_allclose(cv.per_query["AP"], np.where(cv.fold == 0, once, twice))
 
 
@@ -270,8 +271,8 @@ def test_workers_give_the_same_values_and_inherit_the_configuration(ranking, of_
     X, y, qid = ranking
     # Threads start faster than processes, and scikit-learn has one configuration per thread.
     with sklearn.config_context(assume_finite=True), joblib.parallel_config("threading"):
-        found = sg.cross_evaluate(Configured(), X, y, qid=qid, cv=4, n_jobs=2, progress=True)
-    assert_same_values(found, of_ridge)
+        cv = sg.cross_evaluate(Configured(), X, y, qid=qid, cv=4, n_jobs=2, progress=True)
+    assert_same_values(cv, of_ridge)
 
 
 @pytest.mark.parametrize("progress", [False, True])

@@ -55,8 +55,9 @@ def two_sets():
     """Training rows of queries 0 to 34, and fit arguments with the other queries to stop on."""
     X, y, qid = data()
     train = qid < 35
-    given = {"qid": qid[train], "eval_X": X[~train], "eval_y": y[~train], "eval_qid": qid[~train]}
-    return X[train], y[train], given
+    evaluated = {"eval_X": X[~train], "eval_y": y[~train], "eval_qid": qid[~train]}
+    fit_params = {"qid": qid[train], **evaluated}
+    return X[train], y[train], fit_params
 
 
 def held_out(n_queries):
@@ -137,16 +138,16 @@ def numbered(X):
 @pytest.mark.parametrize("patience", [PATIENCE, ROUNDS])
 @every_estimator
 def test_training_stops_after_the_best_round_without_output(name, patience, capfd):
-    X, y, given = two_sets()
-    qid, eval_X, eval_y, eval_qid = given.values()
+    X, y, fit_params = two_sets()
+    qid, eval_X, eval_y, eval_qid = fit_params.values()
     measure, to_fit, to_stop = sg.NDCNG(k=10), {}, {}
     if patience == PATIENCE:
         weights = np.random.default_rng(0).uniform(0.01, 5, 50)
         measure, to_fit = sg.MuAP(), {"sample_weight": weights[qid]}
         to_stop = {"sample_weight": weights[eval_qid]}
-        given["eval_sample_weight"] = weights[eval_qid]
+        fit_params["eval_sample_weight"] = weights[eval_qid]
     ranker = stopping(name, measure=measure, n_iter_no_change=patience)
-    ranker.fit(X, y, **given, **to_fit)
+    ranker.fit(X, y, **fit_params, **to_fit)
 
     full = sg.QueryRanker(ESTIMATORS[name]).fit(X, y, qid=qid, **to_fit).estimator_
     values = [
@@ -160,8 +161,8 @@ def test_training_stops_after_the_best_round_without_output(name, patience, capf
         assert ranker.n_iter_ == ROUNDS > best
     assert ranker.best_iteration_ == best
     assert ranker.best_score_ == pytest.approx(values[best - 1], abs=1e-9)
-    found = ranker.evals_result_["validation"][measure.name]
-    np.testing.assert_allclose(found, values, rtol=0, atol=1e-9)
+    result = ranker.evals_result_["validation"][measure.name]
+    np.testing.assert_allclose(result, values, rtol=0, atol=1e-9)
     np.testing.assert_allclose(ranker.predict(X), after(full, X, best), rtol=0, atol=1e-6)
     assert capfd.readouterr() == ("", "")
 
@@ -173,13 +174,13 @@ def test_held_out_queries_stop_the_training_like_the_same_queries_as_eval_X(name
     ranker = stopping(name, validation_fraction=0.3)
     ranker.fit(X, y, qid=qid, sample_weight=weights)
     held = held_out(15)
-    given = stopping(name).fit(
+    evaluated = stopping(name).fit(
         X[~held], y[~held], qid=qid[~held], sample_weight=weights[~held],
         eval_X=X[held], eval_y=y[held], eval_qid=qid[held], eval_sample_weight=weights[held],
     )
-    assert ranker.evals_result_ == given.evals_result_
-    assert ranker.best_iteration_ == given.best_iteration_
-    np.testing.assert_array_equal(ranker.predict(X), given.predict(X))
+    assert ranker.evals_result_ == evaluated.evals_result_
+    assert ranker.best_iteration_ == evaluated.best_iteration_
+    np.testing.assert_array_equal(ranker.predict(X), evaluated.predict(X))
 
 
 def test_the_first_of_several_measures_decides_and_all_are_recorded():
@@ -267,19 +268,20 @@ def test_queries_are_held_out_from_tables_of_any_kind(kind, name):
 
 
 def test_eval_X_and_group_sizes_take_the_place_of_the_query_column():
-    X, y, given = two_sets()
-    expected = stopping("LGBMRanker").fit(X, y, **given)
-    frame, eval_frame = pd.DataFrame(X), pd.DataFrame(given["eval_X"])
+    X, y, fit_params = two_sets()
+    expected = stopping("LGBMRanker").fit(X, y, **fit_params)
+    frame, eval_frame = pd.DataFrame(X), pd.DataFrame(fit_params["eval_X"])
     eval_frame.index += 1000
-    queries = np.append(given["qid"], given["eval_qid"])
+    queries = np.append(fit_params["qid"], fit_params["eval_qid"])
     series = pd.Series(queries, index=[*frame.index, *eval_frame.index])
     by_index = stopping("LGBMRanker", qid=series)
-    by_index.fit(frame, y, eval_X=eval_frame, eval_y=given["eval_y"])
+    by_index.fit(frame, y, eval_X=eval_frame, eval_y=fit_params["eval_y"])
     assert by_index.evals_result_ == expected.evals_result_
 
     by_column = stopping("LGBMRanker", qid="query")
-    eval_frame["query"] = given["eval_qid"]
-    by_column.fit(frame.assign(query=given["qid"]), y, eval_X=eval_frame, eval_y=given["eval_y"])
+    eval_frame["query"] = fit_params["eval_qid"]
+    frame["query"] = fit_params["qid"]
+    by_column.fit(frame, y, eval_X=eval_frame, eval_y=fit_params["eval_y"])
     assert by_column.n_features_in_ == X.shape[1]
     assert by_column.evals_result_ == expected.evals_result_
 
@@ -436,11 +438,11 @@ def test_catboost_accepts_sparse_rows_with_64_bit_indices(early_stopping):
     table = sparse.csr_matrix(np.where(X > 0, X, 0.0))
     wide = table.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    expected, found = (
+    expected, result = (
         stopping("CatBoostRanker", early_stopping=early_stopping).fit(rows, y, qid=qid)
         for rows in (table, wide)
     )
-    np.testing.assert_array_equal(found.predict(wide), expected.predict(table))
+    np.testing.assert_array_equal(result.predict(wide), expected.predict(table))
     assert wide.indices.dtype == np.int64
 
 
@@ -474,14 +476,14 @@ def test_a_pickled_ranker_contains_no_validation_rows(name):
 
 
 def test_a_pipeline_transforms_the_validation_set():
-    X, y, given = two_sets()
+    X, y, fit_params = two_sets()
     ranker, scaler = stopping("XGBRanker"), StandardScaler().fit(X)
     with sklearn.config_context(enable_metadata_routing=True):
         ranker.set_fit_request(eval_X=True, eval_y=True, eval_qid=True)
         steps = [("scale", StandardScaler()), ("rank", ranker)]
-        pipeline = Pipeline(steps, transform_input=["eval_X"]).fit(X, y, **given)
-    given["eval_X"] = scaler.transform(given["eval_X"])
-    expected = stopping("XGBRanker").fit(scaler.transform(X), y, **given)
+        pipeline = Pipeline(steps, transform_input=["eval_X"]).fit(X, y, **fit_params)
+    fit_params["eval_X"] = scaler.transform(fit_params["eval_X"])
+    expected = stopping("XGBRanker").fit(scaler.transform(X), y, **fit_params)
     assert pipeline[-1].evals_result_ == expected.evals_result_
 
 
@@ -504,9 +506,9 @@ def test_scoring_validation_queries_warns():
     with pytest.warns(sg.TornQueryWarning, match="25 of the 25 queries"):
         ranker.score(X[held], y[held], qid=qid[held])
 
-    X, y, given = two_sets()
-    qid, eval_X, eval_y, eval_qid = given.values()
-    ranker = stopping("LGBMRanker").fit(X, y, **given)
+    X, y, fit_params = two_sets()
+    qid, eval_X, eval_y, eval_qid = fit_params.values()
+    ranker = stopping("LGBMRanker").fit(X, y, **fit_params)
     ranker.score(X, y, qid=qid)
     ranker.score(X, y, qid=qid + 100)
     with pytest.warns(sg.TornQueryWarning, match="15 of the 15 queries"):
@@ -527,12 +529,12 @@ def of_the_best_rounds(ranker):
 @every_estimator
 def test_refit_trains_on_all_queries_for_the_best_rounds(name):
     X, y, qid = data()
-    given = {"qid": qid, "sample_weight": 1.0 + qid % 3}
-    ranker = stopping(name, refit=True).fit(X, y, **given)
-    plain = stopping(name).fit(X, y, **given)
+    fit_params = {"qid": qid, "sample_weight": 1.0 + qid % 3}
+    ranker = stopping(name, refit=True).fit(X, y, **fit_params)
+    plain = stopping(name).fit(X, y, **fit_params)
     assert ranker.best_iteration_ == plain.best_iteration_ < ranker.n_iter_
     assert ranker.evals_result_ == plain.evals_result_
-    whole = of_the_best_rounds(ranker).fit(X, y, **given)
+    whole = of_the_best_rounds(ranker).fit(X, y, **fit_params)
     np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
     assert not np.allclose(ranker.predict(X), plain.predict(X))
 
@@ -543,20 +545,20 @@ def test_refit_trains_on_all_queries_for_the_best_rounds(name):
      ("CatBoostRegressor", "both sets")],
 )
 def test_refit_also_trains_on_the_rows_of_eval_X(name, weights):
-    X, y, given = two_sets()
+    X, y, fit_params = two_sets()
     # Sorted by query, because the regressors of CatBoost depend on the order of rows.
-    ids = given["eval_qid"]
+    ids = fit_params["eval_qid"]
     order = np.concatenate([np.flatnonzero(ids == query) for query in dict.fromkeys(ids)])
-    given |= {eval_: given[eval_][order] for eval_ in ("eval_X", "eval_y", "eval_qid")}
-    qid, eval_X, eval_y, eval_qid = given.values()
+    fit_params |= {eval_: fit_params[eval_][order] for eval_ in ("eval_X", "eval_y", "eval_qid")}
+    qid, eval_X, eval_y, eval_qid = fit_params.values()
     of_training, to_stop, by_hand = 1.0 + qid % 3, np.ones(len(eval_y)), {}
     if weights == "both sets":
         to_stop += eval_qid % 2
-        given["eval_sample_weight"] = to_stop
+        fit_params["eval_sample_weight"] = to_stop
     if weights != "none":
-        given["sample_weight"] = of_training
+        fit_params["sample_weight"] = of_training
         by_hand["sample_weight"] = np.append(of_training, to_stop)
-    ranker = stopping(name, refit=True).fit(X, y, **given)
+    ranker = stopping(name, refit=True).fit(X, y, **fit_params)
     everything = np.concatenate([X, eval_X]), np.append(y, eval_y)
     by_hand["qid"] = np.append(qid, eval_qid)
     whole = of_the_best_rounds(ranker).fit(*everything, **by_hand)
@@ -565,12 +567,12 @@ def test_refit_also_trains_on_the_rows_of_eval_X(name, weights):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "csr"])
 def test_refit_stacks_tables_of_every_kind(kind):
-    X, y, given = two_sets()
+    X, y, fit_params = two_sets()
     make = TABLES[kind]
     ranker = stopping("XGBRanker", refit=True)
-    found = clone(ranker).fit(make(X), y, **given | {"eval_X": make(given["eval_X"])})
-    expected = ranker.fit(X, y, **given)
-    np.testing.assert_allclose(found.predict(make(X)), expected.predict(X), rtol=1e-6)
+    result = clone(ranker).fit(make(X), y, **fit_params | {"eval_X": make(fit_params["eval_X"])})
+    expected = ranker.fit(X, y, **fit_params)
+    np.testing.assert_allclose(result.predict(make(X)), expected.predict(X), rtol=1e-6)
 
 
 def test_refit_of_histogram_gradient_boosting_and_of_a_pipeline():

@@ -57,8 +57,8 @@ def test_sparse_rows_keep_their_class_and_sparse_columns_become_rows():
     X, y, _ = toy_data()
     classes = {sparse.csr_matrix: sparse.csr_matrix, sparse.csr_array: sparse.csr_array,
                sparse.csc_matrix: sparse.csr_matrix, sparse.csc_array: sparse.csr_array}
-    for given, expected in classes.items():
-        fitted = sg.QueryRanker(Recorder(), qid=1).fit(given(X), y)
+    for make, expected in classes.items():
+        fitted = sg.QueryRanker(Recorder(), qid=1).fit(make(X), y)
         assert type(fitted.estimator_.seen_[0]) is expected
 
 
@@ -164,7 +164,7 @@ ALIASES = ("objective_type", "app", "application", "loss")
 
 
 @pytest.mark.parametrize(
-    ("given", "needs_integers"),
+    ("params", "needs_integers"),
     [({"objective": name}, True) for name in ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg",
                                               "xe_ndcg_mart", "xendcg_mart")]
     + [({alias: "xendcg"}, True) for alias in ALIASES]
@@ -172,10 +172,10 @@ ALIASES = ("objective_type", "app", "application", "loss")
     + [({"objective": "regression"}, False), ({"objective": "xendcg", "loss": "l2"}, False)]
     + [({"objective": "l2", "app": "xendcg"}, True)],
 )
-def test_fractional_grades_depend_on_the_objective_under_any_alias(given, needs_integers):
+def test_fractional_grades_depend_on_the_objective_under_any_alias(params, needs_integers):
     X, y, qid = toy_data()
     y[7] = 2.5
-    ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **given))
+    ranker = sg.QueryRanker(LGBMRanker(n_estimators=1, verbose=-1, **params))
     if needs_integers:
         with pytest.raises(ValueError, match="integers for LGBMRanker; got 2.5 in row 7"):
             ranker.fit(X, y, qid=qid)

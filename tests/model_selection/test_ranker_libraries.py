@@ -125,11 +125,11 @@ def test_regressors_are_fitted_on_unchanged_rows_and_weights(name):
 def test_initial_scores_are_sorted_with_the_rows(name, argument):
     X, y, qid = toy()
     first = np.random.default_rng(0).normal(size=len(y))
-    one = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, **{argument: first})
+    ranker = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid, **{argument: first})
     model = fitted_by_library(RANKERS[name], X, y, qid, **{argument: first})
-    np.testing.assert_allclose(one.predict(X), model.predict(X), rtol=0, atol=tolerance(name))
+    np.testing.assert_allclose(ranker.predict(X), model.predict(X), rtol=0, atol=tolerance(name))
     plain = sg.QueryRanker(RANKERS[name]).fit(X, y, qid=qid)
-    assert np.abs(one.predict(X) - plain.predict(X)).max() > 0.01
+    assert np.abs(ranker.predict(X) - plain.predict(X)).max() > 0.01
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -247,9 +247,9 @@ def test_a_subclass_that_hides_the_arguments_of_fit_receives_queries(name):
     X, y, qid = toy()
     weights = np.arange(1.0, 26.0)[qid]
     ranker = sg.QueryRanker(hiding(ONE_EACH[name]))
-    found = ranker.fit(X, y, qid=qid, sample_weight=weights).predict(X)
+    values = ranker.fit(X, y, qid=qid, sample_weight=weights).predict(X)
     expected = sg.QueryRanker(ONE_EACH[name]).fit(X, y, qid=qid, sample_weight=weights)
-    np.testing.assert_array_equal(found, expected.predict(X))
+    np.testing.assert_array_equal(values, expected.predict(X))
 
 
 class LGBMByQid(LGBMRanker):
@@ -259,9 +259,9 @@ class LGBMByQid(LGBMRanker):
 
 def test_a_subclass_with_another_query_argument_receives_it():
     X, y, qid = toy()
-    found = sg.QueryRanker(LGBMByQid(**LIGHTGBM)).fit(X, y, qid=qid).predict(X)
+    values = sg.QueryRanker(LGBMByQid(**LIGHTGBM)).fit(X, y, qid=qid).predict(X)
     expected = sg.QueryRanker(ONE_EACH["LightGBM"]).fit(X, y, qid=qid).predict(X)
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(values, expected)
 
 
 # As estimators -----------------------------------------------------------------------------------

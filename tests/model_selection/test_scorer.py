@@ -95,8 +95,8 @@ def test_a_list_of_measures_gives_a_dict_of_floats_from_one_prediction():
     assert all(type(score) is float for score in scores.values())
     assert model.n_calls == 1
     assert sg.make_ranking_scorer(["rr"])(model, X, GRADES, qid=QID) == {"RR": EXPECTED_RR}
-    one = sg.make_ranking_scorer(sg.RR())
-    assert type(one(model, X, GRADES, qid=QID)) is float and one.names == ["RR"]
+    single = sg.make_ranking_scorer(sg.RR())
+    assert type(single(model, X, GRADES, qid=QID)) is float and single.names == ["RR"]
 
 
 def test_the_keys_of_a_mapping_are_the_names_of_the_scores():
@@ -106,8 +106,8 @@ def test_the_keys_of_a_mapping_are_the_names_of_the_scores():
     assert scores == {"first": EXPECTED_RR, "p1": (0 + 1) / 2}
     assert list(scores) == scorer.names == ["first", "p1"]
     assert model.n_calls == 1
-    one = sg.make_ranking_scorer({"first": "rr"})
-    assert one(Scores(), as_column(SCORES), GRADES, qid=QID) == {"first": EXPECTED_RR}
+    single = sg.make_ranking_scorer({"first": "rr"})
+    assert single(Scores(), as_column(SCORES), GRADES, qid=QID) == {"first": EXPECTED_RR}
 
 
 # Responses ---------------------------------------------------------------------------------------
@@ -175,10 +175,10 @@ def scorers():
 def test_clones_and_pickles_have_the_same_repr_and_scores():
     X = pd.DataFrame({"score": SCORES, "query_id": QID})
     for text, scorer in scorers().items():
-        given = {} if "qid" in text else {"qid": QID}
+        metadata = {} if "qid" in text else {"qid": QID}
         for same in (clone(scorer, safe=False), pickle.loads(pickle.dumps(scorer))):
             assert repr(same) == repr(scorer) == text
-            assert same(Scores(), X, GRADES, **given) == scorer(Scores(), X, GRADES, **given)
+            assert same(Scores(), X, GRADES, **metadata) == scorer(Scores(), X, GRADES, **metadata)
 
 
 def test_a_scorer_with_a_lambda_can_be_cloned_but_not_pickled():

@@ -54,10 +54,10 @@ def test_refit_is_a_name_of_the_scorer():
         ).fit(np.column_stack([X, qid]), y, groups=qid)
 
     named = sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=-1)
-    found = search(named, "mu_map")
-    assert found.best_score_ == found.cv_results_["mean_test_mu_map"].max()
+    result = search(named, "mu_map")
+    assert result.best_score_ == result.cv_results_["mean_test_mu_map"].max()
     by_list = sg.make_ranking_scorer(["ndcng@10", "mu_map"], qid=-1)
-    assert search(by_list, by_list.names[1]).best_score_ == found.best_score_
+    assert search(by_list, by_list.names[1]).best_score_ == result.best_score_
     with pytest.raises(ValueError, match="refit must be set to a scorer key"):  # after all fits
         search(by_list, "mu_map")
 
@@ -120,9 +120,9 @@ def test_weights_reach_fit_and_score_if_both_request_them(routing):
     X = X[:, FEATURES]
     weights = np.random.default_rng(0).uniform(0.1, 3, len(y))
     ranker = sg.QueryRanker(Ridge()).set_fit_request(sample_weight=True)
-    given = {"params": {"qid": qid, "sample_weight": weights}, "cv": by_query()}
+    settings = {"params": {"qid": qid, "sample_weight": weights}, "cv": by_query()}
     scorer = sg.make_ranking_scorer(NDCNG).set_score_request(sample_weight=True)
-    scores = cross_val_score(ranker, X, y, scoring=scorer, **given)
+    scores = cross_val_score(ranker, X, y, scoring=scorer, **settings)
     for (train, test), score in zip(GroupKFold(3).split(X, groups=qid), scores, strict=True):
         model = Ridge().fit(X[train], y[train], sample_weight=weights[train])
         expected = NDCNG(
@@ -130,7 +130,7 @@ def test_weights_reach_fit_and_score_if_both_request_them(routing):
         )
         assert score == pytest.approx(expected, abs=1e-12)
     with pytest.raises(ValueError, match=r"make_ranking_scorer\('NDCNG@10'\).score"):
-        cross_val_score(ranker, X, y, scoring=SCORER, **given)
+        cross_val_score(ranker, X, y, scoring=SCORER, **settings)
 
 
 # Workers -----------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_workers_stop_rankers_early_like_a_single_thread(routing, backend):
     ]
     ranker = sg.QueryRanker(None, early_stopping=True, n_iter_no_change=3, random_state=0)
     with joblib.parallel_config(backend):
-        one, two = (
+        sequential, parallel = (
             GridSearchCV(
                 ranker, {"estimator": boosters}, n_jobs=n_jobs, cv=by_query(2),
                 error_score="raise", scoring=SCORER,
@@ -169,6 +169,6 @@ def test_workers_stop_rankers_early_like_a_single_thread(routing, backend):
             for n_jobs in (1, 2)
         )
     for fold in ("split0_test_score", "split1_test_score"):
-        np.testing.assert_array_equal(two.cv_results_[fold], one.cv_results_[fold])
-    assert two.best_estimator_.best_iteration_ == one.best_estimator_.best_iteration_
-    assert two.score(X, y, qid=qid) == NDCNG(y, one.predict(X), qid=qid)
+        np.testing.assert_array_equal(parallel.cv_results_[fold], sequential.cv_results_[fold])
+    assert parallel.best_estimator_.best_iteration_ == sequential.best_estimator_.best_iteration_
+    assert parallel.score(X, y, qid=qid) == NDCNG(y, sequential.predict(X), qid=qid)

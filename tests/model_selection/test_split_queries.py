@@ -39,7 +39,7 @@ def caught(work):
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         result = work()
-    return result, [one for one in record if issubclass(one.category, sg.TornQueryWarning)]
+    return result, [each for each in record if issubclass(each.category, sg.TornQueryWarning)]
 
 
 def days(qid):
@@ -168,8 +168,8 @@ def rows():
 
 def counts(issued, verb):
     """Return (incomplete queries, queries, missing rows) of each warning about a fit or a score."""
-    found = [PARTIAL.search(str(one.message)) for one in issued]
-    return [(int(m[1]), int(m[2]), int(m[5])) for m in found if m and m[3] == verb]
+    result = [PARTIAL.search(str(warning.message)) for warning in issued]
+    return [(int(m[1]), int(m[2]), int(m[5])) for m in result if m and m[3] == verb]
 
 
 def counts_by_hand(qid, part):
@@ -190,7 +190,7 @@ def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
     # The warning about the score has the more serious reason.
     assert len(issued) == 2 * len(splits)
     shared = "among those that the ranker was fitted on"
-    assert sum(shared in str(one.message) for one in issued) == 3
+    assert sum(shared in str(warning.message) for warning in issued) == 3
     # A regressor does not store the queries that it was fitted on.
     _, issued = caught(lambda: cross_val_score(Ridge(), X, y, cv=cv, scoring=scorer))
     assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
@@ -302,7 +302,7 @@ def test_the_warnings_point_to_the_line_of_the_caller(rows):
         lambda: scorer(Ridge().fit(X, y), *half),
     ):
         _, issued = caught(work)
-        assert [one.filename for one in issued] == [__file__]
+        assert [warning.filename for warning in issued] == [__file__]
 
 
 def test_incomplete_queries_of_a_query_column_are_not_detected():

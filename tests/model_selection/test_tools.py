@@ -129,14 +129,14 @@ class Setting:
             self.fit_params = {}
         self.params = {"params": self.fit_params} if self.fit_params else {}
         self.searched = {"scoring": self.scorer, "cv": self.cv, "error_score": "raise"}
-        self.given = self.searched | self.params
+        self.settings = self.searched | self.params
 
     def search(self, kind, **more):
         search = kind(self.ranker, {self.rate: RATES}, **self.searched | more)
         return search.fit(self.X, self.y, **self.fit_params)
 
-    def check(self, found, expected):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[self.name])
+    def check(self, result, expected):
+        np.testing.assert_allclose(result, expected, rtol=0, atol=TOLERANCE[self.name])
 
 
 def check_search(setting, scaled=False):
@@ -158,8 +158,8 @@ def check_halving(setting, kind, **settings):
     for i, n_rounds in enumerate(results["n_resources"]):
         rate = results[f"param_{setting.rate}"][i]
         expected = by_hand(setting.name, rate, int(n_rounds))[0]
-        found = [results[f"split{fold}_test_score"][i] for fold in range(2)]
-        setting.check(found, expected)
+        result = [results[f"split{fold}_test_score"][i] for fold in range(2)]
+        setting.check(result, expected)
 
 
 # The tools: each runs with a setting and checks the result ---------------------------------------
@@ -177,15 +177,15 @@ def use_halving_random_search(setting):
 
 
 def use_cross_validate(setting):
-    found = cross_validate(setting.ranker, setting.X, setting.y, **setting.given)
-    setting.check(found["test_score"], by_hand(setting.name)[0])
+    result = cross_validate(setting.ranker, setting.X, setting.y, **setting.settings)
+    setting.check(result["test_score"], by_hand(setting.name)[0])
 
 
 def use_cross_val_predict(setting):
-    found = cross_val_predict(
+    values = cross_val_predict(
         setting.ranker, setting.X, setting.y, cv=setting.cv, **setting.params
     )
-    setting.check(found, by_hand(setting.name)[1])
+    setting.check(values, by_hand(setting.name)[1])
 
 
 def use_permutation_test_score(setting):
@@ -220,8 +220,8 @@ def use_nested_search(setting):
         expectation = pytest.warns(sg.TornQueryWarning)
     search = GridSearchCV(setting.ranker, {setting.rate: [0.3]}, **setting.searched | {"cv": inner})
     with expectation:
-        found = cross_val_score(search, setting.X, setting.y, **setting.given)
-    setting.check(found, by_hand(setting.name, 0.3)[0])
+        values = cross_val_score(search, setting.X, setting.y, **setting.settings)
+    setting.check(values, by_hand(setting.name, 0.3)[0])
 
 
 TOOLS = {
@@ -286,8 +286,8 @@ def test_feature_selection_gives_the_results_of_the_loop(kind, name):
         best = np.argmax([scores_of_features(name, [feature]) for feature in FEATURES])
         assert selector.get_feature_names_out().tolist() == [FEATURES[best]]
     else:
-        found = selector.cv_results_["mean_test_score"][-1]
-        setting.check(found, scores_of_features(name, FEATURES))
+        result = selector.cv_results_["mean_test_score"][-1]
+        setting.check(result, scores_of_features(name, FEATURES))
 
 
 @pytest.mark.parametrize("source", ["column", "index", "first", "last"])

@@ -31,8 +31,8 @@ def evaluation(values, ids=None, weights=None):
     return replace(ev, query_ids=ids)
 
 
-def only_row(found):
-    (row,) = found.to_frame().to_dict("records")
+def only_row(result):
+    (row,) = result.to_frame().to_dict("records")
     return row
 
 
@@ -102,9 +102,9 @@ def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scal
     (0.95, 0.0426, ", p = 0.0426;"),
 ])
 def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expected):
-    found = compared(*pair, level=level, test="t")
-    found = replace(found, rows=[replace(found.rows[0], p_adjusted=p)])
-    assert expected in found.sentences()[0]
+    comparison = compared(*pair, level=level, test="t")
+    comparison = replace(comparison, rows=[replace(comparison.rows[0], p_adjusted=p)])
+    assert expected in comparison.sentences()[0]
 
 
 def test_flips_in_batches_count_as_those_drawn_at_once():
@@ -145,8 +145,8 @@ def test_p_of_bootstrap_is_that_of_a_loop():
         sample = d[rows] - d.mean()
         if np.ptp(sample) == 0 or abs(sample.mean()) / sample.std() >= d.mean() / d.std():
             n_extreme += 1
-    found = p_values("bootstrap", d[None], 500, np.random.default_rng(3))
-    assert found == (1 + n_extreme) / (1 + 500)
+    result = p_values("bootstrap", d[None], 500, np.random.default_rng(3))
+    assert result == (1 + n_extreme) / (1 + 500)
     assert 10 < n_extreme < 490
 
 
@@ -165,29 +165,29 @@ def test_tests_are_two_sided(pair, test):
 def test_equal_systems_have_a_p_value_of_1(test, n):
     a = np.random.default_rng(0).random(n)
     # 0.1 + 0.2 - 0.3 is rounding, no difference
-    found = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
-    assert found["p_value"] == found["p_adjusted"] == 1
-    assert (found["wins"], found["ties"], found["losses"]) == (0, n, 0)
-    assert found["difference"] == pytest.approx(0, abs=1e-15)
-    assert np.isnan(found["effect_size"]) if n == 1 else found["effect_size"] == 0
+    row = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
+    assert row["p_value"] == row["p_adjusted"] == 1
+    assert (row["wins"], row["ties"], row["losses"]) == (0, n, 0)
+    assert row["difference"] == pytest.approx(0, abs=1e-15)
+    assert np.isnan(row["effect_size"]) if n == 1 else row["effect_size"] == 0
 
 
 @pytest.mark.parametrize("test", TESTS)
 def test_one_query_and_equal_differences_have_large_p_values(test):
-    found = only_row(compared([0], [1], test=test))
-    assert found["p_value"] == 1
-    assert np.isnan([found["ci_low"], found["ci_high"], found["effect_size"]]).all()
+    row = only_row(compared([0], [1], test=test))
+    assert row["p_value"] == 1
+    assert np.isnan([row["ci_low"], row["ci_high"], row["effect_size"]]).all()
     # of equal differences the interval is their value
-    found = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
-    assert (found["ci_low"], found["difference"], found["ci_high"]) == (0.25, 0.25, 0.25)
-    assert np.isnan(found["effect_size"])
+    row = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
+    assert (row["ci_low"], row["difference"], row["ci_high"]) == (0.25, 0.25, 0.25)
+    assert np.isnan(row["effect_size"])
     # without spread t is infinite: two equal differences, or three, show no more than their signs
     expected = stats.wilcoxon([0.25, 0.25, 0.25]).pvalue if test == "wilcoxon" else 2 / 2**3
-    assert found["p_value"] == expected
+    assert row["p_value"] == expected
     # 0.1 in each, but for rounding
-    found = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
-    assert found["p_value"] == pytest.approx(expected, abs=1e-12)
-    assert np.isnan(found["effect_size"])
+    row = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
+    assert row["p_value"] == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(row["effect_size"])
     two = compared([0.25, 0.5], [0.5, 0.75], test=test)
     assert only_row(two)["p_value"] == 2 / 2**2
     (sentence,) = two.sentences()
@@ -212,9 +212,9 @@ def test_corrections_are_those_of_statsmodels_over_the_whole_table(
         expected = statsmodels.multipletests(p, method=correction)[1]
         np.testing.assert_allclose(adjust(p, correction), expected)
         with_gaps = np.insert(p, [0, n], np.nan)
-        found = adjust(with_gaps, correction)
-        assert np.isnan(found[[0, -1]]).all()
-        np.testing.assert_array_equal(found[1:-1], adjust(p, correction))
+        result = adjust(with_gaps, correction)
+        assert np.isnan(result[[0, -1]]).all()
+        np.testing.assert_array_equal(result[1:-1], adjust(p, correction))
 
 
 @pytest.mark.parametrize("test", ["randomization", "bootstrap"])
@@ -232,14 +232,14 @@ def test_a_better_system_among_24_is_significant():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 2, (24, 60))
     values[1] = values[0] + rng.uniform(0.01, 0.02, 60)
-    systems = {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
-    found = sg.compare(systems, rng=0)
-    assert len(columns(found)["p_value"]) == 24 * 23 / 2 == 276
-    assert found.n_resamples == 20 * 276 / 0.05 - 1
-    assert columns(found)["p_value"][0] == 2 / 110_400
-    assert columns(found)["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
+    systems = {f"s{i:02}": evaluation(row) for i, row in enumerate(values)}
+    comparison = sg.compare(systems, rng=0)
+    assert len(columns(comparison)["p_value"]) == 24 * 23 / 2 == 276
+    assert comparison.n_resamples == 20 * 276 / 0.05 - 1
+    assert columns(comparison)["p_value"][0] == 2 / 110_400
+    assert columns(comparison)["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
     (sentence,) = [
-        text for text in found.sentences()
+        text for text in comparison.sentences()
         if text.startswith("s01 is significantly better than s00 on AP: ")
     ]
     assert (
@@ -270,10 +270,10 @@ def test_resamples_are_shared_by_all_rows(test):
 
 
 def test_the_smallest_possible_resampled_p_value_is_shown_as_a_bound():
-    found = compared(np.zeros(30), np.linspace(0.1, 0.2, 30), n_resamples=199)
-    assert only_row(found)["p_value"] == 2 / 200
-    assert "p ≤ 0.0100;" in found.sentences()[0]
-    assert "≤ 0.0100" in found.to_markdown() and r"$\leq$ 0.0100" in found.to_latex()
+    comparison = compared(np.zeros(30), np.linspace(0.1, 0.2, 30), n_resamples=199)
+    assert only_row(comparison)["p_value"] == 2 / 200
+    assert "p ≤ 0.0100;" in comparison.sentences()[0]
+    assert "≤ 0.0100" in comparison.to_markdown() and r"$\leq$ 0.0100" in comparison.to_latex()
     exact = compared(np.zeros(7), np.linspace(0.1, 0.2, 7), n_resamples=199)
     assert only_row(exact)["p_value"] == 2 / 2**7
     assert "p = 0.0156;" in exact.sentences()[0] and "≤" not in exact.to_markdown()
@@ -345,14 +345,14 @@ def test_ties_of_queries_undefined_in_both_are_counted():
         "a": sg.evaluate(y, [1, 2, 1, 2, 1, 2, 2, 1], group=group, measures=["rr", "p@1"]),
         "b": sg.evaluate(y, [2, 1, 2, 1, 2, 1, 2, 1], group=group, measures=["rr", "p@1"]),
     }
-    found = sg.compare(systems)
-    table = columns(found)
+    comparison = sg.compare(systems)
+    table = columns(comparison)
     assert table["ties"] == [2, 2] and table["wins"] == [2, 2]
     assert table["n_undefined"] == [1, 0]  # precision is defined without relevant documents
-    rr, precision = found.sentences()
+    rr, precision = comparison.sentences()
     assert rr.endswith(" Undefined for both systems: 1 query.")
     assert "Undefined" not in precision
-    assert "n_undefined" in found.to_markdown()
+    assert "n_undefined" in comparison.to_markdown()
     assert "n_undefined" not in compared([0, 1], [1, 0]).to_markdown()
 
 
@@ -362,16 +362,16 @@ def test_queries_count_not_folds_and_systems_of_different_folds_are_named():
     X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
     folds = [(np.flatnonzero(qid % 3 != i), np.flatnonzero(qid % 3 == i)) for i in range(3)]
     settings = {"qid": qid, "measures": "ap"}
-    one, renumbered = (
+    first, renumbered = (
         sg.cross_evaluate(Ridge(), X, y, cv=cv, **settings) for cv in (folds, folds[::-1])
     )
-    other = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
-    assert columns(sg.compare({"one": one, "renumbered": renumbered}))["ties"] == [12]
+    second = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
+    assert columns(sg.compare({"one": first, "renumbered": renumbered}))["ties"] == [12]
     with pytest.warns(UserWarning, match="^'other' was cross-evaluated on different folds than"):
-        found = sg.compare({"one": one, "other": other}, test="t")
-    d = other.per_query["AP"] - one.per_query["AP"]
-    assert only_row(found)["n_queries"] == 12
-    assert only_row(found)["p_value"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
+        comparison = sg.compare({"one": first, "other": second}, test="t")
+    d = second.per_query["AP"] - first.per_query["AP"]
+    assert only_row(comparison)["n_queries"] == 12
+    assert only_row(comparison)["p_value"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
 
 
 def test_hsd_of_a_small_case_equals_all_permutations():
@@ -381,9 +381,9 @@ def test_hsd_of_a_small_case_equals_all_permutations():
         for orders in itertools.product(itertools.permutations(range(3)), repeat=3)
     ])
     sums = values.sum(axis=1)
-    found = columns(compared(*values, baseline=None, correction="hsd"))
+    table = columns(compared(*values, baseline=None, correction="hsd"))
     for system, other, p in zip(
-        found["system"], found["baseline"], found["p_adjusted"], strict=True
+        table["system"], table["baseline"], table["p_adjusted"], strict=True
     ):
         observed = abs(sums["abc".index(system)] - sums["abc".index(other)])
         expected = np.mean(largest >= observed - 1e-12)
@@ -398,9 +398,9 @@ def test_hsd_of_two_measures_is_twice_that_of_one(table):
         })
         for name, ev in table.items()
     }
-    one = sg.compare(alone, correction="hsd", rng=0).to_frame()
+    single = sg.compare(alone, correction="hsd", rng=0).to_frame()
     of_both = both[both["measure"] == "RR"]["p_adjusted"].to_numpy()
-    np.testing.assert_allclose(of_both, np.minimum(3 * one["p_adjusted"].to_numpy(), 1))
+    np.testing.assert_allclose(of_both, np.minimum(3 * single["p_adjusted"].to_numpy(), 1))
 
 
 # Families ----------------------------------------------------------------------------------------
@@ -416,30 +416,30 @@ def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(corr
         }, **settings)
         for measure in ("AP", "RR")
     }
-    found = sg.compare(evaluations, family="measure", **settings)
+    comparison = sg.compare(evaluations, family="measure", **settings)
     for measure, expected in alone.items():
-        pairs = [(found, expected)]
+        pairs = [(comparison, expected)]
         if by is None:
-            pairs.append((found.equivalence(0.03), expected.equivalence(0.03)))
-        tables = [(one.to_frame(), other.to_frame()) for one, other in pairs]
-        for both, one in [*tables, (found.between_segments(), expected.between_segments())]:
-            if len(one):
+            pairs.append((comparison.equivalence(0.03), expected.equivalence(0.03)))
+        tables = [(single.to_frame(), other.to_frame()) for single, other in pairs]
+        for both, single in [*tables, (comparison.between_segments(), expected.between_segments())]:
+            if len(single):
                 both = both[both["measure"] == measure].reset_index(drop=True)
-                pd.testing.assert_frame_equal(both, one.assign(measure=measure))
+                pd.testing.assert_frame_equal(both, single.assign(measure=measure))
         texts = [
             re.sub(r"over the (\d+ tests) of \w+", r"over \1", text)
-            for text in found.sentences() if f" on {measure} " in text.replace(":", " ")
+            for text in comparison.sentences() if f" on {measure} " in text.replace(":", " ")
         ]
         assert texts == [text.replace(" on AP", f" on {measure}") for text in expected.sentences()]
 
 
 def test_the_family_is_named():
     evaluations = systems("abc", 60, ("AP", "RR"))
-    found = sg.compare(evaluations, test="t", family="measure")
+    comparison = sg.compare(evaluations, test="t", family="measure")
     assert sg.compare(evaluations, test="t").family == "all"
-    assert "with Holm's correction over the 3 tests of AP; " in found.sentences()[0]
+    assert "with Holm's correction over the 3 tests of AP; " in comparison.sentences()[0]
     lead = "60 queries; paired t-test with Holm's correction over the 3 tests of each measure."
-    assert f"All pairs. {lead}" in html.unescape(found.to_html())
+    assert f"All pairs. {lead}" in html.unescape(comparison.to_html())
     with pytest.raises(ValueError, match="family must be one of .*'all', 'measure'.*'query'"):
         sg.compare(evaluations, family="query")
 
@@ -454,17 +454,17 @@ def test_sentences_explain_why_intervals_of_significant_differences_contain_0(
     rng = np.random.default_rng(1)
     hardness, skill = rng.normal(-0.5, 1, 43), np.linspace(-0.9, 0.9, 18)[:, None]
     values = 1 / (1 + np.exp(-(hardness + skill + rng.normal(0, 0.6, (18, 43)))))
-    evaluations = {f"s{i:02}": evaluation(one) for i, one in enumerate(values)}
-    found = sg.compare(evaluations, correction=correction, **drawn(test))
-    frame = found.to_frame()
+    evaluations = {f"s{i:02}": evaluation(row) for i, row in enumerate(values)}
+    result = sg.compare(evaluations, correction=correction, **drawn(test))
+    frame = result.to_frame()
     n_zero = (frame["p_adjusted"] <= 0.05) & (frame["ci_low"] <= 0) & (frame["ci_high"] >= 0)
-    notes = [text.partition(" The interval contains 0 because ")[2] for text in found.sentences()]
+    notes = [text.partition(" The interval contains 0 because ")[2] for text in result.sentences()]
     assert sum(map(bool, notes)) == n_zero.sum() == n_steps + n_assumptions
     steps = "intervals use Bonferroni's threshold, which is stricter than Holm's."
     assert notes.count(steps) == n_steps == (n_zero & (frame["p_value"] > 0.05 / 153)).sum()
     assert notes.count("Student's t makes other assumptions than the test.") == n_assumptions
     count = f"significantly, {n_zero.sum()} of them with an interval that contains 0"
-    assert (count in found.to_html()) == bool(n_zero.any())
+    assert (count in result.to_html()) == bool(n_zero.any())
 
 
 # Pairing -----------------------------------------------------------------------------------------
@@ -475,27 +475,27 @@ def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     mixed = {
         name: taken(ev, order) for (name, ev), order in zip(table.items(), orders, strict=True)
     }
-    found = sg.compare(mixed, test="wilcoxon")
-    assert found.to_frame().equals(expected)
-    assert found.query_ids.tolist() == table["rough"].query_ids.tolist()
+    result = sg.compare(mixed, test="wilcoxon")
+    assert result.to_frame().equals(expected)
+    assert result.query_ids.tolist() == table["rough"].query_ids.tolist()
     for i, ev in enumerate(table.values()):
-        np.testing.assert_array_equal(found.per_query["RR"][i], ev.per_query["RR"])
+        np.testing.assert_array_equal(result.per_query["RR"][i], ev.per_query["RR"])
     ids = ids_of([("q", 1), ("q", 2), "q3", 4, 5.5])
     values = np.arange(5)
-    found = sg.compare({"a": evaluation(values, ids), "b": evaluation(values[::-1], ids[::-1])})
-    assert only_row(found)["ties"] == 5
+    result = sg.compare({"a": evaluation(values, ids), "b": evaluation(values[::-1], ids[::-1])})
+    assert only_row(result)["ties"] == 5
 
 
 def test_columns_are_those_of_the_values(table):
-    found = sg.compare(table, baseline="fair", test="t", correction=None)
-    frame = found.to_frame()
+    comparison = sg.compare(table, baseline="fair", test="t", correction=None)
+    frame = comparison.to_frame()
     assert frame.columns.tolist()[:9] == [
         "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
         "n_queries",
     ]
     measures = ["AP(undefined=nan)", "NDCNG@5", "RR"]
-    assert found.systems == ["rough", "fair", "good"]
-    assert found.measures == measures
+    assert comparison.systems == ["rough", "fair", "good"]
+    assert comparison.measures == measures
     assert [*zip(frame["system"], frame["measure"], strict=True)] == [
         *itertools.product(["rough", "good"], measures)
     ]
@@ -536,11 +536,11 @@ def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(we
 
 
 def test_queries_undefined_in_either_system_are_left_out_and_counted():
-    found = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
-    assert found["n_queries"] == 3
-    assert found["mean"] == (1 + 1 + 0.25) / 3
-    assert found["baseline_mean"] == (0.5 + 1 + 0) / 3
-    assert found["p_value"] == pytest.approx(stats.ttest_1samp([0.5, 0, 0.25], 0).pvalue)
+    row = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
+    assert row["n_queries"] == 3
+    assert row["mean"] == (1 + 1 + 0.25) / 3
+    assert row["baseline_mean"] == (0.5 + 1 + 0) / 3
+    assert row["p_value"] == pytest.approx(stats.ttest_1samp([0.5, 0, 0.25], 0).pvalue)
 
 
 @pytest.mark.parametrize("test", [*TESTS, None])
@@ -549,12 +549,12 @@ def test_without_a_defined_query_there_is_no_number(test):
         name: evaluation({"AP(undefined=nan)": [np.nan, np.nan], "AP": values})
         for name, values in (("a", [0, 1]), ("b", [0.5, 0.75]))
     }
-    found = sg.compare(both, test=test)
-    none, some = found.to_frame().to_dict("records")
+    result = sg.compare(both, test=test)
+    none, some = result.to_frame().to_dict("records")
     assert none["n_queries"] == 0
     assert np.isnan([none[name] for name in ("mean", "difference", "p_value", "p_adjusted")]).all()
     systems = "a is not tested against b"
-    assert found.sentences()[0] == f"{systems} on AP(undefined=nan): too few queries with a value."
+    assert result.sentences()[0] == f"{systems} on AP(undefined=nan): too few queries with a value."
     # it is no test, so there is nothing to correct for
     assert test is None or some["p_adjusted"] == some["p_value"]
 
@@ -563,15 +563,15 @@ def test_weights_count_in_means_and_intervals():
     weights = [4, 1, 1, 0, 2, 2]
     a, b = [0.5, 0, 0.25, 1, 0.5, 0.75], [1, 0.5, 0, 0, 0.25, 1]
     systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
-    found = only_row(sg.compare(systems, test=None))
-    assert found["difference"] == pytest.approx(
+    row = only_row(sg.compare(systems, test=None))
+    assert row["difference"] == pytest.approx(
         (4 * 0.5 + 1 * 0.5 - 1 * 0.25 - 2 * 0.25 + 2 * 0.25) / 10
     )
-    assert found["n_queries"] == 5
-    assert np.isnan([found["p_value"], found["p_adjusted"]]).all()
+    assert row["n_queries"] == 5
+    assert np.isnan([row["p_value"], row["p_adjusted"]]).all()
     plain = only_row(compared(a[:3] + a[4:], b[:3] + b[4:], test=None))
-    assert found["ci_low"] != plain["ci_low"]
-    assert (found["wins"], found["losses"]) == (plain["wins"], plain["losses"])
+    assert row["ci_low"] != plain["ci_low"]
+    assert (row["wins"], row["losses"]) == (plain["wins"], plain["losses"])
 
 
 def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair):
@@ -580,13 +580,13 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
     for scale in (1, 0.1, 7):
         weights = np.where(np.arange(40) < 5, 0, scale)
         systems = {"a": evaluation(a, weights=weights), "b": evaluation(b, weights=weights)}
-        found = only_row(sg.compare(systems, baseline="a", rng=0))
-        assert {name: type(cell) for name, cell in found.items()} == {
+        row = only_row(sg.compare(systems, baseline="a", rng=0))
+        assert {name: type(cell) for name, cell in row.items()} == {
             name: type(cell) for name, cell in few.items()
         }
         for name, cell in few.items():
             expected = cell if isinstance(cell, str) else pytest.approx(cell, rel=1e-12)
-            assert found[name] == expected
+            assert row[name] == expected
 
 
 # Sentences ---------------------------------------------------------------------------------------
@@ -594,17 +594,17 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
 def test_a_sentence_contains_the_means_the_interval_the_p_value_and_the_wins():
     a = np.tile([0.25, 0.5, 0.75, 0.5], 5)
     b = a + np.tile([0.25, 0.25, -0.125, 0], 5)
-    found = compared(a, b, test="t")
-    row = only_row(found)
+    comparison = compared(a, b, test="t")
+    row = only_row(comparison)
     assert row["p_value"] < 0.05
-    assert found.sentences() == [
+    assert comparison.sentences() == [
         f"b is significantly better than a on AP: 0.5938 against 0.5000, +0.0938 (95 % interval "
         f"{row['ci_low']:.4f} to {row['ci_high']:.4f}), p = {row['p_value']:.4f}; 10 wins, "
         "5 losses, 5 ties over 20 queries."
     ]
-    assert repr(found) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
+    assert repr(comparison) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
     (turned,) = compared(b, a, test="t").sentences()
-    assert turned == found.sentences()[0].replace("b is", "a is").replace("than a", "than b")
+    assert turned == comparison.sentences()[0].replace("b is", "a is").replace("than a", "than b")
     assert compared(a, b, test=None).sentences()[0].startswith(
         "b is not tested against a on AP: 0.5938 against 0.5000, +0.0938 (95 % interval"
     )
@@ -624,9 +624,9 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
     assert sentence.endswith(
         "3 wins, 27 losses, 0 ties over 30 queries. The test compares ranks, which do not favor a."
     )
-    found = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
-    assert found.verdict == "a leads on AP (1.0000); not significantly better than b."
-    assert [row[0].mark for row in found.cells] == ["", ""]
+    board = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
+    assert board.verdict == "a leads on AP (1.0000); not significantly better than b."
+    assert [row[0].mark for row in board.cells] == ["", ""]
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
@@ -654,8 +654,8 @@ def test_the_sentences_of_a_table_name_the_correction(table):
 def test_a_sentence_says_if_no_outcome_could_have_been_significant(test, n, n_resamples, reason):
     d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
     level = 0.999 if n == 30 else 0.95
-    found = compared(np.zeros(n), d, **drawn(test, n_resamples=n_resamples), level=level)
-    (sentence,) = found.sentences()
+    comparison = compared(np.zeros(n), d, **drawn(test, n_resamples=n_resamples), level=level)
+    (sentence,) = comparison.sentences()
     better, other = "ba" if d.mean() > 0 else "ab"
     assert sentence.startswith(f"{better} is not significantly better than {other} on AP: ")
     if reason is None:
@@ -666,10 +666,10 @@ def test_a_sentence_says_if_no_outcome_could_have_been_significant(test, n, n_re
 
 def test_sentences_say_if_the_correction_makes_significance_impossible():
     rng = np.random.default_rng(0)
-    found = compared(*rng.random((4, 7)), correction="bonferroni")
-    assert not any("No outcome" in sentence for sentence in found.sentences())
-    found = compared(*rng.random((5, 7)), correction="bonferroni")
-    for sentence in found.sentences():
+    comparison = compared(*rng.random((4, 7)), correction="bonferroni")
+    assert not any("No outcome" in sentence for sentence in comparison.sentences())
+    comparison = compared(*rng.random((5, 7)), correction="bonferroni")
+    for sentence in comparison.sentences():
         assert sentence.endswith(
             "with 7 queries that differ, the smallest possible p = 0.0625 with Bonferroni's "
             "correction over 4 tests."
@@ -679,16 +679,16 @@ def test_sentences_say_if_the_correction_makes_significance_impossible():
 # Keeping -----------------------------------------------------------------------------------------
 
 def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
-    found = sg.compare(table, baseline="rough", rng=0)
-    again = pd.read_csv(io.StringIO(found.to_csv()))
-    pd.testing.assert_frame_equal(again, found.to_frame(), check_dtype=False, rtol=1e-15)
-    head, _, *rows = found.to_markdown().splitlines()
+    result = sg.compare(table, baseline="rough", rng=0)
+    again = pd.read_csv(io.StringIO(result.to_csv()))
+    pd.testing.assert_frame_equal(again, result.to_frame(), check_dtype=False, rtol=1e-15)
+    head, _, *rows = result.to_markdown().splitlines()
     for name in ("difference", "p_adjusted", "n_undefined", "baseline_mean"):
         assert f" {name} " in head
-    latex = found.to_latex()
+    latex = result.to_latex()
     assert latex.count(r"\\") == 1 + 6 and r"p\_adjusted" in latex
-    ranked_rows, order = ComparisonView(found).ranked_rows, found.leaderboard().systems
-    ranks = [(found.measures.index(row.measure), order.index(row.system)) for row in ranked_rows]
+    ranked_rows, order = ComparisonView(result).ranked_rows, result.leaderboard().systems
+    ranks = [(result.measures.index(row.measure), order.index(row.system)) for row in ranked_rows]
     assert ranks == sorted(ranks)  # the best system first
     for row, line in zip(ranked_rows, rows, strict=True):
         assert [cell.strip() for cell in line.strip("|").split("|")][:4] == [
@@ -706,9 +706,9 @@ def test_dates_are_named_as_dates_and_come_back_from_json():
     with pytest.raises(ValueError, match="query .*2026-01-02.* weight 1 and query .*2026-01-01"):
         sg.compare({"a": first, "b": first})
     back = evaluation([0.5, 1], days[::-1], [2, 1])
-    found = sg.compare({"a": first, "b": back}, test=None)
-    assert found.per_query["AP"].tolist() == [[1, 0], [1, 0.5]]
-    np.testing.assert_array_equal(sg.Comparison.from_json(found.to_json()).query_ids, days)
+    comparison = sg.compare({"a": first, "b": back}, test=None)
+    assert comparison.per_query["AP"].tolist() == [[1, 0], [1, 0.5]]
+    np.testing.assert_array_equal(sg.Comparison.from_json(comparison.to_json()).query_ids, days)
 
 
 # Discriminative power ----------------------------------------------------------------------------

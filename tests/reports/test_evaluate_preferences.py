@@ -33,12 +33,12 @@ def random_users(n_users, seed=0):
 @pytest.mark.parametrize("form", ["pairs", "scores"])
 def test_values_equal_the_definitions_for_each_user(form, items):
     pairs, users, predicted, scores = random_users(60)
-    given = predicted if form == "pairs" else scores
-    ev = sg.evaluate_preferences(pairs, given, qid=users, measures=ALL, items=items)
+    predictions = predicted if form == "pairs" else scores
+    ev = sg.evaluate_preferences(pairs, predictions, qid=users, measures=ALL, items=items)
     n_undefined = 0
     for i, user in enumerate(dict.fromkeys(users)):
         true = [pair for pair, of_pair in zip(pairs, users, strict=True) if of_pair == user]
-        said, chosen = given[user], items
+        said, chosen = predictions[user], items
         if form == "scores":
             retrieved = {item for item, score in said.items() if score > -math.inf}
             scored, said = set(said), implied(said)
@@ -64,9 +64,9 @@ def test_values_equal_the_definitions_for_each_user(form, items):
 def test_the_edrc_of_each_user_equals_edrc_per_query():
     pairs, users, predicted, scores = random_users(30, seed=4)
     for settings in ({}, {"discount": "exp2", "prior": 0.3}, {"items": "predicted"}):
-        for given in (predicted, scores):
-            ev = sg.evaluate_preferences(pairs, given, qid=users, **settings)
-            expected = sg.edrc_per_query(pairs, given, qid=users, **settings)
+        for predictions in (predicted, scores):
+            ev = sg.evaluate_preferences(pairs, predictions, qid=users, **settings)
+            expected = sg.edrc_per_query(pairs, predictions, qid=users, **settings)
             assert ev.query_ids.tolist() == list(expected)
             (values,) = ev.per_query.values()
             np.testing.assert_array_equal(values, list(expected.values()))

@@ -89,17 +89,17 @@ def five():
 def test_the_defaults_equal_the_documented_settings():
     rng = np.random.default_rng(0)
     y, scores, qid = rng.integers(0, 3, 90), rng.random((2, 90)), np.arange(90) // 6
-    one, other = (sg.evaluate(y, own, qid=qid, measures="ndcg") for own in scores)
-    assert len(one.worst()) == len(one.best()) == 10
+    first, second = (sg.evaluate(y, y_score, qid=qid, measures="ndcg") for y_score in scores)
+    assert len(first.worst()) == len(first.best()) == 10
     settings = {"level": 0.95, "n_resamples": 9999, "rng": 0}
-    assert one.confidence_interval(rng=0) == one.confidence_interval(**settings)
-    pd.testing.assert_frame_equal(one.summary(), one.summary(**settings))
-    unasked = sg.compare({"one": one, "other": other}, rng=0)
-    asked = sg.compare(
-        {"one": one, "other": other}, test="randomization", correction="holm", **settings
+    assert first.confidence_interval(rng=0) == first.confidence_interval(**settings)
+    pd.testing.assert_frame_equal(first.summary(), first.summary(**settings))
+    by_default = sg.compare({"one": first, "other": second}, rng=0)
+    with_settings = sg.compare(
+        {"one": first, "other": second}, test="randomization", correction="holm", **settings
     )
-    assert (unasked.level, unasked.n_resamples) == (0.95, 9999)
-    assert unasked.to_json() == asked.to_json()
+    assert (by_default.level, by_default.n_resamples) == (0.95, 9999)
+    assert by_default.to_json() == with_settings.to_json()
 
 
 def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
@@ -121,11 +121,11 @@ def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
 
 def test_a_summary_counts_the_queries_that_are_in_the_mean():
     qid = ["a", "a", "b", "b", "c", "c"]
-    found = sg.evaluate(
+    ev = sg.evaluate(
         [1, 0] * 3, [2, 1, 1, 2, 2, 1], qid=qid, measures="rr", sample_weight=[1, 1, 3, 3, 0, 0]
     ).summary()
-    assert found["n_queries"].tolist() == [2]
-    np.testing.assert_allclose(found["mean"], [(1 * 1 + 3 * 1 / 2) / 4])
+    assert ev["n_queries"].tolist() == [2]
+    np.testing.assert_allclose(ev["mean"], [(1 * 1 + 3 * 1 / 2) / 4])
 
 
 IN_ORDER = list(SEGMENT.values())
@@ -172,10 +172,10 @@ def test_worst_is_sorted_from_the_lowest_value_and_best_from_the_highest(five):
 ID_KINDS = {
     "int": lambda i: i,
     "int32": lambda i: np.array(i, dtype=np.int32),
-    "text": lambda i: [f"q{one}" for one in i],
+    "text": lambda i: [f"q{number}" for number in i],
     "float": lambda i: i + 0.5,
-    "pairs": lambda i: [("q", int(one)) for one in i],
-    "mixed": lambda i: [int(one) if one % 2 else f"q{one}" for one in i],
+    "pairs": lambda i: [("q", int(number)) for number in i],
+    "mixed": lambda i: [int(number) if number % 2 else f"q{number}" for number in i],
     "dates": lambda i: np.datetime64("2026-11-01") + i,
 }
 
@@ -206,10 +206,10 @@ def one_query(query, measures="ap", **kwargs):
 
 
 def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
-    found = sg.Evaluation.concat([one_query(2**60 + 1), one_query(0.5), one_query("q")])
-    assert found.query_ids.tolist() == [2**60 + 1, 0.5, "q"]
-    found = sg.Evaluation.concat([one_query(1, ["ap", "p@1"]), one_query(2, ["p@1", "ap"])])
-    assert list(found.per_query) == ["AP", "Precision@1"]
+    ev = sg.Evaluation.concat([one_query(2**60 + 1), one_query(0.5), one_query("q")])
+    assert ev.query_ids.tolist() == [2**60 + 1, 0.5, "q"]
+    ev = sg.Evaluation.concat([one_query(1, ["ap", "p@1"]), one_query(2, ["p@1", "ap"])])
+    assert list(ev.per_query) == ["AP", "Precision@1"]
 
 
 # Made by hand ------------------------------------------------------------------------------------
@@ -221,21 +221,21 @@ FLAGS = [False, True, False]
 def test_an_evaluation_made_by_hand_is_the_same_whatever_holds_its_values(series):
     if isinstance(series, str):
         series = pytest.importorskip(series).Series
-    found = sg.Evaluation(
+    ev = sg.Evaluation(
         series(["a", "b", "c"]), {"AP": series([1.0, 0.0, 0.5])}, {"AP": series(FLAGS)},
         weights=series([1, 2, 0]),
     )
     ids, values, weights = ids_of("abc"), np.array([1, 0, 0.5]), np.array([1.0, 2, 0])
     assert_same_report(
-        found, sg.Evaluation(ids, {"AP": values}, {"AP": np.array(FLAGS)}, weights=weights)
+        ev, sg.Evaluation(ids, {"AP": values}, {"AP": np.array(FLAGS)}, weights=weights)
     )
-    assert found.mean()["AP"] == 1 / 3 and found.n_undefined == {"AP": 1}
+    assert ev.mean()["AP"] == 1 / 3 and ev.n_undefined == {"AP": 1}
 
 
 def test_values_that_are_missing_are_nan_and_tuples_stay_ids():
-    found = sg.Evaluation([("de", 1), 2], {"AP": [None, 1]}, {"AP": pd.array([True, False])})
-    assert found.query_ids.tolist() == [("de", 1), 2]
-    np.testing.assert_array_equal(found.per_query["AP"], [np.nan, 1])
+    ev = sg.Evaluation([("de", 1), 2], {"AP": [None, 1]}, {"AP": pd.array([True, False])})
+    assert ev.query_ids.tolist() == [("de", 1), 2]
+    np.testing.assert_array_equal(ev.per_query["AP"], [np.nan, 1])
     assert len(sg.Evaluation([], {"AP": []}, {"AP": []}, weights=[]).to_frame()) == 0
 
 
@@ -302,10 +302,10 @@ def through_json(ev):
 def test_json_gives_back_ids_of_any_plain_type():
     ids = ["1", 1, 2.5, ("a", (True, 0.1)), -0.25, 2**70, "ü\n😀", np.int64(7), False]
     ev = sg.evaluate([1] * 9, range(9), qid=ids, measures="ap")
-    found = through_json(ev).query_ids.tolist()
-    assert found == ids
-    assert list(map(type, found)) == [str, int, float, tuple, float, int, str, int, bool]
-    assert list(map(type, found[3][1])) == [bool, float]
+    query_ids = through_json(ev).query_ids.tolist()
+    assert query_ids == ids
+    assert list(map(type, query_ids)) == [str, int, float, tuple, float, int, str, int, bool]
+    assert list(map(type, query_ids[3][1])) == [bool, float]
     large = np.array([2**64 - 1, 0], dtype=np.uint64)
     ev = sg.evaluate([1, 1], [1, 1], qid=large, measures="ap")
     assert through_json(ev).query_ids.tolist() == large.tolist()
@@ -393,8 +393,8 @@ def test_tables_are_summaries_unless_by_query(five):
     ]
     of_rr = [line for line in five.to_latex().splitlines() if line.startswith("RR &")]
     assert [cells_of(line, "&")[:2] for line in of_rr] == [["RR", f"{8 / 15:.4f}"]]
-    found = one_query(0.123456).to_markdown(per_query=True)  # ids are never rounded
-    assert cells_of(found.splitlines()[2]) == ["0.123456", "1.0000"]
+    result = one_query(0.123456).to_markdown(per_query=True)  # ids are never rounded
+    assert cells_of(result.splitlines()[2]) == ["0.123456", "1.0000"]
 
 
 @pytest.mark.parametrize("value, text", [

@@ -43,9 +43,9 @@ def places(value, path=()):
 
 def changed(written, path, change):
     """A copy in which `change` was made to what holds the last of the path."""
-    found = json.loads(json.dumps(written))  # faster than deepcopy
-    change(functools.reduce(operator.getitem, path[:-1], found), path[-1])
-    return found
+    result = json.loads(json.dumps(written))  # faster than deepcopy
+    change(functools.reduce(operator.getitem, path[:-1], result), path[-1])
+    return result
 
 
 def read(kind, written):
@@ -59,25 +59,25 @@ def read(kind, written):
         return None
 
 
-def assert_whole(found, written):
+def assert_whole(result, written):
     """What was read is what was written, down to the last field, and can be shown."""
-    again = json.loads(found.to_json())
+    again = json.loads(result.to_json())
     for name in again:
         if name not in MADE_WITH:
             assert again[name] == written[name]
-    found.to_frame()
+    result.to_frame()
     for name in ("sentences", "leaderboard"):
-        if hasattr(found, name):
-            getattr(found, name)()
+        if hasattr(result, name):
+            getattr(result, name)()
 
 
 def is_read(kind, written, path, change):
     """Whether JSON of the kind is read after a change, as what it says."""
     other = changed(written, path, change)
-    found = read(kind, other)
-    if found is not None:
-        assert_whole(found, other)
-    return found is not None
+    result = read(kind, other)
+    if result is not None:
+        assert_whole(result, other)
+    return result is not None
 
 
 @pytest.mark.parametrize("name", CHANGED)
@@ -234,7 +234,7 @@ def test_sums_of_any_size_are_read(scale):
     rng = np.random.default_rng(0)
     for n in (1, 2, 30):
         values = rng.choice([0.1, 1 / 3, 0.7, 1], n) * 1e-3
-        found = sg.Summary.of(evaluation({"AP": values}, weights=rng.random(n) * scale))
-        assert sg.Summary.from_json(found.to_json()) == found
+        summary = sg.Summary.of(evaluation({"AP": values}, weights=rng.random(n) * scale))
+        assert sg.Summary.from_json(summary.to_json()) == summary
     tiny = sg.Summary.of(evaluation({"AP": [5e-324, 1e-310]}, weights=np.array([1e-10, 0.3])))
     assert sg.Summary.from_json(tiny.to_json()) == tiny

@@ -90,10 +90,10 @@ def test_labels_are_computed_over_documents_that_both_judged(report):
 
 def test_linearly_weighted_kappa_equals_that_of_scikit_learn():
     judges, _, qid = grades_and_scores()
-    found = sg.compare_judges(judges, qid=qid, weights="linear").labels()["kappa_weighted"]
+    table = sg.compare_judges(judges, qid=qid, weights="linear").labels()["kappa_weighted"]
     expected = cohen_kappa_score(*(judges[name].astype(int) for name in ("human", "j0")),
                                  weights="linear")
-    assert found[0] == pytest.approx(expected)
+    assert table[0] == pytest.approx(expected)
 
 
 def test_confusion_counts_pairs_of_grades(report):
@@ -126,11 +126,11 @@ def test_the_published_table(data_dir):
         "are used as they are.$"
     )):
         report = sg.compare_judges(rows.y_judges, qid=rows.qid, truth="human")
-    found = report.labels().set_index("judge")
-    assert len(found) == 17 and found.index.tolist() == published.index.tolist()
-    assert found["kappa"].round(4).tolist() == published["kappa"].tolist()
-    assert found["alpha"].round(4).tolist() == published["alpha"].tolist()
-    assert (found["n_shared"] == 4423).all()
+    table = report.labels().set_index("judge")
+    assert len(table) == 17 and table.index.tolist() == published.index.tolist()
+    assert table["kappa"].round(4).tolist() == published["kappa"].tolist()
+    assert table["alpha"].round(4).tolist() == published["alpha"].tolist()
+    assert (table["n_shared"] == 4423).all()
     assert [vars(row) for row in report.outside] == [
         {"judge": "h2oloo-zeroshot2", "grade": 10, "n": 1}
     ]
@@ -208,8 +208,8 @@ def test_means_are_those_of_evaluations(report):
                 unjudged_documents="irrelevant",
             )
             interval = evaluation.confidence_interval(method="t")[row["measure"]]
-            found = [row[f"{side}_{name}"] for name in ("mean", "low", "high")]
-            assert found == pytest.approx([evaluation.mean()[row["measure"]], *interval])
+            result = [row[f"{side}_{name}"] for name in ("mean", "low", "high")]
+            assert result == pytest.approx([evaluation.mean()[row["measure"]], *interval])
 
 
 def test_measures_without_a_defined_value():

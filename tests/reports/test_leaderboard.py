@@ -25,11 +25,11 @@ def three():
 
 
 def test_marks_are_those_of_the_test_against_the_baseline(three):
-    found = sg.compare(three, baseline="a", rng=0)
-    board = found.leaderboard()
+    comparison = sg.compare(three, baseline="a", rng=0)
+    board = comparison.leaderboard()
     assert board.systems[0] == "b" and set(board.systems) == {"a", "b", "c"}
     cells = dict(zip(board.systems, board.cells, strict=True))
-    for row in found.to_frame().to_dict("records"):
+    for row in comparison.to_frame().to_dict("records"):
         cell = cells[row["system"]][["AP", "RR"].index(row["measure"])]
         assert cell.value == row["mean"]
         expected = ("▲" if row["difference"] > 0 else "▼") if row["p_adjusted"] <= 0.05 else ""
@@ -43,8 +43,8 @@ def test_marks_are_those_of_the_test_against_the_baseline(three):
 
 def test_a_worse_system_is_marked_and_equal_best_ones_are_both_the_best():
     values = np.linspace(0.4, 0.6, 20)
-    found = sg.compare(of_values(values, values, values - 0.1), baseline="a", rng=0)
-    board = found.leaderboard()
+    comparison = sg.compare(of_values(values, values, values - 0.1), baseline="a", rng=0)
+    board = comparison.leaderboard()
     marks = dict(zip(board.systems, (row[0].mark for row in board.cells), strict=True))
     assert marks == {"a": "", "b": "", "c": "▼"}
     assert [row[0].best for row in board.cells] == [True, True, False]
@@ -120,8 +120,8 @@ def test_the_verdict_names_measures_that_disagree():
         ({"a": 0, "b": 0.2}, f" b leads on RR (0.6500); {BETTER} a."),
         ({"a": 0, "b": 0.0001}, f" b leads on RR (0.4501); {NOT_BETTER} a."),
     ]:
-        found = verdict_on(both({"a": 0.1, "b": 0}, second))
-        assert found == f"a leads on AP (0.5500); {BETTER} b.{expected}"
+        result = verdict_on(both({"a": 0.1, "b": 0}, second))
+        assert result == f"a leads on AP (0.5500); {BETTER} b.{expected}"
 
 
 def test_a_verdict_counts_further_measures_that_disagree():
@@ -147,28 +147,28 @@ def test_the_verdict_on_segments_groups_those_with_the_same_leader():
     noise = np.random.default_rng(0).normal(0, 0.01, 60)
     lead = np.where(by == "z", -0.1, 0.1)
 
-    def found(*systems, **settings):
+    def result(*systems, **settings):
         compared = sg.compare(of_values(*systems), by=by, **{"test": "t"} | settings)
         return compared.leaderboard().verdict
 
-    assert found(values, values + 0.1 + noise) == f"b leads on AP in x, y and z; {BETTER} a."
-    assert found(values, values + lead + noise) == (
+    assert result(values, values + 0.1 + noise) == f"b leads on AP in x, y and z; {BETTER} a."
+    assert result(values, values + lead + noise) == (
         f"b leads on AP in x and y; {BETTER} a. a leads on AP in z (0.4517); {BETTER} b."
     )
     small = np.where(by == "x", 0.1, 0.0001) + np.tile([0.01, -0.01], 30)
-    assert found(values, values + small, values - 0.2) == (
+    assert result(values, values + small, values - 0.2) == (
         f"b leads on AP in y and z; {BETTER} c; {NOT_BETTER} a. "
         f"b leads on AP in x (0.3483); {BETTER} a and c."
     )
-    assert found(values, values + lead + noise, test=None) == (
+    assert result(values, values + lead + noise, test=None) == (
         "b leads on AP in x and y; not tested against a. "
         "a leads on AP in z (0.4517); not tested against b."
     )
 
 
 def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
-    found = sg.compare(three, rng=0)
-    view = ComparisonView(found)
+    comparison = sg.compare(three, rng=0)
+    view = ComparisonView(comparison)
     ranked, order = view.ranked_rows, view.leaderboard.systems
     assert [row.measure for row in ranked] == ["AP"] * 3 + ["RR"] * 3
     rows = {(frozenset((row.system, row.baseline)), row.measure): row for row in view.rows}
@@ -181,7 +181,7 @@ def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     of_first = [(order.index(row.system), order.index(row.baseline)) for row in ranked[:3]]
     assert of_first == [(0, 1), (0, 2), (1, 2)]
     # to_frame and CSV keep the order of the systems
-    assert found.to_frame()["system"].tolist() == [row.system for row in found.rows]
+    assert comparison.to_frame()["system"].tolist() == [row.system for row in comparison.rows]
     with_baseline = ComparisonView(sg.compare(three, baseline="a", rng=0))
     assert {row.baseline for row in with_baseline.ranked_rows} == {"a"}
 
@@ -214,8 +214,8 @@ def test_consecutive_letters_become_a_range_and_there_are_more_than_26():
     values = np.linspace(0.2, 0.5, 40)
     noise = np.random.default_rng(0).normal(0, 0.001, (8, 40))
     levels = (values + i / 20 + noise[i] for i in range(8))
-    found = sg.compare(of_values(*levels), test="t")
-    board = found.leaderboard()
+    comparison = sg.compare(of_values(*levels), test="t")
+    board = comparison.leaderboard()
     assert list(board.letters.items())[:2] == [("h", "a"), ("g", "b")] and "a h " in str(board)
     marks = [row[0].mark for row in board.cells]
     assert marks == ["b–h", "c–h", "d–h", "e–h", "fgh", "gh", "h", ""]

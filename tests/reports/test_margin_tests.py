@@ -13,16 +13,16 @@ def test_p_is_that_of_statsmodels(n, margin, statsmodels):
     values = np.random.default_rng(n).beta(2, 2, (2, n))
     values[1] = values[0] + (values[1] - 0.5) / 10
     p, (_, p_low, _), _ = statsmodels.ttost_paired(values[1], values[0], -margin, margin)
-    found = compared(*values)
-    assert columns(found.equivalence(margin))["p_value"] == pytest.approx([p], abs=1e-12)
-    assert columns(found.noninferiority(margin))["p_value"] == pytest.approx([p_low], abs=1e-12)
+    result = compared(*values)
+    assert columns(result.equivalence(margin))["p_value"] == pytest.approx([p], abs=1e-12)
+    assert columns(result.noninferiority(margin))["p_value"] == pytest.approx([p_low], abs=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", "hsd"])
 def test_p_values_are_corrected_over_all_rows(correction, statsmodels):
     theirs = "holm" if correction == "hsd" else correction
-    found = sg.compare(systems(["a", "b", "c"], 40), correction=correction, rng=0)
-    table = columns(found.equivalence(0.04))
+    comparison = sg.compare(systems(["a", "b", "c"], 40), correction=correction, rng=0)
+    table = columns(comparison.equivalence(0.04))
     assert len(table["p_value"]) == 6
     expected = statsmodels.multipletests(table["p_value"], method=theirs)[1]
     assert table["p_adjusted"] == pytest.approx(expected)
@@ -35,8 +35,8 @@ def test_p_values_are_corrected_over_all_rows(correction, statsmodels):
 def test_intervals_within_the_margins_are_significant(correction, question):
     n_shown = 0
     for seed in range(6):
-        found = sg.compare(systems("abcd", 30, seed=seed), correction=correction, rng=0)
-        table = getattr(found, question)(0.06)
+        comparison = sg.compare(systems("abcd", 30, seed=seed), correction=correction, rng=0)
+        table = getattr(comparison, question)(0.06)
         for row in table.to_frame().to_dict("records"):
             within = row["ci_low"] > -0.06 and (question != "equivalence" or row["ci_high"] < 0.06)
             shown = row["p_adjusted"] <= 0.05
@@ -49,17 +49,17 @@ def test_intervals_within_the_margins_are_significant(correction, question):
 
 def test_the_sentences():
     d = np.tile([0.004, -0.002, 0.003, -0.001], 10)
-    found = compared(np.full(40, 0.5), 0.5 + d)
+    result = compared(np.full(40, 0.5), 0.5 + d)
     (same,), (not_worse,) = (
-        tests.sentences() for tests in (found.equivalence(0.01), found.noninferiority(0.01))
+        tests.sentences() for tests in (result.equivalence(0.01), result.noninferiority(0.01))
     )
     assert same.startswith(
         "b is equivalent to a on AP (margin ±0.01): 0.5010 against 0.5000, +0.0010 (90 % interval "
         "0.0003 to 0.0017), p < 0.0001; 40 queries."
     )
     assert not_worse.startswith("b is noninferior to a on AP (margin 0.01): ")
-    found = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5), baseline=None)
-    shown, *others = found.equivalence(0.01).sentences()
+    result = compared(np.full(40, 0.5), 0.48 + 10 * d, np.full(40, 0.5), baseline=None)
+    shown, *others = result.equivalence(0.01).sentences()
     assert shown.startswith("c is equivalent to a on AP (margin ±0.01): ")
     assert shown.endswith(" All differences are equal, so the interval has no width.")
     assert others[0].startswith(
@@ -68,17 +68,17 @@ def test_the_sentences():
     assert "with Holm's correction over 3 tests; 40 queries." in others[0]
     assert any(
         sentence.startswith("b is not shown to be noninferior to a on AP (margin 0.01): ")
-        for sentence in found.noninferiority(0.01).sentences()
+        for sentence in result.noninferiority(0.01).sentences()
     )
 
 
 def test_each_measure_may_have_its_own_margin():
-    found = sg.compare(systems(["a", "b"], 40), rng=0)
-    both = found.equivalence({"ndcng@10": 0.2, sg.MuAP(): 1e-4})
+    comparison = sg.compare(systems(["a", "b"], 40), rng=0)
+    both = comparison.equivalence({"ndcng@10": 0.2, sg.MuAP(): 1e-4})
     assert columns(both)["margin"] == [0.2, 1e-4]
     assert columns(both)["p_value"] == [
-        columns(found.equivalence(0.2))["p_value"][0],
-        columns(found.equivalence(1e-4))["p_value"][1],
+        columns(comparison.equivalence(0.2))["p_value"][0],
+        columns(comparison.equivalence(1e-4))["p_value"][1],
     ]
 
 
@@ -98,15 +98,15 @@ def test_equal_differences_and_single_queries(values, margin, p):
 
 
 def test_tables():
-    found = sg.compare(systems(["a", "b", "c"], 40), baseline="a", rng=0).equivalence(0.04)
-    frame = found.to_frame()
+    comparison = sg.compare(systems(["a", "b", "c"], 40), baseline="a", rng=0).equivalence(0.04)
+    frame = comparison.to_frame()
     assert frame.columns.tolist()[:9] == [
         "system", "measure", "margin", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
         "n_queries",
     ]
-    assert len(found.to_markdown().splitlines()) == 2 + 4
-    assert found.to_latex().count(r"\\") == 1 + 4
-    assert repr(found).startswith("equivalence(b - a, NDCNG@10: +0.0")
+    assert len(comparison.to_markdown().splitlines()) == 2 + 4
+    assert comparison.to_latex().count(r"\\") == 1 + 4
+    assert repr(comparison).startswith("equivalence(b - a, NDCNG@10: +0.0")
 
 
 def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counted():
@@ -116,7 +116,7 @@ def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counte
     values = np.random.default_rng(0).beta(2, 2, (2, 8))
     values[:, 5] = 0
     flags = {"AP": np.arange(8) == 5}
-    found = sg.compare(of_values(*values, undefined=flags)).equivalence(0.2)
-    assert columns(found)["n_queries"] == [8] and columns(found)["n_undefined"] == [1]
-    (sentence,) = found.sentences()
+    comparison = sg.compare(of_values(*values, undefined=flags)).equivalence(0.2)
+    assert columns(comparison)["n_queries"] == [8] and columns(comparison)["n_undefined"] == [1]
+    (sentence,) = comparison.sentences()
     assert sentence.endswith("; 8 queries. Undefined for both systems: 1 query.")

@@ -36,7 +36,7 @@ def sides(n=40, n_judge=200, names=("a", "b", "c"), seed=0, quality=0.7, bias=0.
             for j, measure in enumerate(MEASURES)
         }
         human[name] = evaluation(
-            {measure: own[drawn] + lift * i for measure, (own, _) in columns.items()},
+            {measure: values[drawn] + lift * i for measure, (values, _) in columns.items()},
             [ids[k] for k in drawn],
         )
         judge[name] = evaluation(
@@ -211,10 +211,10 @@ def test_a_comparison_estimates_the_differences_in_the_same_way():
 def test_systems_queries_and_measures_may_be_in_another_order():
     expected = sg.compare(HUMAN, judge=JUDGE, baseline="b").to_frame()
     judge = {name: shuffled(JUDGE[name], i) for i, name in enumerate("cab")}
-    found = sg.compare(HUMAN, judge=judge, baseline="b").to_frame()
-    assert list(found["system"]) == ["a", "a", "c", "c"] == list(expected["system"])
+    table = sg.compare(HUMAN, judge=judge, baseline="b").to_frame()
+    assert list(table["system"]) == ["a", "a", "c", "c"] == list(expected["system"])
     numbers = expected.select_dtypes("number").columns
-    assert np.allclose(found[numbers], expected[numbers], rtol=0, atol=1e-9, equal_nan=True)
+    assert np.allclose(table[numbers], expected[numbers], rtol=0, atol=1e-9, equal_nan=True)
 
 
 EQUAL = "ignore:The human-judged differences between"

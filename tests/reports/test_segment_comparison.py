@@ -23,34 +23,34 @@ def three():
 @pytest.mark.parametrize("test", TESTS)
 def test_a_segment_is_compared_as_its_queries_alone(three, test):
     settings = {"baseline": "a", "correction": None, **drawn(test, n_resamples=500)}
-    found = sg.compare(three, by=BY, **settings).to_frame()
+    table = sg.compare(three, by=BY, **settings).to_frame()
     for segment in ("head", "tail"):
-        own = found[found["segment"] == segment].drop(columns="segment").reset_index(drop=True)
-        alone = {name: taken(one, BY == segment) for name, one in three.items()}
-        pd.testing.assert_frame_equal(own, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
+        rows = table[table["segment"] == segment].drop(columns="segment").reset_index(drop=True)
+        alone = {name: taken(ev, BY == segment) for name, ev in three.items()}
+        pd.testing.assert_frame_equal(rows, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
 def test_tests_are_corrected_over_all_segments(three, correction, statsmodels):
-    found = sg.compare(three, by=BY, test="t", correction=correction)
-    assert len(found.to_frame()) == 3 * 2 * 2
-    for table in (found.to_frame(), found.between_segments()):
+    comparison = sg.compare(three, by=BY, test="t", correction=correction)
+    assert len(comparison.to_frame()) == 3 * 2 * 2
+    for table in (comparison.to_frame(), comparison.between_segments()):
         expected = statsmodels.multipletests(table["p_value"], method=correction)[1]
         assert table["p_adjusted"].tolist() == pytest.approx(expected.tolist())
 
 
 def test_hsd_is_that_of_each_segment_times_their_number(three):
-    found = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
+    table = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
     for segment in ("head", "tail"):
-        own = found[found["segment"] == segment]["p_adjusted"].to_numpy()
-        alone = {name: taken(one, BY == segment) for name, one in three.items()}
+        p_values = table[table["segment"] == segment]["p_adjusted"].to_numpy()
+        alone = {name: taken(ev, BY == segment) for name, ev in three.items()}
         alone = sg.compare(alone, correction="hsd", rng=0).to_frame()
-        np.testing.assert_allclose(own, np.minimum(2 * alone["p_adjusted"], 1))
+        np.testing.assert_allclose(p_values, np.minimum(2 * alone["p_adjusted"], 1))
 
 
 def test_between_segments_is_welchs_test(three):
-    found = sg.compare(three, by=BY, baseline="b", correction="bonferroni", rng=0)
-    frame = found.between_segments()
+    comparison = sg.compare(three, by=BY, baseline="b", correction="bonferroni", rng=0)
+    frame = comparison.between_segments()
     assert frame["segment"].tolist() == ["tail"] * 4
     assert frame["other_segment"].tolist() == ["head"] * 4
     for row in frame.to_dict("records"):
@@ -72,14 +72,14 @@ def test_a_difference_that_differs_between_segments_is_found():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 2, 60)
     better = values + np.where(BY == "head", 0.1, 0) + rng.normal(0, 0.02, 60)
-    found = sg.compare(of_values(values, better), by=BY)
-    said = found.sentences()
+    comparison = sg.compare(of_values(values, better), by=BY)
+    said = comparison.sentences()
     assert said[0].startswith("b is significantly better than a on AP in head: ")
     assert said[1].startswith("a is not significantly better than b on AP in tail: ")
     assert said[2].startswith(
         "The lead of b over a on AP is significantly larger in head than in tail: "
     )
-    head, tail = found.leaderboard().verdict.split(". ")
+    head, tail = comparison.leaderboard().verdict.split(". ")
     assert re.fullmatch(r"b leads on AP in head \(.*\); significantly better than a", head)
     assert re.fullmatch(r"a leads on AP in tail \(.*\); not significantly better than b\.", tail)
     assert "with Holm's correction over 2 tests" in said[0] and "Holm" not in said[2]
@@ -97,9 +97,9 @@ def test_a_difference_that_differs_between_segments_is_found():
 def test_few_or_equal_differences_between_segments_are_not_significant(head, tail, p):
     differences = np.array([*head, *tail])
     both = of_values(np.zeros(len(differences)), differences)
-    found = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
-    assert found.between_segments()["p_value"].tolist() == pytest.approx([p], nan_ok=True)
-    said = found.sentences()[-1]
+    comparison = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
+    assert comparison.between_segments()["p_value"].tolist() == pytest.approx([p], nan_ok=True)
+    said = comparison.sentences()[-1]
     relation = "larger (not tested)" if p != p else "not significantly larger"
     assert said.startswith(f"The lead of b over a on AP is {relation} in ")
 
@@ -113,51 +113,51 @@ def test_the_sentence_on_a_segment_of_few_queries_says_that_no_outcome_is_signif
 
 @pytest.mark.parametrize("by", [BY.tolist(), pd.Series(BY, IDS)[::-1]])
 def test_segments_have_the_same_forms_as_for_summary(three, by):
-    found = sg.compare(three, by=by, test="t")
-    pd.testing.assert_frame_equal(found.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
-    assert found.segments == ["head", "tail"]
+    result = sg.compare(three, by=by, test="t")
+    pd.testing.assert_frame_equal(result.to_frame(), sg.compare(three, by=BY, test="t").to_frame())
+    assert result.segments == ["head", "tail"]
     means = three["a"].summary(by=by).set_index(["segment", "measure"])["mean"]
-    for row in found.to_frame().query("baseline == 'a'").to_dict("records"):
+    for row in result.to_frame().query("baseline == 'a'").to_dict("records"):
         assert row["baseline_mean"] == pytest.approx(means[row["segment"], row["measure"]])
 
 
 def test_tables_and_pages_name_the_segments(three):
-    found = sg.compare(three, by=BY, baseline="a", rng=0)
-    frame = found.to_frame()
+    comparison = sg.compare(three, by=BY, baseline="a", rng=0)
+    frame = comparison.to_frame()
     assert frame.columns.tolist()[:3] == ["segment", "system", "measure"]
     assert frame["segment"].tolist() == ["head", "tail"] * 4
-    assert found.to_markdown().splitlines()[0].startswith("| segment   | system   | measure")
-    assert "segment & system & measure & mean &" in found.to_latex()
-    board = found.leaderboard()
+    assert comparison.to_markdown().splitlines()[0].startswith("| segment   | system   | measure")
+    assert "segment & system & measure & mean &" in comparison.to_latex()
+    board = comparison.leaderboard()
     assert board.measures == [
         "NDCNG@10 in head", "NDCNG@10 in tail", "MuAP in head", "MuAP in tail"
     ]
-    page = found.to_html(title="By length")
+    page = comparison.to_html(title="By length")
     assert "60 queries in 2 segments" in page and "<h1>By length" in page
-    for sentence in found.sentences():
+    for sentence in comparison.sentences():
         assert sentence.replace("'", "&#39;") in page
-    assert "MuAP in tail" in found._repr_html_()
-    assert repr(found) == (
+    assert "MuAP in tail" in comparison._repr_html_()
+    assert repr(comparison) == (
         "Comparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)"
     )
-    assert found.differences("b", "a", "MuAP", "head") == pytest.approx(
+    assert comparison.differences("b", "a", "MuAP", "head") == pytest.approx(
         (three["b"].per_query["MuAP"] - three["a"].per_query["MuAP"])[BY == "head"]
     )
 
 
 def test_hostile_segments_and_names_do_not_break_reports():
     both = systems(HOSTILE[:2], 24, measures=("AP",), query_ids=range(24))
-    found = sg.compare(both, by=np.repeat(ids_of(HOSTILE), 2), rng=0)
-    assert len(found.sentences()) == 12 + 12 * 11 / 2
-    assert "<script>window.broken" not in found.to_html().replace(" ", "")
-    assert found.to_markdown() and found.to_latex() and str(found.leaderboard())
-    again = sg.Comparison.from_json(found.to_json())
-    assert again.segments == found.segments
+    comparison = sg.compare(both, by=np.repeat(ids_of(HOSTILE), 2), rng=0)
+    assert len(comparison.sentences()) == 12 + 12 * 11 / 2
+    assert "<script>window.broken" not in comparison.to_html().replace(" ", "")
+    assert comparison.to_markdown() and comparison.to_latex() and str(comparison.leaderboard())
+    again = sg.Comparison.from_json(comparison.to_json())
+    assert again.segments == comparison.segments
 
 
 def test_many_segments_are_allowed_and_equal_texts_are_distinguished(three):
-    found = sg.compare(three, by=[1] * 30 + ["1"] * 30, rng=0)
-    assert found.leaderboard().measures[:2] == ["NDCNG@10 in 1", "NDCNG@10 in '1'"]
+    comparison = sg.compare(three, by=[1] * 30 + ["1"] * 30, rng=0)
+    assert comparison.leaderboard().measures[:2] == ["NDCNG@10 in 1", "NDCNG@10 in '1'"]
     both = systems(["a", "b"], 101)
     assert len(sg.compare(both, by=[i // 2 for i in range(101)], test="t").segments) == 51
 
@@ -166,8 +166,8 @@ def test_the_scale_of_weights_changes_nothing_between_segments():
     by = ["head"] * 7 + ["tail"] * 5
     weights = np.arange(12) % 3 + 1.0
     tables = [
-        sg.compare(systems(["a", "b"], 12, weights=own), by=by, test=None).between_segments()
-        for own in (weights, 8 * weights, np.ones(12))
+        sg.compare(systems(["a", "b"], 12, weights=scaled), by=by, test=None).between_segments()
+        for scaled in (weights, 8 * weights, np.ones(12))
     ]
     pd.testing.assert_frame_equal(tables[0], tables[1])
     assert (tables[0]["interaction"] != tables[2]["interaction"]).all()
@@ -177,17 +177,17 @@ def test_the_scale_of_weights_changes_nothing_between_segments():
 
 def test_weighted_queries_give_means_and_intervals_without_tests():
     weighted = systems(["a", "b"], 60, weights=np.arange(60) % 4 / 2)
-    found = sg.compare(weighted, by=BY, test=None)
-    for row in found.to_frame().to_dict("records"):
+    comparison = sg.compare(weighted, by=BY, test=None)
+    for row in comparison.to_frame().to_dict("records"):
         expected = weighted["b"].summary(by=BY).set_index(["segment", "measure"])["mean"]
         assert row["mean"] == pytest.approx(expected[row["segment"], row["measure"]])
-    between = found.between_segments()
-    assert np.isnan(found.to_frame()["p_value"]).all() and between["p_value"].isna().all()
+    between = comparison.between_segments()
+    assert np.isnan(comparison.to_frame()["p_value"]).all() and between["p_value"].isna().all()
     assert (between["ci_low"] < between["interaction"]).all()
     row = between.iloc[0]
-    d = found.to_frame()["difference"]
+    d = comparison.to_frame()["difference"]
     assert (row["difference"], row["other_difference"]) == pytest.approx((d[1], d[0]))
-    assert "not tested" in found.sentences()[-1]
+    assert "not tested" in comparison.sentences()[-1]
 
 
 TWO = systems(["a", "b"], 60)

@@ -156,12 +156,12 @@ class TestRefusedParts:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_numbers_are_those_of_the_evaluation(weighted):
     ev = make(weighted=weighted)
-    found = sg.Summary.of(ev)
-    assert found.n_queries == 300
-    assert found.n_undefined == ev.n_undefined
-    assert found.mean() == pytest.approx(ev.mean(), rel=1e-15)
+    summary = sg.Summary.of(ev)
+    assert summary.n_queries == 300
+    assert summary.n_undefined == ev.n_undefined
+    assert summary.mean() == pytest.approx(ev.mean(), rel=1e-15)
     for level in (0.5, 0.95):
-        intervals = found.confidence_interval(level)
+        intervals = summary.confidence_interval(level)
         assert (intervals.level, intervals.method) == (level, "t")
         for name, expected in ev.confidence_interval(level, method="t").items():
             assert intervals[name] == pytest.approx(expected, abs=1e-13)
@@ -169,16 +169,16 @@ def test_the_numbers_are_those_of_the_evaluation(weighted):
 
 def test_quantiles_are_those_of_the_values_to_a_thousandth():
     ev = make()
-    found = sg.Summary.of(ev)
+    summary = sg.Summary.of(ev)
     for q in np.linspace(0, 1, 41).tolist():
-        quantiles = found.quantile(q)
+        quantiles = summary.quantile(q)
         for name, values in ev.per_query.items():
             assert quantiles[name] == pytest.approx(np.nanquantile(values, q), abs=0.001)
-    assert found.quantile(0) == {name: np.nanmin(v) for name, v in ev.per_query.items()}
-    assert found.quantile(1) == {name: np.nanmax(v) for name, v in ev.per_query.items()}
-    found = sg.Summary.of(evaluation({"AP": [0.0, 0.0, 1.0, 1.0]}))
-    assert found.quantile(0.5)["AP"] == 0.5
-    assert found.quantile(0.25)["AP"] == 0
+    assert summary.quantile(0) == {name: np.nanmin(v) for name, v in ev.per_query.items()}
+    assert summary.quantile(1) == {name: np.nanmax(v) for name, v in ev.per_query.items()}
+    summary = sg.Summary.of(evaluation({"AP": [0.0, 0.0, 1.0, 1.0]}))
+    assert summary.quantile(0.5)["AP"] == 0.5
+    assert summary.quantile(0.25)["AP"] == 0
 
 
 def test_quantiles_of_values_beyond_1_are_those_of_the_values():
@@ -188,37 +188,37 @@ def test_quantiles_of_values_beyond_1_are_those_of_the_values():
         "huge": 2.0 ** rng.uniform(-20, 1023, 2000), "equal": np.full(2000, 6.39),
     }
     ev = evaluation(values, np.arange(2000))
-    found, parts = sg.Summary.of(ev), parts_of(ev, 7)
-    assert sg.Summary.merge(parts) == found == sg.Summary.merge(parts[::-1])
-    for again in (sg.Summary.from_json(found.to_json()), pickle.loads(pickle.dumps(found))):
-        assert again == found and again.to_json() == found.to_json()
+    result, parts = sg.Summary.of(ev), parts_of(ev, 7)
+    assert sg.Summary.merge(parts) == result == sg.Summary.merge(parts[::-1])
+    for again in (sg.Summary.from_json(result.to_json()), pickle.loads(pickle.dumps(result))):
+        assert again == result and again.to_json() == result.to_json()
     for q in np.linspace(0, 1, 41).tolist():
         for name, expected in zip(values, np.quantile([*values.values()], q, axis=1), strict=True):
             error = 0.001 if abs(expected) < 64 else 4e-5 * abs(expected)
-            assert found.quantile(q)[name] == pytest.approx(expected, rel=1e-15, abs=error)
-    low, median, high = (f"{found.quantile(q)['DCG']:.4f}" for q in (0.25, 0.5, 0.75))
-    assert f"median {median}, quartiles {low} and {high}" in found.to_html()
+            assert result.quantile(q)[name] == pytest.approx(expected, rel=1e-15, abs=error)
+    low, median, high = (f"{result.quantile(q)['DCG']:.4f}" for q in (0.25, 0.5, 0.75))
+    assert f"median {median}, quartiles {low} and {high}" in result.to_html()
 
 
 def test_queries_with_weight_0_or_without_a_value_do_not_count():
     values = {"AP": [0.25, 0.75, 1.0, np.nan]}
-    found = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
-    assert found.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4
-    assert found.quantile(1)["AP"] == 0.75
-    assert found.to_frame()["n_queries"].tolist() == [2]
-    assert found.n_queries == 4
-    found = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
-    assert found.worst()["query_id"].tolist() == ["q1"]
-    assert found.mean()["AP"] == 0.25
+    summary = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
+    assert summary.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4
+    assert summary.quantile(1)["AP"] == 0.75
+    assert summary.to_frame()["n_queries"].tolist() == [2]
+    assert summary.n_queries == 4
+    summary = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
+    assert summary.worst()["query_id"].tolist() == ["q1"]
+    assert summary.mean()["AP"] == 0.25
 
 
 def test_the_lowest_queries_are_those_of_the_evaluation():
     ev = make()
-    found = sg.Summary.of(ev)
+    summary = sg.Summary.of(ev)
     for name in ev.per_query:
         expected = ev.worst(60, name)
         expected = expected.sort_values([name, "query_id"], ignore_index=True)
-        assert found.worst(60, name).equals(expected)
+        assert summary.worst(60, name).equals(expected)
 
 
 @pytest.mark.parametrize("ids", [
@@ -233,9 +233,9 @@ def test_the_lowest_queries_are_those_of_the_evaluation():
 ], ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates", "decimals", "spans"])
 def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     ev = evaluation({"AP": np.zeros(500)}, ids)
-    found = sg.Summary.of(ev)
-    assert sg.Summary.merge(parts_of(ev, 9)) == found
-    kept = found.worst(100)["query_id"].tolist()
+    summary = sg.Summary.of(ev)
+    assert sg.Summary.merge(parts_of(ev, 9)) == summary
+    kept = summary.worst(100)["query_id"].tolist()
     numbers, others = [i for i in ids if not isinstance(i, str)], [
         i for i in ids if isinstance(i, str)
     ]
@@ -244,12 +244,12 @@ def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
 
 def test_json_holds_ids_that_are_dates_and_hostile_ones():
     days = np.datetime64("2020-01-01", "us") + np.arange(3) * np.timedelta64(1, "D")
-    found = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
-    again = sg.Summary.from_json(found.to_json())
-    assert again == found and again.worst(1)["query_id"].item() == pd.Timestamp(days[0])
-    found = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids_of(["<b>", ("de", 1), 2, 2.5])))
-    assert sg.Summary.from_json(found.to_json()) == found
-    assert "&lt;b&gt;" in found._repr_html_()
+    summary = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
+    again = sg.Summary.from_json(summary.to_json())
+    assert again == summary and again.worst(1)["query_id"].item() == pd.Timestamp(days[0])
+    summary = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids_of(["<b>", ("de", 1), 2, 2.5])))
+    assert sg.Summary.from_json(summary.to_json()) == summary
+    assert "&lt;b&gt;" in summary._repr_html_()
 
 
 def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
@@ -259,21 +259,21 @@ def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
 
 def test_tables_and_pages():
     ev = make()
-    found = sg.Summary.of(ev)
-    frame, expected = found.to_frame(), ev.summary(method="t")
+    summary = sg.Summary.of(ev)
+    frame, expected = summary.to_frame(), ev.summary(method="t")
     assert frame.columns.tolist() == expected.columns.tolist()
     assert frame.drop(columns=["mean", "ci_low", "ci_high"]).equals(
         expected.drop(columns=["mean", "ci_low", "ci_high"])
     )
-    assert "300 queries, 5 measures." in found.to_html()
-    assert "Lowest NDCNG@10" in found._repr_html_()
-    assert repr(found) == repr(ev).replace("Evaluation", "Summary")
+    assert "300 queries, 5 measures." in summary.to_html()
+    assert "Lowest NDCNG@10" in summary._repr_html_()
+    assert repr(summary) == repr(ev).replace("Evaluation", "Summary")
 
 
 def test_a_summary_without_queries():
     nothing = sg.Summary.of(evaluation({"AP": []}))
-    found = sg.Summary.of(evaluation({"AP": [0.5]}))
-    assert sg.Summary.merge([nothing, found, nothing]) == found
+    summary = sg.Summary.of(evaluation({"AP": [0.5]}))
+    assert sg.Summary.merge([nothing, summary, nothing]) == summary
     assert np.isnan(nothing.mean()["AP"]) and np.isnan(nothing.quantile(0.5)["AP"])
     assert nothing.worst().empty
     assert sg.Summary.from_json(nothing.to_json()) == nothing

@@ -66,8 +66,8 @@ def test_kappa_is_that_of_scikit_learn(n_levels, seed):
     assert result_of(truth, judge, query).kappa == pytest.approx(expected, abs=1e-14)
     for weights in ("linear", "quadratic"):
         weighted = cohen_kappa_score(truth.astype(int), judge.astype(int), weights=weights)
-        found = sklearn_kappas(truth, judge, weights)
-        assert found == pytest.approx((expected, weighted), abs=1e-14)
+        result = sklearn_kappas(truth, judge, weights)
+        assert result == pytest.approx((expected, weighted), abs=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -113,8 +113,8 @@ def test_interval_alpha_does_not_depend_on_the_scale(scale):
     truth, judge, query = grades_of_two()
     judge = judge + 0.25
     expected = alpha_by_definition(truth.tolist(), judge.tolist(), interval_distance)
-    found = agreement(truth * scale, judge * scale, query, 0.95, is_ordinal=False)
-    assert found.alpha == pytest.approx(expected, rel=1e-12)
+    result = agreement(truth * scale, judge * scale, query, 0.95, is_ordinal=False)
+    assert result.alpha == pytest.approx(expected, rel=1e-12)
 
 
 def test_equal_judges_agree_perfectly_in_the_exact_interval_of_queries():
@@ -132,8 +132,8 @@ def test_queries_with_the_most_frequent_grade_count_little_for_equal_judges():
     grades, query = np.repeat([0.0, 1.0], [36, 4]), np.arange(40)
     n = (36 * 0.1 + 4 * 0.9) ** 2 / (36 * 0.1**2 + 4 * 0.9**2)
     high = stats.beta.ppf(0.975, 1, 2 * n)
-    found = result_of(grades, grades, query)
-    assert found.kappa_interval == found.alpha_interval == pytest.approx((1 - 2 * high, 1))
+    result = result_of(grades, grades, query)
+    assert result.kappa_interval == result.alpha_interval == pytest.approx((1 - 2 * high, 1))
 
 
 @pytest.mark.parametrize("grade", [0.1, 0.3, 1 / 3, 0.7, 2.5, 1e6 / 3])
@@ -254,10 +254,10 @@ def test_the_spread_is_that_of_taus_of_resampled_queries(is_known):
     if not is_known:  # each system has other values that are nan
         truth[rng.random(truth.shape) < np.arange(20)[:, None] / 30] = np.nan
         judge[rng.random(truth.shape) < np.arange(20)[:, None] / 30] = np.nan
-    found = tau_spread(truth, judge, 4000, np.random.default_rng(0))
+    result = tau_spread(truth, judge, 4000, np.random.default_rng(0))
     expected, narrower = spread_by_loops(truth, judge)
-    assert found == pytest.approx(expected, abs=0.02)
-    assert found[0] < narrower[0] - 0.01 and found[1] > narrower[1] + 0.01
+    assert result == pytest.approx(expected, abs=0.02)
+    assert result[0] < narrower[0] - 0.01 and result[1] > narrower[1] + 0.01
 
 
 def test_the_spread_without_values_is_unknown():
@@ -308,5 +308,5 @@ def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
         if all(judge[a] >= judge[b] for a, b in itertools.pairwise(order))
     ]
     expected = np.mean([tau_ap_of_lists(truth, order) for order in orders])
-    found = _similarity_of_ranks(np.array(truth) / 10, np.array(judge) / 10)
-    assert found["tau_ap"] == pytest.approx(expected, abs=1e-12)
+    result = _similarity_of_ranks(np.array(truth) / 10, np.array(judge) / 10)
+    assert result["tau_ap"] == pytest.approx(expected, abs=1e-12)

@@ -46,10 +46,10 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
     values = RNG.random(1000)
     weights = RNG.random(1000) if weighted else None
     whole = Moments.of(values, weights)
-    one, other = (
+    even, odd = (
         Moments.of(values[i::2], weights[i::2] if weighted else None) for i in (0, 1)
     )
-    assert one + other == other + one == whole
+    assert even + odd == odd + even == whole
     assert Moments.of(np.empty(0), np.empty(0) if weighted else None) + whole == whole
     assert whole.mean == pytest.approx(np.average(values, weights=weights), rel=1e-15)
 
@@ -58,9 +58,9 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
 @pytest.mark.parametrize("spread", [1.0, 1e-6])
 def test_the_interval_is_that_of_the_values(scale, spread):
     values, weights = 0.5 + spread * RNG.normal(size=500), scale * RNG.random(500)
-    for given in (None, weights, np.full(500, scale)):
-        found = t_interval(Moments.of(values, given), 0.95)
-        assert found == pytest.approx(mean_interval(values, given, 0.95, "t"), abs=1e-13)
+    for weights_or_none in (None, weights, np.full(500, scale)):
+        limits = t_interval(Moments.of(values, weights_or_none), 0.95)
+        assert limits == pytest.approx(mean_interval(values, weights_or_none, 0.95, "t"), abs=1e-13)
     # the interval of identical values is their value
     assert t_interval(Moments.of(np.full(3, 0.7)), 0.95) == (0.7, 0.7)
     assert np.isnan(t_interval(Moments.of(np.array([0.7])), 0.95)).all()

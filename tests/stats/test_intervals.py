@@ -46,8 +46,8 @@ def by_scipy(data, statistic, seed, **kwargs):
 def test_the_bootstrap_is_that_of_scipy(name, level, seed):
     values = VALUES[name]
     expected = by_scipy((values,), np.mean, seed, confidence_level=level, batch=100)
-    found = interval(values, level=level, method="bootstrap", rng=seed)
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+    limits = interval(values, level=level, method="bootstrap", rng=seed)
+    np.testing.assert_allclose(limits, expected, rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["spread", "skewed", "of few kinds", "correlations"])
@@ -57,16 +57,16 @@ def test_the_bootstrap_of_weighted_queries_is_that_of_scipy_over_pairs(name):
     expected = by_scipy(
         (values, weights), weighted_mean, 0, paired=True, n_resamples=999, batch=100
     )
-    found = interval(values, weights, method="bootstrap", n_resamples=999, rng=0)
-    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-15)
+    limits = interval(values, weights, method="bootstrap", n_resamples=999, rng=0)
+    np.testing.assert_allclose(limits, expected, rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_t_interval_is_that_of_scipy(name, level):
     expected = stats.ttest_1samp(VALUES[name], 0).confidence_interval(level)
-    found = interval(VALUES[name], level=level, method="t")
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    limits = interval(VALUES[name], level=level, method="t")
+    np.testing.assert_allclose(limits, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("weight", [1e10, 1e20, 1e300])
@@ -101,8 +101,8 @@ class TestBothMethods:
         values, weights = VALUES["spread"].copy(), np.ones(60)
         values[3], weights[5] = np.nan, 0
         kept = np.delete(values, [3, 5])
-        found = interval(values, weights, method=method, rng=0)
-        np.testing.assert_allclose(found, interval(kept, method=method, rng=0), rtol=1e-13)
+        limits = interval(values, weights, method=method, rng=0)
+        np.testing.assert_allclose(limits, interval(kept, method=method, rng=0), rtol=1e-13)
 
     def test_the_scale_of_weights_changes_nothing(self, method):
         values = VALUES["spread"]
@@ -122,37 +122,37 @@ class TestBothMethods:
 
     def test_equal_weights_give_the_unweighted_interval(self, method):
         values = VALUES["skewed"]
-        found = interval(values, np.full(200, 0.1), method=method, rng=0)
-        assert found == interval(values, method=method, rng=0)
+        limits = interval(values, np.full(200, 0.1), method=method, rng=0)
+        assert limits == interval(values, method=method, rng=0)
 
 
 def test_an_interval_does_not_depend_on_the_measures_beside_it():
     y_true, y_score = [1, 0, 0, 2, 0, 1, 1, 0], [1, 2, 2, 1, 3, 1, 2, 1]
     group = [2, 2, 2, 2]
-    two = sg.evaluate(y_true, y_score, group=group, measures=["ap", "ndcng"])
-    one = sg.evaluate(y_true, y_score, group=group, measures="ndcng")
+    together = sg.evaluate(y_true, y_score, group=group, measures=["ap", "ndcng"])
+    alone = sg.evaluate(y_true, y_score, group=group, measures="ndcng")
     settings = {"method": "bootstrap", "n_resamples": 100}  # fewer are refused
-    found = two.confidence_interval(rng=3, **settings)
-    assert list(found) == ["AP", "NDCNG"]
-    assert found["NDCNG"] == one.confidence_interval(rng=3, **settings)["NDCNG"]
+    limits = together.confidence_interval(rng=3, **settings)
+    assert list(limits) == ["AP", "NDCNG"]
+    assert limits["NDCNG"] == alone.confidence_interval(rng=3, **settings)["NDCNG"]
     generator = np.random.default_rng(3)
-    assert one.confidence_interval(rng=generator, **settings)["NDCNG"] == found["NDCNG"]
-    moved_on = one.confidence_interval(rng=generator, **settings)
-    assert moved_on["NDCNG"] != found["NDCNG"]
+    assert alone.confidence_interval(rng=generator, **settings)["NDCNG"] == limits["NDCNG"]
+    moved_on = alone.confidence_interval(rng=generator, **settings)
+    assert moved_on["NDCNG"] != limits["NDCNG"]
 
 
 def test_intervals_are_students_by_default_and_can_be_pickled():
     for n in (3, 1000):
         values = np.random.default_rng(0).random(n)
-        found = an_evaluation(values).confidence_interval()
-        assert found.method == "t" and found.level == 0.95
-        assert found["AP"] == interval(values, method="t")
+        limits = an_evaluation(values).confidence_interval()
+        assert limits.method == "t" and limits.level == 0.95
+        assert limits["AP"] == interval(values, method="t")
         assert set(an_evaluation(values).summary()["method"]) == {"t"}
-    found = an_evaluation([0.0, 0.5, 1.0]).confidence_interval(0.9, method="t")
-    assert repr(found) == "ConfidenceIntervals(0.9, t: AP=[-0.3429, 1.3429])"
-    again = pickle.loads(pickle.dumps(found))
-    assert (again, again.level, again.method) == (found, 0.9, "t")
-    assert type(found["AP"].low) is float
+    limits = an_evaluation([0.0, 0.5, 1.0]).confidence_interval(0.9, method="t")
+    assert repr(limits) == "ConfidenceIntervals(0.9, t: AP=[-0.3429, 1.3429])"
+    again = pickle.loads(pickle.dumps(limits))
+    assert (again, again.level, again.method) == (limits, 0.9, "t")
+    assert type(limits["AP"].low) is float
 
 
 @pytest.mark.parametrize("kwargs, error, message", [

@@ -14,14 +14,14 @@ from skgraded.stats.power import detectable_effect
 @pytest.mark.parametrize("effect", [0.08, 0.2, 0.5, 1, 3])
 @pytest.mark.parametrize("power, level", [(0.8, 0.95), (0.5, 0.9), (0.95, 0.9998)])
 def test_the_number_of_queries_is_that_of_statsmodels(effect, power, level, statsmodels):
-    found = sg.required_queries(effect, power=power, level=level)
+    result = sg.required_queries(effect, power=power, level=level)
 
     def power_of(n):
         return statsmodels.TTestPower().power(effect, n, (1 - level) / 2, alternative="larger")
 
-    assert found == sg.required_queries(-effect, power=power, level=level)
-    assert power_of(found) >= power - 1e-9
-    assert found == 2 or power_of(found - 1) < power
+    assert result == sg.required_queries(-effect, power=power, level=level)
+    assert power_of(result) >= power - 1e-9
+    assert result == 2 or power_of(result - 1) < power
 
 
 def test_a_large_effect_at_a_high_level_requires_three_queries():
@@ -55,8 +55,8 @@ def test_the_smallest_effect_is_that_of_statsmodels(n, level, statsmodels):
 @pytest.mark.parametrize("correction, m", [(None, 1), ("holm", 3), ("bonferroni", 3)])
 def test_the_smallest_difference_is_at_the_corrected_level(correction, m):
     values = np.random.default_rng(0).beta(2, 2, (4, 40))
-    found = compared(*values, test="t", correction=correction).to_frame()
-    for row, other in zip(found.to_dict("records"), values[1:], strict=True):
+    table = compared(*values, test="t", correction=correction).to_frame()
+    for row, other in zip(table.to_dict("records"), values[1:], strict=True):
         effect = detectable_effect(40, stats.t.ppf(1 - 0.025 / m, 39))
         deviation = np.std(other - values[0], ddof=1)
         assert row["min_detectable"] == pytest.approx(effect * deviation)
@@ -76,8 +76,8 @@ def test_hsd_detects_its_smallest_difference_in_80_percent_of_cases():
     settings = {"baseline": None, "correction": "hsd", "n_resamples": 499}
     values = rng.normal(0, 1, (4, 40))
     sizes = np.array(compared(*values, **settings).to_frame()["min_detectable"])
-    found = compared(*values, baseline=None, correction="bonferroni")
-    bonferroni = found.to_frame()["min_detectable"]
+    comparison = compared(*values, baseline=None, correction="bonferroni")
+    bonferroni = comparison.to_frame()["min_detectable"]
     assert (sizes < bonferroni).all() and (sizes > 0.5).all()
     n_shown = 0
     for _ in range(100):
@@ -90,10 +90,10 @@ def test_hsd_detects_its_smallest_difference_in_80_percent_of_cases():
 
 def test_a_sentence_states_the_smallest_detectable_difference():
     d = np.random.default_rng(0).normal(0, 0.1, 50)
-    found = compared(np.zeros(50), d)
-    size = found.to_frame()["min_detectable"][0]
+    comparison = compared(np.zeros(50), d)
+    size = comparison.to_frame()["min_detectable"][0]
     assert size == pytest.approx(2.85 / np.sqrt(50) * d.std(ddof=1), rel=0.01)
-    assert found.sentences()[0].endswith(
+    assert comparison.sentences()[0].endswith(
         f"With 50 queries, the smallest difference detectable at 80 % power is {size:.4f}."
     )
     assert "power" not in compared(np.zeros(50), d + 0.2).sentences()[0]
@@ -110,9 +110,9 @@ def test_a_sentence_states_the_smallest_detectable_difference():
     ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"n_resamples": 100, "level": 0.999}),
 ])
 def test_without_a_possible_significance_there_is_no_detectable_difference(values, settings):
-    found = compared(np.zeros(len(values)), values, **settings)
-    assert np.isnan(found.to_frame()["min_detectable"][0])
-    assert "power" not in found.sentences()[0]
+    comparison = compared(np.zeros(len(values)), values, **settings)
+    assert np.isnan(comparison.to_frame()["min_detectable"][0])
+    assert "power" not in comparison.sentences()[0]
 
 
 def test_wilcoxons_smallest_difference_is_that_of_t_over_its_efficiency():

@@ -63,13 +63,13 @@ def test_the_point_estimate_and_the_weight_equal_those_of_ppi_python(n, n_judge,
     for seed in range(5):
         human, judge, others = values_of(n, n_judge, seed, quality)
         estimate = powered_mean(human, judge, others)
-        found = ppi_py.ppi_mean_pointestimate(human, judge, others, lam=estimate.weight)
-        assert found.shape == (1,) and estimate.mean == pytest.approx(found[0], abs=1e-12)
+        result = ppi_py.ppi_mean_pointestimate(human, judge, others, lam=estimate.weight)
+        assert result.shape == (1,) and estimate.mean == pytest.approx(result[0], abs=1e-12)
         if 0 < estimate.weight < 1:  # its own weight has the divisor n in the covariance
-            found = ppi_py.ppi_mean_pointestimate(human, judge, others)
+            result = ppi_py.ppi_mean_pointestimate(human, judge, others)
             weight = estimate.weight * (n - 1) / n
             expected = weighted_mean(human, judge, others, weight)
-            assert expected == pytest.approx(found[0], abs=1e-12)
+            assert expected == pytest.approx(result[0], abs=1e-12)
 
 
 # Special cases -----------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def test_other_results_do_not_depend_on_the_scale(scale):
     def results(evs, scale):
         first, second = (sg.Summary.of(ev) for ev in evs.values())
         halves = {query: query % 2 for query in range(30)}
-        found = [
+        result = [
             sg.compare(sg.Summaries.of(evs)).rows[0], sg.compare_periods(first, second).rows[0],
             sg.compare(evs, n_resamples=100, rng=0, by=halves).gaps[0],
             *sg.compare(evs, rng=0).noninferiority(0.1 * scale).rows,
@@ -84,12 +84,12 @@ def test_other_results_do_not_depend_on_the_scale(scale):
         intervals = [
             evs["a"].confidence_interval(method="bootstrap", rng=0)["DCG"],
             evs["a"].confidence_interval(method="t")["DCG"], first.confidence_interval()["DCG"],
-            *((row.ci_low, row.ci_high) for row in found),
+            *((row.ci_low, row.ci_high) for row in result),
         ]
         judge = evaluation(np.append(SECOND, FIRST) * scale)
         intervals.append(sg.prediction_powered(evs["a"], judge).confidence_interval()["DCG"])
         quantiles = [first.quantile(q)["DCG"] for q in (0, 0.3, 0.5, 1)]
-        return [row.p_value for row in found], np.array(intervals) / scale, quantiles
+        return [row.p_value for row in result], np.array(intervals) / scale, quantiles
 
     (expected_p, expected, _), (p, intervals, quantiles) = (
         results(systems(1.0, 0.0), 1.0), results(systems(scale), scale)

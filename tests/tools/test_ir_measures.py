@@ -41,10 +41,10 @@ def test_each_measure_has_the_values_of_the_library(name):
     measure = getattr(tool, name)
     parsed = tool.measure(name)
     assert parsed == measure and repr(measure) == name == str(sg.measure(name))
-    found = {
+    result = {
         metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], QRELS, RUN)
     }
-    assert found == expected(name) | {"q3": 0.0}  # a query that the run lacks
+    assert result == expected(name) | {"q3": 0.0}  # a query that the run lacks
 
 
 TEXTS = ["ap(threshold=2)@20", "ndcg(gain='linear')@5", "P_10", "mean_ndcg"]
@@ -77,8 +77,8 @@ def test_all_forms_of_qrels_and_runs(kind):
     elif kind == "tuples":
         qrels = [ir_measures.Qrel(q, d, g) for q, docs in QRELS.items() for d, g in docs.items()]
         run = [ir_measures.ScoredDoc(q, d, s) for q, docs in RUN.items() for d, s in docs.items()]
-    found = ir_measures.calc_aggregate([tool.MuAP, ir_measures.AP], qrels, run)
-    assert found[tool.MuAP] == pytest.approx(sum(expected("mu_ap").values()) / 3)
+    result = ir_measures.calc_aggregate([tool.MuAP, ir_measures.AP], qrels, run)
+    assert result[tool.MuAP] == pytest.approx(sum(expected("mu_ap").values()) / 3)
 
 
 @pytest.mark.parametrize("run", [
@@ -115,9 +115,9 @@ def test_documents_with_negative_grades_are_not_judged():
     run = {"q": {"d": 4.0, "e": 3.0, "a": 2.0}}
     ours, theirs = [tool.Bpref, tool.AP], [ir_measures.Bpref, ir_measures.AP]
     with pytest.warns(UserWarning, match="2 of 6 grades are negative"):
-        found = ir_measures.calc_aggregate(ours + theirs, qrels, run)
-    assert found[tool.Bpref] == pytest.approx(1 / 3) == found[ir_measures.Bpref]
-    assert found[tool.AP] == pytest.approx(1 / 3 / 3) == found[ir_measures.AP]
+        result = ir_measures.calc_aggregate(ours + theirs, qrels, run)
+    assert result[tool.Bpref] == pytest.approx(1 / 3) == result[ir_measures.Bpref]
+    assert result[tool.AP] == pytest.approx(1 / 3 / 3) == result[ir_measures.AP]
 
 
 def test_ties_are_averaged_unless_ordinal_ties_are_requested():

@@ -415,17 +415,17 @@ def test_no_name_of_a_system_or_measure_breaks_a_page_or_a_fragment():
     names = [name for name in HOSTILE if isinstance(name, str)]
     like = [chr(ord("a") + i) * len(read_back(name)) for i, name in enumerate(names)]
     cmp, harmless = (
-        compared(own, baseline=own[0], measures=[f"m {name}" for name in own])
-        for own in (names, like)
+        compared(hostile, baseline=hostile[0], measures=[f"m {name}" for name in hostile])
+        for hostile in (names, like)
     )
     page, fragment = Page(cmp.to_html()), Page(cmp._repr_html_())
-    for found, expected in ((page, harmless.to_html()), (fragment, harmless._repr_html_())):
+    for result, expected in ((page, harmless.to_html()), (fragment, harmless._repr_html_())):
         tags = [
-            [tag for tag, _ in page.elements if tag != "bdi"] for page in (found, Page(expected))
+            [tag for tag, _ in page.elements if tag != "bdi"] for page in (result, Page(expected))
         ]
         assert tags[0] == tags[1]
         for name in names:
-            assert shortened(name) in found.text("td", "th")
+            assert shortened(name) in result.text("td", "th")
     assert page.data["systems"] == [read_back(name) for name in cmp.leaderboard().systems]
     assert page.data["measures"] == [f"m {read_back(name)}" for name in names]
 

@@ -30,12 +30,12 @@ NAMES = ["50 % & more", "a_b^c", r"back\\slash {braces}", "#1 ~ $x$", "<b> \"quo
 def check_latex(table, folder):
     """Compile a page that contains the table; fail if a line is too wide."""
     (folder / "page.tex").write_text(PAGE % table, encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
         cwd=folder, capture_output=True, text=True, errors="replace", timeout=60,
     )
-    assert done.returncode == 0, done.stdout[-2000:]
-    too_wide = map(float, re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout))
+    assert process.returncode == 0, process.stdout[-2000:]
+    too_wide = map(float, re.findall(r"Overfull \\hbox \(([\d.]+)pt", process.stdout))
     assert max(too_wide, default=0) < 1
 
 
@@ -64,10 +64,10 @@ def test_tables_of_twenty_systems_and_five_measures_fit_the_width_of_a_page(tmp_
     measures = ["NDCNG@10", "AP(threshold=2,undefined=nan)@20", "RR", "P@5", "MuAP"]
     tables = []
     for baseline in (None, "bm25"):
-        found = sg.compare(systems(names, 40, measures), baseline=baseline, test="t")
+        comparison = sg.compare(systems(names, 40, measures), baseline=baseline, test="t")
         board, table = (
             report.to_latex(caption="Means", label=f"tab:{baseline}", digits=digits)
-            for report, digits in ((found.leaderboard(), 3), (found, 4))
+            for report, digits in ((comparison.leaderboard(), 3), (comparison, 4))
         )
         assert r"\begin{longtable}" in table and r"\begin{longtable}" not in board
         assert board.count(r"\begin{table}") == 1 and board.count(r"\\") >= 21
