@@ -3,8 +3,6 @@
 LightGBM's rankers accept the sizes of consecutive queries and one weight per row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import pairwise

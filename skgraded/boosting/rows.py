@@ -1,9 +1,7 @@
 """Containers for rows and their queries, as passed to estimators."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Rows:
     sizes: np.ndarray | None = None  # sizes of consecutive queries; None for regressors
     grade_type: np.dtype[Any] = np.dtype(float)  # the data type of the grades in y
 
-    def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Rows:
+    def take(self, rows: np.ndarray | None, sizes: np.ndarray | None) -> Self:
         """Return the rows at the given positions; None selects all rows in their current order."""
         if rows is None:
             return replace(self, sizes=sizes)
@@ -53,11 +51,11 @@ class Rows:
         X = take_rows(self.X, rows)
         return replace(self, X=X, grades=self.grades[rows], by_row=by_row, sizes=sizes)
 
-    def sorted_by(self, queries: Queries) -> Rows:
+    def sorted_by(self, queries: Queries) -> Self:
         """Return the rows sorted by query."""
         return self.take(queries.order, queries.sizes)
 
-    def joined(self, other: Rows) -> Rows:
+    def joined(self, other: Self) -> Self:
         """Return the rows of `self` followed by those of `other`; missing weights become 1."""
         by_row = {
             name: np.concatenate([

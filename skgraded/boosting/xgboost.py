@@ -3,8 +3,6 @@
 XGBoost's rankers accept rows sorted by query, the query id of each row, and one weight per query.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

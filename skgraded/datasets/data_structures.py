@@ -1,7 +1,5 @@
 """Conversion of qrels and runs in the data structures of several tools to `Entries`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache

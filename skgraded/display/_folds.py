@@ -1,7 +1,5 @@
 """Plot of the folds of a cross-validation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 

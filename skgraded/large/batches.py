@@ -1,7 +1,5 @@
 """The function `evaluate_batches`, for tables larger than memory on one machine."""
 
-from __future__ import annotations
-
 from typing import Any, Unpack
 
 from skgraded._input.needs import needs

@@ -1,7 +1,5 @@
 """Evaluation of Dask DataFrames: workers evaluate partitions, and the results are merged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Unpack
 

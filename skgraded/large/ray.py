@@ -1,7 +1,5 @@
 """Evaluation of Ray Datasets: tasks evaluate blocks, and the results are merged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Unpack

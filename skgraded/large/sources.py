@@ -1,7 +1,5 @@
 """Sources of the batches of a large table: files, tables, and streams that yield batches."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re

@@ -1,7 +1,5 @@
 """Evaluation of Spark DataFrames on the executors, and an Evaluator for pyspark.ml."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Discounted cumulative gain: DCG, NDCG and NDCNG."""
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Boosting rounds as tasks of scikit-learn's callbacks, which scikit-learn 1.9 introduced."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

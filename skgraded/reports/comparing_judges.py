@@ -1,11 +1,9 @@
 """The function `compare_judges`: how well judges agree on grades and on leaderboards."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -163,7 +161,7 @@ class _Rows(NamedTuple):
         """Return the mask of the rows that both judged."""
         return ~np.isnan(self.grades[truth]) & ~np.isnan(self.grades[judge])
 
-    def take(self, queries: np.ndarray | None) -> _Rows:
+    def take(self, queries: np.ndarray | None) -> Self:
         """Return the rows of the queries at these positions, or all rows if `queries` is None."""
         if queries is None:
             return self
@@ -172,7 +170,7 @@ class _Rows(NamedTuple):
             {name: values[is_kept] for name, values in columns.items()}
             for columns in (self.grades, self.scores)
         )
-        return _Rows(grades, scores, self.query[is_kept], self.query_ids)
+        return self._replace(grades=grades, scores=scores, query=self.query[is_kept])
 
 
 def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:

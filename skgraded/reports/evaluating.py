@@ -1,7 +1,5 @@
 """Functions that return evaluations: `evaluate` and `evaluate_preferences`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Welch's t-test and interval for the difference between two independent means."""
 
-from __future__ import annotations
-
 from math import comb
 from typing import NamedTuple, Self
 
@@ -38,7 +36,7 @@ class GroupMean(NamedTuple):
         return cls(n, mean, square, unit)
 
     @classmethod
-    def of_moments(cls, moments: Moments) -> GroupMean:
+    def of_moments(cls, moments: Moments) -> Self:
         """Compute the mean and its squared standard error from exact sums."""
         if not moments.n:
             return cls(0, np.nan, np.nan)

@@ -1,7 +1,5 @@
 """Measures as objects of ir_measures, which PyTerrier also accepts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from itertools import compress
@@ -57,7 +55,7 @@ class _Provider(providers.Provider):
     def supports(self, measure: registry.Measure) -> bool:
         return isinstance(measure, IrMeasure)
 
-    def _evaluator(self, measures: Iterable[registry.Measure], qrels: Any) -> _Evaluator:
+    def _evaluator(self, measures: Iterable[registry.Measure], qrels: Any) -> "_Evaluator":
         return _Evaluator(measures, qrels)
 
 
