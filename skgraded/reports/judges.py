@@ -254,8 +254,10 @@ class JudgeComparison(Report):
     # Text ----------------------------------------------------------------------------------------
 
     def verdict(self) -> str:
-        """Name the judge whose grades agree best with the truth, according to Krippendorff's α."""
-        return sentences.judges_verdict(self.label_rows, self.truth, self.level)
+        """Name the judges that agree best with the truth by α, by κ and on leaderboards."""
+        return sentences.judges_verdict(
+            self.label_rows, self.leaderboard_rows, self.truth, self.level
+        )
 
     def sentences(self) -> list[str]:
         """Describe each judge's agreement with the truth on document grades and on leaderboards."""

@@ -268,16 +268,40 @@ def powered_sentence(row: Any, level: float) -> str:
     ) + note * (is_rr and row["n_human"] <= FEW_FOR_RR)
 
 
-def judges_verdict(rows: Sequence[Any], truth: str, level: float) -> str:
-    """Name the judge whose grades agree best with the truth, according to Krippendorff's α."""
+def judges_verdict(rows: Sequence[Any], boards: Sequence[Any], truth: str, level: float) -> str:
+    """Name the judge that agrees best with the truth by α and, without segments, by each criterion.
+
+    The other criteria are κ, the τ of each leaderboard and the number of reversed pairs of systems.
+    """
     known = [row for row in rows if row.alpha == row.alpha]
     if not known:
         return f"The agreement with {truth} is unknown, because the grades do not vary."
-    verb = "agrees" if len(known) == 1 else "agrees best"
-    return label_sentence(max(known, key=lambda row: row.alpha), truth, level, verb)
+    row = max(known, key=lambda row: row.alpha)
+    verb, by = ("agrees", "") if len(known) == 1 else ("agrees best", " by α")
+    verdict = label_sentence(row, truth, level, verb, by)
+    if len(rows) == 1 or rows[0].segment is not None:
+        return verdict
+    criteria = {"κ": {row.judge: row.kappa for row in rows}}
+    n_reversed = dict.fromkeys(criteria["κ"], 0)
+    for board in boards:
+        criteria.setdefault(f"τ on {board.measure}", {})[board.judge] = board.tau_b
+        n_reversed[board.judge] += board.reversed
+    best = [
+        f"by {criterion}: {_named([name for name, value in by_judge.items() if value == highest])}"
+        f" ({text.fixed(highest)})"
+        for criterion, by_judge in criteria.items()
+        if (highest := max(filter(lambda v: v == v, by_judge.values()), default=None)) is not None
+    ]
+    if boards:
+        fewest = min(n_reversed.values())
+        names = [name for name, n in n_reversed.items() if n == fewest]
+        best.append(f"by reversed pairs of systems: {_named(names, 'judges')} ({fewest})")
+    return f"{verdict} Best {'; '.join(best)}." if best else verdict
 
 
-def label_sentence(row: Any, truth: str, level: float, verb: str = "agrees") -> str:
+def label_sentence(
+    row: Any, truth: str, level: float, verb: str = "agrees", by: str = ""
+) -> str:
     """Describe how well a judge's grades agree with the truth's grades."""
     if not row.n_shared:
         return f"{row.judge}{text.in_segment(row)} and {truth} graded no document in common."
@@ -288,7 +312,7 @@ def label_sentence(row: Any, truth: str, level: float, verb: str = "agrees") -> 
         agreement += f", κ = {text.fixed(row.kappa)}{interval}"
     documents = counted(row.n_shared, "document", "documents")
     return (
-        f"{row.judge}{text.in_segment(row)} {verb} with {truth}: {agreement}; "
+        f"{row.judge}{text.in_segment(row)} {verb} with {truth}{by}: {agreement}; "
         f"{text.percent_text(round(row.exact, 3))} of {documents} with the same grade, "
         f"mean difference {text.signed(row.bias)}."
     )

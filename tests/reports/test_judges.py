@@ -491,7 +491,7 @@ def test_texts_of_a_small_comparison():
 
 def test_sentences_compare_the_leaderboards_of_each_judge(report):
     best = max(report.label_rows, key=lambda row: row.alpha)
-    assert report.verdict().startswith(f"{best.judge} agrees best with human: α = ")
+    assert report.verdict().startswith(f"{best.judge} agrees best with human by α: α = ")
     row = report.leaderboard_rows[-1]
     expected = (
         f"{row.judge} and human rank {row.n_systems} systems on {row.measure} with τ = "
@@ -501,6 +501,30 @@ def test_sentences_compare_the_leaderboards_of_each_judge(report):
         f"Largest drop of a system: {row.largest_drop:g} place{'s' * (row.largest_drop != 1)}."
     )
     assert report.sentences()[-1] == expected.replace("-", "−")
+
+
+def test_the_verdict_names_the_best_judge_by_each_criterion():
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 4, 400)
+    judges = {
+        "human": human, "strict": np.maximum(human - rng.integers(0, 2, 400), 0),
+        "noisy": np.where(rng.random(400) < 0.2, rng.integers(0, 4, 400), human),
+        "against": 3 - human,
+    }
+    scores = {"good": human + rng.normal(size=400), "poor": rng.normal(size=400)}
+    report = sg.compare_judges(judges, scores, group=[10] * 40, measures=["ndcg", "ap"], rng=0)
+    labels, boards = report.labels().set_index("judge"), report.leaderboards()
+    assert labels["alpha"].idxmax() == "strict" and labels["kappa"].idxmax() == "noisy"
+    assert boards[["judge", "tau_b", "reversed"]].values.tolist() == [
+        ["strict", 1, 0], ["strict", 1, 0], ["noisy", 1, 0], ["noisy", 1, 0], ["against", -1, 1],
+        ["against", -1, 1],
+    ]
+    assert report.verdict().startswith("strict agrees best with human by α: ")
+    best = "strict and noisy"
+    assert report.verdict().endswith(
+        f" Best by κ: noisy ({labels['kappa'].max():.4f}); by τ on NDCG: {best} (1.0000); by τ on "
+        f"AP: {best} (1.0000); by reversed pairs of systems: {best} (0)."
+    )
 
 
 def test_no_judge_agrees_best_if_the_grades_do_not_vary():
