@@ -90,7 +90,7 @@ def statsmodels():
 
 @pytest.fixture(scope="session")
 def data_dir():
-    """Folder of the real data; the test is skipped where there is none."""
+    """Folder of the real data; the test is skipped if there is no such folder."""
     folder = os.environ.get("SKGRADED_DATA")
     if not folder:
         pytest.skip("SKGRADED_DATA is not set: it names the folder of the real test data")
@@ -119,7 +119,7 @@ def _pandas_series(values, dtype, index=None):
 
 
 def _odd_index(values):
-    # Labels that run backwards and repeat: only positions may count.
+    # The labels decrease and repeat, so they must be ignored.
     return _pandas_series(values, float, index=[i // 2 for i in range(len(values), 0, -1)])
 
 
@@ -167,10 +167,10 @@ COLUMN_KINDS = {
 
 @pytest.fixture(params=COLUMN_KINDS.values(), ids=COLUMN_KINDS.keys())
 def make_column(request):
-    """``make_column(values) -> (column, numbers)``: a column of one kind, and what it says.
+    """``make_column(values) -> (column, numbers)``: a column of one kind, and its values.
 
-    ``values`` are whole numbers >= 0; ``numbers`` are the floats that the column holds, which
-    differ from ``values`` for the boolean kinds.
+    ``values`` are whole numbers >= 0; ``numbers`` are the values of the column as floats, which
+    differ from ``values`` for boolean columns.
     """
 
     def make(values):

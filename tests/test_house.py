@@ -1,4 +1,4 @@
-"""The house has one direction: which room may import which, read from the imports themselves."""
+"""The architecture: imports between rooms, sizes of files, and public names in the docs."""
 
 import ast
 import importlib
@@ -14,7 +14,7 @@ import pytest
 import skgraded
 
 ROOT = Path(skgraded.__file__).parent
-# From the foundations up to the doors of the user: a room imports only from those before it.
+# A room imports only from rooms that precede it in this list.
 ROOMS = [
     "_kernels", "_input", "judgments", "measures", "datasets", "boosting", "stats", "writing",
     "reports", "large", "model_selection", "display", "tools", "cli",
@@ -27,23 +27,23 @@ DOORS = [
 MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 14, 600
 MOST_IN_REPORTS = {"files": 12, "imports": 40}
 LONGEST_DOOR = 12
-# Lines with all planned features: whoever adds a feature removes lines elsewhere.
+# Maximum numbers of lines, including planned features; a new feature removes lines elsewhere.
 MOST_LINES_IN_TOTAL = {"skgraded": 32_000, "tests": 30_500}
 PUBLIC_MODULES = (
     "skgraded", "skgraded.datasets", "skgraded.display", "skgraded.measures",
     "skgraded.model_selection", "skgraded.lightgbm", "skgraded.xgboost", "skgraded.catboost",
     *(["skgraded.spark"] if find_spec("pyspark") else []),
 )
-# Pages that mention a name for another reason than to explain it to users.
+# Pages that mention names without explaining them to users.
 NOT_FOR_USERS = ("relied_on.md", "benchmarks.md", "changelog.md", "contributing.md")
-PRIVATE_ROOMS = ("_kernels", "_input")  # of the package; their files are for all rooms
-# What we use of other libraries beyond their promises: docs/relied_on.md lists it.
+PRIVATE_ROOMS = ("_kernels", "_input")  # every room may import their files
+# Private names of other libraries that we use; docs/relied_on.md explains each.
 OF_OTHER_LIBRARIES = (
     "._replace", "sys._getframe", "ddf._meta", "model._predictors", "booster._network",
     "Params._dummy", "self._setDefault", "self._set",
     "ranker._init_callback_context",
 )
-VERSION = ("skgraded", "__version__")  # the one thing that a room may ask the first door for
+VERSION = ("skgraded", "__version__")  # the only name that rooms may import from the package
 
 
 def files():
@@ -140,7 +140,7 @@ def test_there_are_no_import_cycles():
         module_of(path): {module for _, module in imports_of(path)} - {module_of(path)}
         for path in files()
     }
-    # A package's own file gathers the names of its files; these do not ask it for them.
+    # `__init__` imports names from its files, so its files must not import from `__init__`.
     try:
         list(TopologicalSorter(graph).static_order())
     except CycleError as error:

@@ -1,4 +1,4 @@
-"""The layout by query: which rows belong together, whatever names the queries have."""
+"""Judgments: rows are grouped by query for query ids of any kind."""
 
 import datetime
 import pickle
@@ -14,7 +14,7 @@ import skgraded as sg
 from skgraded.judgments import layout_of
 from skgraded.measures.base import undefined_of
 
-# Which query each of the rows belongs to; ids are named by order of first appearance.
+# The query of each row; queries are numbered in order of first appearance.
 PARTITION = [0, 1, 0, 2, 1, 0, 3, 2, 0]
 GRADES = [1, 0, 2, 3, 1, 0, 4, 0, 2]
 SCORES = [1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -51,7 +51,7 @@ def arrow_chunks(*arrays):
 DAYS = ["2026-11-20", "2025-01-01", "2026-11-21", "1969-12-31"]
 TEXTS = ["b", "a", "", "ä long one"]
 
-# Four different ids, and how they are put in a column.
+# Four different ids, and the function that converts them to a column.
 QUERY_IDS = {
     "list of ints": ([7, 3, 0, 9], list),
     "tuple of ints": ([7, 3, 0, 9], tuple),
@@ -242,7 +242,7 @@ def test_the_scale_of_the_weights_changes_no_mean():
     y, scores, qid = [1, 0, 0, 1], [2, 1, 2, 1], [1, 1, 2, 2]
     weights = np.array([1.0, 0.5, 0.25, 0.25])
     expected = sg.RR()(y, scores, qid=qid, sample_weight=weights)
-    for scale in (1e-300, 1e308, 1.7e308):  # a query's sum is beyond the doubles, and that of both
+    for scale in (1e-300, 1e308, 1.7e308):  # sums of weights overflow, within a query and over both
         result = sg.RR()(y, scores, qid=qid, sample_weight=weights * scale)
         assert result == pytest.approx(expected, rel=1e-12)
     y, scores, qid = [1, 0, 0, 1, 0, 1], [2, 1, 2, 1, 2, 1], [1, 1, 2, 2, 3, 3]

@@ -191,7 +191,7 @@ def test_copies_and_pickles_compute_the_same(parts):
         assert trained(copied, pool(*train), pool(*valid))[1] == expected
 
 
-def test_one_metric_serves_several_training_runs(parts):
+def test_a_metric_can_be_used_in_several_training_runs(parts):
     train, (X, y, qid) = parts
     metric = eval_metric("ndcng", train[2], qid)
     first, reversed_grades, again = (

@@ -23,7 +23,7 @@ REFUSED = {"wrapped metric": METRIC, "set_network": METRIC, "QueryRanker": RANKE
 
 
 def free_ports(n):
-    """Ports that are free now; another process may take one before it is used."""
+    """Return free ports; another process may use them before the test does."""
     with ExitStack() as stack:
         servers = [
             stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(n)

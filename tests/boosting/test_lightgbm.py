@@ -40,7 +40,7 @@ def parts():
 
 # Values ------------------------------------------------------------------------------------------
 
-def test_ordinal_values_equal_those_of_lightgbm_in_every_round(letor):
+def test_ordinal_values_equal_lightgbm_in_every_round(letor):
     train = dataset(*letor[0])
     valid = dataset(*letor[1], reference=train)
     cut_offs = [1, 3, 5, 10, 1000]

@@ -78,7 +78,7 @@ def test_with_lightgbms_arithmetic_the_objective_equals_lambdarank_to_the_last_b
     ),
     ({"objective": "rank:map"}, objective_of_xgboost("map", truncation=99)),
 ], ids=str)
-def test_the_objective_gives_the_same_scores_as_those_of_xgboost(data, params, custom):
+def test_the_objective_gives_the_same_scores_as_xgboost(data, params, custom):
     X, y, sizes, first = data
     if params["objective"] == "rank:map":
         y = (y > 1).astype(float)
@@ -163,7 +163,7 @@ def test_a_query_may_have_more_than_10000_rows():
     assert sg.MuAP()(y, scores) > sg.MuAP()(y, np.zeros(10_001)) + 0.1
 
 
-def test_the_gradients_of_several_queries_are_those_of_each_query(real):
+def test_gradients_of_a_query_do_not_depend_on_other_queries(real):
     _, y, sizes, first = real
     ndcng, starts = objective("ndcng@5"), np.cumsum(sizes)[:-1]
     queries = zip(np.split(y, starts), np.split(first, starts), strict=True)
@@ -190,7 +190,7 @@ def test_cv_of_lightgbm_requires_folds_of_whole_queries(real):
 
 
 @pytest.mark.nightly
-def test_lightgbm_still_has_the_pitfalls_that_the_guide_names(real):
+def test_lightgbm_has_the_pitfalls_that_the_docs_describe(real):
     X, y, sizes, _ = real
     ranker = lgb.LGBMRanker(objective=objective("mu_map"), n_estimators=2, n_jobs=1, verbose=-1)
     with pytest.raises(lgb.basic.LightGBMError, match="label should be int type"):

@@ -20,7 +20,7 @@ BOOSTER = HistGradientBoostingRegressor(
     random_state=0,
 )
 N_QUERIES = 50
-WEIGHTS = np.random.default_rng(0).uniform(0.01, 5, N_QUERIES)  # of the queries
+WEIGHTS = np.random.default_rng(0).uniform(0.01, 5, N_QUERIES)  # one weight per query
 
 
 def two_sets():

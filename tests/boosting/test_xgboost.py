@@ -24,7 +24,7 @@ def letor_sets(data_dir):
 
 # Values ------------------------------------------------------------------------------------------
 
-def test_ordinal_ndcg_equals_that_of_xgboost_in_every_round(letor_sets):
+def test_ordinal_ndcg_equals_xgboost_in_every_round(letor_sets):
     cut_offs = [1, 3, 5, 10, 1000]
     ours = [sg.NDCG(k=k, ties="ordinal", undefined=1.0) for k in cut_offs]
     history, _ = history_of(
@@ -188,7 +188,7 @@ def trained_on_own_metrics(sets, metrics, **stopping):
     )
 
 
-def test_early_stopping_knows_the_direction_of_xgboosts_ranking_metrics(sets):
+def test_early_stopping_maximizes_the_ranking_metrics_of_xgboost(sets):
     history, booster = trained_on_own_metrics(sets, ["rmse", "ndcg@5"])
     assert booster.best_iteration == np.argmax(history["set0"]["ndcg@5"])
     history, booster = trained_on_own_metrics(sets, "rmse", maximize=False)
@@ -197,7 +197,7 @@ def test_early_stopping_knows_the_direction_of_xgboosts_ranking_metrics(sets):
         trained_on_own_metrics(sets, ["ndcg@5", "rmse"])
 
 
-def test_early_stopping_recognizes_measures_by_their_names():
+def test_early_stopping_recognizes_names_of_measures():
     for metric in ("NDCNG@5", "NDCG(gain=square)@5", "MuAP", "EDRC", "ndcg@5-"):
         stop, booster, values = EarlyStopping(rounds=1), xgb.Booster(), []
         for i, value in enumerate((0.5, 0.6, 0.55)):

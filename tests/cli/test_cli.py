@@ -45,7 +45,7 @@ def test_queries_missing_from_a_run_are_left_out_or_count_as_empty(capsys):
     assert report(capsys, "evaluate qrels a.run --strict -c")["a.run"]["n_queries"] == 3
 
 
-def test_notes_name_queries_that_either_side_lacks(files, capsys):
+def test_notes_name_queries_that_are_missing_from_either_file(files, capsys):
     assert run(capsys, "evaluate qrels a.run").err == (
         "skgraded: note: a.run: 1 of 3 judged queries (the first is 'q3') are missing from the run "
         "and are left out (use -c to count them).\n"
@@ -86,7 +86,7 @@ def test_ties(files, capsys):
     assert list(report(capsys, "evaluate qrels tied -m ap --ties trec")["tied"]["mean"]) == ["AP"]
 
 
-def test_a_note_says_that_trec_eval_has_another_gain(capsys):
+def test_a_note_states_that_trec_eval_uses_another_gain(capsys):
     note = "NDCG uses the gain 2^r - 1; the ndcg of trec_eval is ndcg(gain='linear')."
     errors = run(capsys, "evaluate qrels a.run b.run --ties trec -m ndcg -c").err.splitlines()
     assert [line for line in errors if "gain" in line] == [f"skgraded: note: {note}"]
@@ -156,7 +156,7 @@ def test_titles_of_pages(capsys):
 
 # Compare -----------------------------------------------------------------------------------------
 
-def test_compare_has_the_values_of_the_library(capsys):
+def test_compare_prints_the_values_of_the_library(capsys):
     arguments = "compare qrels a.run b.run -c -m map --baseline a.run"
     frame = pd.read_csv(io.StringIO(run(capsys, f"{arguments} --format csv").out))
     values = pd.read_csv(io.StringIO(run(capsys, f"{arguments} --format csv --per-query").out))

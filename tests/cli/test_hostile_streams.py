@@ -93,7 +93,7 @@ def test_an_endless_standard_input_is_refused(capsys, piped, monkeypatch, first)
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("first, second", [("qrels", "run"), ("letor", "scores")])
-def test_any_file_may_come_through_a_pipe(files, capsys, pipe, piped, first, second, pack):
+def test_any_file_can_be_read_from_a_pipe(files, capsys, pipe, piped, first, second, pack):
     packed = {name: pack((files / name).read_bytes()) for name in (first, second)}
 
     def mean_of(first, second):
@@ -106,7 +106,7 @@ def test_any_file_may_come_through_a_pipe(files, capsys, pipe, piped, first, sec
     assert mean_of(f"/dev/fd/{pipe(packed[first])}", second) == {"RR": 0.5}
 
 
-def test_a_parquet_table_may_come_through_a_pipe(files, capsys, piped):
+def test_a_parquet_table_can_be_read_from_a_pipe(files, capsys, piped):
     frame = pd.DataFrame({"query": ["q", "q"], "grade": [0, 1], "score": [2.0, 1.0]})
     piped(frame.to_parquet())
     result = report(capsys, "evaluate - --score-column score -m rr")
@@ -175,7 +175,7 @@ threading.Thread(target=interrupt, daemon=True).start()
 """
 
 
-def test_an_interrupt_while_reading_is_quiet(files):
+def test_an_interrupt_while_reading_prints_nothing(files):
     command = [sys.executable, "-m", "skgraded", "evaluate", "qrels", "-", "--quiet"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
@@ -187,7 +187,7 @@ def test_an_interrupt_while_reading_is_quiet(files):
 
 
 @pytest.mark.nightly
-def test_an_interrupt_at_a_random_time_is_quiet(files):
+def test_an_interrupt_at_a_random_time_prints_nothing(files):
     with open(files / "long", "w") as file:
         file.writelines(f"q1 Q0 d{i} 1 {i} s\n" for i in range(150_000))
     rng = random.Random(0)
@@ -199,7 +199,7 @@ def test_an_interrupt_at_a_random_time_is_quiet(files):
         assert process.returncode or "q" in (files / "out").read_text()
 
 
-def test_the_command_loads_no_scikit_learn_and_leaves_signals_alone():
+def test_the_command_neither_loads_scikit_learn_nor_changes_signal_handlers():
     code = (
         "import sys, signal\n"
         "before = {number: signal.getsignal(number) for number in signal.valid_signals()}\n"

@@ -19,7 +19,7 @@ def runs(files):
         (files / name).write_text(text)
 
 
-def test_values_are_those_of_evaluate_preferences(capsys):
+def test_values_equal_evaluate_preferences(capsys):
     truth = read_preferences("truth.pref")
     pairs = list(zip(truth.preferred, truth.other, strict=True))
     scores = {  # judged documents that are missing from the run are not retrieved

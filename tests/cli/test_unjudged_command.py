@@ -32,11 +32,11 @@ def test_unjudged_documents_are_irrelevant_or_dropped(capsys):
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "markdown", "latex", "json", "html"])
-def test_every_format_has_the_share_and_a_note(capsys, form):
+def test_every_format_contains_the_share_and_a_note(capsys, form):
     result = run(capsys, f"evaluate qrels new pooled -m rr --format {form}")
     assert "Judged@10" in result.out and result.err.count(GAP) == 1
     result = run(capsys, f"compare qrels new pooled -m rr --format {form}")
-    assert ("Judged@10" in result.out) == (form != "csv")  # whose columns are those of to_frame
+    assert ("Judged@10" in result.out) == (form != "csv")  # CSV has the columns of to_frame
     assert result.err.count(GAP) == 1
     complete = run(capsys, f"evaluate qrels new -m rr --format {form}")
     assert "Judged@10" in complete.out and complete.err == ""

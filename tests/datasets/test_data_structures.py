@@ -122,13 +122,13 @@ def test_iterators_are_accepted():
 
 @pytest.mark.parametrize("few", [0, 1000])
 def test_ids_in_dicts_may_be_of_any_type(few, monkeypatch):
-    monkeypatch.setattr(entries, "FEW", few)  # 0: pandas finds the ids
+    monkeypatch.setattr(entries, "FEW", few)  # 0: pandas looks up the ids
     qrels = {1: {(1, 2): 1, 7: 0}, ("a", 1): {"b": 2}}
     run = {("a", 1): {"b": 1.0}, 1: {7: 2.0, (1, 2): 1.0}}
     assert rows(join_run(qrels, run)) == [
         (1, 7, 0, 2.0), (1, (1, 2), 1, 1.0), (("a", 1), "b", 2, 1.0),
     ]
-    # Ids that differ in type are different documents if another document is shared.
+    # Ids of different types are different documents.
     assert len(join_run({"q": {"7": 1}}, {"q": {"7": 1.0, 7: 2.0}}).y_true) == 2
 
 

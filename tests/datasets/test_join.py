@@ -109,7 +109,7 @@ def test_rows_equal_a_join_by_dictionaries(judged, retrieved, missing, few):
             join_run(qrels, run)
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(entries, "FEW", few)  # 0: pandas finds the ids
+        patch.setattr(entries, "FEW", few)  # 0: pandas looks up the ids
         joined = join_run(qrels, run, missing=missing)
     assert rows(joined) == joined_by_hand(qrels, run, missing)
     assert joined.missing.tolist() == [q for q in dict.fromkeys(qrels["query"]) if q not in others]
@@ -201,7 +201,7 @@ def test_documents_with_negative_grades_are_not_judged(form):
         kept.y_true, kept.y_score, qid=kept.qid, measures=["bpref", "ap"],
         unjudged_documents="irrelevant",
     )
-    # One of three relevant documents is retrieved, at rank 3, without an irrelevant one above.
+    # One of three relevant documents is retrieved, at rank 3, below no irrelevant document.
     assert evaluation.per_query["Bpref"] == pytest.approx([1 / 3, 0])
     assert evaluation.per_query["AP"] == pytest.approx([1 / 3 / 3, 0])
 
@@ -239,7 +239,7 @@ def expected_values(path):
     [("qrels.test", None, "out.test.aq"), ("qrels.rel_level", 2, "out.test.aql")],
 )
 @pytest.mark.filterwarnings("ignore:.*grades are negative")
-def test_values_equal_those_of_trec_eval(data_dir, qrels, threshold, output):
+def test_values_equal_trec_eval(data_dir, qrels, threshold, output):
     folder = data_dir / "trec-eval"
     joined = join_run(
         read_qrels(folder / qrels), read_run(folder / "results.test"), ties="trec"
@@ -328,7 +328,7 @@ def test_retrieved_documents_with_the_id_of_the_query_are_dropped():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("identical_ids", ["keep", "drop"])
-def test_values_equal_those_of_mteb(identical_ids):
+def test_values_equal_mteb(identical_ids):
     """With ties, queries without a run, unjudged documents and queries without documents."""
     evaluator = peer("mteb._evaluators.retrieval_metrics")
     rng = np.random.default_rng(0)

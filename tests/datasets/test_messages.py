@@ -391,7 +391,7 @@ def test_join_judgments_names_the_judge_or_the_run(qrels, runs, error, message):
         join_judgments(qrels, runs)
 
 
-def test_measures_of_qrels_and_a_run_advise_to_join_them():
+def test_measures_of_qrels_and_a_run_recommend_join_run():
     bunches = read_qrels(io.BytesIO(QRELS)), read_run(io.BytesIO(RUN))
     for score in (sg.evaluate, sg.AP(), sg.AP().per_query):
         for sides in (bunches, (DICTS, SCORES)):

@@ -35,7 +35,7 @@ def test_estimators_are_plotted_like_their_scores(cls, ranking):
         assert display.name == [type(estimator).__name__]
 
 
-def test_plots_of_scores_and_of_estimators_are_those_of_their_reports(ranking):
+def test_plots_of_scores_and_estimators_equal_plots_of_their_reports(ranking):
     X, y, qid = ranking
     models = {
         "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
@@ -107,7 +107,7 @@ def test_judgments_group_sizes_and_query_ids_give_the_same_plot():
     assert heights(plots[0]) == heights(plots[1]) == heights(plots[2])
 
 
-def test_query_ids_are_read_from_where_the_rankers_read_them(ranking):
+def test_query_ids_are_read_from_the_same_source_as_by_the_rankers(ranking):
     X, y, qid = ranking
     frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
     with_column = frame.assign(query=qid)
@@ -127,7 +127,7 @@ def test_query_ids_are_read_from_where_the_rankers_read_them(ranking):
                 np.testing.assert_allclose(drawn, values, atol=1e-9)
 
 
-def test_rows_without_query_ids_are_refused_and_known_queries_are_warned_of(ranking, ax):
+def test_rows_without_query_ids_are_refused_and_training_queries_cause_a_warning(ranking, ax):
     X, y, qid = ranking
     cls = sg.CutoffCurveDisplay
     column = np.column_stack((X, qid))

@@ -39,7 +39,7 @@ def swapped(tmp_path_factory):
     return output, picture
 
 
-def test_tables_1_and_2_are_those_of_the_paper(swapped):
+def test_tables_1_and_2_equal_the_tables_in_the_paper(swapped):
     table = section(swapped[0], "Table 1")
     for line, value in {
         "t = 5": 0, "t = 4": 0.125, "t = 3": 0.403, "t = 2": 0.483, "t = 1": 0.780, "t = 0": 1,

@@ -27,7 +27,7 @@ def check_scales(names):
 
 
 def check_ties(names):
-    """The value in the order of rows grows as the scores become less informative."""
+    """With ties in row order, values increase as the scores become less informative."""
     values = names["values"]
     assert (np.diff(values["ordinal"]) > 0).all()
     assert (np.diff(values["average"][2:]) < 0).all()
@@ -36,7 +36,7 @@ def check_ties(names):
 
 
 def check_grid_search(names):
-    """Small trees are selected."""
+    """The search selects small trees."""
     search = names["search"]
     assert search.best_params_["estimator__num_leaves"] <= 8
     assert search.best_score_ == max(search.cv_results_["mean_test_NDCNG@10"])
@@ -80,7 +80,7 @@ def check_objectives(names):
 
 
 def check_stars(names):
-    """AP does not distinguish a random order of star ratings from the model; a shift helps."""
+    """AP does not distinguish random star ratings from the model; subtracting 1 helps."""
     assert len(names["caught"]) == 1
     means = {
         scale: {system: report.mean() for system, report in names[scale].items()}
@@ -93,7 +93,7 @@ def check_stars(names):
 
 
 def check_judges(names):
-    """No measure preserves the order of the systems clearly better."""
+    """No measure preserves the order of the systems clearly better than the others."""
     taus = names["summary"]
     for _, of_judge in taus.groupby("judge"):
         assert len(of_judge) == 3 and np.ptp(of_judge["mean"]) < of_judge["std"].min()

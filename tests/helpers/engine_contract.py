@@ -1,4 +1,4 @@
-"""The contract that every engine for large tables fulfils, however the rows are partitioned.
+"""The contract that every engine for large tables fulfills, however the rows are partitioned.
 
 The test file of each engine contains a fixture `engine` and inherits these classes, so that the
 engine starts in a single process.
@@ -239,7 +239,7 @@ class LazyEngineContract(EngineContract):
     """Per-query values and examples of the engines with several workers."""
 
     @pytest.mark.parametrize(("partitioning", "text"), WITH_IDS)
-    def test_per_query_values_equal_those_of_an_evaluation_in_memory(
+    def test_per_query_values_equal_an_evaluation_in_memory(
         self, engine, partitioning, text
     ):
         frame = table(text=text)

@@ -77,7 +77,7 @@ class LightgbmArithmetic:
             push32, curve32 = push.astype(np.float32), curve.astype(np.float32)
             gradients[below] -= up * push32
             hessians[below] += curve32
-            # cumsum adds one after the other, as LightGBM does
+            # cumsum adds in order, as LightGBM does
             gradients[a] = np.cumsum(np.append(gradients[a], up * push32), dtype=np.float32)[-1]
             hessians[a] = np.cumsum(np.append(hessians[a], curve32), dtype=np.float32)[-1]
             total = np.cumsum(np.append(total, -2 * push))[-1]

@@ -1,4 +1,4 @@
-"""Tables cut into parts: query by query, split between parts, and mixed."""
+"""Tables in parts: between queries, within queries, and with shuffled rows."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query", "sample_weight
 
 
 def table(n_queries=300, text=False, seed=0):
-    """Queries of different sizes, some without a relevant document, with ties and weights."""
+    """Return queries of different sizes with ties and weights; some have no relevant document."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 20, n_queries)
     query = np.repeat(rng.permutation(n_queries), sizes)
@@ -25,32 +25,32 @@ def table(n_queries=300, text=False, seed=0):
 
 
 def mixed(frame, seed=1):
-    """The rows in another order."""
+    """Return the rows in random order."""
     return frame.sample(frac=1, random_state=seed, ignore_index=True)
 
 
 def pieces(frame, n):
-    """The frame cut into n, wherever that is, and nothing in between."""
+    """Cut the frame into n parts, the first of them empty; queries may be split."""
     cuts = np.linspace(0, len(frame), n).astype(int)
     return [frame[start:end] for start, end in zip(np.append(0, cuts), cuts, strict=False)]
 
 
 def whole_pieces(frame, n):
-    """The frame cut into n between queries."""
+    """Cut the frame into n parts of whole queries."""
     heads = np.flatnonzero(frame["query"] != frame["query"].shift())
     cuts = [0, *heads[np.linspace(0, len(heads) - 1, n + 1).astype(int)[1:-1]], len(frame)]
     return [frame[start:end] for start, end in zip(cuts[:-1], cuts[1:], strict=True)]
 
 
 def texts_with_equal_keys():
-    """Two texts of 16 characters with the same 64-bit key; see `hash_of_bytes` in hashing.h."""
+    """Return two texts of 16 characters with the same key (`hash_of_bytes` in hashing.h)."""
     def mixed_bits(bits):
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             bits = (bits ^ (bits >> shift)) * factor % 2**64
         return bits ^ (bits >> 31)
 
     def after(text):
-        """The state of the hash after the first 8 characters."""
+        """Return the state of the hash after the first 8 characters."""
         start = 17 * 0x9E3779B97F4A7C15 % 2**64
         word = int.from_bytes(text.encode(), "little")
         return (mixed_bits(start ^ word) + 0x9E3779B97F4A7C15) % 2**64
@@ -67,14 +67,14 @@ def texts_with_equal_keys():
 
 
 def first_rows(frame):
-    """A query of some rows near the beginning of the frame, and the label of its first row."""
+    """Return a query near the beginning of the frame, and the label of its first row."""
     sizes = frame.groupby("query", sort=False).size()
     query = sizes.index[sizes > 2].tolist()[1]
     return query, frame.index[frame["query"] == query][:1]
 
 
 def in_memory(frame, measures=MEASURES, weighted=True):
-    """The Evaluation of all rows at once."""
+    """Evaluate all rows at once."""
     return sg.evaluate(
         frame["grade"], frame["score"], qid=frame["query"], measures=measures,
         sample_weight=frame["weight"] if weighted else None,
@@ -82,7 +82,7 @@ def in_memory(frame, measures=MEASURES, weighted=True):
 
 
 def measured(batches, partitioning="shuffle", measures=MEASURES, **others):
-    """The Summary that `evaluate_batches` returns."""
+    """Return the Summary from `evaluate_batches`."""
     return sg.evaluate_batches(
         batches, measures=measures, partitioning=partitioning, **COLUMNS | others
     )

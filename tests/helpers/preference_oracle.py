@@ -40,8 +40,8 @@ def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=
         # probability that both sides agree; a side without a preference has the prior
         p = prior(w, v)
         true = 1 if (w, v) in G else p
-        said = 1 if (w, v) in G_hat else 0 if (v, w) in G_hat else p
-        return true * said + (1 - true) * (1 - said)
+        agreed = 1 if (w, v) in G_hat else 0 if (v, w) in G_hat else p
+        return true * agreed + (1 - true) * (1 - agreed)
 
     total = Z = 0
     for v in items:
@@ -55,8 +55,8 @@ def edrc(true, predicted, D=lambda rank: rank, prior=0.5, items=None, undefined=
 def known_pairs(true, predicted, items):
     """Return the numbers of known pairs and of their correct and incorrect predictions."""
     known = {(v, w) for v, w in closed(true) if v in items and w in items}
-    said = closed(predicted)
-    return len(known), len(known & said), len({(w, v) for v, w in known} & said)
+    order = closed(predicted)
+    return len(known), len(known & order), len({(w, v) for v, w in known} & order)
 
 
 def settled(pairs, cycles):

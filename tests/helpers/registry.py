@@ -276,7 +276,7 @@ def q_measure(ranked, grades, k=None, beta=1.0, gain="linear"):
 
 
 def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
-    """Position a + i has a documents above its tie block and i - 1 documents of this block."""
+    """Above position a + i are a documents of earlier blocks and i - 1 documents of its block."""
     gain = GAINS.get(gain, gain)
     total, a, before = 0.0, 0, 0.0
     divisors = q_divisors(grades, k, beta, gain)
@@ -823,7 +823,7 @@ def tau_ap(ranked, grades):
 
 
 def average_tau_ap(grades, scores):
-    """Position a + i has a documents above its tie block; half of the i - 1 tied pairs agree."""
+    """Above position a + i are a documents of earlier blocks; half of i - 1 tied pairs agree."""
     total, before = 0.0, np.array([])
     for block in tie_blocks(grades, scores, unretrieved_last=True):
         block, a = np.array(block), len(before)

@@ -143,7 +143,7 @@ def test_measures(case, chosen):
             continue
         assert result is not REFUSED and by_query is not REFUSED, measure
         values = expected_values(name, setting, ties, y_true.meant, y_score.meant, truth[0])
-        if name == "Precision":  # every query has one
+        if name == "Precision":  # it is defined for every query
             undefined = 0.0
         close(by_query, [undefined if value is None else value for value in values])
         close(result, mean_of(values, truth[1], undefined))
@@ -187,7 +187,7 @@ def test_evaluate_and_compare(case, other):
     y_true, y_score, arguments, meant = case
     truth = truth_of(y_true, arguments, meant)
     if arguments.get("qid") is None and "group" not in arguments:
-        truth = None  # unlike a measure, a report needs queries
+        truth = None  # unlike a measure, a report requires queries
     measures = ["ndcg", "ap(undefined=nan)@2"]
     first, second = (
         answer(sg.evaluate, y_true.container, scores.container, measures=measures, **arguments)

@@ -27,7 +27,7 @@ CALLERS = {
     "call with Judgments":
         lambda y_true, y_score, **more: sg.RR()(sg.Judgments(y_true, **more), y_score),
 }
-# The callers that do not have the argument.
+# The callers without this argument.
 WITHOUT = {"y_score": {"n_undefined", "Judgments"}, "sample_weight": {"per_query", "n_undefined"}}
 NUMERIC = ("y_true", "y_score", "sample_weight")
 COLUMNS = (*NUMERIC, "qid", "group")
@@ -236,7 +236,7 @@ def test_a_matrix_of_queries_is_refused_with_the_call_that_measures_each_row():
     "form", [pd.DataFrame, pl.DataFrame, pa.table, None], ids=["pandas", "polars", "Arrow", "dict"]
 )
 @pytest.mark.parametrize("kind", [int, str])
-def test_frames_of_qrels_and_a_run_advise_to_join_them(form, kind):
+def test_frames_of_qrels_and_a_run_cause_an_error_that_recommends_join_run(form, kind):
     names = {"query": list(map(kind, [1, 1])), "document": list(map(kind, [7, 8]))}
     if form is None:
         rows = zip(*names.values(), [2, 0], strict=True)

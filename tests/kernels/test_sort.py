@@ -40,10 +40,10 @@ def test_a_long_query_of_grades_that_differ_in_their_last_bits_only(places):
     np.testing.assert_array_equal(layout.levels[1:], 1 + grades * LAST_BITS)
 
 
-CUT_OFFS = (1, 2, 19, 20, 21, 22)  # up to 20, documents that a sample excludes are dropped
+CUT_OFFS = (1, 2, 19, 20, 21, 22)  # up to 20, a sample of the scores excludes documents
 
 
-@pytest.mark.parametrize("n", [127, 128, 129])  # 126 has all low bits but the last
+@pytest.mark.parametrize("n", [127, 128, 129])  # the last index 126 is 0b1111110
 def test_a_tie_at_the_cut_off_reaches_to_the_last_row(n):
     for k in CUT_OFFS:
         scores = np.zeros(n)

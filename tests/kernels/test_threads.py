@@ -89,7 +89,7 @@ def test_works_in_joblib_workers(backend):
     assert result == [expected(), expected(1), expected()]
 
 
-def test_one_judgments_serves_several_threads_at_once():
+def test_several_threads_can_use_the_same_judgments_at_once():
     # All measures compute and cache their plans on the same Judgments at the same time.
     y_true, y_score, qid = manyrows.make_rows()
     measures = [sg.measure(text) for text in manyrows.MEASURES] * 2
@@ -136,7 +136,7 @@ def test_importing_skgraded_does_not_enable_the_gil():
     assert process.stdout.strip() == "False"
 
 
-# How many threads, and what they do ---------------------------------------------------------------
+# Numbers of threads -----------------------------------------------------------------------------
 
 STARTS = np.arange(0, 10 * ROWS_PER_THREAD + 1, 1000)  # rows for up to ten threads
 

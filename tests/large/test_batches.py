@@ -103,7 +103,7 @@ def test_intervals_of_pandas_are_segments_named_by_their_text():
         measured([frame.assign(country=cut)], by="country")
 
 
-def test_keys_of_whole_floats_equal_those_of_integers():
+def test_keys_of_whole_floats_equal_keys_of_integers():
     keys = marks(np.array([0.25, 0.5, 7.0])).tolist()
     assert len(set(keys)) == 3 and keys[2] == marks(np.array([7]))[0]
 
@@ -135,7 +135,7 @@ def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
 
 
 def test_ids_may_be_uuids():
-    pytest.importorskip("pyarrow", minversion="18")  # pa.uuid
+    pytest.importorskip("pyarrow", minversion="18")  # the first version with pa.uuid
     ids = pa.array([i.to_bytes(16) for i in (0, 0, 1)], pa.uuid())
     rows = pa.table({"grade": [1, 0, 1], "score": [1, 2, 1], "query": ids})
     for partitioning in ("shuffle", "clustered"):

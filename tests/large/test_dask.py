@@ -36,7 +36,7 @@ def test_categories_may_differ_between_dask_partitions(dask):
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 @pytest.mark.parametrize("settings", [
     {"dataframe.shuffle.method": "tasks"},
-    {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # as without a cluster
+    {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # the default without a cluster
 ], ids=["tasks", "disk"])
 def test_each_shuffle_method_of_dask_gives_the_same_summary(dask, settings):
     from dask import config

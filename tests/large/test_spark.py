@@ -21,7 +21,7 @@ from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
 
 import skgraded as sg
 
-# pyspark leaves sockets open, and CrossValidator its threads.
+# pyspark does not close its sockets, and CrossValidator does not end its threads.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "nightly_job.md"
 MAX_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -68,7 +68,7 @@ def test_only_the_number_of_rows_limits_batches(session, in_batches_of):
     rows = _mapped(session.range(0, 10_000, numPartitions=1), sizes, "n long")
     with _batches_by_rows(session):
         assert [row.n for row in rows.collect()] == [4000, 4000, 2000]
-    assert session.sparkContext.getLocalProperty(limit) == "1000"  # the previous value
+    assert session.sparkContext.getLocalProperty(limit) == "1000"  # the previous value is restored
     session.sparkContext.setLocalProperty(limit, None)
     in_batches_of(300)
     with _batches_by_rows(session):
@@ -302,7 +302,7 @@ def day_of(i, noise=0.0):
 
 
 @pytest.mark.nightly
-def test_the_nightly_job_writes_a_page_and_a_chart_and_reports_a_fall(spark, tmp_path, capsys):
+def test_the_nightly_job_writes_a_page_and_a_chart_and_reports_a_decrease(spark, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     (tmp_path / "nightly.py").write_text(
         re.search("```python\n(.*?)```", RECIPE.read_text(encoding="utf-8"), re.DOTALL)[1],

@@ -1,4 +1,4 @@
-"""Summaries of several systems: what compare gives of them is what it gives of the values."""
+"""Summaries of several systems: compare returns the same for them as for Evaluations."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ COUNTED = ["n_queries", "wins", "ties", "losses", "system", "baseline", "measure
 
 
 def expected_of(evaluations, **settings):
-    """What `compare` says of the values, which knows the queries undefined in both."""
+    """Compare the Evaluations; only for them, `compare` counts queries undefined in both."""
     return sg.compare(evaluations, **settings).to_frame().assign(n_undefined=np.nan)
 
 
@@ -29,7 +29,7 @@ def assert_same(result, expected):
 @pytest.mark.parametrize("baseline, correction", [
     (None, "holm"), ("a", "holm"), ("c", "bonferroni"), (None, "fdr_bh"), ("a", None),
 ])
-def test_a_comparison_of_summaries_equals_that_of_the_evaluations(baseline, correction):
+def test_a_comparison_of_summaries_equals_the_comparison_of_the_evaluations(baseline, correction):
     evaluations = systems(["a", "b", "c"], 60)
     settings = {"test": "t", "baseline": baseline, "correction": correction}
     comparison = sg.compare(sg.Summaries.of(evaluations), **settings | {"test": "auto"})
@@ -45,7 +45,7 @@ def test_a_comparison_of_summaries_equals_that_of_the_evaluations(baseline, corr
     assert cells == expected
 
 
-def test_a_comparison_of_summaries_within_segments_equals_that_of_the_evaluations():
+def test_a_comparison_of_summaries_within_segments_equals_the_comparison_of_the_evaluations():
     frame = table(90)
     frame["country"] = np.array(["de", "fr", "us"])[frame["query"] % 3]
     frame["other"] = np.roll(frame["score"], 1)
@@ -77,7 +77,7 @@ def test_weights_count_in_means_and_intervals():
     assert_same(comparison.to_frame(), expected_of(evaluations, test=None, level=0.9))
     with pytest.raises(ValueError, match="The tests weight all queries equally.* from 0.5 to 1.5"):
         sg.compare(sg.Summaries.of(evaluations), test="t")
-    equal = systems(["a", "b"], 60, weights=np.full(60, 0.3))  # which are as none
+    equal = systems(["a", "b"], 60, weights=np.full(60, 0.3))  # equal weights have no effect
     comparison = sg.compare(sg.Summaries.of(equal), test="t")
     assert_same(comparison.to_frame(), expected_of(equal, test="t"))
 

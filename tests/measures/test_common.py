@@ -51,7 +51,7 @@ has_tie_rules = by_class([measure for measure in FEW if tie_rules(measure) == TI
 
 @pytest.fixture(scope="module")
 def queries():
-    # Grades at most 4 apart in size keep the comparisons free of rounding at both ends.
+    # Grades of similar size avoid rounding errors in comparisons with 0 and 1.
     return random_queries(seed=7, n_queries=60, sizes=(1, 12), grades=(0, 0, 0.5, 1, 2, 4))
 
 
@@ -149,7 +149,7 @@ def test_increasing_transforms_of_the_scores_change_nothing(measures):
 
 
 @every_measure_and_tie_rule
-def test_each_query_is_scored_as_if_alone(measures, queries, alone):
+def test_values_of_a_query_do_not_depend_on_other_queries(measures, queries, alone):
     for measure in measures:
         values = [measure(grades, scores) for grades, scores in queries.parts]
         np.testing.assert_array_equal(values, alone[measure], err_msg=str(measure))
@@ -217,7 +217,7 @@ def test_judgments_give_the_same_values_as_arrays(measures, queries, weighted, a
         assert undefined.dtype == bool and undefined.sum() == n_undefined, measure
 
 
-def test_several_measures_at_once_are_the_same_as_one_by_one(queries, alone):
+def test_several_measures_at_once_equal_single_measures(queries, alone):
     # One sort serves them all, whatever their cut-offs and tie rules.
     judgments = sg.Judgments(queries.y_true, qid=queries.qid)
     at_3 = [measure for measure in EVERY if getattr(measure, "k", None) == 3]
@@ -287,7 +287,7 @@ def test_inputs_are_never_written_to(measures, queries):
 
 
 @every_measure_and_tie_rule
-def test_a_measure_is_a_value(measures):
+def test_copies_and_texts_of_a_measure_equal_the_measure(measures):
     for measure in with_every_undefined(measures):
         pickled = pickle.loads(pickle.dumps(measure))
         for twin in (pickled, copy.copy(measure), copy.deepcopy(measure)):
@@ -300,7 +300,7 @@ def test_a_measure_is_a_value(measures):
             assert sg.measure(measure.name).name == measure.name
 
 
-def test_a_measure_does_not_change():
+def test_measures_are_immutable():
     for measure in FEW:
         before = str(measure)
         for parameter in ("k", "ties", "undefined", "name"):
@@ -309,13 +309,13 @@ def test_a_measure_does_not_change():
         assert str(measure) == before
 
 
-def test_measures_are_equal_when_their_parameters_are():
+def test_measures_are_equal_if_their_parameters_are_equal():
     measures = with_every_undefined(EVERY)
     assert len(set(measures)) == len(measures) == len({str(measure) for measure in measures})
     assert FEW[0] != str(FEW[0]) and FEW[0] != None  # noqa: E711
 
 
-def test_a_measure_looks_like_a_score_function():
+def test_a_measure_has_the_signature_of_a_score_function():
     for measure in FEW:
         assert isinstance(measure.__name__, str) and measure.__name__
         parameters = inspect.signature(measure).parameters
@@ -326,7 +326,7 @@ def test_a_measure_looks_like_a_score_function():
 
 
 def test_the_order_of_rows_changes_no_bit():
-    """Also where many documents tie, and the weights of a query's rows differ."""
+    """This includes many tied documents, and different weights within a query."""
     rng = np.random.default_rng(0)
     n = 4000
     qid = np.repeat(np.arange(100), 40)

@@ -100,7 +100,7 @@ def assert_equal_to(make_metric, measure, queries):
 
 
 @pytest.mark.parametrize("k", [None, 1, 3, 10])
-def test_q_measure_equals_that_of_ntcireval(ntcireval, queries, k):
+def test_q_measure_equals_ntcireval(ntcireval, queries, k):
     for beta in (0, 1, 10):
         measure = sg.QMeasure(k=k, beta=beta, ties="ordinal")
         assert_equal_to(
@@ -110,7 +110,7 @@ def test_q_measure_equals_that_of_ntcireval(ntcireval, queries, k):
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 100])
-def test_nerr_equals_that_of_ntcireval(ntcireval, queries, k):
+def test_nerr_equals_ntcireval(ntcireval, queries, k):
     # Its stop probability is gain / (top gain + 1), which equals the paper's for gains 2^g - 1.
     gains = [2**grade - 1 for grade in GRADES]
     measure = sg.NERR(k=k, max_grade=4, ties="ordinal")

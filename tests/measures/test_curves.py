@@ -45,7 +45,7 @@ def test_each_height_of_a_threshold_curve_is_the_weighted_mean_of_ap(queries, un
         assert height == pytest.approx(mean, abs=1e-12)
 
 
-def test_each_cut_off_has_the_value_of_the_measure_with_it(queries):
+def test_each_value_of_the_curve_equals_the_measure_with_this_cut_off(queries):
     curve = cutoff_curve(
         queries.y_true, queries.y_score, qid=queries.qid, measures=["mu_map", "err"],
         cutoffs=[1, 4], ties="worst",

@@ -1,4 +1,4 @@
-"""Preferences that contradict each other, against the rules written out."""
+"""Contradictory preferences, compared with direct implementations of the rules."""
 
 import itertools
 import math
@@ -40,7 +40,7 @@ pairs = st.lists(
 @pytest.mark.parametrize("cycles", RULES)
 @settings(max_examples=60, deadline=None)
 @given(true=pairs, predicted=pairs, prior=st.sampled_from([0.5, 0.0, 0.7]))
-def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, prior):
+def test_small_graphs_agree_with_a_direct_implementation(cycles, true, predicted, prior):
     got = quiet(sg.edrc_score, true, predicted, prior=prior, cycles=cycles)
     assert got == pytest.approx(by_definition(true, predicted, cycles, prior=prior), abs=1e-12)
     counts = preferences_left_out(true, cycles, qid=[0] * len(true))[0]
@@ -49,7 +49,7 @@ def test_small_graphs_agree_with_the_rule_written_out(cycles, true, predicted, p
     assert counts.n_unknown == len(expected[1]) + len(expected[2])
 
 
-def test_a_graph_that_is_one_cycle_is_undefined():
+def test_a_graph_with_a_single_cycle_is_undefined():
     for undefined in 0.0, 1.0, math.nan:
         np.testing.assert_equal(
             quiet(sg.edrc_score, ROUND, {"A": 1}, cycles="unknown", undefined=undefined), undefined
@@ -160,7 +160,7 @@ def test_the_error_says_how_many_queries_have_cycles():
 
 # The judged items ---------------------------------------------------------------------------------
 
-def test_the_judged_items_are_those_of_the_true_pairs():
+def test_judged_items_are_the_items_of_the_true_pairs():
     rng = np.random.default_rng(4)
     for _ in range(30):
         true = [tuple(sorted(rng.choice(8, 2, replace=False).tolist())) for _ in range(6)]
@@ -198,4 +198,4 @@ def test_30000_items_in_cycles(cycles):
     ))
     counts = preferences_left_out(true, cycles, qid=np.zeros(len(true)))[0]
     assert counts == (5 * n // 4, 0, n)
-    assert time.perf_counter() - start < 30  # quadratic time would be minutes
+    assert time.perf_counter() - start < 30  # an algorithm with quadratic time would take minutes

@@ -29,7 +29,7 @@ def with_orders(grades, scores):
 
 
 def expected_of(name, setting, all_orders):
-    """Values of the queries by tie rule, None where there is none."""
+    """Return the values of the queries by tie rule; None if a query has no value."""
     entry = REGISTRY[name]
     values = [
         entry.by_orders(both[entry.unretrieved_last], np.array(grades), scores, **setting)
@@ -101,7 +101,7 @@ def test_undefined_queries_have_the_value_of_undefined(name):
             np.testing.assert_allclose(weighted, of_defined, **TOLERANCE)
 
 
-def test_the_random_queries_contain_hard_cases():
+def test_the_random_queries_contain_difficult_cases():
     queries, all_orders = small_queries()
     sizes = [len(grades) for _, grades, _ in all_orders]
     retrieved = [of_retrieved for (of_retrieved, _), _, _ in all_orders]

@@ -1,4 +1,4 @@
-"""What measures ask of the grades: functions of users, the top of a scale."""
+"""Gain and discount functions of users, and grades at the top of a scale."""
 
 from fractions import Fraction
 from itertools import accumulate
@@ -74,7 +74,7 @@ def test_the_scale_of_discounts_changes_nothing():
 
 
 @pytest.mark.parametrize("measure", [sg.NDCNG, sg.GeneralizedPrecision, sg.ERR, sg.NERR, sg.RBP])
-@pytest.mark.parametrize("top", [0.1, 0.7])  # as 32-bit floats one is above itself, one below
+@pytest.mark.parametrize("top", [0.1, 0.7])  # as 32-bit floats, 0.1 becomes larger and 0.7 smaller
 def test_the_top_of_the_scale_may_be_a_32_bit_grade(measure, top):
     grades = np.array([top, 0, 0.05], dtype=np.float32)
     expected = measure(max_grade=top)([top, 0, 0.05], SCORES[:3])

@@ -111,7 +111,7 @@ SCORINGS = {
 
 @cache
 def top_k_queries(scoring):
-    """Queries of 1 to 1000 documents with the scores of ``scoring``, rows interleaved."""
+    """Return interleaved queries of 1 to 1000 documents with the scores of ``scoring``."""
     rng = np.random.default_rng(len(scoring))
     columns = []
     for qid, n in enumerate([1000, 257, 129, 65, 64, 33, 20, 5, 1]):
@@ -136,20 +136,20 @@ def test_cut_offs_inside_ties_for_every_measure(name):
             check(name, {"k": (1, 32, 400)[place % 3]}, top_k_queries(scoring))
 
 
-def test_a_hundred_thousand_levels_take_no_quadratic_time():
+def test_100000_levels_do_not_take_quadratic_time():
     n = 100_000
     grades = np.arange(n, 0, -1) / n
     assert sg.MuAP()(grades, grades) == pytest.approx(1.0, abs=1e-9)
 
-    # All tied: position i of the list expects (1/i) · (1/n + (i-1) · (R-1) / (n (n-1))) at the
-    # level that R documents reach; the levels are equally far apart.
+    # If all documents are tied, position i adds (1/i) · (1/n + (i-1) · (R-1) / (n (n-1))) on
+    # average at the level that R documents reach; the levels are equally far apart.
     harmonic = np.sum(1 / np.arange(1, n + 1))
     relevant = np.arange(1, n + 1)
     by_level = (harmonic + (n - harmonic) * (relevant - 1) / (n - 1)) / n
     assert sg.MuAP()(grades, np.zeros(n)) == pytest.approx(by_level.mean(), rel=1e-9)
 
 
-def test_correlations_of_a_hundred_thousand_levels_take_no_quadratic_time():
+def test_correlations_of_100000_levels_do_not_take_quadratic_time():
     n = 100_000
     grades = np.arange(n, 0, -1) / n
     for measure in (sg.TauAP(), sg.EDRC(), sg.EDRC(discount="exp2")):
@@ -190,7 +190,7 @@ GRADES_OF_TIES = {
 
 @pytest.mark.parametrize("n", [100, 129, 400])
 @pytest.mark.parametrize("grades_of", GRADES_OF_TIES)
-def test_err_of_a_tie_has_the_digits_of_exact_arithmetic(grades_of, n):
+def test_err_of_a_tie_equals_exact_arithmetic(grades_of, n):
     grades = GRADES_OF_TIES[grades_of](np.random.default_rng(n), n).astype(float)
     after = probability_to_go_on(stops(grades, 4))
     stopping = [float(one - following) for one, following in pairwise(after)]
@@ -203,19 +203,19 @@ def test_err_of_a_tie_has_the_digits_of_exact_arithmetic(grades_of, n):
 
 
 @pytest.mark.parametrize("k", [200_000, 50_000])
-def test_err_of_a_long_tie_in_which_few_stop_takes_no_quadratic_time(k):
+def test_err_of_a_long_tie_in_which_few_users_stop_does_not_take_quadratic_time(k):
     # One document of the top grade is at any of the n places; the others have R = 2^-20.
     n, low, top = 200_000, 2.0**-20, 1 - 2.0**-20
     grades = np.ones(n)
     grades[123] = 20
     i = np.arange(1, k + 1)
-    goes_on = np.exp((i - 1) * np.log1p(-low))  # past i-1 of the others
+    goes_on = np.exp((i - 1) * np.log1p(-low))  # the user passes i - 1 of the other documents
     stop = (top + (n - i) * low) * goes_on + (i - 1) * low * (1 - top) * goes_on / (1 - low)
     value = sg.ERR(k=k, max_grade=20)(grades, np.zeros(n))
     assert value == pytest.approx((stop / n / i).sum(), rel=1e-13)
 
 
-def test_err_of_a_long_tie_of_as_many_grades_takes_no_quadratic_time():
+def test_err_of_a_long_tie_with_as_many_grades_does_not_take_quadratic_time():
     # grades so low that no user stops: each document is at each rank equally often
     n = 200_000
     grades = np.arange(n) / n

@@ -1,4 +1,4 @@
-"""Rank-biased overlap: figures of its authors, its definition, and ties by enumeration."""
+"""Rank-biased overlap: published values, its definition, and ties by enumeration."""
 
 import re
 from itertools import permutations, product

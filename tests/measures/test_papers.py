@@ -51,7 +51,7 @@ class TestTies:
             assert round(sg.AP()(grades, [0] * 10), 3) == 0.450
             assert round(sg.NDCG()(grades, [0] * 10), 3) == 0.640
 
-    def test_only_equal_scores_tie(self):
+    def test_only_equal_scores_are_tied(self):
         # Wheels are tested only with this file and the tests of kernels, on other processors too.
         assert sg.RR()([1, 0], [-0.0, 0.0]) == sg.RR()([1, 0], [0.0, -0.0]) == 3 / 4
         for low, high in ((-5e-324, -0.0), (0.0, 5e-324), (1.0, 1 + 2.0**-52), (1.0, 1 + 1e-8)):

@@ -105,7 +105,7 @@ def cwl_eval_values(name, data):
     ranking = peer("cwl.ruler.ranking")
     call, _, attribute = name.partition(").")
     metric = eval(call.rstrip(")") + ")", cwl_eval_classes())
-    metric.residuals = bool(attribute)  # between no gain and full gain of unjudged documents
+    metric.residuals = bool(attribute)  # full gain minus no gain of unjudged documents
     # Discounted weights continue below the run. AP takes time quadratic in the depth.
     depth = 50 if call.startswith("AP") else 500
     values, top = {}, np.nanmax(data.grades)
@@ -178,7 +178,7 @@ def test_the_table_has_all_measures_and_no_others(tool):
 # Values here ------------------------------------------------------------------------------------
 
 def with_options(text, data):
-    """The expression of a text of the table, and the data that it is computed from."""
+    """Split a text of the table into an expression and its data."""
     expression, _, options = text.partition(" with ")
     for option in filter(None, options.split(" and ")):
         data = OPTIONS[option](data)
@@ -222,6 +222,6 @@ def test_each_row_gives_the_values_of_the_tool(tool, row, data):
         assert ours == pytest.approx(theirs, rel=1e-9, abs=row.tolerance), name
 
 
-def test_the_random_queries_contain_hard_cases(data):
+def test_the_random_queries_contain_difficult_cases(data):
     assert np.isnan(data.grades).sum() > 100 and np.isinf(data.scores).sum() > 100
     assert 0 < (data.grades >= 2).sum() < (data.grades > 0).sum()

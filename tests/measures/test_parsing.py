@@ -127,7 +127,7 @@ def test_two_measures_with_the_same_name_are_refused():
 
         @base.registered()
         class NDCG(base.Measure):
-            """Another."""
+            """A measure with the name of another measure."""
 
             undefined: float = 0.0
 
@@ -142,6 +142,6 @@ def test_the_docstring_describes_each_parameter(cls):
     assert before.count("\n\n") >= 1 and "Examples\n--------\n" in parameters
 
 
-def test_a_measure_can_describe_a_parameter_in_its_own_words():
+def test_a_measure_can_replace_the_description_of_a_parameter():
     assert "MeanNDCG" in sg.NDCG.__doc__ and "MeanNDCG" not in sg.AP.__doc__
     assert "exact expectation over all their orders" in sg.AP.__doc__

@@ -1,4 +1,4 @@
-"""edrc_score: pairs, scores and queries, against the definition written out."""
+"""edrc_score for pairs, scores and queries, compared with its definition."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ def _discount(name):
 
 
 def _uneven(v, w):
-    """Some probability that v is preferred to w, and the rest that w is to v."""
+    """Return a probability that v is preferred to w; p(v, w) + p(w, v) is 1."""
     return (v + 1) / (v + w + 2)
 
 
@@ -40,7 +40,7 @@ def test_the_pairs_of_the_paper_as_printed():
     expected = 2 / Z * (1 / 2 + 2.5 / 3 + 2.5 / 2) - 1
     assert expected == pytest.approx(2 / 29)
     assert edrc_score(TRUE, PREDICTED) == pytest.approx(2 / 29, abs=1e-15)
-    # The paper's own number takes B before E for true.
+    # The value in the paper assumes that B is preferred to E.
     assert edrc_score([*TRUE, ("B", "E")], PREDICTED) == pytest.approx(5 / 29, abs=1e-15)
 
 
@@ -126,7 +126,7 @@ def test_predicted_items_are_the_retrieved_items():
         assert edrc_score(true, scores, items="predicted") == pytest.approx(expected, abs=1e-12)
 
 
-def test_items_are_any_hashable():
+def test_items_may_be_any_hashable():
     names = {"A": 1, "B": "1", "C": (1, "x"), "D": frozenset("d"), "E": 2.5}
 
     def renamed(pairs):
@@ -153,7 +153,7 @@ def test_the_middle_of_a_cycle_of_12_or_more_items_is_left_out():
 
 
 def _reachable(pairs, n):
-    """(n, n) of bool, row v the items preferred to v: a < b in each pair (a, b)."""
+    """Return a mask of shape (n, n): row v marks the items preferred to v; a < b in each pair."""
     above = np.zeros((n, n), dtype=bool)
     for a, b in sorted(pairs, key=lambda pair: pair[1]):
         above[b] |= above[a]
@@ -162,7 +162,7 @@ def _reachable(pairs, n):
 
 
 def test_1500_items_with_6000_pairs():
-    n, rng = 1_500, np.random.default_rng(11)  # items of two blocks
+    n, rng = 1_500, np.random.default_rng(11)  # the items fill two blocks
     true, predicted = (
         np.sort([rng.choice(n, 2, replace=False) for _ in range(6_000)]) for _ in range(2)
     )
@@ -184,17 +184,17 @@ def test_a_few_preferences_among_30000_scored_items():
     n = 30_000
     scores = dict(enumerate(range(n, 0, -1)))
     true = [(0, 1), (2, 1), (7, 3)]
-    # of each of W(1) and W(3) all but 2, or 1, of the others are unknown
+    # for item 1, the order of all but 2 other items is unknown; for item 3, of all but 1
     C = (2 + (n - 3) / 2) / 2 + (0 + (n - 2) / 2) / 2
-    C_opposite_is_0 = C - (1 / 2)  # 2 ≻ 1 is foretold the other way round
+    C_opposite_is_0 = C - (1 / 2)  # the prediction contains the reverse of 2 ≻ 1
     expected = 2 * C_opposite_is_0 / (2 * (n - 1) / 2) - 1
     assert edrc_score(true, scores) == pytest.approx(expected, rel=1e-9)
 
 
-def test_30000_items_in_one_chain_take_no_quadratic_time():
+def test_30000_items_in_one_chain_do_not_take_quadratic_time():
     n = 30_000
     chain = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    # Every other item changes places with the next, as the scores and as the pairs have it.
+    # Both the scores and the pairs swap every second item with the next item.
     swapped = np.arange(n) ^ 1
     place = np.arange(n)
     agree = place - place % 2
@@ -235,7 +235,7 @@ def test_pairs_in_any_form(form):
     value = edrc_score(form(TRUE), form(PREDICTED))
     assert type(value) is float
     assert value == pytest.approx(2 / 29)
-    # the items of one form are those of the others
+    # all forms contain the same items
     assert edrc_score(form(TRUE), PREDICTED) == pytest.approx(2 / 29)
     assert edrc_score(form(TRUE), dict.fromkeys("ABCDE", 1)) == pytest.approx(0)
 
@@ -252,13 +252,13 @@ def test_items_may_be_integers(kind):
     assert edrc_score(pairs, kind(pairs), items=[1, 2, 3]) == 1
 
 
-def test_dates_are_items():
+def test_items_may_be_dates():
     pairs = np.array([["2026-01-01", "2026-01-02"]], dtype="datetime64[ns]")
     assert edrc_score(pairs, {pairs[0, 0]: 1, pairs[0, 1]: 0}) == 1
 
 
 @pytest.mark.parametrize("number", [int, np.float32, np.int8, bool, np.bool_])
-def test_scores_of_any_kind_of_number(number):
+def test_scores_may_be_numbers_of_any_kind(number):
     assert edrc_score([("A", "B")], {"A": number(1), "B": number(0)}) == 1
 
 
@@ -274,7 +274,7 @@ PREDICTIONS = {
 }
 
 
-def test_each_query_is_evaluated_with_its_own_pairs():
+def test_queries_are_evaluated_with_their_pairs_only():
     values = edrc_per_query(PAIRS, PREDICTIONS, qid=QID)
     assert values == {"u2": 1.0, "u1": -1.0, "u3": 0.0}
     assert list(values) == ["u2", "u1", "u3"]
@@ -312,7 +312,7 @@ def test_items_per_query_may_be_empty():
 @pytest.mark.parametrize("ids", [
     [2, 1, 2, 3], [("b", 1), ("a", 1), ("b", 1), ("c", 1)], [2.5, 1.5, 2.5, 3.5],
 ])
-def test_query_ids_are_any_hashable(ids):
+def test_query_ids_may_be_any_hashable(ids):
     predictions = {q: PREDICTIONS[name] for q, name in zip(ids, QID, strict=True)}
     assert list(edrc_per_query(PAIRS, predictions, qid=ids).values()) == [1, -1, 0]
     pandas = pytest.importorskip("pandas")
@@ -339,7 +339,7 @@ def test_the_mean_with_an_undefined_query(undefined, mean):
     np.testing.assert_equal(edrc_score(pairs, predictions, items=["A"], **more), undefined)
 
 
-def test_a_cycle_is_named_link_by_link():
+def test_the_error_about_a_cycle_lists_its_pairs():
     pairs = [("A", "B"), ("B", "C"), ("C", "D"), ("D", "B"), ("D", "E")]
     with pytest.raises(ValueError, match="a cycle: .*. Remove one of these pairs") as raised:
         edrc_score([("A", "B")], pairs)

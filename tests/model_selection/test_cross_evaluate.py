@@ -65,7 +65,7 @@ def test_the_queries_are_a_column_that_the_ranker_does_not_receive(kind, qid):
 
 
 @pytest.mark.parametrize("cv", [5, GroupKFold(3), LeaveOneGroupOut()])
-def test_out_of_fold_values_are_those_of_a_loop(ranking, cv):
+def test_out_of_fold_values_equal_a_loop(ranking, cv):
     X, y, qid = ranking
     if isinstance(cv, LeaveOneGroupOut):
         few = qid < 4

@@ -74,14 +74,14 @@ def stopping(estimator, **parameters):
 
 
 def stopped(estimator, fit_params=(), **parameters):
-    """A ranker stopped on some of all queries."""
+    """Return a ranker fitted on all queries, some of which it holds out."""
     X, y, qid = data()
     return stopping(estimator, **parameters).fit(X, y, qid=qid, **dict(fit_params))
 
 
 @cache
 def known(name, **parameters):
-    """A ranker stopped on some of all queries; it is fitted once for all tests."""
+    """Return the ranker of `stopped`, which is fitted once for all tests."""
     return stopped(name, **parameters)
 
 
@@ -137,7 +137,7 @@ def numbered(X):
 
 @pytest.mark.parametrize("patience", [PATIENCE, ROUNDS])
 @every_estimator
-def test_training_stops_after_the_best_round_without_output(name, patience, capfd):
+def test_training_stops_after_the_best_round_and_prints_nothing(name, patience, capfd):
     X, y, fit_params = two_sets()
     qid, eval_X, eval_y, eval_qid = fit_params.values()
     measure, to_fit, to_stop = sg.NDCNG(k=10), {}, {}

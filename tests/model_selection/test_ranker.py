@@ -270,7 +270,7 @@ def test_fitting_again_replaces_the_first_fit():
     assert ranker.predict(X).shape == (240,)
 
 
-def test_tags_are_those_of_a_regressor_and_of_the_estimator():
+def test_tags_combine_a_regressor_and_the_estimator():
     ranker = sg.QueryRanker(LAMBDARANK)
     assert is_regressor(ranker)
     assert not is_classifier(ranker)

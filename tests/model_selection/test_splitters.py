@@ -33,7 +33,7 @@ def rows_of(splits):
 
 
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
-def test_folds_are_those_of_group_k_fold(make):
+def test_folds_equal_the_folds_of_group_k_fold(make):
     _, _, qid = toy_data()
     X = make(np.column_stack([np.ones(len(qid)), qid]))
     expected = rows_of(GroupKFold(3).split(qid, groups=qid))

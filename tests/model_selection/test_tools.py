@@ -189,7 +189,7 @@ def use_cross_val_predict(setting):
 
 
 def use_permutation_test_score(setting):
-    # The parameter groups would permute within queries.
+    # With groups=, scikit-learn would permute the grades within queries.
     score, permuted, p = permutation_test_score(
         setting.ranker, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
         n_permutations=3, random_state=0, **setting.params,

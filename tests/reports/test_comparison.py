@@ -23,7 +23,7 @@ TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 
 
 def evaluation(values, ids=None, weights=None):
-    """An Evaluation of values of AP, or of other measures by name."""
+    """Return an Evaluation of values of AP, or of other measures by name."""
     values = values if isinstance(values, dict) else {"AP": values}
     weights = None if weights is None else np.array(weights, dtype=float)
     ev = small_reports.evaluation(values, weights=weights)
@@ -45,7 +45,7 @@ def pair():
 
 @pytest.fixture(scope="module")
 def table():
-    """Three systems by two measures, tied and undefined values among them."""
+    """Three systems and two measures, with tied and undefined values."""
     X, y, qid = sg.datasets.make_ranking(n_queries=50, random_state=0)
     y = np.where(np.isin(qid, [3, 17]), 0, y)
     rng = np.random.default_rng(1)
@@ -61,7 +61,7 @@ def table():
 
 @pytest.mark.parametrize("n", [2, 3, 12, 13])
 @pytest.mark.parametrize("decimals", [None, 1])
-def test_p_of_few_queries_is_the_exact_one_of_scipy(n, decimals):
+def test_the_p_value_of_few_queries_equals_the_exact_test_of_scipy(n, decimals):
     rng = np.random.default_rng(n)
     for _ in range(4):
         a, b = rng.random((2, n)) if decimals is None else rng.random((2, n)).round(decimals)
@@ -69,7 +69,7 @@ def test_p_of_few_queries_is_the_exact_one_of_scipy(n, decimals):
             (b - a,), lambda d, axis: d.sum(axis=axis), permutation_type="samples",
             n_resamples=np.inf, vectorized=True,
         ).pvalue
-        # scipy's tolerance is relative to the sum, of which little may be left
+        # SciPy's tolerance is relative to the sum, which may be close to 0
         if abs((b - a).sum()) > 1e-9:
             assert only_row(compared(a, b))["p_value"] == pytest.approx(expected, rel=1e-12)
 
@@ -83,13 +83,13 @@ def test_all_sign_flips_are_enumerated_if_n_resamples_allows():
 
 @pytest.mark.parametrize("scale", [1e-6, 1, 1000])
 def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scale):
-    # of ±0.1 ±0.2 ±0.3 the sums are at least 0.1 + 0.2 - 0.3 for +++, ++-, -++, +-+ … not +--
+    # The sum 0.1 + 0.2 - 0.3 is 0, so sums of 0 must count for both sides.
     d = np.array([0.1, 0.2, -0.3]) * scale
     sums = [np.dot(signs, [1, 2, 3]) for signs in itertools.product([-1, 1], repeat=3)]
     n_reached = min(np.sum(np.array(sums) >= 0), np.sum(np.array(sums) <= 0))
     p = only_row(compared(np.zeros(3), d, n_resamples=199))["p_value"]
     assert p == min(1, 2 * n_reached / 8)
-    d = np.array([0.1, 0.2, 0.3, 0.4]) * scale  # -+++ has the sum of +++- less 0.6
+    d = np.array([0.1, 0.2, 0.3, 0.4]) * scale  # only 2 of the 16 outcomes are as extreme
     assert only_row(compared(np.zeros(4), d, n_resamples=199))["p_value"] == 2 / 16
 
 
@@ -107,7 +107,7 @@ def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expe
     assert expected in comparison.sentences()[0]
 
 
-def test_flips_in_batches_count_as_those_drawn_at_once():
+def test_drawing_flips_in_batches_does_not_change_the_p_value():
     d = np.random.default_rng(0).normal(0.1, 1, 256)
     bits = np.frombuffer(np.random.default_rng(7).bytes(5000 * 32), np.uint8).reshape(5000, 32)
     assert bits.size * 8 > BLOCK
@@ -126,7 +126,7 @@ def test_flips_in_batches_count_as_those_drawn_at_once():
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_p_of_t_and_wilcoxon_are_those_of_scipy(pair, ties):
+def test_p_values_of_t_and_wilcoxon_equal_scipy(pair, ties):
     a, b = (np.round(values, 1) for values in pair) if ties else pair
     d = np.round(b - a, 12)
     assert (d == 0).any() == ties
@@ -137,7 +137,7 @@ def test_p_of_t_and_wilcoxon_are_those_of_scipy(pair, ties):
     assert wilcoxon == pytest.approx(stats.wilcoxon(d, **method).pvalue, rel=1e-12)
 
 
-def test_p_of_bootstrap_is_that_of_a_loop():
+def test_the_p_value_of_the_bootstrap_equals_a_loop():
     d = np.array([0.4, -0.1, 0.2, 0.3, 0.1, -0.2, 0.25])
     drawn = np.random.default_rng(3).integers(0, 7, (500, 7))
     n_extreme = 0
@@ -164,7 +164,7 @@ def test_tests_are_two_sided(pair, test):
 @pytest.mark.parametrize("n", [1, 2, 30])
 def test_equal_systems_have_a_p_value_of_1(test, n):
     a = np.random.default_rng(0).random(n)
-    # 0.1 + 0.2 - 0.3 is rounding, no difference
+    # 0.1 + 0.2 - 0.3 is a rounding error, not a difference
     row = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
     assert row["p_value"] == row["p_adjusted"] == 1
     assert (row["wins"], row["ties"], row["losses"]) == (0, n, 0)
@@ -177,14 +177,14 @@ def test_one_query_and_equal_differences_have_large_p_values(test):
     row = only_row(compared([0], [1], test=test))
     assert row["p_value"] == 1
     assert np.isnan([row["ci_low"], row["ci_high"], row["effect_size"]]).all()
-    # of equal differences the interval is their value
+    # if all differences are equal, the limits of the interval are this value
     row = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
     assert (row["ci_low"], row["difference"], row["ci_high"]) == (0.25, 0.25, 0.25)
     assert np.isnan(row["effect_size"])
-    # without spread t is infinite: two equal differences, or three, show no more than their signs
+    # t would be infinite, but equal differences prove no more than their signs
     expected = stats.wilcoxon([0.25, 0.25, 0.25]).pvalue if test == "wilcoxon" else 2 / 2**3
     assert row["p_value"] == expected
-    # 0.1 in each, but for rounding
+    # all differences are 0.1, up to rounding
     row = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
     assert row["p_value"] == pytest.approx(expected, abs=1e-12)
     assert np.isnan(row["effect_size"])
@@ -196,7 +196,7 @@ def test_one_query_and_equal_differences_have_large_p_values(test):
 
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
-def test_corrections_are_those_of_statsmodels_over_the_whole_table(
+def test_corrections_over_the_whole_table_equal_statsmodels(
     table, correction, statsmodels
 ):
     frame = sg.compare(table, test="t", correction=correction).to_frame()
@@ -252,7 +252,7 @@ def test_a_better_system_among_24_is_significant():
     (1, 0.95, "holm", 9999), (25, 0.95, "holm", 9999), (26, 0.95, "bonferroni", 26 * 400 - 1),
     (276, 0.95, None, 9999), (2, 0.999, "fdr_bh", 39_999), (10**6, 0.95, "holm", 9_999_999),
 ])
-def test_the_number_of_resamples_follows_from_that_of_the_tests(
+def test_the_number_of_resamples_depends_on_the_number_of_tests(
     n_tests, level, correction, expected
 ):
     assert enough_resamples(n_tests, level, correction) == expected
@@ -281,11 +281,11 @@ def test_the_smallest_possible_resampled_p_value_is_shown_as_a_bound():
 
 @pytest.mark.parametrize("correction, level", [("holm", 0.9), ("fdr_bh", 0.95)])
 def test_intervals_have_the_level_of_the_correction(table, correction, level):
-    """Theirs is the level of Bonferroni, or that of Benjamini and Yekutieli."""
+    """The level is that of Bonferroni, or of Benjamini and Yekutieli for fdr_bh."""
     frame = sg.compare(table, test="t", correction=correction, level=level).to_frame()
-    n_told_apart = (frame["p_adjusted"] <= 1 - level).sum()
-    assert 1 < n_told_apart < 9
-    share = (n_told_apart if correction == "fdr_bh" else 1) / 9
+    n_significant = (frame["p_adjusted"] <= 1 - level).sum()
+    assert 1 < n_significant < 9
+    share = (n_significant if correction == "fdr_bh" else 1) / 9
     for row in frame.to_dict("records"):
         values = [table[row[name]].per_query[row["measure"]] for name in ("system", "baseline")]
         d = np.subtract(*values)
@@ -300,7 +300,7 @@ def test_intervals_have_the_level_of_the_correction(table, correction, level):
     ({}, 1), ({"test": "bootstrap"}, 1), ({"correction": "hsd"}, 1), ({"test": "t"}, 0),
     ({"progress": False}, 0),
 ])
-def test_a_bar_shows_the_resamples_that_are_done(monkeypatch, table, settings, n_bars):
+def test_a_progress_bar_counts_the_resamples(monkeypatch, table, settings, n_bars):
     tqdm = pytest.importorskip("tqdm.auto")
     bars = []
 
@@ -331,9 +331,9 @@ def test_an_interval_is_widened_to_0_if_the_test_is_not_significant():
     ("bootstrap", "that these queries stand for all"),
 ])
 def test_a_sentence_states_the_assumption_of_a_test_of_few_queries(test, supposed):
-    said = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
-    assert said.startswith("b is significantly better than a")
-    assert said.endswith(f"With so few queries, the test assumes {supposed}.")
+    sentence = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
+    assert sentence.startswith("b is significantly better than a")
+    assert sentence.endswith(f"With so few queries, the test assumes {supposed}.")
     many = compared(np.zeros(6), [0.1, 0.11, 0.12, 0.11, 0.1, 0.1], test=test).sentences()[0]
     assert many.startswith("b is significantly better than a") and "assumes" not in many
 
@@ -356,7 +356,7 @@ def test_ties_of_queries_undefined_in_both_are_counted():
     assert "n_undefined" not in compared([0, 1], [1, 0]).to_markdown()
 
 
-def test_queries_count_not_folds_and_systems_of_different_folds_are_named():
+def test_tests_pair_queries_across_folds_and_name_systems_with_different_folds():
     from sklearn.linear_model import Ridge
 
     X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
@@ -390,7 +390,7 @@ def test_hsd_of_a_small_case_equals_all_permutations():
         assert p == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 9999))
 
 
-def test_hsd_of_two_measures_is_twice_that_of_one(table):
+def test_hsd_doubles_the_p_values_of_two_measures(table):
     both = sg.compare(table, correction="hsd", rng=0).to_frame()
     alone = {
         name: replace(ev, **{
@@ -486,7 +486,7 @@ def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     assert only_row(result)["ties"] == 5
 
 
-def test_columns_are_those_of_the_values(table):
+def test_the_columns_describe_the_values(table):
     comparison = sg.compare(table, baseline="fair", test="t", correction=None)
     frame = comparison.to_frame()
     assert frame.columns.tolist()[:9] == [
@@ -513,7 +513,7 @@ def test_columns_are_those_of_the_values(table):
         assert row["ci_low"] < row["difference"] < row["ci_high"]
         assert row["ci_method"] == "t"
     assert (frame["ties"] > 0).any()
-    pairs = sg.compare(table, test=None).to_frame()  # without a baseline all pairs
+    pairs = sg.compare(table, test=None).to_frame()  # without a baseline, the rows are all pairs
     assert [*zip(pairs["system"], pairs["baseline"], strict=True)][::3] == [
         ("fair", "rough"), ("good", "rough"), ("good", "fair"),
     ]
@@ -526,7 +526,7 @@ def test_values_that_are_equal_up_to_rounding_are_tied(size, is_tie):
 
 
 @pytest.mark.parametrize("weights", [[0.5, 0, 0.25], [0, 3, 4], [0.25, 0.5, 0.5]])
-def test_tests_of_queries_of_unequal_weights_are_refused_whatever_their_scale(weights):
+def test_tests_of_queries_with_unequal_weights_are_refused_at_any_scale(weights):
     systems = {name: evaluation([0.5, 1, 0.25], weights=weights) for name in "ab"}
     one, other = [(i, weight) for i, weight in enumerate(weights) if weight][:2]
     message = "query {} has weight {} and query {} has weight {}. Pass test".format(*one, *other)
@@ -544,7 +544,7 @@ def test_queries_undefined_in_either_system_are_left_out_and_counted():
 
 
 @pytest.mark.parametrize("test", [*TESTS, None])
-def test_without_a_defined_query_there_is_no_number(test):
+def test_without_a_defined_query_all_numbers_are_nan(test):
     both = {
         name: evaluation({"AP(undefined=nan)": [np.nan, np.nan], "AP": values})
         for name, values in (("a", [0, 1]), ("b", [0.5, 0.75]))
@@ -555,7 +555,7 @@ def test_without_a_defined_query_there_is_no_number(test):
     assert np.isnan([none[name] for name in ("mean", "difference", "p_value", "p_adjusted")]).all()
     systems = "a is not tested against b"
     assert result.sentences()[0] == f"{systems} on AP(undefined=nan): too few queries with a value."
-    # it is no test, so there is nothing to correct for
+    # a pair without a value is not tested, so there is only one test
     assert test is None or some["p_adjusted"] == some["p_value"]
 
 
@@ -651,7 +651,7 @@ def test_the_sentences_of_a_table_name_the_correction(table):
     ("wilcoxon", 6, 9999, None),
     ("t", 2, 9999, None),
 ])
-def test_a_sentence_says_if_no_outcome_could_have_been_significant(test, n, n_resamples, reason):
+def test_a_sentence_states_if_no_outcome_could_be_significant(test, n, n_resamples, reason):
     d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
     level = 0.999 if n == 30 else 0.95
     comparison = compared(np.zeros(n), d, **drawn(test, n_resamples=n_resamples), level=level)
@@ -664,7 +664,7 @@ def test_a_sentence_says_if_no_outcome_could_have_been_significant(test, n, n_re
         assert sentence.endswith(f". No outcome could have been significant: {reason}")
 
 
-def test_sentences_say_if_the_correction_makes_significance_impossible():
+def test_sentences_state_that_the_correction_makes_significance_impossible():
     rng = np.random.default_rng(0)
     comparison = compared(*rng.random((4, 7)), correction="bonferroni")
     assert not any("No outcome" in sentence for sentence in comparison.sentences())
@@ -700,7 +700,7 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
     assert len(every) == 2 + 9
 
 
-def test_dates_are_named_as_dates_and_come_back_from_json():
+def test_dates_are_shown_as_dates_and_restored_from_json():
     days = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]")
     first = evaluation([1, 0], days, [1, 2])
     with pytest.raises(ValueError, match="query .*2026-01-02.* weight 1 and query .*2026-01-01"):

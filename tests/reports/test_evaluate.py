@@ -132,7 +132,7 @@ def test_types_of_columns_are_read_as_by_evaluate_batches(make):
         "s": np.array([2**53, 2**53 + 1, 3, 2]),
     }
     frame = make(columns)
-    # 0.7 of 32 bits reaches the threshold, and 2^53 is not tied with 2^53 + 1.
+    # The 32-bit float 0.7 reaches the threshold, and 2^53 is not tied with 2^53 + 1.
     report = sg.evaluate("y", "s", qid="q", measures="ap(threshold=0.7)", data=frame)
     assert report.per_query["AP(threshold=0.7)"].tolist() == [1 / 2, 1 / 2]
     in_batches = sg.evaluate_batches([frame], "y", "s", "q", measures="ap(threshold=0.7)")
@@ -179,7 +179,7 @@ def test_grades_that_look_like_stars_warn_once(kind):
     assert len(record) == 1 and record[0].filename == __file__
 
 
-def test_cross_evaluate_warns_once_of_grades_that_look_like_stars():
+def test_cross_evaluate_warns_once_about_grades_that_look_like_stars():
     X, y, qid = make_ranking(n_queries=12, random_state=0)
     with pytest.warns(UserWarning, match=MESSAGE) as record, parallel_config("threading"):
         sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y + 1, qid=qid, cv=3, n_jobs=2)
@@ -194,7 +194,7 @@ def test_cross_evaluate_warns_once_of_grades_that_look_like_stars():
         (STARS, ["a"] * 6),  # one query
         ([2, 3, 1, 5, 1, 1], USERS),  # only one query with several distinct grades
         ([1] * 4 + [2] * 2, USERS),
-        ([1] * 6, USERS),  # clicks, without a scale
+        ([1] * 6, USERS),  # clicks: all grades are 1
         (np.array(STARS) / 2, USERS),
         (np.array(STARS) + 0.5, USERS),
         ([0, 3, 1, 5, 4, 1], USERS),
@@ -207,7 +207,7 @@ def test_other_grades_do_not_warn(grades, qid):
         sg.evaluate(grades, SCORES, qid=qid)
 
 
-def test_measures_scorers_metrics_and_parts_stay_silent():
+def test_measures_scorers_metrics_and_parts_do_not_warn_about_stars():
     X, y, qid = make_ranking(n_queries=12, random_state=0)
     stars = y + 1
     ranker = sg.QueryRanker(Ridge()).fit(X, stars, qid=qid)
@@ -223,7 +223,7 @@ def test_measures_scorers_metrics_and_parts_stay_silent():
 # Queries that are no queries ---------------------------------------------------------------------
 
 def evaluate_everywhere(n_rows, qid):
-    """Evaluate, fit and score rows of `qid` with every function that warns of row ids."""
+    """Evaluate, fit and score rows of `qid` with every function that warns about row ids."""
     X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows) % 3
     ranker = sg.QueryRanker(Ridge())
     return [
@@ -237,7 +237,7 @@ def evaluate_everywhere(n_rows, qid):
 
 
 @pytest.mark.parametrize("position", range(6))
-def test_ids_of_rows_as_query_ids_warn_once(position):
+def test_row_ids_as_query_ids_cause_one_warning(position):
     calls = evaluate_everywhere(10, np.arange(10))
     message = "Each of the 10 queries has only one row.*id of the query, user or session"
     with pytest.warns(UserWarning, match=message) as record:
@@ -257,7 +257,7 @@ def test_few_or_longer_queries_do_not_warn(qid):
     sg.NDCNG(k=10), sg.AP().per_query, sg.KendallTau(), cutoff_curve,
     lambda y, s: make_scorer(sg.NDCNG(k=10))(Ridge().fit(s[:, None], y), s[:, None], y),
 ])
-def test_many_rows_without_queries_warn_once(call):
+def test_many_rows_without_queries_cause_one_warning(call):
     y, scores = np.arange(1001) % 3, np.arange(1001.0)
     message = "More than 1,000 rows are evaluated as one query.*qid.*make_ranking_scorer.*group="
     with pytest.warns(UserWarning, match=message) as record:
@@ -266,6 +266,6 @@ def test_many_rows_without_queries_warn_once(call):
     call(y[:-1], scores[:-1])
 
 
-def test_many_rows_of_one_list_can_be_stated():
+def test_group_can_state_that_many_rows_are_one_list():
     y, scores = np.arange(1001) % 3, np.arange(1001.0)
     assert sg.NDCNG()(y, scores, group=[1001]) == sg.NDCNG()(sg.Judgments(y), scores)

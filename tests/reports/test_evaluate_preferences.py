@@ -128,7 +128,7 @@ def test_the_weight_of_a_user_is_the_mean_over_the_pairs():
 
 
 @pytest.mark.parametrize("ids", [[1, 1, 2], [("x", 1), ("x", 1), "y"], np.array([1.5, 1.5, 0])])
-def test_query_ids_are_as_they_were_given(ids):
+def test_query_ids_are_returned_unchanged(ids):
     predictions = dict(zip([ids[0], ids[2]], GOOD.values(), strict=True))
     ev = sg.evaluate_preferences(PAIRS, predictions, qid=ids)
     assert ev.query_ids.tolist() == [ids[0], ids[2]]

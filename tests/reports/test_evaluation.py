@@ -1,4 +1,4 @@
-"""evaluate: values by query, their means, segments, parts and tables."""
+"""evaluate: per-query values, means, segments, parts and tables."""
 
 import copy
 import csv
@@ -43,7 +43,7 @@ def test_weights_count_in_means_only():
     np.testing.assert_array_equal(ev.per_query["AP"], [1, 0, 1 / 2])
     assert ev.mean()["AP"] == pytest.approx((4 * 1 + 1 * 1 / 2) / 5)
     assert ev.to_frame()["weight"].tolist() == [4, 0, 1]
-    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]  # that of a query does not depend on the others
+    weight = [0.1, 0.1, 0.1, 3, 3, 3, 7e300]  # query weights are independent of each other
     ev = sg.evaluate([1] * 7, [1] * 7, qid=[1, 1, 1, 2, 2, 2, 3], sample_weight=weight)
     np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
@@ -77,7 +77,7 @@ SEGMENT = {"q1": "head", "q2": "tail", "q3": "head", "q4": "tail", "q5": "tail"}
 
 @pytest.fixture
 def five():
-    """Five queries of RR 1, 1/2, 1/3, none and 1; AP is the same; weights 1 to 5."""
+    """Five queries with RR 1, 1/2, 1/3, undefined and 1, equal AP, and weights 1 to 5."""
     y_true = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
     measures = ["rr", sg.AP(undefined=np.nan)]
     return sg.evaluate(
@@ -135,7 +135,7 @@ IN_ORDER = list(SEGMENT.values())
     IN_ORDER, np.array(IN_ORDER), pd.Categorical(IN_ORDER), "polars",
     SEGMENT | {"q9": "elsewhere"}, pd.Series(SEGMENT).iloc[::-1],
 ], ids=["list", "array", "categories", "polars", "mapping", "series"])
-def test_a_segment_is_summed_up_as_its_queries_alone(five, by):
+def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(five, by):
     if isinstance(by, str):
         by = pytest.importorskip(by).Series(IN_ORDER)
     frame = five.summary(by=by, method="t")
@@ -183,7 +183,7 @@ ID_KINDS = {
 @pytest.mark.parametrize("kind, weighted", [
     (kind, i % 2 == 0) for i, kind in enumerate([*ID_KINDS, "int"])
 ])
-def test_the_whole_is_the_concat_of_its_parts(kind, weighted):
+def test_concatenated_parts_equal_the_whole(kind, weighted):
     q = random_queries(0, 30, (1, 9))
     order = np.argsort(q.qid, kind="stable")
     y_true, y_score, number = q.y_true[order], q.y_score[order], q.qid[order]
@@ -205,20 +205,20 @@ def one_query(query, measures="ap", **kwargs):
     return sg.evaluate([1, 0], [2, 1], qid=[query, query], measures=measures, **kwargs)
 
 
-def test_ids_of_several_types_stay_and_measures_may_come_in_another_order():
+def test_ids_keep_their_types_and_measures_may_be_in_another_order():
     ev = sg.Evaluation.concat([one_query(2**60 + 1), one_query(0.5), one_query("q")])
     assert ev.query_ids.tolist() == [2**60 + 1, 0.5, "q"]
     ev = sg.Evaluation.concat([one_query(1, ["ap", "p@1"]), one_query(2, ["p@1", "ap"])])
     assert list(ev.per_query) == ["AP", "Precision@1"]
 
 
-# Made by hand ------------------------------------------------------------------------------------
+# Constructor -------------------------------------------------------------------------------------
 
 FLAGS = [False, True, False]
 
 
 @pytest.mark.parametrize("series", [list, np.array, pd.Series, "polars"])
-def test_an_evaluation_made_by_hand_is_the_same_whatever_holds_its_values(series):
+def test_an_evaluation_accepts_its_values_in_any_container(series):
     if isinstance(series, str):
         series = pytest.importorskip(series).Series
     ev = sg.Evaluation(
@@ -270,7 +270,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("fields, error, message", WRONG)
-def test_fields_that_do_not_fit_are_refused_by_the_class_and_in_pickles(fields, error, message):
+def test_inconsistent_fields_are_refused_by_the_class_and_in_pickles(fields, error, message):
     right = {
         "query_ids": ids_of("abc"), "per_query": {"AP": [1, 1, 1]}, "undefined": {"AP": FLAGS},
         "fold": [0, 1, 0], "fit_time": [1, 1], "score_time": [1, np.nan], "errors": [None, "why"],
@@ -299,7 +299,7 @@ def through_json(ev):
     return sg.Evaluation.from_json(ev.to_json())
 
 
-def test_json_gives_back_ids_of_any_plain_type():
+def test_json_restores_ids_of_any_plain_type():
     ids = ["1", 1, 2.5, ("a", (True, 0.1)), -0.25, 2**70, "ü\n😀", np.int64(7), False]
     ev = sg.evaluate([1] * 9, range(9), qid=ids, measures="ap")
     query_ids = through_json(ev).query_ids.tolist()
@@ -359,7 +359,7 @@ def awkward():
     return sg.Evaluation(ids_of(AWKWARD), {"AP": values}, {"AP": none})
 
 
-def test_markdown_is_a_table_whatever_the_ids_are(awkward):
+def test_markdown_is_a_table_for_any_ids(awkward):
     lines = awkward.to_markdown(per_query=True).splitlines()
     assert cells_of(lines[0]) == ["query_id", "AP"]
     assert re.fullmatch(r"\|:-+\|-+:\|", lines[1])
@@ -370,7 +370,7 @@ def test_markdown_is_a_table_whatever_the_ids_are(awkward):
     ]
 
 
-def test_latex_is_a_table_whatever_the_ids_are(awkward):
+def test_latex_is_a_table_for_any_ids(awkward):
     first, *lines, last = awkward.to_latex(per_query=True).splitlines()
     assert first.startswith(r"\noindent\resizebox{") and first.endswith("{%") and last == "}"
     assert lines[0] == r"\begin{tabular}{lr}" and lines[-1] == r"\end{tabular}"
@@ -384,7 +384,7 @@ def test_latex_is_a_table_whatever_the_ids_are(awkward):
     ]
 
 
-def test_tables_are_summaries_unless_by_query(five):
+def test_tables_are_summaries_unless_per_query_is_true(five):
     lines = five.to_markdown().splitlines()
     frame = five.summary()
     assert cells_of(lines[0]) == frame.columns.tolist()
@@ -416,7 +416,7 @@ def dated():
     return sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=np.repeat(DAYS, 2), measures="rr")
 
 
-def test_dates_stay_dates_in_json_and_pages_and_those_in_tuples_are_no_numbers(dated):
+def test_dates_remain_dates_in_json_and_pages_even_in_tuples(dated):
     assert_same_report(through_json(dated), dated)
     assert '"ids":["2026-01-02T00:00:00.000000000"' in dated.to_html()
     pairs = replace(dated, query_ids=ids_of([("a", day) for day in DAYS]))
@@ -425,7 +425,7 @@ def test_dates_stay_dates_in_json_and_pages_and_those_in_tuples_are_no_numbers(d
     assert "2026-01-02" in pairs.to_html()
 
 
-def test_segments_are_found_by_dates(dated):
+def test_segments_can_be_looked_up_by_dates(dated):
     for by in (dict(zip(DAYS, "ab", strict=True)), pd.Series(["b", "a"], index=DAYS[::-1])):
         assert dated.summary(by=by)[["segment", "mean"]].values.tolist() == [["a", 1], ["b", 0.5]]
     with pytest.raises(ValueError, match="no segment for query .*2026-01-01"):

@@ -12,7 +12,7 @@ from small_reports import REPORTS, evaluation, small_report
 
 import skgraded as sg
 
-# Each place gets every ninth of these, and the next place those that follow.
+# Each place gets every ninth of these values; the start moves by one from place to place.
 INSTEAD = [
     None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e100, [], [None], ["text"], [1, 2],
     {}, {"a": 1},
@@ -28,7 +28,7 @@ CHANGED = [name for name in REPORTS if name != "Summary of segments"]
 
 
 def places(value, path=()):
-    """Places within a JSON value: one name of any names, one element of each type in a list."""
+    """Generate paths in JSON: one key of dicts with any keys, one list element per type."""
     if isinstance(value, dict):
         keys = list(value)[:1] if path and path[-1] in OF_ANY_NAMES else list(value)
     elif isinstance(value, list):
@@ -42,14 +42,14 @@ def places(value, path=()):
 
 
 def changed(written, path, change):
-    """A copy in which `change` was made to what holds the last of the path."""
+    """Return a copy, after `change(container, key)` for the last key of the path."""
     result = json.loads(json.dumps(written))  # faster than deepcopy
     change(functools.reduce(operator.getitem, path[:-1], result), path[-1])
     return result
 
 
 def read(kind, written):
-    """Read it; an error must be a ValueError in one line that names the report."""
+    """Read a report; an error must be a ValueError in one line that names the report."""
     try:
         return kind.from_json(json.dumps(written))
     except ValueError as error:
@@ -59,8 +59,8 @@ def read(kind, written):
         return None
 
 
-def assert_whole(result, written):
-    """What was read is what was written, down to the last field, and can be shown."""
+def assert_complete(result, written):
+    """Check that all fields equal the written fields, and that the report can be shown."""
     again = json.loads(result.to_json())
     for name in again:
         if name not in MADE_WITH:
@@ -72,37 +72,37 @@ def assert_whole(result, written):
 
 
 def is_read(kind, written, path, change):
-    """Whether JSON of the kind is read after a change, as what it says."""
+    """Return whether changed JSON is read; if so, check that the report has the changed values."""
     other = changed(written, path, change)
     result = read(kind, other)
     if result is not None:
-        assert_whole(result, other)
+        assert_complete(result, other)
     return result is not None
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed_json_is_an_error_or_is_read_as_written(name):
     kind, written = type(small_report(name)), json.loads(small_report(name).to_json())
-    assert_whole(read(kind, written), written)
-    are_read = [is_read(kind, written, path, lambda holder, key: holder.pop(key))
+    assert_complete(read(kind, written), written)
+    are_read = [is_read(kind, written, path, lambda container, key: container.pop(key))
                 for path in places(written)]
     assert are_read.count(False) > 5
     are_read = [
-        is_read(kind, written, path, lambda holder, key: holder.__setitem__(key, value))  # noqa: B023
+        is_read(kind, written, path, lambda place, key: place.__setitem__(key, value))  # noqa: B023
         for i, path in enumerate(places(written)) for value in INSTEAD[i % 9 :: 9]
     ]
     assert are_read.count(False) > 3 * are_read.count(True)
 
-    def more(holder, key):
-        field = holder[key]
+    def repeat_element(container, key):
+        field = container[key]
         if isinstance(field, list) and field:
             field.append(copy.deepcopy(field[-1]))
         elif isinstance(field, dict) and key in OF_ANY_NAMES:
             field["one more"] = copy.deepcopy(next(iter(field.values())))
 
     for path in places(written):
-        other = changed(written, path, more)
-        if other != written and "tuple" not in path:  # which is another id then
+        other = changed(written, path, repeat_element)
+        if other != written and "tuple" not in path:  # a longer tuple is another valid id
             assert read(kind, other) is None, path
 
 
@@ -111,7 +111,7 @@ def test_extreme_values_at_every_place_are_errors_or_are_read(name):
     kind, written = type(small_report(name)), json.loads(small_report(name).to_json())
     for path in places(written):
         for value in (-5, 2**64, "9" * 2000, NESTED):
-            is_read(kind, written, path, lambda holder, key: holder.__setitem__(key, value))  # noqa: B023
+            is_read(kind, written, path, lambda place, key: place.__setitem__(key, value))  # noqa: B023
 
 
 @pytest.mark.parametrize("content, message", [
@@ -138,7 +138,7 @@ def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
     ("i4,i4", "query_ids requires a boolean, numeric, time or object dtype; got 'i4,i4'"),
     ("no dtype", "query_ids requires a boolean, numeric, time or object dtype; got 'no dtype'"),
 ])
-def test_ids_that_are_not_of_their_dtype_are_refused(dtype, message):
+def test_ids_that_do_not_match_their_dtype_are_refused(dtype, message):
     written = json.loads(small_report("Evaluation").to_json())
     written["query_ids"]["dtype"] = dtype
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -212,7 +212,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("name, path, value, message", CHANGES)
-def test_a_report_that_contradicts_itself_is_refused(name, path, value, message):
+def test_an_inconsistent_report_is_refused(name, path, value, message):
     keys = [
         int(key) if key.isdigit() and "counts" not in path else key for key in path.split(".")
     ]

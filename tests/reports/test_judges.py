@@ -88,7 +88,7 @@ def test_labels_are_computed_over_documents_that_both_judged(report):
         assert row["alpha_low"] < row["alpha"] < row["alpha_high"]
 
 
-def test_linearly_weighted_kappa_equals_that_of_scikit_learn():
+def test_linearly_weighted_kappa_equals_scikit_learn():
     judges, _, qid = grades_and_scores()
     table = sg.compare_judges(judges, qid=qid, weights="linear").labels()["kappa_weighted"]
     expected = cohen_kappa_score(*(judges[name].astype(int) for name in ("human", "j0")),
@@ -107,7 +107,7 @@ def test_confusion_counts_pairs_of_grades(report):
     assert (frame.index.name, frame.columns.name) == ("human", "j1")
 
 
-def test_grades_that_only_one_of_two_gives_are_rows_and_columns():
+def test_grades_of_a_single_judge_are_rows_and_columns():
     judges = {"human": [0, 1, 5], "model": [0, 1, 3]}
     frame = sg.compare_judges(judges, group=[3]).confusion("model")
     assert frame.index.tolist() == frame.columns.tolist() == [0, 1, 3, 5]
@@ -146,7 +146,7 @@ def boards_of(names, judges, scores, qid, rng, unjudged="irrelevant", **settings
         pd.Series(~np.isnan(judges[name])).groupby(qid).transform("any") for name in names
     ])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # shares of judged documents
+        warnings.simplefilter("ignore")  # about shares of judged documents
         return [
             sg.compare({
                 system: sg.evaluate(
@@ -161,9 +161,9 @@ def boards_of(names, judges, scores, qid, rng, unjudged="irrelevant", **settings
 @pytest.mark.parametrize("settings", [
     {}, {"test": "t", "correction": None}, {"test": "t", "level": 0.8, "correction": "fdr_bh"},
 ])
-def test_significant_pairs_are_those_of_two_comparisons(unjudged, settings):
+def test_significant_pairs_equal_two_comparisons(unjudged, settings):
     judges, scores, qid = grades_and_scores(30, seed=1, missing=0.1)
-    judges["j1"] = np.where(np.isin(qid, ["q3", "q4"]), np.nan, 3 - judges["j1"])  # reversed
+    judges["j1"] = np.where(np.isin(qid, ["q3", "q4"]), np.nan, 3 - judges["j1"])  # reversed grades
     judges["human"] = np.where(qid == "q5", np.nan, judges["human"])
     report = sg.compare_judges(
         judges, scores, qid=qid, unjudged_documents=unjudged, rng=7, **settings
@@ -199,7 +199,7 @@ def test_significant_pairs_are_those_of_two_comparisons(unjudged, settings):
     assert report.leaderboards()["reversed"].sum() > 0
 
 
-def test_means_are_those_of_evaluations(report):
+def test_means_equal_the_means_of_evaluations(report):
     judges, scores, qid = grades_and_scores(missing=0.1)
     for row in report.means().to_dict("records"):
         for side, judge in (("truth", "human"), ("judge", row["judge"])):
@@ -375,7 +375,7 @@ def test_many_distinct_integer_grades_are_measurements():
     assert report.confusions == {"model": None}
     (row,) = report.label_rows
     observed = ((human - judges["model"]) ** 2).mean()
-    # Both judges give the same 1200 grades, so all pairs of 2400 values have 4 times the sum.
+    # Both judges give each of 1200 grades once, so the sum over all pairs is 4 times as large.
     expected = 4 * ((human[:, None] - human) ** 2).sum() / (2400 * 2399)
     assert row.alpha == pytest.approx(1 - observed / expected) and np.isnan(row.kappa)
     with pytest.raises(ValueError, match="or there are more than 1,000 distinct grades"):
@@ -393,7 +393,7 @@ def test_constant_grades_have_no_rank_correlation():
     assert labels.loc["same", ["kappa", "alpha", "kappa_weighted"]].isna().all()
     low, kappa, high = labels.loc["other", ["kappa_low", "kappa", "kappa_high"]]
     assert low == pytest.approx(-high) and low < -0.5 and kappa == 0  # the 4 queries are equal
-    # All 24 values: observed disagreement is certain, expected is 12/23.
+    # For these 24 values, the observed disagreement is 1 and the expected one 12/23.
     assert labels["alpha"]["other"] == pytest.approx(1 - 1 / (12 / 23))
     assert report.sentences()[0].startswith("same agrees with human: α = nan; 100 % of 12 ")
     assert report.verdict().startswith("other agrees with human: α = ")

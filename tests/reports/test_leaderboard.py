@@ -1,4 +1,4 @@
-"""Leaderboards: means, the best, and marks of what a comparison tells apart."""
+"""Leaderboards: means, best systems, and marks of significant differences."""
 
 import re
 
@@ -13,7 +13,7 @@ from skgraded.writing import charts
 
 @pytest.fixture(scope="module")
 def three():
-    """b is better than a and c by AP for every query; c is the best by RR, by a hair."""
+    """b is better than a and c by AP for every query; c has a slightly higher RR."""
     rng = np.random.default_rng(0)
     a = rng.uniform(0.2, 0.5, 30)
     same = rng.uniform(0.2, 0.5, 30)
@@ -24,7 +24,7 @@ def three():
     }
 
 
-def test_marks_are_those_of_the_test_against_the_baseline(three):
+def test_marks_show_the_result_of_the_test_against_the_baseline(three):
     comparison = sg.compare(three, baseline="a", rng=0)
     board = comparison.leaderboard()
     assert board.systems[0] == "b" and set(board.systems) == {"a", "b", "c"}
@@ -135,7 +135,7 @@ def test_a_verdict_counts_further_measures_that_disagree():
     ]
 
 
-def test_the_verdict_says_if_no_query_has_a_value():
+def test_the_verdict_states_that_no_query_has_a_value():
     nothing = {name: evaluation({"AP": [np.nan, np.nan]}) for name in "ab"}
     board = sg.compare(nothing, test="t").leaderboard()
     assert board.verdict == "No query has a value of AP."

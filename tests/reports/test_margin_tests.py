@@ -9,7 +9,7 @@ import skgraded as sg
 
 @pytest.mark.parametrize("n", [2, 3, 10, 60])
 @pytest.mark.parametrize("margin", [1e-6, 0.01, 0.05, 2.0])
-def test_p_is_that_of_statsmodels(n, margin, statsmodels):
+def test_p_values_equal_statsmodels(n, margin, statsmodels):
     values = np.random.default_rng(n).beta(2, 2, (2, n))
     values[1] = values[0] + (values[1] - 0.5) / 10
     p, (_, p_low, _), _ = statsmodels.ttost_paired(values[1], values[0], -margin, margin)
@@ -109,7 +109,7 @@ def test_tables():
     assert repr(comparison).startswith("equivalence(b - a, NDCNG@10: +0.0")
 
 
-def test_queries_without_a_value_are_left_out_and_those_undefined_in_both_counted():
+def test_queries_without_a_value_are_left_out_and_queries_undefined_in_both_are_counted():
     with_nan = columns(compared([0, 0, 0, 0.5], [0.1, 0.2, 0.15, np.nan]).equivalence(0.3))
     without = columns(compared([0, 0, 0], [0.1, 0.2, 0.15]).equivalence(0.3))
     assert with_nan["n_queries"] == [3] and with_nan["p_value"] == without["p_value"]

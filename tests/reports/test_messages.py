@@ -353,9 +353,10 @@ POWERED = [
     *((f"{name} with a judge", lambda get=get: get(powered()), V,
        "Comparisons that use a judge or Summaries have no per-query values")
       for name, get in {
-          "query_ids": lambda found: found.query_ids, "per_query": lambda found: found.per_query,
-          "differences": lambda found: found.differences("a", "b", "MuAP"),
-          "equivalence": lambda found: found.equivalence(0.1),
+          "query_ids": lambda report: report.query_ids,
+          "per_query": lambda report: report.per_query,
+          "differences": lambda report: report.differences("a", "b", "MuAP"),
+          "equivalence": lambda report: report.equivalence(0.1),
       }.items()),
     ("a large sample", lambda: sample(["a", "b", "a"], 3), V,
      "n is 3, but query_ids contains only 2 distinct queries"),

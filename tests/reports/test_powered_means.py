@@ -235,7 +235,7 @@ def test_equal_systems_have_no_difference():
 
 
 @pytest.mark.filterwarnings(EQUAL)
-def test_equal_differences_have_the_p_value_of_all_signs():
+def test_equal_differences_have_the_p_value_of_a_sign_test():
     higher = evaluation({name: values + 0.1 for name, values in A.per_query.items()}, A.query_ids)
     human, judge = {"a": A, "b": higher}, {"a": J, "b": JUDGE["b"]}
     for row in sg.compare(human, judge=judge, correction=None).to_frame().to_dict("records"):
@@ -249,7 +249,7 @@ def with_judged(part, share):
     return replace(part, judged={"Judged@10": np.full(n, share)})
 
 
-def test_different_shares_of_documents_that_people_judged_warn():
+def test_different_shares_of_documents_judged_by_people_cause_a_warning():
     human = {"a": with_judged(A, 1.0), "b": with_judged(HUMAN["b"], 0.5)}
     judge = {"a": J, "b": JUDGE["b"]}
     for settings in ({"judge": judge}, {"rng": 0}):
@@ -260,7 +260,7 @@ def test_different_shares_of_documents_that_people_judged_warn():
         assert "Judged@10" in str(comparison.leaderboard())
 
 
-def test_systems_that_cannot_be_compared_do_not_warn_of_their_shares(recwarn):
+def test_systems_that_cannot_be_compared_do_not_warn_about_their_shares(recwarn):
     human = {"a": with_judged(A, 1.0), "b": with_judged(JUDGE["b"], 0.5)}
     for settings in ({"judge": {"a": J, "b": JUDGE["b"]}}, {"rng": 0}):
         with pytest.raises(ValueError, match="quer"):
@@ -277,13 +277,13 @@ def test_a_leaderboard_shows_the_combined_means():
         assert frame.loc[name].to_dict() == powered.mean()
         row = board.cells[board.systems.index(name)]
         assert [cell.interval for cell in row] == list(powered.confidence_interval().values())
-    assert board.systems == ["c", "b", "a"]  # each is better by .1 under both
+    assert board.systems == ["c", "b", "a"]  # each system is better by .1
     assert "The judge's weight is estimated for each mean and each difference" in str(board)
     assert "judge" not in sg.compare(HUMAN, rng=0).leaderboard().note
 
 
 @pytest.mark.parametrize("seed, is_contradicted", [(0, False), (129, True)])
-def test_a_verdict_names_a_system_that_is_better_in_spite_of_a_lower_mean(seed, is_contradicted):
+def test_a_verdict_names_a_system_that_is_better_despite_a_lower_mean(seed, is_contradicted):
     """The weights differ: high for the means, which share the queries, and low for differences."""
     rng = np.random.default_rng(seed)
     drawn, ids = rng.choice(330, 30, replace=False), list(range(330))

@@ -39,7 +39,7 @@ def test_tests_are_corrected_over_all_segments(three, correction, statsmodels):
         assert table["p_adjusted"].tolist() == pytest.approx(expected.tolist())
 
 
-def test_hsd_is_that_of_each_segment_times_their_number(three):
+def test_hsd_multiplies_the_p_values_of_each_segment_by_the_number_of_segments(three):
     table = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
     for segment in ("head", "tail"):
         p_values = table[table["segment"] == segment]["p_adjusted"].to_numpy()
@@ -48,7 +48,7 @@ def test_hsd_is_that_of_each_segment_times_their_number(three):
         np.testing.assert_allclose(p_values, np.minimum(2 * alone["p_adjusted"], 1))
 
 
-def test_between_segments_is_welchs_test(three):
+def test_between_segments_equals_welchs_test(three):
     comparison = sg.compare(three, by=BY, baseline="b", correction="bonferroni", rng=0)
     frame = comparison.between_segments()
     assert frame["segment"].tolist() == ["tail"] * 4
@@ -68,28 +68,28 @@ def test_between_segments_is_welchs_test(three):
         assert (row["n_queries"], row["other_n_queries"]) == (40, 20)
 
 
-def test_a_difference_that_differs_between_segments_is_found():
+def test_a_difference_that_varies_between_segments_is_detected():
     rng = np.random.default_rng(0)
     values = rng.beta(2, 2, 60)
     better = values + np.where(BY == "head", 0.1, 0) + rng.normal(0, 0.02, 60)
     comparison = sg.compare(of_values(values, better), by=BY)
-    said = comparison.sentences()
-    assert said[0].startswith("b is significantly better than a on AP in head: ")
-    assert said[1].startswith("a is not significantly better than b on AP in tail: ")
-    assert said[2].startswith(
+    texts = comparison.sentences()
+    assert texts[0].startswith("b is significantly better than a on AP in head: ")
+    assert texts[1].startswith("a is not significantly better than b on AP in tail: ")
+    assert texts[2].startswith(
         "The lead of b over a on AP is significantly larger in head than in tail: "
     )
     head, tail = comparison.leaderboard().verdict.split(". ")
     assert re.fullmatch(r"b leads on AP in head \(.*\); significantly better than a", head)
     assert re.fullmatch(r"a leads on AP in tail \(.*\); not significantly better than b\.", tail)
-    assert "with Holm's correction over 2 tests" in said[0] and "Holm" not in said[2]
+    assert "with Holm's correction over 2 tests" in texts[0] and "Holm" not in texts[2]
 
 
 @pytest.mark.parametrize("head, tail, p", [
-    ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # of 6 ways to deal them out, both ends
+    ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # 2 of the 6 assignments to segments are as extreme
     ([0.1, 0.1], [0.1, 0.1, 0.1], 1),
     ([0.1] * 2, [0.0] * 5, 2 / 21),
-    ([0.1, 0.1], [-0.01, 0.01] * 50, 2 ** -1),  # the two say little, however many the others are
+    ([0.1, 0.1], [-0.01, 0.01] * 50, 2 ** -1),  # two values prove little, even next to 100 others
     ([0.1], [0.0, 0.1], np.nan),
     ([0.1], [0.2], np.nan),
     ([np.nan, 0.1], [0.2, 0.4], np.nan),
@@ -99,16 +99,16 @@ def test_few_or_equal_differences_between_segments_are_not_significant(head, tai
     both = of_values(np.zeros(len(differences)), differences)
     comparison = sg.compare(both, by=["head"] * len(head) + ["tail"] * len(tail))
     assert comparison.between_segments()["p_value"].tolist() == pytest.approx([p], nan_ok=True)
-    said = comparison.sentences()[-1]
+    texts = comparison.sentences()[-1]
     relation = "larger (not tested)" if p != p else "not significantly larger"
-    assert said.startswith(f"The lead of b over a on AP is {relation} in ")
+    assert texts.startswith(f"The lead of b over a on AP is {relation} in ")
 
 
-def test_the_sentence_on_a_segment_of_few_queries_says_that_no_outcome_is_significant():
+def test_the_sentence_on_a_segment_of_few_queries_states_that_no_outcome_is_significant():
     values = np.random.default_rng(0).beta(2, 2, (2, 30))
-    said = sg.compare(of_values(*values), by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
-    assert "No outcome could have been significant: with 5 queries that differ, the " in said[0]
-    assert "With 25 queries, the smallest difference detectable at 80 % power is" in said[1]
+    texts = sg.compare(of_values(*values), by=["few"] * 5 + ["many"] * 25, rng=0).sentences()
+    assert "No outcome could have been significant: with 5 queries that differ, the " in texts[0]
+    assert "With 25 queries, the smallest difference detectable at 80 % power is" in texts[1]
 
 
 @pytest.mark.parametrize("by", [BY.tolist(), pd.Series(BY, IDS)[::-1]])

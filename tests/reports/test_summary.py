@@ -1,4 +1,4 @@
-"""Summaries: parts in any order give the whole, and its numbers are those of the Evaluation."""
+"""Summaries: merged parts equal the whole, and the numbers equal the Evaluation."""
 
 import pickle
 from dataclasses import replace
@@ -34,7 +34,7 @@ def parts_of(ev, n_parts):
 @pytest.mark.parametrize("n_parts, weighted, text", [
     (1, True, True), (2, False, True), (7, True, False), (60, False, False),
 ])
-def test_parts_in_any_order_make_the_whole(n_parts, weighted, text):
+def test_merged_parts_in_any_order_equal_the_whole(n_parts, weighted, text):
     ev = make(weighted=weighted, text=text)
     whole, parts = sg.Summary.of(ev), parts_of(ev, n_parts)
     assert sg.Summary.merge(parts) == whole == sg.Summary.merge(parts[::-1])
@@ -82,7 +82,7 @@ class TestSegments:
         assert "Segments" in whole.to_html() and "Segments" not in sg.Summary.of(make()).to_html()
         assert repr(whole).startswith("Summary(300 queries in 3 segments: ")
 
-def test_other_queries_or_measures_make_another_summary():
+def test_summaries_of_other_queries_or_measures_differ():
     ev = make()
     whole, parts = sg.Summary.of(ev), parts_of(ev, 3)
     assert whole != sg.Summary.merge(parts[:2])
@@ -154,7 +154,7 @@ class TestRefusedParts:
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_numbers_are_those_of_the_evaluation(weighted):
+def test_the_numbers_equal_the_evaluation(weighted):
     ev = make(weighted=weighted)
     summary = sg.Summary.of(ev)
     assert summary.n_queries == 300
@@ -167,7 +167,7 @@ def test_the_numbers_are_those_of_the_evaluation(weighted):
             assert intervals[name] == pytest.approx(expected, abs=1e-13)
 
 
-def test_quantiles_are_those_of_the_values_to_a_thousandth():
+def test_quantiles_are_accurate_to_a_thousandth():
     ev = make()
     summary = sg.Summary.of(ev)
     for q in np.linspace(0, 1, 41).tolist():
@@ -181,7 +181,7 @@ def test_quantiles_are_those_of_the_values_to_a_thousandth():
     assert summary.quantile(0.25)["AP"] == 0
 
 
-def test_quantiles_of_values_beyond_1_are_those_of_the_values():
+def test_quantiles_of_values_above_1_are_accurate():
     rng = np.random.default_rng(0)
     values = {
         "DCG": rng.gamma(3, 8, 2000), "signed": rng.normal(0, 10, 2000),
@@ -212,7 +212,7 @@ def test_queries_with_weight_0_or_without_a_value_do_not_count():
     assert summary.mean()["AP"] == 0.25
 
 
-def test_the_lowest_queries_are_those_of_the_evaluation():
+def test_the_lowest_queries_equal_the_evaluation():
     ev = make()
     summary = sg.Summary.of(ev)
     for name in ev.per_query:
@@ -242,7 +242,7 @@ def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     assert kept == (sorted(numbers) + sorted(others))[:100]
 
 
-def test_json_holds_ids_that_are_dates_and_hostile_ones():
+def test_json_contains_dates_and_hostile_names_as_ids():
     days = np.datetime64("2020-01-01", "us") + np.arange(3) * np.timedelta64(1, "D")
     summary = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
     again = sg.Summary.from_json(summary.to_json())

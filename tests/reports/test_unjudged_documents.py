@@ -46,7 +46,7 @@ def test_irrelevant_is_grade_0(queries):
         np.testing.assert_array_equal(evaluation.undefined[name], filled.undefined[name])
 
 
-def test_drop_leaves_the_rows_out_and_keeps_every_query(queries):
+def test_drop_omits_rows_but_keeps_every_query(queries):
     evaluation = evaluate(queries, measures=OTHERS, unjudged_documents="drop")
     kept = evaluate(queries, ~np.isnan(queries.y_true), measures=OTHERS)
     assert len(kept.query_ids) < len(evaluation.query_ids) == 60
@@ -74,7 +74,7 @@ def test_measures_that_accept_nan_receive_all_rows(queries, rule):
         np.testing.assert_array_equal(evaluation.per_query[name], values)
 
 
-def test_rows_of_errors_are_those_of_the_input():
+def test_errors_name_the_rows_of_the_input():
     with pytest.raises(ValueError, match=r"max_grade is 2, but y_true contains grade 3 in row 3"):
         sg.evaluate(
             [nan, 0, nan, 3], [4, 3, 2, 1], qid=[0, 0, 1, 1], measures="NERR(max_grade=2)",
@@ -126,7 +126,7 @@ class TestJudgedShares:
 
     SETTINGS = {"measures": ["ndcg@5", "ap"], "unjudged_documents": "drop"}  # noqa: RUF012
 
-    def test_the_cut_off_is_that_of_the_first_measure_or_10(self, queries):
+    def test_the_cut_off_is_taken_from_the_first_measure_or_is_10(self, queries):
         for measures, name in (
             ("ndcg@5", "Judged@5"), ("bpref", "Judged@10"), ("ndcg@mean", "Judged@10"),
             (["ap", "ndcg@5"], "Judged@10"), ("judged@3", "Judged@3"),
@@ -153,7 +153,7 @@ class TestJudgedShares:
             whole.take(some).judged["Judged@5"], whole.judged["Judged@5"][some]
         )
 
-    def test_concat_is_the_evaluation_of_all_rows(self, queries):
+    def test_concat_equals_the_evaluation_of_all_rows(self, queries):
         halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
         joined, whole = sg.Evaluation.concat(halves), evaluate(queries, **self.SETTINGS)
         order = np.argsort(joined.query_ids), np.argsort(whole.query_ids)
@@ -261,7 +261,7 @@ class TestUnanswered:
         scores = [3, -inf, 1] * (4 - n_unanswered) + [-inf] * 3 * n_unanswered
         return sg.evaluate(self.Y, scores, measures="ap", **{"group": self.GROUP} | settings)
 
-    def test_their_number_is_kept_for_rows_in_any_order_parts_and_joined_parts(self):
+    def test_the_number_is_kept_for_rows_in_any_order_and_for_parts(self):
         assert [self.evaluation(n).n_unanswered for n in range(5)] == [0, 1, 2, 3, 4]
         assert self.evaluation(0).unanswered is None
         mixed = sg.evaluate(

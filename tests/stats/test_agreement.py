@@ -60,7 +60,7 @@ def ordinal_distance(x, y, values):
 
 @pytest.mark.parametrize("n_levels", [2, 4, 11])
 @pytest.mark.parametrize("seed", range(3))
-def test_kappa_is_that_of_scikit_learn(n_levels, seed):
+def test_kappa_equals_scikit_learn(n_levels, seed):
     truth, judge, query = grades_of_two(n_levels=n_levels, seed=seed)
     expected = cohen_kappa_score(truth.astype(int), judge.astype(int))
     assert result_of(truth, judge, query).kappa == pytest.approx(expected, abs=1e-14)
@@ -89,7 +89,7 @@ def test_interval_alpha_of_real_grades_by_definition(seed):
 
 @pytest.mark.parametrize("n_levels", [2, 4, 11])
 @pytest.mark.parametrize("seed", range(3))
-def test_alpha_is_that_of_krippendorff(n_levels, seed):
+def test_alpha_equals_the_krippendorff_package(n_levels, seed):
     reason = 'krippendorff is missing: pip install "skgraded[peers]"'
     krippendorff = pytest.importorskip("krippendorff", reason=reason)
     truth, judge, query = grades_of_two(n_levels=n_levels, seed=seed)
@@ -118,7 +118,7 @@ def test_interval_alpha_does_not_depend_on_the_scale(scale):
 
 
 def test_equal_judges_agree_perfectly_in_the_exact_interval_of_queries():
-    """A query with random grades has the share (1 - kappa) / 2 = 1/2; none of 12 is one."""
+    """The share (1 - kappa) / 2 would be 1/2 for random grades; here, it is 0 of 12 queries."""
     query = np.repeat(np.arange(12), 4)
     low = 1 - 2 * stats.binomtest(0, 2 * 12).proportion_ci(0.95).high
     for grades in (np.tile([0.0, 1, 2, 3], 12), np.tile([0, 0.5, 1.5, 4.5], 12)):
@@ -128,7 +128,7 @@ def test_equal_judges_agree_perfectly_in_the_exact_interval_of_queries():
 
 
 def test_queries_with_the_most_frequent_grade_count_little_for_equal_judges():
-    """Of 40 queries with one document, 4 have another grade: weights .1 (36 times) and .9."""
+    """Of 40 queries with one document, 36 have grade 0 (weight .1) and 4 grade 1 (weight .9)."""
     grades, query = np.repeat([0.0, 1.0], [36, 4]), np.arange(40)
     n = (36 * 0.1 + 4 * 0.9) ** 2 / (36 * 0.1**2 + 4 * 0.9**2)
     high = stats.beta.ppf(0.975, 1, 2 * n)
@@ -168,7 +168,7 @@ def test_agreement_of_constant_grades_is_unknown():
 @pytest.mark.parametrize("n_queries", [2, 3, 12])
 @pytest.mark.parametrize("is_ordinal", [True, False])
 @pytest.mark.parametrize("level", [0.95, 0.8])
-def test_intervals_are_those_of_explicit_leave_one_query_out(n_queries, is_ordinal, level):
+def test_intervals_equal_an_explicit_jackknife_over_queries(n_queries, is_ordinal, level):
     truth, judge, query = grades_of_two(n_queries)
     if not is_ordinal:
         judge = judge + 0.5
@@ -202,7 +202,7 @@ def test_queries_are_left_out_in_blocks():
     pairs = GradePairs(truth, judge, query)
     blocks = list(pairs.without_each())
     assert len(blocks) > 1 and sum(map(len, blocks)) == 40_000
-    # Each query is left out once, and no other query is.
+    # Each query is missing from exactly one sum.
     np.testing.assert_array_equal(sum(block.sum(axis=0) for block in blocks), 39_999 * pairs.total)
 
 
@@ -218,7 +218,7 @@ def test_numeric_query_ids_do_not_change_the_results():
 
 @pytest.mark.parametrize("n", [2, 3, 12])
 @pytest.mark.parametrize("seed", range(4))
-def test_tau_b_is_that_of_scipy(n, seed):
+def test_tau_b_equals_scipy(n, seed):
     x, y = np.random.default_rng(seed).integers(0, n, (2, n)) / 7
     expected = stats.kendalltau(x, y).statistic
     assert tau_b(x, y) == pytest.approx(expected, nan_ok=True)
@@ -247,7 +247,7 @@ def spread_by_loops(truth, judge, n_resamples=1500):
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_the_spread_is_that_of_taus_of_resampled_queries(is_known):
+def test_the_spread_equals_tau_over_resampled_queries(is_known):
     rng = np.random.default_rng(0)
     truth = rng.beta(2, 2, (20, 30)) + np.arange(20)[:, None] / 50
     judge = truth + rng.normal(0, 0.6, truth.shape)

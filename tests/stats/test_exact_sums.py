@@ -1,4 +1,4 @@
-"""Exact sums: against Python's fractions, in any order, in any parts."""
+"""Exact sums, compared with Python's fractions, in any order and any parts."""
 
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("name", NUMBERS)
-def test_sums_and_sums_of_products_are_those_of_the_fractions(name):
+def test_sums_and_sums_of_products_equal_fractions(name):
     x, y = NUMBERS[name], NUMBERS[name][::-1]
     assert exact_sum(x) == sum(map(Fraction, x.tolist()))
     pairs = zip(x.tolist(), y.tolist(), strict=True)
@@ -56,7 +56,7 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
 @pytest.mark.parametrize("spread", [1.0, 1e-6])
-def test_the_interval_is_that_of_the_values(scale, spread):
+def test_the_interval_equals_the_interval_of_the_values(scale, spread):
     values, weights = 0.5 + spread * RNG.normal(size=500), scale * RNG.random(500)
     for weights_or_none in (None, weights, np.full(500, scale)):
         limits = t_interval(Moments.of(values, weights_or_none), 0.95)
@@ -66,7 +66,7 @@ def test_the_interval_is_that_of_the_values(scale, spread):
     assert np.isnan(t_interval(Moments.of(np.array([0.7])), 0.95)).all()
 
 
-def test_the_deviation_is_that_of_weighted_values_and_signs_can_be_turned():
+def test_the_deviation_is_weighted_and_signs_can_be_reversed():
     values, weights = RNG.normal(size=20), RNG.random(20)
     mean = np.average(values, weights=weights)
     expected = np.sqrt(np.average((values - mean) ** 2, weights=weights) * 20 / 19)

@@ -1,4 +1,4 @@
-"""Confidence intervals of means over queries, against scipy's."""
+"""Confidence intervals of means over queries, compared with SciPy."""
 
 import itertools
 import pickle
@@ -34,7 +34,7 @@ VALUES = {
 
 
 def by_scipy(data, statistic, seed, **kwargs):
-    # by random_state, which scipy has called rng since 1.15
+    # SciPy 1.15 renamed random_state to rng.
     return stats.bootstrap(
         data, statistic, random_state=np.random.default_rng(seed), vectorized=True, **kwargs
     ).confidence_interval
@@ -43,7 +43,7 @@ def by_scipy(data, statistic, seed, **kwargs):
 @pytest.mark.parametrize("name, level, seed", [
     *((name, 0.95, 0) for name in VALUES), ("spread", 0.8, 7),
 ])
-def test_the_bootstrap_is_that_of_scipy(name, level, seed):
+def test_the_bootstrap_interval_equals_scipy(name, level, seed):
     values = VALUES[name]
     expected = by_scipy((values,), np.mean, seed, confidence_level=level, batch=100)
     limits = interval(values, level=level, method="bootstrap", rng=seed)
@@ -51,7 +51,7 @@ def test_the_bootstrap_is_that_of_scipy(name, level, seed):
 
 
 @pytest.mark.parametrize("name", ["spread", "skewed", "of few kinds", "correlations"])
-def test_the_bootstrap_of_weighted_queries_is_that_of_scipy_over_pairs(name):
+def test_the_bootstrap_interval_of_weighted_queries_equals_scipy_over_pairs(name):
     values = VALUES[name]
     weights = np.random.default_rng(8).uniform(0, 3, len(values))
     expected = by_scipy(
@@ -63,7 +63,7 @@ def test_the_bootstrap_of_weighted_queries_is_that_of_scipy_over_pairs(name):
 
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_the_t_interval_is_that_of_scipy(name, level):
+def test_the_t_interval_equals_scipy(name, level):
     expected = stats.ttest_1samp(VALUES[name], 0).confidence_interval(level)
     limits = interval(VALUES[name], level=level, method="t")
     np.testing.assert_allclose(limits, expected, rtol=1e-12)
@@ -77,7 +77,7 @@ def test_a_query_with_almost_all_weight_has_a_bootstrap_interval(weight):
     assert values.min() < low < values[0] < high < values.max()
 
 
-def test_the_weighted_t_interval_has_the_linearised_standard_error():
+def test_the_weighted_t_interval_has_the_linearized_standard_error():
     v, w = [0.2, 0.5, 1.0], [1, 3, 5]
     mean = (1 * 0.2 + 3 * 0.5 + 5 * 1.0) / 9
     squares = (1 * (0.2 - mean)) ** 2 + (3 * (0.5 - mean)) ** 2 + (5 * (1.0 - mean)) ** 2
@@ -108,12 +108,12 @@ class TestBothMethods:
         values = VALUES["spread"]
         weights = np.random.default_rng(9).random(60)
         expected = interval(values, weights, method=method, rng=0)
-        for factor in (2.0**-900, 2.0**1023):  # their sum is beyond the doubles
+        for factor in (2.0**-900, 2.0**1023):  # their sum is too large for a float
             assert interval(values, weights * factor, method=method, rng=0) == expected
 
     @pytest.mark.parametrize("weighted", [False, True])
-    def test_the_scale_of_values_is_that_of_the_interval(self, method, weighted):
-        values = VALUES["spread"]  # whose squares, and cubes, would vanish or overflow
+    def test_the_interval_scales_with_the_values(self, method, weighted):
+        values = VALUES["spread"]  # squares and cubes of these values would underflow or overflow
         weights = np.random.default_rng(9).random(60) if weighted else None
         low, high = interval(values, weights, method=method, rng=0)
         for factor in (2.0**-400, 2.0**300, 2.0**400):
@@ -126,7 +126,7 @@ class TestBothMethods:
         assert limits == interval(values, method=method, rng=0)
 
 
-def test_an_interval_does_not_depend_on_the_measures_beside_it():
+def test_an_interval_does_not_depend_on_other_measures():
     y_true, y_score = [1, 0, 0, 2, 0, 1, 1, 0], [1, 2, 2, 1, 3, 1, 2, 1]
     group = [2, 2, 2, 2]
     together = sg.evaluate(y_true, y_score, group=group, measures=["ap", "ndcng"])
@@ -173,7 +173,7 @@ def test_bad_settings_are_refused(kwargs, error, message):
 
 @pytest.mark.parametrize("method", ["bootstrap", "t"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_mean_of_identical_values_lies_in_its_own_interval(method, weighted):
+def test_the_mean_of_identical_values_lies_in_its_interval(method, weighted):
     for value, n in itertools.product((0.1, 1 / 3, 0.7, 0.9999999999999999), (2, 3, 7, 50)):
         weights = 0.1 + np.arange(n) % 3 if weighted else None
         ev = an_evaluation(np.full(n, value), weights)

@@ -13,7 +13,7 @@ from skgraded.stats.power import detectable_effect
 
 @pytest.mark.parametrize("effect", [0.08, 0.2, 0.5, 1, 3])
 @pytest.mark.parametrize("power, level", [(0.8, 0.95), (0.5, 0.9), (0.95, 0.9998)])
-def test_the_number_of_queries_is_that_of_statsmodels(effect, power, level, statsmodels):
+def test_the_number_of_queries_equals_statsmodels(effect, power, level, statsmodels):
     result = sg.required_queries(effect, power=power, level=level)
 
     def power_of(n):
@@ -45,7 +45,7 @@ def test_bad_settings_are_refused(arguments, message):
 
 @pytest.mark.parametrize("n", [3, 10, 60, 1000, 100_000])
 @pytest.mark.parametrize("level", [0.9, 0.95, 1 - 0.05 / 276])
-def test_the_smallest_effect_is_that_of_statsmodels(n, level, statsmodels):
+def test_the_smallest_effect_equals_statsmodels(n, level, statsmodels):
     expected = statsmodels.TTestPower().solve_power(
         nobs=n, alpha=(1 - level) / 2, power=0.8, alternative="larger"
     )
@@ -101,7 +101,7 @@ def test_a_sentence_states_the_smallest_detectable_difference():
 
 
 @pytest.mark.parametrize("values, settings", [
-    ([0.1, 0.2, -0.3, 0.2, 0.1], {}),  # all 2^5 flips could not show it
+    ([0.1, 0.2, -0.3, 0.2, 0.1], {}),  # no outcome of 5 queries could be significant
     ([0.1], {"test": "t"}),
     ([0.1, 0.1], {"test": "t"}),
     ([0.0, 0.0, 0.0], {"test": "t"}),
@@ -115,7 +115,7 @@ def test_without_a_possible_significance_there_is_no_detectable_difference(value
     assert "power" not in comparison.sentences()[0]
 
 
-def test_wilcoxons_smallest_difference_is_that_of_t_over_its_efficiency():
+def test_the_smallest_difference_of_wilcoxon_is_the_one_of_t_divided_by_its_efficiency():
     values = np.random.default_rng(0).random((2, 9))
     by_t, by_ranks = (
         compared(*values, test=test).to_frame()["min_detectable"][0] for test in ("t", "wilcoxon")

@@ -43,7 +43,7 @@ def test_a_small_example_by_hand():
     assert estimate.worth == pytest.approx(4 * (5 / 3 / 4) / estimate.standard_error**2, rel=1e-14)
 
 
-def test_the_interval_and_the_p_value_are_student_s_with_n_minus_2_degrees():
+def test_the_interval_and_the_p_value_have_n_minus_2_degrees_of_freedom():
     for seed in range(20):
         estimate = powered_mean(*values_of(15, 40, seed))
         for level in (0.5, 0.95, 0.999):
@@ -58,7 +58,7 @@ def test_the_interval_and_the_p_value_are_student_s_with_n_minus_2_degrees():
 @pytest.mark.parametrize("n, n_judge, quality", [
     (10, 10, 0.5), (20, 400, 0.9), (200, 30, 0.99), (50, 2000, 0.0), (50, 2000, -0.8), (12, 2, 1.0),
 ])
-def test_the_point_estimate_and_the_weight_equal_those_of_ppi_python(n, n_judge, quality):
+def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality):
     ppi_py = pytest.importorskip("ppi_py", reason='pip install "skgraded[peers]"')
     for seed in range(5):
         human, judge, others = values_of(n, n_judge, seed, quality)
@@ -94,18 +94,18 @@ def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
     assert constant_human.worth == 31
     assert constant_human.p_value == (1 if constant < 1e-12 else 2**-30)
     assert np.isnan(t_interval(constant_human, 0.95)).all()
-    # The limits of the weight: the judge's values vary among further queries only.
+    # The judge's values vary only for the queries that people did not judge.
     varied = powered_mean(human, np.full(31, constant), others)
     assert varied.mean == pytest.approx(human.mean()) and np.isfinite(varied.standard_error)
 
 
-def test_a_judge_equal_to_people_gives_almost_the_mean_over_all_queries():
+def test_a_perfect_judge_gives_almost_the_mean_over_all_queries():
     rng = np.random.default_rng(3)
     values = rng.beta(2, 2, 1050)
     estimate = powered_mean(values[:50], values[:50], values[50:])
     assert estimate.mean == pytest.approx(values.mean(), abs=0.01)
     assert estimate.worth > 300
-    # Half of the queries with people: λ = 1/2, which is the mean over all.
+    # People judged half of the queries, so λ = 1/2 and the estimate is the mean over all.
     human = values[:500]
     estimate = powered_mean(human, human, human[::-1])
     assert estimate.weight == pytest.approx((1 / 499) / (2 * 2 / 999))
@@ -134,7 +134,7 @@ def half_width_alone(human, n, level):
 
 
 def half_width_with_judge(human, judge, others, n, level):
-    """Half-width from the formulas, with the variances of the pilot."""
+    """Return the half-width from the formulas, with the variances of the pilot."""
     n_judge = len(judge) + len(others) - n
     variance = np.var(np.append(judge, others), ddof=1)
     covariance = np.cov(human, judge)[0, 1]
@@ -170,7 +170,7 @@ def test_plans_without_gain_equal_the_plan_without_the_judge():
     assert alone == with_judge < 10
 
 
-def test_plans_are_found_at_once_for_any_half_width():
+def test_plans_are_fast_for_any_half_width():
     human, judge, others = values_of(30, 100, 0)
     alone, _ = queries_needed(human, judge, others, 0.001, 0.95)
     assert half_width_alone(human, alone, 0.95) <= 0.001 < half_width_alone(human, alone - 1, 0.95)

@@ -503,7 +503,7 @@ def test_charts_of_differences_share_one_scale():
     assert wins["ends"] == ["1, largest win", "4, largest loss"]
     assert losses["up"] == "M0,50V45h1V50Z"
     (chart,) = charts.difference_charts(rows[:1], [np.array([0.65])], LETTERS)
-    assert chart["scale"][:2] == [(0, "+1.0"), (25, "+0.5")]  # round, with space for all bars
+    assert chart["scale"][:2] == [(0, "+1.0"), (25, "+0.5")]  # a round limit above all bars
     (chart,) = charts.difference_charts(rows[:1], [np.zeros(3)], LETTERS)
     assert chart["scale"][0] == (0, "+1.0") and chart["zero"] == 50
 

@@ -163,7 +163,7 @@ def test_texts_fit_the_window_without_overlaps_and_are_accessible(visit, name):
         if name != "hostile":  # only the table of queries may be wider than its container
             assert set(driver.execute_script(WIDE)) <= {"query-caption"}
     assert driver.find_elements(By.CSS_SELECTOR, "img, td b, th b") == []
-    assert violations(driver) == []  # in the second look; the first is tested nightly
+    assert violations(driver) == []  # nightly tests check the other width
 
 
 @pytest.mark.nightly
