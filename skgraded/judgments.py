@@ -14,7 +14,7 @@ from skgraded._input.row_labels import Labels, check_row_labels
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
-LONGEST_LIST = 1000  # a measure of more rows without qid warns
+LONGEST_LIST = 1000  # maximum number of rows without qid; more rows cause a warning
 MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one number per row
 
 

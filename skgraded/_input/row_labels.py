@@ -9,7 +9,7 @@ import numpy as np
 from skgraded._input.words import plain
 
 UNLABELLED = frozenset((type(None), np.ndarray, list))
-Labels = Sequence[tuple[str, Any]]  # names of arguments and their different indexes
+Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ pairwise
 
 
 def check_row_labels(arguments: Mapping[str, Any], stacklevel: int, known: Labels = ()) -> Labels:

@@ -92,7 +92,7 @@ def _in_order(
         try:
             total.sums = parts.summed(results(), job)
         except ValueError:
-            refuse_split(total.marks, ids_of)  # a query in two batches is the more helpful error
+            refuse_split(total.marks, ids_of)  # if a query is split, this error helps more
             raise
         return total.finished(job, ids_of)
 

@@ -40,8 +40,8 @@ IDS = {"qid": QUERY, "by": SEGMENT, "document": DOCUMENT}  # keyed by argument
 MIN_QUERIES = 2**16
 QUERIES_PER_SEGMENT = 100
 
-# Search for queries that were read twice: the maximum number of queries compared per table, for
-# speed, and the minimum number of distinct scores per copy, because few may be equal by chance.
+# Limits of the search for queries that were read twice: the maximum number of queries compared per
+# table (for speed), and the minimum number of distinct scores per copy (few may agree by chance).
 N_COMPARED, FEWEST_SCORES = 2**12, 4
 
 FOR_MISSING = {  # advice on missing values, keyed by argument

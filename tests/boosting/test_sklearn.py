@@ -138,7 +138,7 @@ def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usua
     assert not hasattr(estimator, "n_iter_")
 
 
-def test_a_subclass_may_hide_parameters(usual):
+def test_subclasses_may_lack_parameters_in_their_signatures(usual):
     class WithFewParameters(HistGradientBoostingRegressor):
         def __init__(self, max_iter=100):
             super().__init__(max_iter=max_iter, **{

@@ -107,7 +107,7 @@ def test_xgboost_records_every_name_unchanged(sets, text):
 def test_early_stopping_finds_the_best_value_where_xgboost_would_minimize(letor_sets):
     train, valid = letor_sets
     metric, stop, values_of_fits = custom_metric("ndcng@5"), EarlyStopping(rounds=8), []
-    for _ in range(2):  # the same callback serves two training runs
+    for _ in range(2):  # the same callback is used in two training runs
         history, booster = history_of(train, [train, valid], metric, 100, callbacks=[stop])
         values = history["set1"]["NDCNG@5"]
         assert booster.best_iteration == np.argmax(values) > 0

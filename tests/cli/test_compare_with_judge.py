@@ -68,7 +68,7 @@ def test_the_table_shows_the_weight_the_worth_and_the_numbers_of_queries(capsys)
         assert "b.run" in run(capsys, f"{COMMAND} --format {form}").out
 
 
-def test_notes_name_only_queries_that_a_run_lacks(folder, capsys):
+def test_notes_name_only_queries_that_are_missing_from_a_run(folder, capsys):
     lines = (folder / "human").read_text().splitlines()
     first = lines[0].split()[0]
     for name in ("a.run", "b.run"):

@@ -329,7 +329,7 @@ def test_retrieved_documents_with_the_id_of_the_query_are_dropped():
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("identical_ids", ["keep", "drop"])
 def test_values_equal_mteb(identical_ids):
-    """With ties, queries without a run, unjudged documents and queries without documents."""
+    """The data contain ties, missing queries, unjudged documents and empty rankings."""
     evaluator = peer("mteb._evaluators.retrieval_metrics")
     rng = np.random.default_rng(0)
     ids = [f"d{i}" for i in range(150)]

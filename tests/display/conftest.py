@@ -13,7 +13,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 @pytest.fixture
 def ax():
-    """Axes that pyplot does not know."""
+    """Axes of a figure that pyplot does not manage."""
     return Figure().subplots()
 
 

@@ -109,7 +109,7 @@ def test_figures_6_to_8_equal_the_reference_implementations(ohsumed, figure, jud
     np.testing.assert_allclose(printed, np.mean(values, axis=0), rtol=0, atol=1e-6)
 
 
-def test_a_strategy_has_the_value_1_with_its_own_grades_and_the_picture_is_saved(ohsumed):
+def test_each_strategy_scores_1_for_the_grades_that_it_sorts_by_and_the_picture_is_saved(ohsumed):
     output, picture, _ = ohsumed
     for figure, judge in ((7, 1), (8, 9)):
         values = row(section(output, f"Figure {figure}"), str(judge))

@@ -248,7 +248,7 @@ PLAINLY |= {"beir": _qrels, "ranks": _run}
 # Readers of the package --------------------------------------------------------------------------
 
 def read(data, kind):
-    """Return the rows of a file as `plainly` does, read by the package."""
+    """Read a file with the package; return the same rows as `plainly`."""
     file = io.BytesIO(data)
     if kind == "letor":
         result = read_letor(file)

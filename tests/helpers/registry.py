@@ -1,4 +1,4 @@
-"""Every measure: its reference implementation, its settings, and the properties that it has.
+"""All measures with their reference implementations, settings and properties.
 
 A reference computes a value for each row of ranked grades (`of_orders`), and the expectation under
 ties of long queries (`on_average`). Both return None for a query whose value is undefined. The

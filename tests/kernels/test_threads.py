@@ -107,7 +107,7 @@ def test_several_threads_can_use_the_same_judgments_at_once():
                 np.testing.assert_array_equal(values, alone[measure])
 
 
-def test_threads_that_evict_each_others_plans_get_the_same_values():
+def test_threads_that_evict_plans_of_other_threads_compute_the_same_values():
     # There are more measures than cached plans, and each thread uses them in a different order.
     y_true, y_score, qid = manyrows.make_rows(n=2 * ROWS_PER_THREAD)
     measures = [sg.NDCG(k=k) for k in range(1, MOST_REMEMBERED // 2 + 5)]
@@ -170,7 +170,7 @@ def test_a_worker_of_a_thread_pool_has_one_thread(use):
     assert n_threads() == 3
 
 
-def test_a_worker_process_has_one_thread_whatever_omp_num_threads_says():
+def test_a_worker_process_has_one_thread_for_any_value_of_omp_num_threads():
     jobs = [joblib.delayed(manyrows.threads_where)("3")] * 2
     assert joblib.Parallel(n_jobs=2, backend="loky")(jobs) == [1, 1]
     assert manyrows.threads_where("3") == 3

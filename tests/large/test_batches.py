@@ -72,7 +72,7 @@ def engine(batches):
 
 
 class TestContract(EngineContract, FileContract):
-    """The tests of all engines, and those of files."""
+    """The tests of all engines and of files."""
 
 
 @pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])

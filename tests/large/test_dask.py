@@ -194,7 +194,7 @@ def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster,
 
 @pytest.mark.nightly
 def test_xgboost_counts_a_query_on_two_workers_twice(cluster, xgb, on_workers):
-    """Each worker evaluates only its own rows, as the docs of custom_metric state."""
+    """Each worker evaluates only the rows that it stores, as the docs of custom_metric state."""
     from skgraded.xgboost import custom_metric
 
     X, y, qid, split = on_workers
@@ -214,7 +214,7 @@ def test_xgboost_counts_a_query_on_two_workers_twice(cluster, xgb, on_workers):
 # LightGBM warns about the workers' ports, and about parameters that a Dask estimator sets itself.
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
-def test_each_worker_of_lightgbm_has_gradients_of_its_own_queries(cluster, on_workers):
+def test_each_worker_of_lightgbm_computes_gradients_for_its_queries(cluster, on_workers):
     from lightgbm import DaskLGBMRanker
 
     from skgraded.lightgbm import objective

@@ -218,7 +218,7 @@ def test_judgments_give_the_same_values_as_arrays(measures, queries, weighted, a
 
 
 def test_several_measures_at_once_equal_single_measures(queries, alone):
-    # One sort serves them all, whatever their cut-offs and tie rules.
+    # All measures use one sort, with any cut-offs and tie rules.
     judgments = sg.Judgments(queries.y_true, qid=queries.qid)
     at_3 = [measure for measure in EVERY if getattr(measure, "k", None) == 3]
     # correlations from SciPy, alone and together with measures that the kernel computes

@@ -149,7 +149,7 @@ def test_preferences_left_out_counts_pairs_per_query():
 
 # Refusals -----------------------------------------------------------------------------------------
 
-def test_the_error_says_how_many_queries_have_cycles():
+def test_the_error_states_how_many_queries_have_cycles():
     message = (
         r"true_pairs \(query 1\) contain a cycle: .* or pass cycles='unknown' or .*'majority'; .*"
         "2 of 3 queries contain cycles."

@@ -348,7 +348,7 @@ def test_the_error_about_a_cycle_lists_its_pairs():
     assert set(itertools.pairwise(named)) <= set(pairs)
 
 
-def test_a_callable_discount_gets_ranks_from_2():
+def test_a_callable_discount_receives_ranks_from_2():
     got = []
     edrc_score(TRUE, PREDICTED, discount=lambda ranks: got.append(ranks.tolist()) or ranks)
     assert got == [[2.0, 3.0]]

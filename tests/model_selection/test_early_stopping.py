@@ -388,7 +388,7 @@ def test_callbacks_of_the_user_are_called(name):
 
 
 @pytest.mark.parametrize("metric", [None, "ndcg"])
-def test_lightgbm_computes_no_metric_of_its_own(metric):
+def test_lightgbm_computes_no_built_in_metric(metric):
     history = {}  # callbacks also record the last round
     ranker = stopped(
         LGBMRanker(metric=metric, **LIGHTGBM), {"callbacks": [lightgbm.record_evaluation(history)]}

@@ -72,7 +72,7 @@ def run_tools(scorer, routing):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("routing", [False, True])
-def test_scikit_learn_reads_only_known_attributes_of_a_scorer(routing, monkeypatch):
+def test_scikit_learn_reads_only_expected_attributes_of_a_scorer(routing, monkeypatch):
     monkeypatch.setattr(ReadScorer, "read", set())
     with sklearn.config_context(enable_metadata_routing=routing):
         run_tools(clone(ReadScorer("ndcng@10", None, None)), routing)

@@ -67,7 +67,7 @@ class Probabilities:
         return np.asarray(X)
 
 
-# Rows of tenths: probabilities of the grades 0 to 3.
+# Each row contains the probabilities of the grades 0 to 3, in tenths.
 TENTHS = [row for row in product(range(11), repeat=4) if sum(row) == 10]
 
 

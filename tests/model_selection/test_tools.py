@@ -58,7 +58,7 @@ MEASURE = sg.NDCNG(k=5)
 
 @cache
 def data():
-    """A frame of 30 queries in shuffled rows with its own index, the grades and the queries."""
+    """A frame of 30 queries in shuffled rows with an unusual index, the grades and the queries."""
     X, y, qid = sg.datasets.make_ranking(
         n_queries=30, n_documents=8, n_features=len(FEATURES), random_state=0
     )

@@ -48,7 +48,7 @@ def test_weights_count_in_means_only():
     np.testing.assert_array_equal(ev.weights, [(0.1 + 0.1 + 0.1) / 3, (3 + 3 + 3) / 3, 7e300])
 
 
-def test_group_sizes_and_judgments_serve_as_queries():
+def test_queries_may_be_group_sizes_or_judgments():
     grades, settings = [2, np.nan, 1, 0, 0, 1, 0], {"measures": "ap", "unjudged_documents": "drop"}
     by_group = sg.evaluate(grades, Y_SCORE, group=[3, 2, 2], **settings)
     judgments = sg.evaluate(sg.Judgments(grades, qid=QID), Y_SCORE, **settings)

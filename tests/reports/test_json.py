@@ -12,7 +12,7 @@ from small_reports import REPORTS, evaluation, small_report
 
 import skgraded as sg
 
-# Each place gets every ninth of these values; the start moves by one from place to place.
+# Replacements; each place is tested with two of them, which rotate.
 INSTEAD = [
     None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e100, [], [None], ["text"], [1, 2],
     {}, {"a": 1},
@@ -42,7 +42,7 @@ def places(value, path=()):
 
 
 def changed(written, path, change):
-    """Return a copy, after `change(container, key)` for the last key of the path."""
+    """Return a copy in which `change` modified the value at the path."""
     result = json.loads(json.dumps(written))  # faster than deepcopy
     change(functools.reduce(operator.getitem, path[:-1], result), path[-1])
     return result

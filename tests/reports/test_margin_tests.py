@@ -72,7 +72,7 @@ def test_the_sentences():
     )
 
 
-def test_each_measure_may_have_its_own_margin():
+def test_measures_may_have_different_margins():
     comparison = sg.compare(systems(["a", "b"], 40), rng=0)
     both = comparison.equivalence({"ndcng@10": 0.2, sg.MuAP(): 1e-4})
     assert columns(both)["margin"] == [0.2, 1e-4]

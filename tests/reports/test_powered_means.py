@@ -94,7 +94,7 @@ def test_the_summary_contains_the_powered_means():
 @pytest.mark.filterwarnings("ignore:human has only")
 @pytest.mark.parametrize("name", ["RR", "RR@10", "RR(threshold=2)@10", "RPrecision"])
 @pytest.mark.parametrize("n", [12, 20, 21])
-def test_sentences_say_that_intervals_for_rr_are_too_narrow_with_few_queries(n, name):
+def test_sentences_state_that_intervals_for_rr_are_too_narrow_with_few_queries(n, name):
     human, judge = sides(n=n, names=("a",))
     parts = [
         evaluation({"AP": part.per_query["AP"], name: part.per_query["RR"]}, part.query_ids)

@@ -65,7 +65,7 @@ def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality)
         estimate = powered_mean(human, judge, others)
         result = ppi_py.ppi_mean_pointestimate(human, judge, others, lam=estimate.weight)
         assert result.shape == (1,) and estimate.mean == pytest.approx(result[0], abs=1e-12)
-        if 0 < estimate.weight < 1:  # its own weight has the divisor n in the covariance
+        if 0 < estimate.weight < 1:  # ppi-python divides the covariance by n
             result = ppi_py.ppi_mean_pointestimate(human, judge, others)
             weight = estimate.weight * (n - 1) / n
             expected = weighted_mean(human, judge, others, weight)

@@ -138,7 +138,7 @@ def test_an_evaluator_can_evaluate_several_runs():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ast, in ir_measures
-def test_ir_measures_parses_new_names_and_keeps_its_own():
+def test_ir_measures_parses_new_names_and_still_parses_built_in_names():
     assert ir_measures.parse_measure("MuAP@10") == tool.MuAP @ 10
     assert ir_measures.parse_measure("NDCNG(gain='linear')@5") == tool.NDCNG(gain="linear") @ 5
     for name in ("nDCG@10", "NDCG@10", "AP", "RR@5", "P@10", "Judged@10"):

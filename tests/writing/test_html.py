@@ -91,7 +91,7 @@ def test_a_page_has_landmarks_captions_and_valid_references(pages):
         assert all(svg["aria-hidden"] == "true" for svg in page.all("svg"))
 
 
-def test_a_fragment_is_small_and_has_no_script_no_ids_and_styles_only_for_itself():
+def test_a_fragment_is_small_and_has_no_scripts_no_ids_and_no_global_styles():
     for name, limit in LIMITS.items():
         html = small_report(name)._repr_html_()
         page = Page(html)
