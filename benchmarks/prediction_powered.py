@@ -18,6 +18,8 @@ from skgraded.stats.intervals import estimate_mean, t_interval
 from skgraded.stats.prediction_powered import powered_mean
 
 N_DOCUMENTS = 30  # per query
+SKEWED = ("rr(threshold=3)", "rr(threshold=2)", "ndcng@10", "mu_map")
+N_RESAMPLES = 999  # of the bootstrap intervals
 MEASURES = ("ndcng@10", "mu_map", "rr")
 GRADE_LIMITS = (0.3, 0.9, 1.6)  # of the latent relevance: 58 % of the grades are 0
 # Standard deviations of the judge's errors per document and per query, and limits of its grades.
@@ -35,14 +37,14 @@ class Population(NamedTuple):
     bias: float
 
 
-def generate(n_queries, judge, seed=0):
+def generate(n_queries, judge, measures=MEASURES, noise_factor=1.0, seed=0):
     """Generate a population; `judge` is a key of `JUDGES`, or "useless" for random grades."""
     rng = np.random.default_rng(seed)
     easiness = rng.normal(size=(n_queries, 1))
     shape = n_queries, N_DOCUMENTS
     relevance = rng.normal(size=shape) + 0.3 * easiness
     grades = np.digitize(relevance, GRADE_LIMITS)
-    noise = np.exp(-0.4 * easiness)
+    noise = noise_factor * np.exp(-0.4 * easiness)
     scores = {name: relevance + noise * rng.normal(scale=s, size=shape)
               for name, s in (("A", 1.4), ("B", 1.2))}
     if judge == "useless":
@@ -52,7 +54,7 @@ def generate(n_queries, judge, seed=0):
         errors = per_document * rng.normal(size=shape) + per_query * rng.normal(size=(n_queries, 1))
         judged = np.digitize(relevance + errors, limits)
     human, values = (
-        _values(grade, scores, np.repeat(np.arange(n_queries), N_DOCUMENTS))
+        _values(grade, scores, np.repeat(np.arange(n_queries), N_DOCUMENTS), measures)
         for grade in (grades, judged)
     )
     return Population(
@@ -61,9 +63,9 @@ def generate(n_queries, judge, seed=0):
     )
 
 
-def _values(grades, scores, qid):
+def _values(grades, scores, qid, measures):
     by_system = {
-        name: sg.evaluate(grades.ravel(), values.ravel(), qid=qid, measures=MEASURES).per_query
+        name: sg.evaluate(grades.ravel(), values.ravel(), qid=qid, measures=measures).per_query
         for name, values in scores.items()
     }
     means = {measure: values for measure, values in by_system["A"].items()}
@@ -148,6 +150,79 @@ def print_sparse(n_queries, repetitions):
                   f"{' | '.join(f'{100 * rate:.1f} %' for rate in np.nanmean(covers, axis=0))} |")
 
 
+def bootstrap_intervals(human, judge, others, rng):
+    """Return the bootstrap-t and the BCa interval for a prediction-powered mean.
+
+    The n human-judged queries are resampled, and the judge's mean over the other queries is drawn
+    from its normal distribution. λ is estimated again from each resample.
+    """
+    from scipy.special import ndtr, ndtri
+
+    n, n_judge = len(human), len(others)
+    drawn = rng.integers(n, size=(N_RESAMPLES, n))
+    left_out = np.array([[i for i in range(n) if i != query] for query in range(n)])
+    mean = others.mean() + np.sqrt(others.var(ddof=1) / n_judge) * rng.normal(size=N_RESAMPLES)
+    variance = np.var(np.concatenate([judge, others]), ddof=1)
+
+    def estimates(rows, mean):
+        h, j = human[rows], judge[rows]
+        m = h.shape[1]
+        covariance = ((h - h.mean(axis=1)[:, None]) * j).sum(axis=1) / (m - 1)
+        weight = np.clip(covariance / ((1 + n / n_judge) * variance), 0, 1)
+        rest = h - weight[:, None] * j
+        square = weight**2 * others.var(ddof=1) / n_judge + rest.var(axis=1, ddof=1) / n
+        return weight * mean + rest.mean(axis=1), np.sqrt(square)
+
+    means, errors = estimates(drawn, mean)
+    (estimate,), (error,) = estimates(np.arange(n)[None], others.mean())
+    is_known = errors > 1e-12  # resamples of equal values have no t
+    t = (means[is_known] - estimate) / errors[is_known]
+    by_t = estimate - error * np.quantile(t, [0.975, 0.025])
+    bias = ndtri(((means < estimate).mean() + (means <= estimate).mean()) / 2)
+    jackknife = estimates(left_out, others.mean())[0]
+    spread = jackknife.mean() - jackknife
+    acceleration = (spread**3).sum() / (6 * (spread**2).sum() ** 1.5 + 1e-300)
+    z = bias + ndtri([0.025, 0.975])
+    return by_t, np.quantile(means, ndtr(bias + z / (1 - acceleration * z)))
+
+
+def print_skewed(n_queries, repetitions, n_judge=2000):
+    """Print coverages of four intervals, and the widths of bootstrap intervals, by skewness."""
+    from scipy.stats import skew
+
+    print("\n| quantity | skewness | κ | n | human alone | covers | bootstrap-t "
+          "| BCa | bootstrap-t width | BCa width |")
+    print(f"| --- | {' | '.join(['---:'] * 9)} |")
+    for judge in ("medium", "good"):
+        population = generate(n_queries, judge, SKEWED, noise_factor=0.4)
+        for name in [name for name in population.human if "B - A" not in name]:
+            human = population.human[name]
+            values, rng = population.judge[name], np.random.default_rng(1)
+            for n in (10, 25, 50):
+                rows = []
+                for _ in range(repetitions):
+                    judged, others = np.split(rng.integers(n_queries, size=n + n_judge), [n])
+                    if np.ptp(human[judged]):
+                        rows.append(_skewed(human, values, judged, others, rng))
+                rates, widths = np.mean(rows, axis=0)[:4], np.nanmedian(rows, axis=0)[4:]
+                cells = [f"{100 * rate:.1f} %" for rate in rates] + [f"{w:.2f}" for w in widths]
+                print(f"| {name} | {skew(human):.1f} | {population.kappa:.2f} | {n} | "
+                      f"{' | '.join(cells)} |")
+
+
+def _skewed(human, judge, judged, others, rng):
+    """Return whether four intervals contain the mean, and two widths relative to the t interval."""
+    sample = human[judged], judge[judged], judge[others]
+    t = t_interval(powered_mean(*sample), 0.95)
+    intervals = [
+        t_interval(estimate_mean(human[judged], None), 0.95), t,
+        *bootstrap_intervals(*sample, rng),
+    ]
+    truth, width = human.mean(), t.high - t.low
+    return [*(low <= truth <= high for low, high in intervals),
+            *((high - low) / width for low, high in intervals[2:])]
+
+
 def print_rows(quantities, results, first):
     for quantity in quantities:
         r = results[quantity]
@@ -181,6 +256,7 @@ def main():
         first = f"{population.kappa:z.2f}, {population.bias:+z.2f}, {n_judge:,}"
         print_rows([name for name in results if "RR" not in name], results, first)
     print_sparse(arguments.queries, repetitions)
+    print_skewed(arguments.queries, repetitions)
     print(f"\n{repetitions:,} repetitions, {time.perf_counter() - start:.0f} s")
 
 

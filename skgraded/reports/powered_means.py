@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas
 
 FEW_VALUES = 5  # with fewer distinct human values, variances are too low too often
-FEW_QUERIES = 20  # with fewer human-judged queries, intervals for RR cover the mean too rarely
+FEW_QUERIES = 20  # with fewer human-judged queries, intervals cover the mean too rarely
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,7 +170,7 @@ def prediction_powered(
     - error² = λ² var_N(j) / N + var_n(h - λ j) / n.
 
     The interval is Student's t with n - 2 degrees of freedom, or nan if the error is 0. With few
-    queries, the intervals of RR and of values that are mostly 0 are too narrow;
+    queries, the intervals of RR, of skewed values and of values that are mostly 0 are too narrow;
     ``benchmarks/README.md`` contains simulated coverages.
 
     References

@@ -16,7 +16,7 @@ MOST_NAMED = 3  # maximum number of names in a list
 MOST_RESULTS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
 NO_ERROR = "The estimated standard error is 0, so the interval is unknown."
-FEW_FOR_RR = 20  # RR has few distinct values; see benchmarks/README.md
+FEW_FOR_RR = 50  # RR has few distinct values; see benchmarks/README.md
 
 
 class Standing(NamedTuple):
