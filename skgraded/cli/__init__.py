@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.words import plain_list, printable
-from skgraded.cli import _files, _judging, _preferences, _printing
+from skgraded.cli import _columns, _files, _judging, _preferences, _printing
 from skgraded.datasets.text_files import parsed
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import checked_settings, compare
@@ -43,7 +43,7 @@ files:
 
 examples:
   skgraded evaluate qrels.txt bm25.run lgbm.run -m ndcng@10 -m mu_map
-  skgraded evaluate qrels.txt bm25.run -m map -m "ndcg(gain='linear')" --ties trec --per-query
+  skgraded evaluate qrels.txt bm25.run -m official -m ndcg --per-query
   skgraded compare qrels.txt bm25.run lgbm.run --baseline bm25.run
   skgraded evaluate test.csv --query-column q --grade-column label --score-column bm25
 """
@@ -112,6 +112,8 @@ def _report(args: argparse.Namespace) -> str:
         if args.format == "html":  # an HTML page compares the runs
             _refuse_differing_queries(systems)
         return _print_evaluations(systems, args)
+    args.columns = _columns.read_columns(args)
+    args.measures = list(dict.fromkeys(column.measure for column in args.columns))
     is_large = _files.is_large(args.files)
     if args.command == "compare":
         _check_comparison(args, is_large)
@@ -120,14 +122,14 @@ def _report(args: argparse.Namespace) -> str:
         if args.command == "evaluate" and args.format == "html":
             return report.to_html(title=args.title or _files.page_title(args.files, systems))
     else:
-        report = systems = _files.evaluate_files(args)
+        report = systems = _columns.renamed(_files.evaluate_files(args), args.columns)
         if args.command == "compare" or args.format == "html":  # pages compare runs too
             _refuse_differing_queries(systems)
     if args.command == "evaluate":
         return _print_evaluations(systems, args)
     judge = None
     if args.judge is not None:
-        judge = _files.evaluate_judge_files(args)
+        judge = _columns.renamed(_files.evaluate_judge_files(args), args.columns)
         _refuse_differing_queries(judge)
     comparison = compare(report, judge=judge, progress=args.progress, **_settings(args))
     return _printing.of_comparison(
@@ -159,7 +161,9 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def _print_evaluations(systems: Mapping[str, Any], args: argparse.Namespace) -> str:
     title = args.title or _files.page_title(args.files, systems)
-    return _printing.of_evaluations(systems, args.format, args.per_query, title, _width(args))
+    return _printing.of_evaluations(
+        systems, args.format, args.per_query, title, _width(args), args.columns
+    )
 
 
 def _width(args: argparse.Namespace) -> int:
@@ -262,7 +266,7 @@ def _parser() -> "_Parser":
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_argument("--output", metavar="FILE", help="write the output to a file")
-        command.set_defaults(files=[], runs=[], judge=None, progress=True)
+        command.set_defaults(files=[], runs=[], judge=None, progress=True, columns=[])
         if add_options is not None:
             add_options(command.add_argument)
     return parser
@@ -279,11 +283,16 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 
 def _add_evaluation(add: Add) -> None:
-    _add_runs(add, "measure, such as ndcng@10 or \"AP(threshold=2)\"", "ndcng@10 and mu_map")
+    _add_runs(add, "measure, such as ndcng@10 or \"AP(threshold=2)\", with another name for the "
+              "column as in \"ndcg@10 as nDCG\", or official, the official measures of trec_eval "
+              "(implies --names trec_eval)", "ndcng@10 and mu_map")
+    add("--names", choices=("trec_eval",),
+        help="give all names of measures the meaning of trec_eval 10, including lists of cut-offs "
+        "such as P, and order ties by document id (--ties trec) by default")
     add("--ties", choices=TIES,
         help="order of documents with equal scores: average over all orders (default), row order "
-        "(ordinal), best order, worst order, or descending document id as in trec_eval (trec). "
-        "trec_eval's ndcg is ndcg(gain='linear').")
+        "(ordinal), best order, worst order, or descending document id as in trec_eval (trec, "
+        "the default with --names trec_eval)")
     add("--strict", action="store_true",
         help="raise an error instead of leaving out queries: judged queries that are missing from "
         "a run (unless -c counts them), or queries of a run that have no judgments")

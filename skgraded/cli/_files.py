@@ -21,7 +21,7 @@ from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
 from skgraded.datasets.trec import is_qrels, read_qrels_table, read_run_table
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.system_summaries import Summaries
-from skgraded.measures import NDCG, Measure, as_measures
+from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports.evaluating import evaluate
 from skgraded.reports.evaluation import Evaluation
 from skgraded.writing.text import utf8
@@ -42,9 +42,6 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
     if args.judge is not None:
         _check_judge(args)
     named_systems(args)
-    args.measures = _with_ties(args)
-    if args.ties == "trec":
-        _note_gain(args.measures)
     if _is_table(args):
         return _evaluate_table(source_of(path), args)
     systems = {name: source_of(path) for path, name in system_names(others).items()}
@@ -53,6 +50,8 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
             _refuse_run_options(path, args)
             return _evaluate_letor(file, systems, args)
         judgments = JudgmentIndex(read_qrels_table(file, args.progress))
+        if args.names is None:
+            warn_of_other_meanings(args.measures, judgments.judgments.numbers.max())
         return {
             name: _evaluate_run(judgments, source, name, args)
             for name, source in systems.items()
@@ -140,7 +139,9 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     """Evaluate Parquet files; return the whole report and a dict of the reports per system."""
     (path,) = args.files
     for option, is_used in (
-        ("--per-query", args.per_query), ("--ties trec", args.ties == "trec"),
+        ("--per-query", args.per_query), ("--names trec_eval", args.names is not None),
+        ('-m "MEASURE as NAME"', any(c.name != c.measure.name for c in args.columns)),
+        ("--ties trec", args.ties == "trec"),
         ("--drop-identical-ids", args.drop_identical_ids), ("--split", args.split is not None),
     ):
         if is_used:
@@ -148,7 +149,7 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     scores = _score_columns(args)
     report = evaluate_batches(
         path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
-        args.query or "query", _with_ties(args), partitioning=args.partitioning,
+        args.query or "query", args.measures, partitioning=args.partitioning,
         unjudged_documents=args.unjudged_documents, document=args.document, progress=args.progress,
     )
     if isinstance(report, Summaries):
@@ -184,29 +185,6 @@ def _refuse_twice(names: list[str], option: str = "") -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise ValueError(f"Each system can be passed only once; got {option}{name} twice.")
-
-
-def _with_ties(args: Namespace) -> list[Measure]:
-    """Return the measures with --ties applied; "trec" is instead applied to the scores."""
-    measures: list[Any] = as_measures(args.measures or ["ndcng@10", "mu_map"])
-    if args.ties in (None, "trec"):
-        return measures
-    return as_measures([
-        dataclasses.replace(measure, ties=args.ties) if hasattr(measure, "ties") else measure
-        for measure in measures
-    ])
-
-
-def _note_gain(measures: list[Measure]) -> None:
-    """Issue a note that trec_eval's ndcg uses a linear gain, unlike NDCG by default."""
-    for measure in measures:
-        if isinstance(measure, NDCG) and measure.gain == "exp2":
-            linear = dataclasses.replace(measure, ties="average", gain="linear")
-            warnings.warn(
-                f"{measure} uses the gain 2^r - 1; the ndcg of trec_eval is "
-                f"{str(linear).replace('NDCG', 'ndcg')}.",
-                stacklevel=2,
-            )
 
 
 def source_of(path: str) -> str | BinaryIO:

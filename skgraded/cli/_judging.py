@@ -10,6 +10,7 @@ from skgraded.cli._printing import WRITERS, prose
 from skgraded.datasets.join import join_judgments
 from skgraded.datasets.trec import read_qrels, read_run
 from skgraded.measures import as_measures
+from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports.comparing_judges import compare_judges
 from skgraded.reports.judges import JudgeComparison
 from skgraded.stats.intervals import check_settings
@@ -49,6 +50,7 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
     }
     rows = join_judgments(qrels, systems)
     if systems:
+        warn_of_other_meanings(measures, max(judged.grade.max() for judged in qrels.values()))
         n = len(np.unique(np.concatenate([run.query for run in systems.values()])))
         n_joined = len(np.unique(rows.qid))
         if n > n_joined:

@@ -3,12 +3,13 @@
 import json
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.words import plain, plain_list
+from skgraded.cli._columns import Column, summary
 from skgraded.measures.base import MEASURES, other_names, parameters_of
 from skgraded.reports.comparing import compare, warn_of_judged_gap
 from skgraded.reports.comparison import Comparison
@@ -21,8 +22,8 @@ from skgraded.writing.text import percent_text
 
 SYNTAX = """\
 Write a cut-off as in ndcg@10, and parameters as in "AP(threshold=2)@20".
-With --ties trec, map, recip_rank, P_10, recall_10 and ndcg_cut_10 equal trec_eval's.
-trec_eval's ndcg is "ndcg(gain='linear')"."""
+With --names trec_eval, all names have the meaning of trec_eval; -m official selects its official
+measures. Without it, trec_eval's ndcg is "ndcg(gain='linear')"."""
 MOST_SENTENCES = 8  # maximum number of sentences; more pairs are counted
 MOST_ROWS = 30  # maximum number of rows in a table of pairs; longer tables are omitted
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
@@ -30,33 +31,35 @@ FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 def of_evaluations(
     evaluations: Mapping[str, Any], form: str, per_query: bool, title: str | None = None,
-    width: int = 0
+    width: int = 0, columns: Sequence[Column] = (),
 ) -> str:
     """Format a dict of Evaluations in one of the `FORMATS`.
 
     If `per_query` is True, the output includes per-query values; "csv" then contains only these
     values. "html" always includes per-query values. If `width` > 0, "table" wraps notes at `width`.
+    Columns of counts contain totals over queries in tables and in "csv".
     """
     warn_of_judged_gap(list(evaluations), _judged(evaluations))
     if form == "json":
-        return _json(evaluations, per_query)
+        return _json(evaluations, per_query, columns)
     if form == "html":
         first, *others = evaluations.values()
         report = compare(evaluations, test=None) if others else first
         return str(report.to_html(title=title))
     if form == "csv":
-        columns = _values(evaluations) if per_query else _summary(evaluations, counts=True)
-        return tables.csv_text(columns)
+        rows = _values(evaluations, columns) if per_query else _summary(evaluations, columns, True)
+        return tables.csv_text(rows)
     write = WRITERS[form]
-    parts = [write(_values(evaluations))] if per_query else []
-    parts.append(write(_summary(_ranked(evaluations))))
+    parts = [write(_values(evaluations, columns))] if per_query else []
+    parts.append(write(_summary(_ranked(evaluations, columns), columns)))
     return _joined([*parts, prose(_undefined(evaluations), form, width)])
 
 
-def _ranked(evaluations: Mapping[str, Any]) -> dict[str, Any]:
-    """Sort systems by the mean of the first measure, in descending order."""
+def _ranked(evaluations: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
+    """Sort systems by the mean of the first measure that is no count, in descending order."""
+    names = [column.name for column in columns if not column.is_count]
     def key(item: tuple[str, Any]) -> tuple[bool, float]:
-        mean = next(iter(item[1].mean().values()))
+        mean = next(value for name, value in item[1].mean().items() if name in names or not names)
         return (math.isnan(mean), -mean)
     return dict(sorted(evaluations.items(), key=key))
 
@@ -67,7 +70,7 @@ def of_comparison(
 ) -> str:
     """Format a Comparison; for the parameters, see `of_evaluations`."""
     if form == "json":
-        return _json(evaluations, per_query, comparison)
+        return _json(evaluations, per_query, comparison=comparison)
     if form == "html":
         return str(comparison.to_html(title=title))
     if form == "csv":
@@ -148,11 +151,13 @@ def of_measures() -> str:
 
 # Frames ------------------------------------------------------------------------------------------
 
-def _summary(evaluations: Mapping[str, Any], counts: bool = False) -> dict[str, list[Any]]:
+def _summary(
+    evaluations: Mapping[str, Any], columns: Sequence[Column], counts: bool = False
+) -> dict[str, list[Any]]:
     """Return columns with one row per system; `counts` adds the numbers of undefined queries."""
     rows, judged = [], _judged(evaluations)
     for i, (name, evaluation) in enumerate(evaluations.items()):
-        row = {"run": name, "n_queries": _n_queries(evaluation), **evaluation.mean()}
+        row = {"run": name, "n_queries": _n_queries(evaluation), **summary(evaluation, columns)}
         row |= {key: shares[i] for key, shares in judged.items()}
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
@@ -165,15 +170,17 @@ def _judged(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return mean_judged([ev for ev in evaluations.values() if isinstance(ev, Evaluation)])
 
 
-def _values(evaluations: Mapping[str, Any]) -> dict[str, list[Any]]:
+def _values(evaluations: Mapping[str, Any], names: Sequence[Column]) -> dict[str, list[Any]]:
     """Return columns with one row per system and query."""
     columns: dict[str, list[Any]] = {"run": [], "query": []}
+    counts = {column.name for column in names if column.is_count}
     for name, evaluation in evaluations.items():
         ids = plain_list(evaluation.query_ids)
         columns["run"] += [name] * len(ids)
         columns["query"] += ids
         for measure, values in evaluation.per_query.items():
-            columns.setdefault(measure, []).extend(values.tolist())
+            shown = values.astype(int) if measure in counts else values
+            columns.setdefault(measure, []).extend(shown.tolist())
     return columns
 
 
@@ -211,16 +218,21 @@ WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables
 
 
 def _json(
-    evaluations: Mapping[str, Any], per_query: bool, comparison: Comparison | None = None
+    evaluations: Mapping[str, Any], per_query: bool, columns: Sequence[Column] = (),
+    comparison: Comparison | None = None
 ) -> str:
     report: dict[str, dict[str, Any]] = {
         name: {
-            "mean": _numbers(evaluation.mean()),
+            "mean": _numbers(summary(evaluation, columns)),
             "n_queries": _n_queries(evaluation),
             "n_undefined": evaluation.n_undefined,
         }
         for name, evaluation in evaluations.items()
     }
+    for column in columns:
+        if column.is_count:
+            for values in report.values():
+                values.setdefault("total", {})[column.name] = values["mean"].pop(column.name)
     for key, shares in _judged(evaluations).items():
         for values, share in zip(report.values(), shares, strict=True):
             values.setdefault("judged", {})[key] = share

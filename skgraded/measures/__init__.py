@@ -18,7 +18,6 @@ from skgraded.measures.preferences import (
     edrc_per_query as edrc_per_query, edrc_score as edrc_score,
     preferences_left_out as preferences_left_out,
 )
-from skgraded.measures.trec_eval import *
 from skgraded.measures.user_models import *
 
 __all__ = sorted([

@@ -3,6 +3,7 @@
 import ast
 import math
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
@@ -12,9 +13,7 @@ from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, Measure, plain_name
 
 # Measures for which trec_eval 10 has other parameters than our defaults.
-TREC_EVAL: dict[str, dict[str, Any]] = {
-    "NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9},
-}
+TREC_EVAL: dict[str, dict[str, Any]] = {"NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9}}
 # Names that stand for several measures in trec_eval, with trec_eval's default cut-offs.
 CUTOFFS = "5 10 15 20 30 100 200 500 1000"
 FAMILIES = {
@@ -169,3 +168,18 @@ def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measu
         if names.count(name) > 1:
             raise ValueError(f"measures contains {name} twice.")
     return parsed
+
+
+def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) -> None:
+    """For qrels with a grade above 1, warn once if NDCG or AP@k differs from trec_eval's."""
+    texts = {}
+    for m in measures if highest_grade > 1 else ():
+        name, k, setting = type(m).__name__, getattr(m, "k", None), m._parameters.get
+        if name == "NDCG" and setting("gain") == "exp2" and k != "mean":
+            texts[name] = (
+                f"NDCG uses 2^r - 1 here; ndcg(gain='linear') or ndcg_cut_{k or 10} is trec_eval's."
+            )
+        elif name == "AP" and setting("divisor") == "min" and k is not None:
+            texts[name] = f"AP@k is divided by min(R, k) here; map_cut_{k}, by R, is trec_eval's."
+    if texts:
+        warnings.warn(" ".join(texts.values()), stacklevel=3)

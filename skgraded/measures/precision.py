@@ -14,8 +14,8 @@ from skgraded.measures.base import TIES, Function, sum_plans
 
 __all__ = [
     "AP", "Bpref", "GAP", "GeneralizedPrecision", "GeneralizedRecall", "InterpolatedPrecision",
-    "MuAP", "Precision", "QMeasure", "RPrecision", "RR", "Recall", "SetF", "SetPrecision",
-    "SetRecall", "Success",
+    "MuAP", "NumRel", "NumRelRet", "NumRet", "Precision", "QMeasure", "RPrecision", "RR", "Recall",
+    "SetF", "SetPrecision", "SetRecall", "Success",
 ]
 
 
@@ -409,6 +409,65 @@ class SetF(grades.Relevance):
 def _retrieved(values: np.ndarray, layout: Layout, **settings: Any) -> Plan:
     """Plan a sum over all retrieved documents; the sum does not depend on the tie rule."""
     return Plan(LINEAR, values, ORDINAL, layout.max_size, **settings)
+
+
+class _Count(base.Measure):
+    """Base class for counts, which are defined for every query and may exceed 1."""
+
+    _ends_at_1 = False
+    _undefined = base.Measure._undefined
+
+
+@base.registered()
+class NumRet(_Count):
+    r"""Number of retrieved documents.
+
+    Documents with the score -inf were not retrieved. `undefined` has no effect.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.NumRet()([2, 0, 1], [0.9, 0.8, -float("inf")])
+    2.0
+    """
+
+    def _plan(self, layout: Layout) -> Plan:
+        return _retrieved(np.ones(len(layout.levels)), layout)
+
+
+@base.registered()
+class NumRel(_Count, grades.Relevance):
+    r"""Number of relevant documents.
+
+    Documents that were not retrieved count too. `undefined` has no effect.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.NumRel()([2, 0, 1], [0.9, 0.8, -float("inf")])
+    2.0
+    """
+
+    def _plan(self, layout: Layout) -> Plan:
+        n = grades.n_relevant(layout, self._relevant(layout))
+        return _retrieved(0 * layout.levels, layout, scale=0 * n, shift=n)
+
+
+@base.registered()
+class NumRelRet(_Count, grades.Relevance):
+    r"""Number of relevant documents that were retrieved.
+
+    Documents with the score -inf were not retrieved. `undefined` has no effect.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.NumRelRet()([2, 0, 1], [0.9, 0.8, -float("inf")])
+    1.0
+    """
+
+    def _plan(self, layout: Layout) -> Plan:
+        return _retrieved(self._relevant(layout).astype(float), layout)
 
 
 @base.registered()

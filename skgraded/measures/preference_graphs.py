@@ -71,7 +71,7 @@ class Pairs:
 
     def __init__(self, pairs: list[Pair], name: str, cycles: str) -> None:
         # `items` also contains the items of pairs that are left out below.
-        self.items: list[Any] = list(dict.fromkeys(chain.from_iterable(pairs)))
+        self.items = self.predicted_items = list(dict.fromkeys(chain.from_iterable(pairs)))
         if cycles != "raise":
             pairs, self.left_out = without_cycles(pairs, cycles)
         distinct = dict.fromkeys(pairs)
@@ -93,11 +93,6 @@ class Pairs:
         more.number = {item: i for i, item in enumerate(more.items)}
         more.graph = Graph(len(more.items), self.ends)
         return more
-
-    @property
-    def predicted_items(self) -> list[Any]:
-        """All items that occur in the pairs."""
-        return self.items
 
     def places(self, items: list[Any]) -> np.ndarray | None:
         """Return the items' positions (-1 if absent) in a weak order, or None for other graphs."""
@@ -144,11 +139,7 @@ class Scores:
 
     def __init__(self, scores: dict[Any, float]) -> None:
         self.items = scores
-
-    @property
-    def predicted_items(self) -> list[Any]:
-        """The retrieved items, whose scores are not -inf."""
-        return [item for item, score in self.items.items() if score != -math.inf]
+        self.predicted_items = [item for item, score in scores.items() if score != -math.inf]
 
     def prefers(self, v: Any, w: Any) -> bool:
         """Return whether v has a higher score than w."""
@@ -174,9 +165,7 @@ class PairCounts(NamedTuple):
     of_prior: np.ndarray  # EP summed over pairs with unknown order; 0 unless prior is callable
 
 
-def count_stated_pairs(
-    truth: StatedPairs, prediction: StatedPairs | Scores, items: Any
-) -> PairCounts:
+def count_stated_pairs(truth: StatedPairs, prediction: Any, items: Any) -> PairCounts:
     """Count each stated pair of two of the items once, as if the pairs had no items in common."""
     pairs = [(v, w) for v, w in truth.pairs if v in items and w in items]
     agree = np.array([prediction.prefers(v, w) for v, w in pairs], int)

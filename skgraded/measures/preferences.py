@@ -60,8 +60,7 @@ def edrc_score(
         How to handle contradictory preferences, on both sides. "raise": raise an error that names a
         cycle. "unknown": pairs that are stated both ways or lie in a cycle are unknown. "majority":
         of a pair that is stated both ways, only the more frequent way counts; then "unknown".
-        "ignore", which `evaluate_preferences` accepts, is an error, because EDRC is defined on
-        transitive closures.
+        "ignore" is only for other measures in `evaluate_preferences`.
 
     Returns
     -------
@@ -267,9 +266,7 @@ def _side(pairs: list[graphs.Pair], name: str, cycles: str) -> graphs.Pairs | gr
     return graphs.StatedPairs(pairs) if cycles == "ignore" else graphs.Pairs(pairs, name, cycles)
 
 
-def _prediction(
-    prediction: Any, name: str, cycles: str
-) -> graphs.Pairs | graphs.StatedPairs | graphs.Scores:
+def _prediction(prediction: Any, name: str, cycles: str) -> Any:
     if isinstance(prediction, Mapping):
         return graphs.Scores(inputs.read_scores(prediction, name))
     return _side(inputs.read_pairs(prediction, name), name, cycles)
@@ -298,8 +295,8 @@ def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
 # One query ---------------------------------------------------------------------------------------
 
 def _measured(
-    truth: Any, prediction: Any, items: Any,
-    formulas: list[Callable[..., float]], discount: str | Function, prior: Any
+    truth: Any, prediction: Any, items: Any, formulas: list[Callable[..., float]],
+    discount: str | Function, prior: Any
 ) -> list[float] | None:
     """Return the values for one query, or None if the truth states no preference between items."""
     if items is None:

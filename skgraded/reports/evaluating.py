@@ -348,10 +348,9 @@ def evaluate_preferences(
     discount, prior
         As for `edrc_score`.
     cycles : {"raise", "unknown", "majority", "ignore"}, default="raise"
-        As for `edrc_score`. "ignore": pair accuracy and Kendall's τ count each true pair as often
-        as it is stated, in each direction, without transitive closure, as the preference measures
-        of trec_eval do; contradictory pairs then keep an ideal prediction below 1. A pair that is
-        predicted both ways counts as not predicted. EDRC requires the closure, so it is an error.
+        As for `edrc_score`. "ignore": the other measures count each true pair as often as it is
+        stated, in each direction, without transitive closure, as in trec_eval's preference
+        measures. A pair that is predicted both ways counts as not predicted.
     sample_weight : array-like of shape (n,), optional
         Weights of the true pairs. A query's weight is the mean weight of its pairs.
 

@@ -86,17 +86,6 @@ def test_ties(files, capsys):
     assert list(report(capsys, "evaluate qrels tied -m ap --ties trec")["tied"]["mean"]) == ["AP"]
 
 
-def test_a_note_states_that_trec_eval_uses_another_gain(capsys):
-    note = "NDCG uses the gain 2^r - 1; the ndcg of trec_eval is ndcg(gain='linear')."
-    errors = run(capsys, "evaluate qrels a.run b.run --ties trec -m ndcg -c").err.splitlines()
-    assert [line for line in errors if "gain" in line] == [f"skgraded: note: {note}"]
-    errors = run(capsys, "compare qrels a.run b.run --ties trec -m ndcg@5 -c").err
-    assert "NDCG@5 uses the gain 2^r - 1; the ndcg of trec_eval is ndcg(gain='linear')@5" in errors
-    for silent in ("--ties trec -m ndcg_cut_10", "--ties trec -m ndcng@10", "--ties worst -m ndcg",
-                   "--ties trec -m ndcg --quiet"):
-        assert run(capsys, f"evaluate qrels b.run {silent}").err == ""
-
-
 def test_several_runs_are_rows_named_after_their_files(files, capsys):
     (files / "sub").mkdir()
     for name in ("b.run", "c.run"):

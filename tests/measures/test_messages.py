@@ -210,7 +210,7 @@ PREFERENCES = [
         (ROUNDED_PAIRS[1], ValueError, "contains 16777216.0 in row 1"),
     )),
     *((partial(call, cycles=value), ValueError, "cycles must be one of .*'raise', .* got")
-      for value in ("ignore", None, True, ["unknown"]) for call in (edrc, left_out)),
+      for value in ("first", None, True, ["unknown"]) for call in (edrc, left_out)),
     (lambda: by_query(qid=[1]), ValueError, "qid has 1 rows, but true_pairs has 2"),
     (lambda: by_query(qid=[1, None]), ValueError, "qid is missing in row 1"),
     (lambda: by_query(qid=[1, 1]), ValueError, r"true_pairs \(query 1\) contain a cycle"),

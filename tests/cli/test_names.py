@@ -1,0 +1,77 @@
+"""Names of measures with the meaning of trec_eval, and names of columns."""
+
+import re
+
+import pandas as pd
+import pytest
+from commands import FILES, refused, report, run
+
+NDCG = "NDCG uses 2^r - 1 here; ndcg(gain='linear') or ndcg_cut_10 is trec_eval's."
+AP = "AP@k is divided by min(R, k) here; map_cut_5, by R, is trec_eval's."
+
+
+def test_official_is_what_trec_eval_prints(data_dir, capsys):
+    folder = data_dir / "trec-eval"
+    printed = pd.read_csv(
+        folder / "out.test.aq", sep=r"\s+", names=["name", "query", "value"], index_col=[1, 0]
+    )["value"]
+    got = report(
+        capsys, "evaluate --per-query -m official", str(folder / "qrels.test"),
+        str(folder / "results.test"),
+    )["results.test"]
+    for values in got["mean"], *got["per_query"].values():
+        for name in [name for name in values if name.startswith("iprec")]:
+            del values[name]  # version 10 rounds recall levels differently
+    printed = printed[~printed.index.get_level_values(1).str.startswith("iprec")]
+    means = printed["all"].loc["num_ret":"P_1000"].astype(float)
+    assert got["n_queries"] == 3
+    assert got["mean"] | got["total"] == pytest.approx(means.to_dict(), abs=5.1e-5)
+    for query, values in got["per_query"].items():
+        del values["gm_map"]  # trec_eval prints only its mean
+        expected = printed[query].loc["num_ret":"P_1000"].astype(float).to_dict()
+        assert values == pytest.approx(expected, abs=5.1e-5)
+
+
+def test_names_of_trec_eval_set_gain_divisor_and_tie_rule(files, capsys):
+    (files / "tied.run").write_text("q1 Q0 a 1 2 s\nq1 Q0 c 2 2 s\nq1 Q0 b 3 1 s\n")
+    names = "-m nDCG@1 -m AP@1 -m P.1,5 -m ndcng@1"
+    got = run(capsys, f"evaluate qrels tied.run --names trec_eval {names} --format csv")
+    assert got.out.startswith("run,n_queries,nDCG@1,AP@1,P_1,P_5,ndcng@1,")
+    # c has the higher id, so it is first; its grade is 1, the highest is 2, and R = 2.
+    assert got.out.splitlines()[1].startswith("tied.run,1,0.5,0.5,1.0,0.4,0.41421")
+    assert "here" not in got.err
+    tied = report(capsys, f"evaluate qrels tied.run --names trec_eval {names} --ties average")
+    assert tied["tied.run"]["mean"]["nDCG@1"] == (1 / 2 + 2 / 2) / 2
+    (mean,) = report(capsys, "evaluate qrels a.run -m success --names trec_eval").values()
+    assert list(mean["mean"]) == ["success_1", "success_5", "success_10"]
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    ("-m ndcg@5 -m ndcg", NDCG), ("-m ndcg -m ap@5", f"{NDCG} {AP}"), ("-m map -m ndcng@5", None),
+    ("-m ndcg_cut_5 -m map_cut_5 -m mean_ndcg", None), ("-m ndcg --names trec_eval", None),
+])
+def test_one_note_about_other_meanings_for_grades_above_1(files, capsys, options, expected):
+    (files / "binary").write_text(FILES["qrels"].replace("a 2", "a 1"))
+    for qrels, note in ("qrels", expected), ("binary", None):
+        errors = run(capsys, f"compare {qrels} a.run b.run -c {options}").err
+        assert re.findall("note: (.* here.*)", errors) == [note] * (note is not None)
+
+
+def test_columns_can_be_renamed(capsys):
+    words = ["-m", "ndcg@1  as nDCG", "-m", "num_rel as R", "-m", "ndcg@1 as again", "--format"]
+    out = run(capsys, "evaluate qrels b.run --per-query", *words, "csv").out
+    assert out.startswith("run,query,nDCG,R,again\nb.run,q1,1.0,2,1.0\nb.run,q2,0.0,1,0.0\n")
+    out = run(capsys, "compare qrels b.run a.run -c", *words, "table").out
+    assert "leads on nDCG (0.6667)" in out
+    values = report(capsys, "evaluate qrels b.run", *words[:-1])["b.run"]
+    assert values["total"] == {"R": 2 + 1 + 1} and list(values["mean"]) == ["nDCG", "again"]
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["evaluate", "-m", "num_q"], "num_q is the column n_queries"),
+    (["evaluate", "-m", "ap as run"], "run names two columns"),
+    (["evaluate", "-m", "ap as x", "-m", "rr as x"], "x names two columns"),
+    (["compare", "-m", "gm_map", "--names", "trec_eval"], "gm_map requires evaluate with a format"),
+])
+def test_names_that_cannot_be_columns_are_refused(capsys, words, message):
+    assert message in refused(capsys, f"{words[0]} qrels a.run b.run -c", *words[1:])
