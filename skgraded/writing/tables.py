@@ -23,6 +23,7 @@ _MARKDOWN = str.maketrans({
 })
 SHORT_TABLE, SHORT_NAME = 40, 30  # in LaTeX, longer tables (rows) and names (characters) are split
 LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a column gap, in points
+SMALL = 0.75  # width of a character in marks and intervals, relative to other characters
 _NAMES = r">{\raggedright\arraybackslash}p"
 _UNESCAPED = re.compile(r"(?<!\\)[%#&]")  # LaTeX reads these characters as commands
 _AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
@@ -142,7 +143,9 @@ def latex(
     text = _as_text(
         grid, partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex,
         best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}", digits=digits,
-        with_interval=lambda *lines: _in_lines(lines, "r", "t", r"[-.5ex]\scriptsize "),
+        with_interval=lambda *lines: _in_lines(
+            lines, "r", "t", rf"[-.5ex]\{'tiny' if is_long else 'scriptsize'} "
+        ),
     )
     numeric = grid.are_numbers
     headings = [_lines_of(str(name)) for name in grid.names]
@@ -151,7 +154,7 @@ def latex(
         for lines, is_number in zip(headings, numeric, strict=True)
     ]
     widths = [
-        max(map(len, [*lines, *(_widest(cell, digits) for cell in grid.column(i)[1:])]))
+        max([*map(len, lines), *(_width(cell, digits) for cell in grid.column(i)[1:])])
         for i, lines in enumerate(headings)
     ]
     columns = _columns_of_line(widths, numeric) if is_long else [
@@ -182,7 +185,7 @@ def _title(caption: str | None, label: str | None) -> str:
     return rf"\caption{{{caption}}}" + (rf"\label{{{label}}}" if label else "")
 
 
-def _columns_of_line(widths: Sequence[int], numeric: Sequence[bool]) -> list[str]:
+def _columns_of_line(widths: Sequence[float], numeric: Sequence[bool]) -> list[str]:
     """Return longtable column types; name columns share the width left by number columns."""
     columns = ["r"] * len(widths)
     names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
@@ -212,12 +215,12 @@ def _in_lines(lines: Sequence[str], side: str, at: str, second: str = "") -> str
     return rf"\begin{{tabular}}[{at}]{{@{{}}{side}@{{}}}}{text}\end{{tabular}}"
 
 
-def _widest(cell: Any, digits: int) -> str:
-    """Return the widest line of a cell."""
+def _width(cell: Any, digits: int) -> float:
+    """Return the width of a cell in characters; marks and intervals have smaller characters."""
     if not isinstance(cell, Marked):
-        return cell_text(cell, digits)
-    mean = f"{cell_text(cell.value, digits)} {cell.mark}"
-    return max(mean, cell_text(cell.interval, digits), key=len)
+        return len(cell_text(cell, digits))
+    mean = len(cell_text(cell.value, digits)) + SMALL * len(cell.mark)
+    return max(mean, SMALL * len(cell_text(cell.interval, digits)))
 
 
 def aligned(table: Any) -> str:
