@@ -33,11 +33,6 @@ _TABULAR = r"""\begin{tabular}{%s}
 %s\bottomrule
 \end{tabular}
 """
-_FLOAT = r"""\begin{table}
-\centering
-%s
-%s\end{table}
-"""
 _LONGTABLE = r"""\begin{longtable}{%s}
 %s\toprule
 %s\midrule
@@ -53,6 +48,7 @@ _LONGTABLE = r"""\begin{longtable}{%s}
 \endlastfoot
 %s\end{longtable}
 """
+_ENDS = re.compile(r"(?<=,)|(?=\()|(?=@)")  # ends of lines in long headings
 _BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # long names may be broken here
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
@@ -139,16 +135,14 @@ def latex(
     """Format a table as LaTeX that fits the line width; see `Grid.of` and `Table.to_latex`."""
     title, digits = _title(caption, label), whole_number(digits, "digits", 0)
     grid = Grid.of(table)
-    is_long = len(grid.rows) > SHORT_TABLE
+    is_long, numeric = len(grid.rows) > SHORT_TABLE, grid.are_numbers
+    small = "tiny" if is_long else "scriptsize"
     text = _as_text(
         grid, partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex,
         best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}", digits=digits,
-        with_interval=lambda *lines: _in_lines(
-            lines, "r", "t", rf"[-.5ex]\{'tiny' if is_long else 'scriptsize'} "
-        ),
+        with_interval=lambda *lines: _in_lines(lines, "r", "t", rf"[-.5ex]\{small} "),
     )
-    numeric = grid.are_numbers
-    headings = [_lines_of(str(name)) for name in grid.names]
+    headings = [_ENDS.split(name) if len(name) > 12 else [name] for name in map(str, grid.names)]
     names = [
         _in_lines([_safe_in_latex(line) for line in lines], "r" if is_number else "l", "b")
         for lines, is_number in zip(headings, numeric, strict=True)
@@ -168,21 +162,20 @@ def latex(
         return f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\n{table}}}\n"
     table = _TABULAR % ("".join(columns), head, "".join(lines))
     table = f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
-    return _FLOAT % (title, table) if title else table
+    return f"\\begin{{table}}\n\\centering\n{title}\n{table}\\end{{table}}\n" if title else table
 
 
 def _title(caption: str | None, label: str | None) -> str:
     r"""Return the commands \caption and \label, or "" without a caption."""
-    for name, text in (("caption", caption), ("label", label)):
+    texts = {"caption": caption, "label": label}
+    for name, text in texts.items():
         if text is not None and (not isinstance(text, str) or _UNESCAPED.search(text)):
             raise ValueError(
                 f"{name} must be LaTeX text with a backslash before each %, # and &; got {text!r}."
             )
-    if caption is None:
-        if label is not None:
-            raise ValueError("label requires a caption: LaTeX numbers only tables with captions.")
-        return ""
-    return rf"\caption{{{caption}}}" + (rf"\label{{{label}}}" if label else "")
+    if label is not None and caption is None:
+        raise ValueError("label requires a caption: LaTeX numbers only tables with captions.")
+    return "".join(rf"\{name}{{{text}}}" for name, text in texts.items() if text is not None)
 
 
 def _columns_of_line(widths: Sequence[float], numeric: Sequence[bool]) -> list[str]:
@@ -199,16 +192,8 @@ def _columns_of_line(widths: Sequence[float], numeric: Sequence[bool]) -> list[s
     return columns
 
 
-def _lines_of(heading: str) -> list[str]:
-    """Split a long heading into lines."""
-    return [heading] if len(heading) <= 12 else re.split(r"(?<=,)|(?=\()|(?=@)", heading)
-
-
 def _in_lines(lines: Sequence[str], side: str, at: str, second: str = "") -> str:
-    """Return a cell with several lines, aligned with its row at the top ("t") or bottom ("b").
-
-    `second` precedes the second line.
-    """
+    """Return a cell of lines, aligned at the top ("t") or bottom; `second` precedes the second."""
     if len(lines) == 1:
         return lines[0]
     text = rf"\\{second}".join(lines)
