@@ -373,9 +373,8 @@ class RecallPrecisionDisplay(CurveDisplay):
         cls._need_matplotlib("from_predictions")
         _check_most(max_systems)
         levels = [i / 10 for i in range(11)]
-        measures: list[Measure] = [
-            InterpolatedPrecision(level, threshold=threshold, ties=ties) for level in levels
-        ]
+        settings: Any = {"threshold": threshold, "ties": ties}
+        measures: list[Measure] = [InterpolatedPrecision(level, **settings) for level in levels]
         judgments, names, scores = check_predictions(
             y_true, y_score, name, unjudged_documents, qid=qid, group=group,
             sample_weight=sample_weight,

@@ -157,10 +157,9 @@ def compare(
     correction or a test, it is `level`. If a difference is not significant, its interval is widened
     to contain 0, unless all differences are equal.
 
-    The interval of a significant difference can contain 0 for two reasons, and its sentence states
-    which applies. Holm's correction compares only the smallest p with (1 - level) / m and the
-    others with larger thresholds, for which no informative intervals with simultaneous coverage
-    are known. Also, the test may reject where Student's t does not.
+    The interval of a significant difference contains 0 if the test rejects and Student's t does
+    not, or if only Holm's correction rejects: it compares all p-values except the smallest with
+    thresholds above (1 - level) / m, which simultaneous intervals require.
 
     Randomized Tukey HSD permutes the values of each query among the systems at random and compares
     each difference with the largest difference between any two systems. It uses queries with values

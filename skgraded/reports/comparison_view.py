@@ -82,6 +82,13 @@ class ComparisonView:
         return corrections.is_significant(p, self.comparison.level)
 
     @cached_property
+    def _family_of(self) -> dict[str, sentences.Family]:
+        comparison = self.comparison
+        return comparison_rows.families_by_measure(
+            comparison.correction, comparison.rows, comparison.family
+        )
+
+    @cached_property
     def _families(self) -> list[list[int]]:
         """Positions of the rows that one correction covers, for each family."""
         names = comparison_rows.FAMILIES[self.comparison.family]
@@ -166,9 +173,6 @@ class ComparisonView:
         """Return (row, sentence) pairs; significant rows of each measure come first."""
         comparison = self.comparison
         p_values = np.array([row.p_value for row in comparison.rows], dtype=float)
-        families = comparison_rows.families_by_measure(
-            comparison.correction, comparison.rows, comparison.family
-        )
         sizes = self._segment_sizes()
         headings = list(self.headings.values())
         order = self.leaderboard.systems
@@ -180,7 +184,7 @@ class ComparisonView:
         return [
             (row, sentences.sentence(
                 row, self._findings(i, row, p_values), sizes[row.segment], comparison.level,
-                families[row.measure],
+                self._family_of[row.measure],
             ))
             for i, row in numbered
         ]
@@ -245,11 +249,9 @@ class ComparisonView:
     @property
     def procedure(self) -> str:
         """Name of the test and, for several tests, the correction and its family."""
-        comparison, n_tests = self.comparison, len(self._families[0])
-        of = "each measure" if len(self._families) > 1 else None
-        return sentences.procedure(
-            comparison.test, sentences.Family(comparison.correction, n_tests, of)
-        )
+        family = self._family_of[self.comparison.measures[0]]
+        of = None if family.of is None else "each measure"
+        return sentences.procedure(self.comparison.test, family._replace(of=of))
 
     def n_shown(self) -> str:
         """Return the numbers of queries and segments as text."""
