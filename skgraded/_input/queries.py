@@ -6,17 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input import arrow_strings, columns
+from skgraded._input import arrow_strings, columns, words
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
-from skgraded._input.words import (
-    are_utf8,
-    is_writable,
-    object_array,
-    plain,
-    plain_list,
-    refuse_unwritable,
-)
+from skgraded._input.words import are_utf8, object_array, plain, plain_list
 from skgraded._kernels import layout
 
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
@@ -70,7 +63,7 @@ def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple
         numbers = queries
         queries = object_array([categories[i] for i in numbers.tolist()])
         columns.refuse_inexact(queries, name, dtype, lambda i: int(np.argmax(ids == numbers[i])))
-        if not all(map(is_writable, queries)):
+        if not all(map(words.is_writable, queries)):
             _hash_codes([categories[i] for i in ids.tolist()], name)  # raises an error with the row
     return ids, heads, codes, queries, counts, in_order
 
@@ -368,8 +361,8 @@ def _hash_codes(values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
                 "composite ids."
             ) from None
         if code is None:
-            if not is_writable(query):
-                refuse_unwritable(query, f"{name} in row {row}")
+            if not words.is_writable(query):
+                words.refuse_unwritable(query, f"{name} in row {row}")
             if columns.is_missing(query):
                 raise ValueError(
                     f"{name} is missing in row {row} ({query!r}): every row must have an id."

@@ -10,8 +10,8 @@ from skgraded.display._base import Style, documented, legend_name, wrapped_name
 from skgraded.display._intervals import MARKERS
 from skgraded.display._systems import as_names, check_made_by, check_shape
 from skgraded.measures import Measure
-from skgraded.reports.evaluation import evaluated_name
 from skgraded.reports.judges import JudgeComparison, check_judge
+from skgraded.reports.report import evaluated_name
 from skgraded.writing.text import fixed, percent_text
 
 CELL = 0.55  # width and height of a heat map cell, in inches

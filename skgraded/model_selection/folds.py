@@ -9,15 +9,10 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils import _safe_indexing
 
+from skgraded._input import query_source
 from skgraded._input.columns import check_grades, column
 from skgraded._input.queries import sortable_ids
-from skgraded._input.query_source import (
-    TableColumn,
-    check_source,
-    is_column,
-    read_queries,
-    without_columns,
-)
+from skgraded._input.query_source import is_column, read_queries
 from skgraded._input.table_kinds import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
@@ -113,8 +108,8 @@ def ranker_on_rows(
             )
         qid = read_queries(X, source)
     elif is_column(qid):
-        check_source(qid)
-        removed = None if _reads_queries(ranker) else TableColumn.of(as_table(X), qid)
+        query_source.check_source(qid)
+        removed = None if _reads_queries(ranker) else query_source.TableColumn.of(as_table(X), qid)
         qid = read_queries(X, qid)
     X = as_table(X)
     check_grades(y, "y", X.shape[0])
@@ -122,7 +117,7 @@ def ranker_on_rows(
     for measure in measures:
         plan_of(measure, judgments)  # raises if the measure cannot be computed
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
-    features = X if removed is None else without_columns(X, [removed])
+    features = X if removed is None else query_source.without_columns(X, [removed])
     return RankerOnRows(ranker, X, features, y, judgments, weights, response_method)
 
 

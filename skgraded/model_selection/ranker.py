@@ -11,15 +11,10 @@ from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
+from skgraded._input import query_source
 from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
-from skgraded._input.query_source import (
-    TableColumn,
-    checked_queries,
-    columns_to_drop,
-    is_column,
-    look_up,
-)
+from skgraded._input.query_source import TableColumn, is_column
 from skgraded._input.row_labels import check_row_labels
 from skgraded._input.table_kinds import as_table, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
@@ -225,7 +220,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         table = as_table(X)
         self._query_column = TableColumn.of(table, self.qid)
         query_columns = [] if self._query_column is None else [self._query_column]
-        self._removed_columns = query_columns + columns_to_drop(table, self.drop)
+        self._removed_columns = query_columns + query_source.columns_to_drop(table, self.drop)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
@@ -388,7 +383,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         column = self._query_column
         if column is None:
-            return qid if self.qid is None else look_up(X, self.qid)
+            return qid if self.qid is None else query_source.look_up(X, self.qid)
         position = column.position_in(X)
         if position is None:
             raise ValueError(
@@ -396,7 +391,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{column.name or column.position!r}, which {method} requires: a preceding step "
                 "probably dropped it."
             )
-        return checked_queries(take_column(X, position), self.qid)
+        return query_source.checked_queries(take_column(X, position), self.qid)
 
     # Features ------------------------------------------------------------------------------------
 
