@@ -271,11 +271,8 @@ class Comparison(Report):
 
     def _shown_in_latex(self) -> dict[str, list[Any]]:
         table = fitting(self._shown(), "latex")
-        intervals = list(map(tables.Interval, table["ci_low"], table["ci_high"]))
-        return {
-            "interval" if name == "ci_low" else name: intervals if name == "ci_low" else cells
-            for name, cells in table.items() if name != "ci_high"
-        }
+        table["ci_low"] = list(map(tables.Interval, table["ci_low"], table.pop("ci_high")))
+        return {"interval" if name == "ci_low" else name: cells for name, cells in table.items()}
 
     def sentences(self) -> list[str]:
         """Return one sentence per row, followed by one per comparison between segments.
