@@ -105,6 +105,9 @@ def _report(args: argparse.Namespace) -> str:
         check_page_packages()
     elif args.title is not None:
         raise ValueError("--title sets the title of the HTML page: add --format html.")
+    for option in ("caption", "label", "digits"):
+        if getattr(args, option) is not None and args.format != "latex":
+            raise ValueError(f"--{option} changes LaTeX tables: add --format latex.")
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
     if args.command == "preferences":
@@ -125,16 +128,16 @@ def _report(args: argparse.Namespace) -> str:
         report = systems = _columns.renamed(_files.evaluate_files(args), args.columns)
         if args.command == "compare" or args.format == "html":  # pages compare runs too
             _refuse_differing_queries(systems)
-    if args.command == "evaluate":
-        return _print_evaluations(systems, args)
     judge = None
     if args.judge is not None:
         judge = _columns.renamed(_files.evaluate_judge_files(args), args.columns)
         _refuse_differing_queries(judge)
+    if args.command == "evaluate":
+        if judge is not None:
+            return _printing.of_powered(systems, judge, args)
+        return _print_evaluations(systems, args)
     comparison = compare(report, judge=judge, progress=args.progress, **_settings(args))
-    return _printing.of_comparison(
-        systems, comparison, args.format, args.per_query, args.title, _width(args)
-    )
+    return _printing.of_comparison(systems, comparison, args, _width(args))
 
 
 def _check_comparison(args: argparse.Namespace, is_large: bool) -> None:
@@ -147,11 +150,10 @@ def _check_comparison(args: argparse.Namespace, is_large: bool) -> None:
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `compare` that the options specify."""
-    names = _files.system_names(args.files[1:])
     is_auto_t = args.judge is not None or _files.is_large(args.files)
     draws = args.test in DRAWS or args.test == "auto" and not is_auto_t
     return {
-        "baseline": names.get(args.baseline, args.baseline),
+        "baseline": _files.system_called(args.baseline, args),
         "test": None if args.test == "none" else args.test,
         "correction": None if args.correction == "none" else args.correction,
         "family": args.family, "level": args.level, "n_resamples": args.resamples,
@@ -161,9 +163,7 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def _print_evaluations(systems: Mapping[str, Any], args: argparse.Namespace) -> str:
     title = args.title or _files.page_title(args.files, systems)
-    return _printing.of_evaluations(
-        systems, args.format, args.per_query, title, _width(args), args.columns
-    )
+    return _printing.of_evaluations(systems, args, title, _width(args))
 
 
 def _width(args: argparse.Namespace) -> int:
@@ -266,7 +266,9 @@ def _parser() -> "_Parser":
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_argument("--output", metavar="FILE", help="write the output to a file")
-        command.set_defaults(files=[], runs=[], judge=None, progress=True, columns=[])
+        command.set_defaults(
+            files=[], runs=[], judge=None, progress=True, columns=[], per_query=False, judged=True
+        )
         if add_options is not None:
             add_options(command.add_argument)
     return parser
@@ -303,6 +305,12 @@ def _add_evaluation(add: Add) -> None:
     add("--drop-identical-ids", action="store_true",
         help="leave out retrieved documents whose id equals the id of the query, as in BEIR and "
         "MTEB")
+    add("--judge", metavar="QRELS",
+        help="qrels of a judge, such as a language model, for the queries of the first QRELS and "
+        "many others; combines both if the queries of the first QRELS were drawn at random "
+        "(prediction-powered means)")
+    add("--no-judged", dest="judged", action="store_false",
+        help="leave out columns with the share of judged documents, such as Judged@10")
     add("--query-column", dest="query", metavar="NAME",
         help="table column with the query ids (default: query)")
     add("--grade-column", dest="grade", metavar="NAME",
@@ -339,6 +347,13 @@ def _add_files(add: Add, measure: str, default: str) -> None:
         help="output format (default: %(default)s)")
     add("--title",
         help="title of the HTML page (default: the name of the run, or the number of runs)")
+    add("--system-names", metavar="A,B,C",
+        help="names of the systems, separated by commas (default: the tag of each run or, if it is "
+        "not unique, the name of the file without extension)")
+    add("--caption", help="caption of the LaTeX table")
+    add("--label", help="label of the LaTeX table")
+    add("--digits", type=_at_least(0), metavar="N",
+        help="number of decimals in LaTeX tables (default: 4)")
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 
@@ -350,6 +365,7 @@ def _add_judges(add: Add) -> None:
     add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
         help="in the leaderboards, unjudged documents have grade 0 (irrelevant, the default) or "
         "are left out (drop)")
+    add("--ties", choices=TIES, help="order of documents with equal scores, as for evaluate")
     add("--weights", choices=("quadratic", "linear"), default="quadratic",
         help="weights of the weighted kappa (default: %(default)s)")
     add("--level", type=float, default=0.95,
@@ -379,10 +395,6 @@ def _add_comparison(add: Add) -> None:
     _add_evaluation(add)
     add("--baseline", metavar="RUN",
         help="run to compare all other runs with (default: compare all pairs of runs)")
-    add("--judge", metavar="QRELS",
-        help="qrels of a judge, such as a language model, for the queries of the first QRELS and "
-        "many others; combines both if the queries of the first QRELS were drawn at random "
-        "(prediction-powered means)")
     add("--test", choices=("auto", *TESTS, "none"), default="auto",
         help="significance test (default: t for folders and with --judge, otherwise "
         "randomization)")

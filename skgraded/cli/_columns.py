@@ -73,9 +73,17 @@ def _column(text: str, name: str | None = None, *, args: Namespace) -> Column:
         raise ValueError("num_q is the column n_queries, which every table contains: omit it.")
     is_geometric = text == "gm_map" and args.names is not None
     parsed = measure("map" if is_geometric else text, args.names)
-    if args.ties not in (None, "trec") and hasattr(parsed, "ties"):
-        parsed = dataclasses.replace(parsed, ties=args.ties)  # type: ignore[call-arg]
+    if args.ties not in (None, "trec"):
+        (parsed,) = with_ties([parsed], args.ties)
     return Column(name or (parsed.name if args.names is None else text), parsed, is_geometric)
+
+
+def with_ties(measures: Sequence[Any], ties: str) -> list[Measure]:
+    """Return the measures with this rule for ties, except measures that have no such rule."""
+    return [
+        dataclasses.replace(measure, ties=ties) if hasattr(measure, "ties") else measure
+        for measure in measures
+    ]
 
 
 def renamed(systems: dict[str, Evaluation], columns: Sequence[Column]) -> dict[str, Evaluation]:

@@ -1,6 +1,5 @@
 """Evaluation of files: qrels and runs, LETOR files and scores, or tables."""
 
-import dataclasses
 import glob
 import os
 import sys
@@ -9,7 +8,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -18,11 +17,11 @@ from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
-from skgraded.datasets.trec import is_qrels, read_qrels_table, read_run_table
+from skgraded.datasets.trec import is_qrels, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.parsing import warn_of_other_meanings
-from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluating import evaluate, evaluate_run
 from skgraded.reports.evaluation import Evaluation
 from skgraded.writing.text import utf8
 
@@ -44,7 +43,7 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
     named_systems(args)
     if _is_table(args):
         return _evaluate_table(source_of(path), args)
-    systems = {name: source_of(path) for path, name in system_names(others).items()}
+    systems = {name: source_of(path) for path, name in system_names(others, args).items()}
     with unpacked(source_of(path), look=HEAD) as (file, _):
         if _is_letor(file):
             _refuse_run_options(path, args)
@@ -52,10 +51,7 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
         judgments = JudgmentIndex(read_qrels_table(file, args.progress))
         if args.names is None:
             warn_of_other_meanings(args.measures, judgments.judgments.numbers.max())
-        return {
-            name: _evaluate_run(judgments, source, name, args)
-            for name, source in systems.items()
-        }
+        return _evaluate_runs(judgments, systems, args)
 
 
 def named_systems(args: Namespace) -> list[str]:
@@ -63,7 +59,7 @@ def named_systems(args: Namespace) -> list[str]:
     path, *others = args.files
     if not (is_large(args.files) or _is_table(args)):
         if others:
-            return list(system_names(others).values())
+            return list(system_names(others, args).values())
         raise ValueError(
             "Pass at least one run after the qrels, or a score file after a LETOR file; got only "
             f"{path}. For a table, name the columns with options such as --score-column."
@@ -74,7 +70,7 @@ def named_systems(args: Namespace) -> list[str]:
             f"File {path} is read as a table because of its extension or a column option. To "
             f"add systems, use --score-column; do not pass other files, such as {others[0]}."
         )
-    return _score_columns(args)
+    return _chosen_names(_score_columns(args), args)
 
 
 def _is_table(args: Namespace) -> bool:
@@ -143,6 +139,7 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
         ('-m "MEASURE as NAME"', any(c.name != c.measure.name for c in args.columns)),
         ("--ties trec", args.ties == "trec"),
         ("--drop-identical-ids", args.drop_identical_ids), ("--split", args.split is not None),
+        ("--system-names", args.system_names is not None),
     ):
         if is_used:
             raise ValueError(f"{option} is not available for folders and file patterns.")
@@ -164,7 +161,36 @@ def _score_columns(args: Namespace) -> list[str]:
     return names
 
 
-def system_names(paths: list[str]) -> dict[str, str]:
+def system_names(paths: list[str], args: Namespace) -> dict[str, str]:
+    """Map the path of each run to the name of its system; see `run_names`."""
+    _refuse_twice(paths)
+    names = list(map(utf8, run_names(paths).values()))
+    return dict(zip(paths, _chosen_names(names, args), strict=True))
+
+
+def _chosen_names(names: list[str], args: Namespace) -> list[str]:
+    """Return the names in --system-names, or the given names without this option."""
+    if args.system_names is None:
+        return names
+    chosen = [name.strip() for name in args.system_names.split(",")]
+    if len(chosen) != len(names) or "" in chosen or len(set(chosen)) < len(chosen):
+        raise ValueError(
+            f"--system-names must contain one distinct name for each of the {len(names)} systems, "
+            f"separated by commas; got {args.system_names!r}."
+        )
+    return chosen
+
+
+def system_called(name: str | None, args: Namespace) -> str | None:
+    """Return the system that a name, a path or a file name denotes, or `name` if there is none."""
+    names = system_names(args.files[1:], args)
+    for path, system in names.items() if name not in names.values() else ():
+        if name in (path, os.path.basename(path)):
+            return system
+    return name
+
+
+def file_names(paths: list[str]) -> dict[str, str]:
     """Map each path to its file name, or to the full path if file names are not unique."""
     _refuse_twice(paths)
     short = {path: os.path.basename(path) or path for path in paths}
@@ -206,52 +232,71 @@ def _is_letor(file: Any) -> bool:
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
-def _evaluate_run(
-    judgments: JudgmentIndex, source: Any, name: str, args: Namespace
-) -> Evaluation:
-    qrels = judgments.judgments
-    run = read_run_table(source, args.progress, args.split)
-    if args.drop_identical_ids:
-        run = run.without_identical_ids()
-    is_sample = args.judge is not None  # people judged few of the run's queries
-    joined = judgments.join(run, args.complete, args.strict and not is_sample, args.ties, "keep")
-    if joined.missing.any() and args.strict and not args.complete:
-        raise ValueError(
-            f"Run {run.source} does not contain {joined.missing.sum()} of the "
-            f"{len(joined.missing)} queries of {qrels.source} (the first is "
-            f"{qrels.query_ids[np.argmax(joined.missing)]!r}): omit --strict, or use -c to count "
-            "them as empty rankings."
+class Differing(NamedTuple):
+    """Judged queries that a run lacks, and queries of the run that have no judgments."""
+
+    judged: np.ndarray
+    queries: np.ndarray
+    is_missing: np.ndarray
+    is_unjudged: np.ndarray
+
+    def text(self, complete: bool) -> str:
+        """Return the numbers and first ids of these queries in words, or "" if there are none."""
+        fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
+        return "; ".join(
+            f"{mask.sum()} of {len(mask)} {noun} (the first is {ids[np.argmax(mask)]!r}) {what}"
+            for ids, mask, noun, what in (
+                (self.judged, self.is_missing, "judged queries", f"are missing from the run and "
+                 f"{fate}"),
+                (self.queries, self.is_unjudged, "queries of the run", "have no judgments and are "
+                 "left out"),
+            ) if mask.any()
         )
-    if is_sample:
-        joined.unjudged[:] = False
-    warn_of_differing(
-        qrels.query_ids, run.query_ids, joined.missing, joined.unjudged, name, args.complete
-    )
-    grade, score, sizes = joined.grade, joined.score, joined.sizes
-    del run, joined  # free the memory of large runs
-    measured = sizes > 0
-    evaluation = evaluate(
-        grade, score, group=sizes[measured], measures=args.measures,
-        unjudged_documents=args.unjudged_documents or "irrelevant",
-    )
-    return dataclasses.replace(evaluation, query_ids=qrels.query_ids[measured])
 
 
-def warn_of_differing(
-    judged: np.ndarray, queries: np.ndarray, is_missing: np.ndarray, is_unjudged: np.ndarray,
-    name: str, complete: bool
-) -> None:
-    """Warn about judged queries that a run lacks, and about its queries without judgments."""
-    fate = "count as empty rankings" if complete else "are left out (use -c to count them)"
-    parts = [
-        f"{mask.sum()} of {len(mask)} {noun} (the first is {ids[np.argmax(mask)]!r}) {what}"
-        for ids, mask, noun, what in (
-            (judged, is_missing, "judged queries", f"are missing from the run and {fate}"),
-            (queries, is_unjudged, "queries of the run", "have no judgments and are left out"),
-        ) if mask.any()
-    ]
-    if parts:
-        warnings.warn(f"{name}: {'; '.join(parts)}.", stacklevel=3)
+def _evaluate_runs(
+    judgments: JudgmentIndex, systems: Mapping[str, Any], args: Namespace
+) -> dict[str, Evaluation]:
+    qrels, is_sample = judgments.judgments, args.judge is not None
+    evaluations, differing = {}, {}
+    for name, source in systems.items():
+        run = read_run_table(source, args.progress, args.split)
+        # With --judge, people judged few of the run's queries.
+        evaluations[name], joined = evaluate_run(
+            judgments, run, args.measures, args.complete, args.strict and not is_sample,
+            "trec" if args.ties == "trec" else None, args.unjudged_documents or "irrelevant",
+            args.drop_identical_ids,
+        )
+        if joined.missing.any() and args.strict and not args.complete:
+            raise ValueError(
+                f"Run {run.source} does not contain {joined.missing.sum()} of the "
+                f"{len(joined.missing)} queries of {qrels.source} (the first is "
+                f"{qrels.query_ids[np.argmax(joined.missing)]!r}): omit --strict, or use -c to "
+                "count them as empty rankings."
+            )
+        is_unjudged = np.zeros_like(joined.unjudged) if is_sample else joined.unjudged
+        differing[name] = Differing(qrels.query_ids, run.query_ids, joined.missing, is_unjudged)
+        del run, joined  # free the memory of large runs
+    note_differing(differing, args.complete)
+    return evaluations
+
+
+def note_differing(differing: Mapping[str, Differing], complete: bool) -> None:
+    """Issue one note about the queries of all runs that either side lacks."""
+    texts = {name: difference.text(complete) for name, difference in differing.items()}
+    texts = {name: text for name, text in texts.items() if text}
+    if not texts:
+        return
+    first, *others = texts
+    note = f"{first}: {texts[first]}"
+    if others and len(set(texts.values())) == 1:
+        note = f"{len(texts)} runs, such as {note}"
+    elif others:
+        note = (
+            f"{len(texts)} of {len(differing)} runs contain other queries than the judgments. "
+            f"The first, {note}"
+        )
+    warnings.warn(f"{note}.", stacklevel=3)
 
 
 # A LETOR file and scores -------------------------------------------------------------------------
@@ -302,6 +347,8 @@ def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
         advice=" Name the columns with --query-column, --grade-column and --score-column.",
         allow_unjudged=args.unjudged_documents is not None,
     )
+    systems = _chosen_names(list(names.scores), args)
     table = read_columns(source, names, args.progress)
     document = None if table.document is None else table.document.astype(str)
-    return _evaluate_rows(source, table.grade, table.scores, table.query, document, args)
+    scores = dict(zip(systems, table.scores.values(), strict=True))
+    return _evaluate_rows(source, table.grade, scores, table.query, document, args)

@@ -5,9 +5,11 @@ from argparse import Namespace
 
 import numpy as np
 
-from skgraded.cli._files import source_of, system_names
-from skgraded.cli._printing import WRITERS, prose
-from skgraded.datasets.join import join_judgments
+from skgraded._input.queries import query_codes
+from skgraded.cli._columns import with_ties
+from skgraded.cli._files import file_names, source_of, system_names
+from skgraded.cli._printing import prose, written
+from skgraded.datasets.join import join_judgments, trec_scores
 from skgraded.datasets.trec import read_qrels, read_run
 from skgraded.measures import as_measures
 from skgraded.measures.parsing import warn_of_other_meanings
@@ -39,14 +41,16 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
     if len(args.runs) == 1:
         raise ValueError("Leaderboards require at least two runs after --run.")
     measures = as_measures(args.measures or ["ndcng@10", "mu_map"])
+    if args.ties not in (None, "trec"):
+        measures = with_ties(measures, args.ties)
     check_settings(args.level, "t", FEWEST, args.seed)
     qrels = {
         name: read_qrels(source_of(path), progress=args.progress)
-        for path, name in system_names(args.files).items()
+        for path, name in file_names(args.files).items()
     }
     systems = {
         name: read_run(source_of(path), split=args.split, progress=args.progress)
-        for path, name in system_names(args.runs).items()
+        for path, name in system_names(args.runs, args).items()
     }
     rows = join_judgments(qrels, systems)
     if systems:
@@ -58,6 +62,11 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
                 f"{n - n_joined} of {n} queries of the runs have no judgments and are left out.",
                 stacklevel=2,
             )
+    if args.ties == "trec":
+        codes, _ = query_codes(rows.qid)
+        rows.y_scores = {
+            name: trec_scores(codes, scores, rows.doc_id) for name, scores in rows.y_scores.items()
+        }
     return compare_judges(
         rows.y_judges, rows.y_scores or None, qid=rows.qid, weights=args.weights,
         measures=measures, level=args.level,
@@ -74,7 +83,8 @@ def of_judges(report: JudgeComparison, args: Namespace) -> str:
     frames = [report.labels()] + [report.leaderboards()] * bool(report.systems)
     if args.format == "table":
         frames[0] = frames[0][SHORT]
-    parts = [prose(report.verdict(), args.format, 0), *map(WRITERS[args.format], frames)]
+    tables = [written(frame, args, is_main=frame is frames[-1]) for frame in frames]
+    parts = [prose(report.verdict(), args.format, 0), *tables]
     if args.format == "table":
         parts.append("\n".join(report.sentences()))
     return "\n\n".join(parts)

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 
 from skgraded._input.words import object_array
-from skgraded.cli._files import source_of, system_names, warn_of_differing
+from skgraded.cli._files import Differing, note_differing, source_of, system_names
 from skgraded.datasets.preference_files import read_preference_columns
 from skgraded.datasets.text_files import check_path
 from skgraded.datasets.trec import read_run_table
@@ -49,16 +49,19 @@ def evaluate_preference_files(args: Namespace) -> dict[str, Evaluation]:
     judged: dict[str, dict[str, float]] = {query: {} for query in queries}
     for query, pair in zip(queries, pairs, strict=True):
         judged[query].update(dict.fromkeys(pair, -inf))  # not retrieved
-    return {
-        name: _evaluate_run(check_path(source), queries, pairs, judged, run, name, args)
-        for run, name in system_names(runs).items()
-    }
+    evaluations, differing = {}, {}
+    for run, name in system_names(runs, args).items():
+        evaluations[name], differing[name] = _evaluate_run(
+            check_path(source), queries, pairs, judged, run, args
+        )
+    note_differing(differing, args.complete)
+    return evaluations
 
 
 def _evaluate_run(
     truth: str, queries: list[str], pairs: list[tuple[str, str]],
-    judged: dict[str, dict[str, float]], path: str, name: str, args: Namespace
-) -> Evaluation:
+    judged: dict[str, dict[str, float]], path: str, args: Namespace
+) -> tuple[Evaluation, Differing]:
     """Evaluate a run; `judged` contains a score of -inf for each judged document of each query."""
     run = read_run_table(source_of(path), args.progress, args.split)
     scores: dict[str, dict[str, float]] = {query: {} for query in run.query_ids.tolist()}
@@ -70,13 +73,12 @@ def _evaluate_run(
     is_unjudged = np.array([query not in judged for query in scores])
     if is_missing.all():
         raise ValueError(f"Files {truth} and {run.source} have no query in common.")
-    warn_of_differing(
-        object_array(list(judged)), run.query_ids, is_missing, is_unjudged, name, args.complete
-    )
+    ids = object_array(list(judged))
     rows = [i for i, query in enumerate(queries) if args.complete or query in scores]
-    return evaluate_preferences(
+    evaluation = evaluate_preferences(
         [pairs[row] for row in rows],
         {query: documents | scores.get(query, {}) for query, documents in judged.items()},
         qid=[queries[row] for row in rows], measures=args.measures,
         items=ITEMS[args.items], discount=args.discount, prior=args.prior, cycles=args.cycles,
     )
+    return evaluation, Differing(ids, run.query_ids, is_missing, is_unjudged)

@@ -3,6 +3,7 @@
 import json
 import math
 import textwrap
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from skgraded.reports.comparing import compare, warn_of_judged_gap
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
+from skgraded.reports.powered_means import prediction_powered
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
 from skgraded.writing.sentences import pair_counts, query_counts
@@ -30,29 +32,56 @@ FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 
 
 def of_evaluations(
-    evaluations: Mapping[str, Any], form: str, per_query: bool, title: str | None = None,
-    width: int = 0, columns: Sequence[Column] = (),
+    evaluations: Mapping[str, Any], args: Namespace, title: str | None = None, width: int = 0
 ) -> str:
-    """Format a dict of Evaluations in one of the `FORMATS`.
+    """Format a dict of Evaluations as the options specify.
 
-    If `per_query` is True, the output includes per-query values; "csv" then contains only these
-    values. "html" always includes per-query values. If `width` > 0, "table" wraps notes at `width`.
+    With --per-query, the output includes per-query values; "csv" then contains only these values.
+    "html" always includes per-query values. If `width` > 0, "table" wraps notes at `width`.
     Columns of counts contain totals over queries in tables and in "csv".
     """
+    form, columns = args.format, args.columns
     warn_of_judged_gap(list(evaluations), _judged(evaluations))
     if form == "json":
-        return _json(evaluations, per_query, columns)
+        return _json(evaluations, args.per_query, columns)
     if form == "html":
         first, *others = evaluations.values()
         report = compare(evaluations, test=None) if others else first
         return str(report.to_html(title=title))
     if form == "csv":
-        rows = _values(evaluations, columns) if per_query else _summary(evaluations, columns, True)
-        return tables.csv_text(rows)
-    write = WRITERS[form]
-    parts = [write(_values(evaluations, columns))] if per_query else []
-    parts.append(write(_summary(_ranked(evaluations, columns), columns)))
-    return _joined([*parts, prose(_undefined(evaluations), form, width)])
+        if args.per_query:
+            return tables.csv_text(_values(evaluations, columns))
+        return tables.csv_text(_summary(evaluations, args, counts=True))
+    parts = [written(_values(evaluations, columns), args, is_main=False)] if args.per_query else []
+    parts.append(written(_summary(_ranked(evaluations, columns), args), args))
+    notes = "\n".join(filter(None, [_differing(evaluations), _undefined(evaluations)]))
+    return _joined([*parts, prose(notes, form, width)])
+
+
+def of_powered(
+    evaluations: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], args: Namespace
+) -> str:
+    """Format the prediction-powered means of the systems, with their intervals."""
+    reports = {name: prediction_powered(evaluations[name], judge[name]) for name in evaluations}
+    if args.format == "html":
+        if len(reports) > 1:
+            raise ValueError("--format html with --judge requires a single run: use compare.")
+        (report,) = reports.values()
+        return str(report.to_html(title=args.title))
+    if args.format == "json":
+        return json.dumps({
+            name: {
+                "mean": _numbers(report.mean()),
+                "summary": [_numbers(row) for row in report.summary().to_dict("records")],
+            }
+            for name, report in reports.items()
+        }, indent=2, ensure_ascii=False, allow_nan=False)
+    rows = [
+        {"run": name, **row}
+        for name, report in reports.items() for row in report.summary().to_dict("records")
+    ]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return tables.csv_text(columns) if args.format == "csv" else written(columns, args)
 
 
 def _ranked(evaluations: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
@@ -65,27 +94,32 @@ def _ranked(evaluations: Mapping[str, Any], columns: Sequence[Column]) -> dict[s
 
 
 def of_comparison(
-    evaluations: Mapping[str, Any], comparison: Comparison, form: str, per_query: bool,
-    title: str | None = None, width: int = 0
+    evaluations: Mapping[str, Any], comparison: Comparison, args: Namespace, width: int = 0
 ) -> str:
     """Format a Comparison; for the parameters, see `of_evaluations`."""
+    form, per_query = args.format, args.per_query
     if form == "json":
         return _json(evaluations, per_query, comparison=comparison)
     if form == "html":
-        return str(comparison.to_html(title=title))
+        return str(comparison.to_html(title=args.title))
     if form == "csv":
         if per_query:
             return tables.csv_text(_side_by_side(comparison))
         return str(comparison.to_csv())
-    parts = [WRITERS[form](_side_by_side(comparison))] if per_query else []
+    parts = [written(_side_by_side(comparison), args, is_main=False)] if per_query else []
     view = ComparisonView(comparison)
     board, rows = view.leaderboard, view.ranked_rows
     if form == "table":
         parts.append(str(board))
         if len(rows) <= MOST_ROWS:
             parts.append(tables.aligned(fitting(view.frame(), "terminal")))
+    elif form == "latex":
+        parts += [
+            board.to_latex(**latex_settings(args)),
+            comparison.to_latex(**{"digits": args.digits} if args.digits is not None else {}),
+        ]
     else:
-        parts += [getattr(report, f"to_{form}")() for report in (board, comparison)]
+        parts += [board.to_markdown(), comparison.to_markdown()]
     verdict = prose(board.verdict, form, width)
     return _joined([verdict, *parts, prose(_below(comparison, rows, evaluations), form, width)])
 
@@ -152,10 +186,11 @@ def of_measures() -> str:
 # Frames ------------------------------------------------------------------------------------------
 
 def _summary(
-    evaluations: Mapping[str, Any], columns: Sequence[Column], counts: bool = False
+    evaluations: Mapping[str, Any], args: Namespace, counts: bool = False
 ) -> dict[str, list[Any]]:
     """Return columns with one row per system; `counts` adds the numbers of undefined queries."""
-    rows, judged = [], _judged(evaluations)
+    rows, columns = [], args.columns
+    judged = _judged(evaluations) if args.judged else {}
     for i, (name, evaluation) in enumerate(evaluations.items()):
         row = {"run": name, "n_queries": _n_queries(evaluation), **summary(evaluation, columns)}
         row |= {key: shares[i] for key, shares in judged.items()}
@@ -201,6 +236,20 @@ def _n_queries(report: Any) -> int:
     return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
 
 
+def _differing(evaluations: Mapping[str, Any]) -> str:
+    """Return a line that warns of means over different queries, or "" if the queries are equal."""
+    queries = [
+        frozenset(plain_list(evaluation.query_ids)) for evaluation in evaluations.values()
+        if isinstance(evaluation, Evaluation)
+    ]
+    if len(set(queries)) <= 1:
+        return ""
+    return (
+        "The runs contain different queries (see n_queries), so their means cannot be compared: "
+        "use -c to count missing queries as empty rankings."
+    )
+
+
 def _undefined(evaluations: Mapping[str, Any]) -> str:
     """Return a line with the number of undefined queries per system, or "" if all are defined."""
     by_system = [
@@ -214,7 +263,20 @@ def _undefined(evaluations: Mapping[str, Any]) -> str:
 
 # Text --------------------------------------------------------------------------------------------
 
-WRITERS = {"table": tables.aligned, "markdown": tables.markdown, "latex": tables.latex}
+def latex_settings(args: Namespace) -> dict[str, Any]:
+    """Return the settings of LaTeX tables that the options specify."""
+    named = {"caption": args.caption, "label": args.label, "digits": args.digits}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def written(table: Any, args: Namespace, is_main: bool = True) -> str:
+    """Format a table as text, Markdown or LaTeX; only the main table has a caption and a label."""
+    if args.format == "latex":
+        settings = latex_settings(args)
+        if not is_main:
+            settings = {name: settings[name] for name in settings.keys() & {"digits"}}
+        return tables.latex(table, **settings)
+    return (tables.markdown if args.format == "markdown" else tables.aligned)(table)
 
 
 def _json(

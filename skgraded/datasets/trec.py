@@ -50,6 +50,9 @@ RANKS = Form(
     advice=" A run with scores must have 6 columns (query Q0 document rank score name).",
 )
 HEADER = [b"query-id", b"corpus-id", b"score"]  # of BEIR's qrels
+HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
+# Endings that a name does not keep: compression, and one that names the format.
+STEM = re.compile(r"(?i)(\.(run|res|txt|trec|json|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 DATA = re.compile(rb"^[ \t]*([^\s#][^\r\n]*)", re.MULTILINE)  # a line that is no comment
 
 
@@ -181,6 +184,43 @@ def is_qrels(head: bytes) -> bool:
     words = line[1].split()
     is_number = text_files.number_in(words[-1]) is not None
     return _is_header(line[1]) or len(words) in (3, 4) and is_number
+
+
+def run_tag(path: Any) -> str | None:
+    """Return the tag in the last column of a TREC run; None without a file or a single tag.
+
+    Only the first lines are read.
+    """
+    if not os.path.isfile(path):
+        return None
+    with text_files.unpacked(path, look=HEAD) as (file, _):
+        head = file.peek(HEAD).removeprefix(text_files.BOM)
+    lines = [] if text_files.JSON.match(head) else DATA.findall(head)
+    if len(lines) > 1 and not head.endswith(b"\n"):
+        del lines[-1]  # probably incomplete
+    words = [line.split(None, 5) for line in lines]
+    tags = {columns[5].strip() for columns in words if len(columns) == 6}
+    if len(tags) != 1 or any(len(columns) != 6 for columns in words):
+        return None
+    return text_files.parsed(bytes.decode, tags.pop())
+
+
+def run_names(paths: Sequence[str]) -> dict[str, str]:
+    """Map the path of each run to a name: its tag if no other run has it, or else its file's stem.
+
+    If these names are not unique, the names are the file names or, if necessary, the paths.
+    """
+    tags = [run_tag(path) for path in paths]
+    stems = [STEM.sub("", os.path.basename(path).removeprefix("input.")) for path in paths]
+    names = [
+        stem or path if tag is None or tags.count(tag) > 1 else tag
+        for path, tag, stem in zip(paths, tags, stems, strict=True)
+    ]
+    for longer in ([os.path.basename(path) or path for path in paths], paths):
+        if len(set(names)) == len(names):
+            break
+        names = list(longer)
+    return dict(zip(paths, names, strict=True))
 
 
 # Blocks of lines ---------------------------------------------------------------------------------

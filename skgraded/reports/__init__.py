@@ -3,7 +3,7 @@
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparing_judges import compare_judges
 from skgraded.reports.comparison import Comparison, MarginTests
-from skgraded.reports.evaluating import evaluate, evaluate_preferences
+from skgraded.reports.evaluating import evaluate, evaluate_preferences, evaluate_runs
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.judges import JudgeComparison
 from skgraded.reports.powered_means import (
@@ -16,5 +16,5 @@ from skgraded.reports.summary import Summary
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "JudgeComparison", "MarginTests",
     "PredictionPowered", "Summary", "compare", "compare_judges", "evaluate",
-    "evaluate_preferences", "plan_judgments", "prediction_powered",
+    "evaluate_preferences", "evaluate_runs", "plan_judgments", "prediction_powered",
 ]

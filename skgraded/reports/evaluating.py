@@ -1,9 +1,10 @@
-"""Functions that return evaluations: `evaluate` and `evaluate_preferences`."""
+"""Functions that return evaluations, of scores, runs and preferences."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from skgraded._input.columns import (
     check_scores,
     check_unjudged_documents,
     check_weights,
+    choice_validator,
     refuse_unordered,
     score_column,
 )
@@ -24,9 +26,15 @@ from skgraded._input.queries import (
     warn_of_row_ids,
 )
 from skgraded._input.table_kinds import named_columns
+from skgraded._input.words import plain_list
+from skgraded.datasets.data_structures import entries_of
+from skgraded.datasets.entries import Entries
+from skgraded.datasets.join import Joined, JudgmentIndex
+from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
 from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
 from skgraded.measures import Judged, Measure, as_measures, score_queries
 from skgraded.measures.base import Function, accepts_unjudged, undefined_of
+from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation
 
@@ -317,6 +325,147 @@ def _by_truth(
         truth, rows = without_unjudged(judgments, unjudged_documents)
         scores = score_column(y_score, judgments.n_rows)
         yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
+
+
+# Runs --------------------------------------------------------------------------------------------
+
+def evaluate_runs(
+    qrels: Any, runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
+    measures: Measures = ("ndcng@10", "mu_map"), *, missing: Literal["count", "skip"] = "count",
+    ties: Literal["trec"] | None = None, unjudged: Literal["skip", "raise"] = "skip",
+    unjudged_documents: Literal["irrelevant", "drop"] = "irrelevant",
+    identical_ids: Literal["keep", "drop"] = "keep",
+) -> dict[str, Evaluation]:
+    """Evaluate runs with the same judgments, over the same queries.
+
+    Parameters
+    ----------
+    qrels : path, or qrels in any form that `join_run` accepts
+        The judgments.
+    runs : mapping of str to run, or list of paths
+        The runs, each a path or any form that `join_run` accepts, keyed by name. In a list, a
+        run's name is its tag, the last column of a TREC run, if no other run has the same, and
+        otherwise the name of the file without ``input.`` and its extension.
+    measures : Measure, str, or a list of them, default=("ndcng@10", "mu_map")
+    missing : {"count", "skip"}, default="count"
+        Judged queries that are missing from a run count without retrieved documents, as with
+        trec_eval's ``-c``, or are left out for all runs, with a warning if some runs contain them.
+    ties, unjudged, identical_ids
+        As in `join_run`.
+    unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
+        As in `evaluate`.
+
+    Returns
+    -------
+    dict of str to Evaluation
+        The evaluations by name, in the order of `runs`, for `compare`.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError
+        If a file or an argument cannot be read; see `join_run`. Errors name the file or the run.
+
+    Warns
+    -----
+    UserWarning
+        As in `join_run`; also if an NDCG or an AP has another meaning in trec_eval and there are
+        grades above 1.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> qrels = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
+    >>> runs = {"bm25": {"q1": {"a": 2, "b": 1}, "q2": {"c": 3}}, "dense": {"q1": {"b": 2}}}
+    >>> evaluations = sg.evaluate_runs(qrels, runs, "ap")
+    >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
+    {'bm25': 1.0, 'dense': 0.0}
+    """
+    choice_validator("missing", ("count", "skip"))(missing)
+    choice_validator("unjudged", ("skip", "raise"))(unjudged)
+    choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
+    choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
+    if ties is not None:
+        choice_validator("ties", ("trec",))(ties)
+    measures = as_measures(measures)
+    sources = _runs_by_name(runs)
+    index = JudgmentIndex(_entries(qrels, "qrels", "qrels"))
+    warn_of_other_meanings(measures, index.judgments.numbers.max())
+    evaluations = {}
+    for name, source in sources.items():
+        run = _entries(source, "run", f"runs[{name!r}]")
+        evaluations[name], _ = evaluate_run(
+            index, run, measures, missing == "count", unjudged == "raise", ties,
+            unjudged_documents, identical_ids == "drop",
+        )
+    return evaluations if missing == "count" else _over_common_queries(evaluations)
+
+
+def evaluate_run(
+    index: JudgmentIndex, run: Entries, measures: list[Measure], count_missing: bool,
+    refuse_unjudged: bool, ties: str | None, unjudged_documents: str, drop_identical_ids: bool,
+) -> tuple[Evaluation, Joined]:
+    """Evaluate a run; return its Evaluation, and the join with the judgments."""
+    if drop_identical_ids:
+        run = run.without_identical_ids()
+    joined = index.join(run, count_missing, refuse_unjudged, ties, "keep")
+    measured = joined.sizes > 0
+    evaluation = evaluate(
+        joined.grade, joined.score, group=joined.sizes[measured], measures=measures,
+        unjudged_documents=unjudged_documents,
+    )
+    return replace(evaluation, query_ids=index.judgments.query_ids[measured]), joined
+
+
+def _runs_by_name(runs: Any) -> Mapping[str, Any]:
+    """Return the runs keyed by name; name the runs of a list of paths."""
+    if isinstance(runs, Mapping):
+        names: list[Any] = list(runs)
+        if not all(isinstance(name, str) for name in names):
+            wrong = next(name for name in names if not isinstance(name, str))
+            raise TypeError(f"The names in runs must be strings; got {wrong!r}.")
+    else:
+        is_list = isinstance(runs, Sequence) and not isinstance(runs, (str, bytes))
+        if not is_list or not all(isinstance(path, (str, os.PathLike)) for path in runs):
+            raise TypeError(
+                "runs must be a mapping of names to runs, or a list of paths; got "
+                f"{type(runs).__name__ if not is_list else list(map(type, runs))!r:.200}."
+            )
+        paths = list(map(os.fspath, runs))
+        if len(set(paths)) < len(paths):
+            twice = next(path for path in paths if paths.count(path) > 1)
+            raise ValueError(f"runs contains {twice!r} twice.")
+        runs = {name: path for path, name in run_names(paths).items()}
+    if not runs:
+        raise ValueError("runs is empty: pass at least one run.")
+    return runs
+
+
+def _entries(source: Any, side: str, name: str) -> Entries:
+    """Read a file, or convert another form of qrels or of a run."""
+    if isinstance(source, (str, os.PathLike)):
+        return (read_qrels_table if side == "qrels" else read_run_table)(source)
+    return entries_of(source, side, name, stacklevel=4)
+
+
+def _over_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
+    """Take the queries that all Evaluations contain; warn if some Evaluations contain others."""
+    ids = [plain_list(evaluation.query_ids) for evaluation in evaluations.values()]
+    common = set(ids[0]).intersection(*ids[1:])
+    shortest = min(evaluations, key=lambda name: len(evaluations[name].query_ids))
+    if not common:
+        raise ValueError("The runs have no judged query in common: pass missing='count'.")
+    if len(common) < max(map(len, ids)):
+        n_all = len(set().union(*ids))
+        warnings.warn(
+            f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
+            f"from at least one run and are left out for all runs ({shortest!r} contains only "
+            f"{len(evaluations[shortest].query_ids)}). Pass missing='count' to count them.",
+            stacklevel=3,
+        )
+    return {
+        name: evaluation.take(np.flatnonzero([query in common for query in of_run]))
+        for (name, evaluation), of_run in zip(evaluations.items(), ids, strict=True)
+    }
 
 
 # Preferences -------------------------------------------------------------------------------------

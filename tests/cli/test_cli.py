@@ -54,13 +54,18 @@ def test_notes_name_queries_that_are_missing_from_either_file(files, capsys):
     for silent in ("a.run --quiet", "b.run", "b.run --strict"):
         assert run(capsys, f"evaluate qrels {silent}").err == ""
     # Queries without judgments are left out, and named in the same note.
-    (files / "more.run").write_text("q8 Q0 a 1 1 s\n" + FILES["a.run"] + "q9 Q0 a 1 1 s\n")
+    more = "q8 Q0 a 1 1 a.run\n" + FILES["a.run"] + "q9 Q0 a 1 1 a.run\n"
+    (files / "more.run").write_text(more.replace("a.run", "more"))
     for option in ([], ["-c"]):
         more = report(capsys, "evaluate qrels more.run --per-query", *option)
         without = report(capsys, "evaluate qrels a.run --per-query", *option)
-        assert more["more.run"] == without["a.run"]
-    (line,) = run(capsys, "compare qrels a.run more.run").err.splitlines()[1:]
+        assert more["more"] == without["a.run"]
+    (line,) = run(capsys, "compare qrels more.run a.run").err.splitlines()
+    assert "note: 2 of 2 runs contain other queries than the judgments. The first, more:" in line
     assert "(the first is 'q3')" in line and "(the first is 'q8') have no judgments" in line
+    (files / "twin.run").write_text(FILES["a.run"].replace("a.run", "twin"))
+    (line,) = run(capsys, "evaluate qrels a.run twin.run").err.splitlines()
+    assert "note: 2 runs, such as a.run: 1 of 3 judged queries" in line
 
 
 def test_warnings_of_readers_become_notes(files, capsys):
@@ -74,7 +79,7 @@ def test_ties(files, capsys):
     (files / "tied").write_text("q1 Q0 b 1 1 s\nq1 Q0 a 1 1 s\nq1 Q0 zz 2 1 s\n")
 
     def reciprocal_rank(options=""):
-        (value,) = report(capsys, f"evaluate qrels tied -m rr {options}")["tied"]["mean"].values()
+        (value,) = report(capsys, f"evaluate qrels tied -m rr {options}")["s"]["mean"].values()
         return value
 
     assert reciprocal_rank() == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
@@ -83,23 +88,67 @@ def test_ties(files, capsys):
     assert reciprocal_rank("--ties worst") == 1 / 3
     assert reciprocal_rank("--ties ordinal") == 1 / 2
     assert reciprocal_rank("--ties trec") == 1 / 3  # zz, b, a
-    assert list(report(capsys, "evaluate qrels tied -m ap --ties trec")["tied"]["mean"]) == ["AP"]
+    assert list(report(capsys, "evaluate qrels tied -m ap --ties trec")["s"]["mean"]) == ["AP"]
 
 
-def test_several_runs_are_rows_named_after_their_files(files, capsys):
+def test_runs_are_named_after_their_tag_or_their_file(files, capsys):
     (files / "sub").mkdir()
-    for name in ("b.run", "c.run"):
-        (files / "sub" / name).write_text(FILES["a.run"])
-    out = run(capsys, "evaluate qrels b.run sub/c.run -m map -m rr").out
+    for name in ("input.c", "d.run.gz", "a.run"):
+        pack = gzip.compress if name.endswith("gz") else bytes
+        (files / "sub" / name).write_bytes(pack(FILES["a.run"].encode()))
+    out = run(capsys, "evaluate qrels b.run sub/input.c sub/d.run.gz -m map -m rr").out
     lines = [line.split() for line in out.splitlines()]
-    assert lines == [  # the best run first
+    row = ["2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}", "0.5833"]
+    assert lines[:4] == [  # the best run first
         ["run", "n_queries", "AP", "RR", "Judged@10"],
-        ["c.run", "2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}", "0.5833"],
-        ["b.run", "3", *lines[2][2:]],
+        ["c", *row], ["d", *row], ["b.run", "3", *lines[3][2:]],
     ]
-    assert len({len(line) for line in out.splitlines()}) == 1
+    # The means of b.run describe another number of queries.
+    assert "their means cannot be compared: use -c" in out
+    assert "cannot be compared" not in run(capsys, "evaluate qrels b.run sub/input.c -c").out
     # Runs with the same name are named by their paths.
-    assert list(report(capsys, "evaluate qrels b.run sub/b.run")) == ["b.run", "sub/b.run"]
+    assert list(report(capsys, "evaluate qrels a.run sub/a.run")) == ["a.run", "sub/a.run"]
+    chosen = report(capsys, "evaluate qrels b.run sub/input.c --system-names BM25,dense")
+    assert list(chosen) == ["BM25", "dense"]
+
+
+@pytest.mark.parametrize("names", ["x", "x,y,z", "x,x", "x,"])
+def test_system_names_must_be_distinct_and_complete(capsys, names):
+    error = refused(capsys, "evaluate qrels a.run b.run --system-names", names)
+    assert f"one distinct name for each of the 2 systems, separated by commas; got {names!r}" in (
+        error
+    )
+
+
+def test_columns_of_judged_documents_can_be_left_out(capsys):
+    assert "Judged@10" in run(capsys, "evaluate qrels a.run").out
+    assert "Judged@10" not in run(capsys, "evaluate qrels a.run --no-judged").out
+
+
+def test_latex_tables_have_a_caption_a_label_and_digits(capsys):
+    options = ["--format", "latex", "--caption", "All runs", "--label", "tab:a", "--digits", "2"]
+    for command in ("evaluate", "compare"):
+        out = run(capsys, f"{command} qrels a.run b.run -m rr -c --per-query", *options).out
+        assert out.count(r"\caption{All runs}") == out.count(r"\label{tab:a}") == 1
+        assert "& 0.83 " in out and "& 0.8333" not in out
+    assert "--caption changes LaTeX tables" in refused(capsys, "evaluate qrels a.run --caption x")
+
+
+def test_evaluate_with_a_judge_prints_prediction_powered_means(files, capsys):
+    rng = np.random.default_rng(0)
+    lines = [f"q{i} Q0 d{j} 1 {rng.random()} s" for i in range(60) for j in range(5)]
+    (files / "new.run").write_text("\n".join(lines))
+    for name, n_queries in (("human", 20), ("judge", 60)):
+        lines = [f"q{i} 0 d{j} {rng.integers(3)}" for i in range(n_queries) for j in range(5)]
+        (files / name).write_text("\n".join(lines))
+    values = report(capsys, "evaluate human new.run --judge judge -m ap")["s"]
+    human, judge = (
+        sg.evaluate_runs(qrels, ["new.run"], "ap")["s"] for qrels in ("human", "judge")
+    )
+    powered = sg.prediction_powered(human, judge)
+    assert values["mean"] == powered.mean()
+    assert values["summary"][0]["ci_low"] == powered.confidence_interval()["AP"].low
+    assert "worth" in run(capsys, "evaluate human new.run --judge judge -m ap").out
 
 
 def test_undefined_queries_are_counted_in_every_format(files, capsys):
@@ -113,7 +162,7 @@ def test_undefined_queries_are_counted_in_every_format(files, capsys):
     # A mean over no defined query is null.
     (files / "qrels").write_text("q1 0 a 0\n")
     (files / "b.run").write_text("q1 Q0 a 1 9 t\n")
-    values = report(capsys, "evaluate qrels b.run -m ap(undefined=nan) --per-query")["b.run"]
+    values = report(capsys, "evaluate qrels b.run -m ap(undefined=nan) --per-query")["t"]
     assert values["mean"] == values["per_query"]["q1"] == {"AP(undefined=nan)": None}
 
 
@@ -215,7 +264,7 @@ def test_the_baseline_may_be_a_path(files, capsys):
     (files / "sub").mkdir()
     (files / "sub" / "c.run").write_text(FILES["b.run"])
     out = run(capsys, "compare qrels b.run sub/c.run --baseline sub/c.run").out
-    assert "the baseline c.run" in out and "  baseline  " not in out
+    assert "the baseline c" in out and "  baseline  " not in out
 
 
 def test_seed_and_resamples_are_passed_to_the_library(files, capsys):
@@ -297,10 +346,10 @@ def test_a_letor_file_and_scores(files, capsys):
     (files / "s2.txt").write_text("5e-1\n-2\n-inf\n")
     values = report(capsys, "evaluate test.letor scores s2.txt -m rr --per-query")
     assert values["scores"]["per_query"] == {"1": {"RR": 1 / 2}, "7": {"RR": 1}}
-    assert values["s2.txt"]["per_query"] == {"1": {"RR": 1}, "7": {"RR": 0}}
+    assert values["s2"]["per_query"] == {"1": {"RR": 1}, "7": {"RR": 0}}
     (files / "tied.txt").write_text("1\n1\n1\n")
     values = report(capsys, "evaluate test.letor tied.txt -m rr --ties trec")
-    assert values["tied.txt"]["mean"] == {"RR": (1 / 2 + 1) / 2}
+    assert values["tied"]["mean"] == {"RR": (1 / 2 + 1) / 2}
 
 
 CSV = "q,doc,label,bm25,lgbm\n007,a,2,1,0.5\n007,b,0,2,0.25\n7,a,1,-1,inf\n"
@@ -510,14 +559,14 @@ def test_control_characters_are_escaped(files, capsys, monkeypatch):
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode")
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_names_of_files_that_are_not_utf_8_are_escaped(files, capsys, form):
-    (files / "run\udc80").write_bytes((files / "a.run").read_bytes())
+    (files / "run\udc80").write_text(FILES["b.run"])  # the tag of b.run
     out = run(capsys, "compare qrels b.run run\udc80 -c -m rr --format", form).out
     assert "\\udc80" in out and out.encode()
 
 
 def test_names_of_runs_are_text_in_markdown(files, capsys):
     name = "<img src=x onerror=alert(1)>"
-    (files / name).write_text(FILES["b.run"])
+    (files / name).write_text(FILES["b.run"])  # the tag of b.run
     for command in ("evaluate", "compare"):
         out = run(capsys, f"{command} --format markdown -m rr qrels b.run", name).out
         assert "<" not in out and r"&lt;img src=x onerror=alert(1)&gt;" in out

@@ -19,7 +19,7 @@ from skgraded.cli import main
 from skgraded.datasets import text_files
 
 QRELS = "q1 0 a 1\nq1 0 b 0\n"
-RUN = "q1 Q0 b 1 2 s\nq1 Q0 a 2 1 s\n"
+RUN = "q1 Q0 b 1 2 run\nq1 Q0 a 2 1 run\n"
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,15 @@ from commands import FILES, refused, report, run
 import skgraded as sg
 from skgraded.datasets import read_preferences
 
-FIRST = "q1 Q0 a 1 3 s\nq1 Q0 c 2 2 s\nq1 Q0 b 3 1 s\nq2 Q0 a 1 5 s\nq9 Q0 a 1 5 s\n"
-SECOND = "q1 Q0 c 1 3 t\nq1 Q0 b 2 2 t\nq2 Q0 b 1 5 t\nq3 Q0 z 1 1 t\n"
+FIRST = "q1 Q0 a 1 3 {0}\nq1 Q0 c 2 2 {0}\nq1 Q0 b 3 1 {0}\nq2 Q0 a 1 5 {0}\nq9 Q0 a 1 5 {0}\n"
+SECOND = "q1 Q0 c 1 3 {0}\nq1 Q0 b 2 2 {0}\nq2 Q0 b 1 5 {0}\nq3 Q0 z 1 1 {0}\n"
 ALL = "-m edrc -m pair_accuracy -m kendall_tau"
 
 
 @pytest.fixture(autouse=True)
 def runs(files):
     for name, text in {"a.run": FIRST, "b.run": SECOND, "c.run": SECOND}.items():
-        (files / name).write_text(text)
+        (files / name).write_text(text.format(name))  # with the name of the file as the tag
 
 
 def test_values_equal_evaluate_preferences(capsys):

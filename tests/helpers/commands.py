@@ -9,8 +9,10 @@ from skgraded.cli import main
 FILES = {
     "qrels": "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\nq3 0 e 1\n",
     # q1: c, x, a; q2: d and y are tied; q3 is missing
-    "a.run": "q1 Q0 c 1 3 s\nq1 Q0 x 2 2 s\nq1 Q0 a 3 1 s\nq2 Q0 d 1 5 s\nq2 Q0 y 2 5 s\n",
-    "b.run": "q1 Q0 a 1 9 t\nq2 Q0 a 1 5 t\nq2 Q0 d 2 4 t\nq3 Q0 e 1 1 t\n",
+    # The tags of the runs are the names of the files.
+    "a.run": "q1 Q0 c 1 3 a.run\nq1 Q0 x 2 2 a.run\nq1 Q0 a 3 1 a.run\nq2 Q0 d 1 5 a.run\n"
+             "q2 Q0 y 2 5 a.run\n",
+    "b.run": "q1 Q0 a 1 9 b.run\nq2 Q0 a 1 5 b.run\nq2 Q0 d 2 4 b.run\nq3 Q0 e 1 1 b.run\n",
     "test.letor": "# two queries\n2 qid:1 1:0.5 #docid = a\n0 qid:1 1:0.1 #docid = b\n\n"
                   "1 qid:7 #docid = a\n",
     "scores": "1\n2\n3\n",
