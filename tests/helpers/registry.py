@@ -633,19 +633,13 @@ register(
     is_defined=always, always_defined=True, highest=inf, settings=[{}],
     few=[sg.NumRet()], scale_invariant=[sg.NumRet()],
 )
-register(
-    sg.NumRel,
-    on_average=lambda grades, scores, **setting: is_relevant(grades, **setting).sum(),
-    is_defined=always, always_defined=True, highest=inf, settings=grid(threshold=THRESHOLDS),
-    few=[sg.NumRel()], scale_invariant=[sg.NumRel()],
-)
-register(
-    sg.NumRelRet,
-    on_average=lambda grades, scores, threshold:
-        retrieved_and_relevant(grades, scores, threshold)[0],
-    is_defined=always, always_defined=True, highest=inf, settings=grid(threshold=THRESHOLDS),
-    few=[sg.NumRelRet()], scale_invariant=[sg.NumRelRet()],
-)
+for counting, place in (sg.NumRel, 2), (sg.NumRelRet, 0):
+    register(
+        counting, is_defined=always, always_defined=True, highest=inf,
+        on_average=lambda *args, place=place, **setting:
+            retrieved_and_relevant(*args, **setting)[place],
+        settings=grid(threshold=THRESHOLDS), few=[counting()], scale_invariant=[counting()],
+    )
 register(
     sg.SetPrecision, on_average=set_precision, undefined_on_request=True,
     settings=grid(threshold=THRESHOLDS),
