@@ -74,7 +74,7 @@ def test_every_module_of_a_library_lists_its_adapters():
         assert boosters and all(adapter.package == package for adapter in boosters)
 
 
-def test_no_other_module_compares_with_the_name_of_a_library():
+def test_only_modules_of_adapters_compare_with_names_of_libraries():
     files_of_libraries = {PACKAGE / "boosting" / f"{package}.py" for package in libraries()}
     names = [f'"{package}"' for package in libraries()]
     for path in set(PACKAGE.rglob("*.py")) - files_of_libraries:

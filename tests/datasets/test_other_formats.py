@@ -37,7 +37,7 @@ FORMATS = [
     (read_qrels, tabs(QRELS), QRELS),
     (read_qrels, tabs(QRELS, b'# test\n \n"query-id"\t"corpus-id"\t"score"\n'), QRELS),
     (read_qrels, HEADER + b'q"1\t"a ""b"" c"\t1\n', [('q"1', 'a "b" c', 1.0)]),
-    (read_qrels, HEADER + b"#1\td1\t1\n", [("#1", "d1", 1.0)]),  # comments end at the header
+    (read_qrels, HEADER + b"#1\td1\t1\n", [("#1", "d1", 1.0)]),  # an id below the header
     (read_qrels, b"1\t0\td1\t1\n", [("1", "d1", 1.0)]),  # of MS MARCO
     (read_run, MS_MARCO, RANKS),
     (read_run, b"# test\n" + MS_MARCO.replace(b"\t", b"  "), RANKS),

@@ -60,7 +60,7 @@ def known_pairs(true, predicted, items):
 
 
 def settled(pairs, cycles):
-    """Return the pairs that `cycles` keeps: no pair (v, w) such that pairs lead from w to v."""
+    """Return the pairs that `cycles` keeps; they contain no cycle."""
     if cycles == "majority":
         pairs = [(v, w) for v, w in pairs if pairs.count((v, w)) >= pairs.count((w, v))]
     follow = closed(pairs)

@@ -54,7 +54,7 @@ def check(argument, value, *words, callers=CALLERS):
 # Columns -----------------------------------------------------------------------------------------
 
 def with_bad(value, row):
-    """Return valid grades with a bad value in a row, and a later bad row."""
+    """Return valid grades, except for a bad value in one row and another in a later row."""
     grades = [0.0, 1, 2, 0, 1, -7]
     grades[row] = value
     return grades

@@ -74,7 +74,7 @@ TIMES = {
 @pytest.mark.filterwarnings("ignore:Series.values returning:DeprecationWarning")
 @pytest.mark.parametrize("kind", TIMES)
 @pytest.mark.parametrize("partitioning", ["shuffle", "whole"])
-def test_per_query_values_keep_times(dask, kind, partitioning):
+def test_per_query_values_preserve_times_as_ids(dask, kind, partitioning):
     parts = [
         part.assign(query=TIMES[kind](pd.to_datetime(part["query"], unit="D")))
         for part in whole_pieces(table(12), 3)

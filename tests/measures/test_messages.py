@@ -239,6 +239,6 @@ ROWS = [*MEASURES, *CURVES, *PREFERENCES]
 
 
 @pytest.mark.parametrize("function, error, message", ROWS, ids=[message for *_, message in ROWS])
-def test_invalid_arguments_are_one_clear_error(function, error, message):
+def test_invalid_arguments_raise_one_clear_error(function, error, message):
     with pytest.raises(error, match=message):
         function()

@@ -55,7 +55,7 @@ def test_the_queries_are_a_column_that_the_ranker_does_not_receive(kind, qid):
     by_query = QueryKFold(3, qid=qid)
     searches = [(GridSearchCV(sg.QueryRanker(Ridge(), qid=qid), {}, cv=by_query), 3)]
     if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7):
-        searches = []  # before, searches also pass qid to the scorer, and the ranker refuses it
+        searches = []  # scikit-learn 1.6 also passes qid to the ranker's scorer
     for ranker, cv in (
         (Ridge(), 3), (sg.QueryRanker(Ridge()), by_query), (sg.QueryRanker(Ridge(), qid=qid), 3),
         (make_pipeline(StandardScaler(with_mean=False), Ridge()), by_query), *searches,
