@@ -15,26 +15,22 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     After any error, such as a full disk, the previous file remains unchanged.
     Pipes and devices are written to directly. Every OSError names `path`.
     """
-    if os.path.exists(path) and not os.path.isfile(path):
-        try:
+    with _errors_that_name(path):
+        if os.path.exists(path) and not os.path.isfile(path):
             yield Path(path)
-        except OSError as error:
-            raise _naming(path, error) from None
-        return
-    target, temporary = _target_and_temporary(path)
-    try:
-        temporary.touch(mode=0o666, exist_ok=False)  # the umask applies
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o777)
-        yield temporary
-        with open(temporary, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except OSError as error:
-        raise _naming(path, error) from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+            return
+        target, temporary = _target_and_temporary(path)
+        try:
+            temporary.touch(mode=0o666, exist_ok=False)  # the umask applies
+            if target.exists():
+                temporary.chmod(target.stat().st_mode & 0o777)
+            yield temporary
+            with open(temporary, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -44,11 +40,9 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     if os.path.exists(path) and not os.path.isfile(path):
         return
     _, temporary = _target_and_temporary(path)
-    try:
+    with _errors_that_name(path):
         temporary.touch(exist_ok=False)
         temporary.unlink()
-    except OSError as error:
-        raise _naming(path, error) from None
 
 
 def _target_and_temporary(path: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -56,8 +50,12 @@ def _target_and_temporary(path: str | os.PathLike[str]) -> tuple[Path, Path]:
     return target, target.with_name(f".{secrets.token_hex(8)}-{target.name[-40:]}")
 
 
-def _naming(path: str | os.PathLike[str], error: OSError) -> OSError:
-    return OSError(error.errno, error.strerror or str(error), os.fspath(path))
+@contextmanager
+def _errors_that_name(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
 
 
 def write_text(text: str, path: str | os.PathLike[str]) -> None:

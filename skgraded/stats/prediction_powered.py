@@ -75,8 +75,7 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     values of the judge.
     """
     n, n_judge, weight = len(human), len(others), 0.0
-    unit = _unit_of(human, judge, others)
-    human, judge, others = human / unit, judge / unit, others / unit
+    unit, human, judge, others = _scaled(human, judge, others)
     judge_variance = variance(np.concatenate([judge, others]))
     if judge_variance and variance(human):
         covariance = np.cov(human, judge)[0, 1]
@@ -90,8 +89,10 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     )
 
 
-def _unit_of(*sides: np.ndarray) -> float:
-    return max(unit_of(side.min(), side.max()) for side in sides)
+def _scaled(*sides: np.ndarray) -> Any:
+    """Return a unit for huge values, and the values divided by it."""
+    unit = max(unit_of(side.min(), side.max()) for side in sides)
+    return unit, *(side / unit for side in sides)
 
 
 def queries_needed(
@@ -102,8 +103,7 @@ def queries_needed(
     The judge's queries are fixed. Variances and the covariance are estimated from the pilot. If
     the judge does not reduce the number of human-judged queries, both results are equal.
     """
-    unit = _unit_of(human, judge, others)
-    human, judge, others = human / unit, judge / unit, others / unit
+    unit, human, judge, others = _scaled(human, judge, others)
 
     def suffices(degrees: Any, square: Any) -> Any:
         return t_reach(degrees + 1, level) * np.sqrt(square) * unit <= half_width
