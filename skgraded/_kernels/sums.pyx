@@ -57,22 +57,16 @@ cdef extern from "loops.h" nogil:
     double add_gains(
         double total, const Blocks* blocks, const double* values, Py_ssize_t n_levels
     )
+    double sum_in_order(
+        const int32_t* codes, Py_ssize_t n, const double* values, const double* discount
+    )
     double add_pairs(
         double total, const Blocks* blocks, const double* step, double* hits, int32_t top
     )
     void take_codes(
         const int32_t* codes, const uint64_t* keys, int32_t* ranked, Py_ssize_t n, uint64_t mask
     )
-    struct WideTree:
-        const double* weights
-        int32_t* counts
-        double* numbers
-        double* sums
-        Py_ssize_t n_codes, n_added
-    Py_ssize_t wide_tree_groups(Py_ssize_t n_codes)
-    void wide_tree_expect(const WideTree* tree, int32_t code)
-    void wide_tree_add(WideTree* tree, int32_t code)
-    double wide_tree_above(const WideTree* tree, int32_t code)
+    void have_near(const void* place)
 
 # Python code imports these names as integers.
 cpdef enum:
@@ -82,7 +76,6 @@ cpdef enum:
 
 cdef enum:
     FEW_LEVELS = 16  # up to this number, one counter per level is faster than the tree
-    MANY_LEVELS = 120_000  # above this number, the wide tree is faster
     AHEAD = 8  # documents between the prefetch of their part of the tree and its use
     MOST_TERMS = 128  # in the sums over low values of a tie in ERR
 
@@ -283,6 +276,8 @@ cdef double linear_sum(
         while start < end:
             start = read_blocks(ranked.codes, ranked.ends, start, end, discount, False, &blocks)
             total = add_gains(total, &blocks, values, n_levels)
+    elif discount != NULL:
+        return sum_in_order(ranked.codes, depth, values, discount)
     while start < depth:
         end = block_end(ranked, start)
         if end - start == 1:
@@ -400,26 +395,25 @@ cdef double pair_sum(
 
 
 # With many levels, a binary indexed tree contains the documents above: their number and, in a
-# SumTree or a WideTree, their Σ w. A code is its own index in the tree; code 0 is not needed there.
+# SumTree, their Σ w, side by side. A code is its own index in the tree; code 0 is not needed there.
 
 cdef struct CountTree:
     int32_t* counts
     Py_ssize_t n_levels
     Py_ssize_t n_added
 
+cdef struct Node:
+    Py_ssize_t count
+    double sum  # Σ w
+
 cdef struct SumTree:
-    int32_t* counts
-    double* sums
+    Node* nodes
     Py_ssize_t n_levels
     Py_ssize_t n_added
 
-ctypedef fused BinaryTree:
+ctypedef fused Tree:
     CountTree
     SumTree
-
-ctypedef fused PairTree:
-    SumTree
-    WideTree
 
 
 cdef CountTree empty_count_tree(const Ranking* ranking, Py_ssize_t n_levels) noexcept nogil:
@@ -431,45 +425,35 @@ cdef CountTree empty_count_tree(const Ranking* ranking, Py_ssize_t n_levels) noe
 
 cdef SumTree empty_sum_tree(const Ranking* ranking, Py_ssize_t n_levels) noexcept nogil:
     cdef SumTree tree
-    tree.n_levels, tree.n_added, tree.counts = n_levels, 0, ranking.counts
-    memset(tree.counts, 0, n_levels * sizeof(int32_t))
-    ranking.numbers.assign(n_levels, 0.0)
-    tree.sums = ranking.numbers.data()
+    ranking.numbers.assign(2 * n_levels, 0.0)
+    tree.n_levels, tree.n_added = n_levels, 0
+    tree.nodes = <Node*>ranking.numbers.data()
     return tree
 
 
-cdef WideTree empty_wide_tree(
-    const Ranking* ranking, Py_ssize_t n_levels, const double* weights
-) noexcept nogil:
-    cdef WideTree tree
-    cdef Py_ssize_t n_groups = wide_tree_groups(n_levels)
-    tree.n_codes, tree.n_added, tree.weights, tree.counts = n_levels, 0, weights, ranking.counts
-    memset(tree.counts, 0, n_levels * sizeof(int32_t))
-    ranking.numbers.assign(2 * n_groups, 0.0)
-    tree.numbers = ranking.numbers.data()
-    tree.sums = tree.numbers + n_groups
-    return tree
-
-
-cdef inline void tree_add(BinaryTree* tree, Py_ssize_t code, double w) noexcept nogil:
+cdef inline void tree_add(Tree* tree, Py_ssize_t code, double w) noexcept nogil:
     if code <= 0:
         return
     tree.n_added += 1
     while code < tree.n_levels:
-        tree.counts[code] += 1
-        if BinaryTree is SumTree:
-            tree.sums[code] += w
+        if Tree is SumTree:
+            tree.nodes[code].count += 1
+            tree.nodes[code].sum += w
+        else:
+            tree.counts[code] += 1
         code += code & -code
 
 
-cdef inline double tree_above(BinaryTree* tree, Py_ssize_t code, double w) noexcept nogil:
+cdef inline double tree_above(Tree* tree, Py_ssize_t code, double w) noexcept nogil:
     """Σ_j min(w_j, w) for the weight w of the code; in a CountTree, w · #{j with a higher code}."""
     cdef double total = 0.0
     cdef Py_ssize_t upto = 0
     while True:  # code 0 reads a 0, because a test for code 0 would be mispredicted
-        if BinaryTree is SumTree:
-            total += tree.sums[code]
-        upto += tree.counts[code]
+        if Tree is SumTree:
+            upto += tree.nodes[code].count
+            total += tree.nodes[code].sum
+        else:
+            upto += tree.counts[code]
         code -= code & -code
         if code == 0:
             break
@@ -477,13 +461,15 @@ cdef inline double tree_above(BinaryTree* tree, Py_ssize_t code, double w) noexc
 
 
 cdef double pair_tree_sum(
-    AnyList ranked, PairTree tree, const Ranking* ranking, Py_ssize_t depth, const double* values
+    AnyList ranked, const Ranking* ranking, Py_ssize_t depth, const double* values,
+    Py_ssize_t n_levels,
 ) noexcept nogil:
     """The PAIR sum over many levels."""
     cdef Py_ssize_t p, start = 0, end
     cdef double total = 0.0, above, own, pairs, w
     cdef int32_t* room = ranking.spare_codes
     cdef const int32_t* block = ranked.codes
+    cdef SumTree tree = empty_sum_tree(ranking, n_levels)
     if AnyList is TiedList:
         block = room  # the codes of each block in ascending order
     while start < depth:
@@ -492,23 +478,16 @@ cdef double pair_tree_sum(
             memcpy(room + start, ranked.codes + start, (end - start) * sizeof(int32_t))
             sort(room + start, room + end)
         above = own = pairs = 0.0
-        if PairTree is WideTree:
-            wide_tree_expect(&tree, ranked.codes[min(end + AHEAD, depth) - 1])
+        have_near(tree.nodes + ranked.codes[min(end + AHEAD, depth) - 1])
         for p in range(start, end):
             if block[p] > 0:
                 w = values[block[p]]
-                if PairTree is WideTree:
-                    above += wide_tree_above(&tree, block[p])
-                else:
-                    above += tree_above(&tree, block[p], w)
+                above += tree_above(&tree, block[p], w)
                 own += w
                 pairs += 2.0 * w * (end - 1 - p)  # later weights in the block are at least w
         if own > 0.0:
             for p in range(start, end):
-                if PairTree is WideTree:
-                    wide_tree_add(&tree, block[p])
-                else:
-                    tree_add(&tree, block[p], values[block[p]])
+                tree_add(&tree, block[p], values[block[p]])
             total += block_sum(start, end, depth, above, own, pairs)
         start = end
     return total
@@ -955,11 +934,7 @@ cdef double sum_kind(
         return overlap_sum(ranked, ranking, depth, plan.k, values, discount, n_levels)
     if n_levels <= FEW_LEVELS + 1:  # PAIR
         return pair_sum(ranked, depth, values, n_levels)
-    if n_levels <= MANY_LEVELS:
-        return pair_tree_sum(ranked, empty_sum_tree(ranking, n_levels), ranking, depth, values)
-    return pair_tree_sum(
-        ranked, empty_wide_tree(ranking, n_levels, values), ranking, depth, values
-    )
+    return pair_tree_sum(ranked, ranking, depth, values, n_levels)
 
 
 cdef double sum_query(
