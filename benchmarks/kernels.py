@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Numbers of queries, documents per query and levels. The kernel for pairs changes its method at 17
-# and at 120,000 levels.
+# levels.
 SHAPES = {"5 levels": (2_000, 120, 5), "60 levels": (2_000, 120, 60), "long": (1, 300_000, 250_000)}
 MEASURES = ("ndcng", "ndcng@10", "mu_map", "rr", "edrc", "tau_ap", "err", "q_measure")
 MOST = 1.1  # the ratio to the other checkout above which a row is marked
