@@ -15,12 +15,7 @@ from sklearn.ensemble import StackingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import Ridge
 from sklearn.metrics import ndcg_score
-from sklearn.model_selection import (
-    GridSearchCV,
-    GroupKFold,
-    HalvingGridSearchCV,
-    cross_val_score,
-)
+from sklearn.model_selection import GridSearchCV, GroupKFold, HalvingGridSearchCV, cross_val_score
 
 import skgraded as sg
 

@@ -250,11 +250,7 @@ def _as_text(
     grid: Grid, safe: Callable[[str], str], best: str, mark: str = " {}",
     with_interval: Callable[[str, str], str] | None = None, digits: int = DIGITS,
 ) -> Grid:
-    """Convert all cells to safe text.
-
-    `best` and `mark` are patterns for means and their marks. `with_interval` joins a mean and its
-    interval; None omits the intervals.
-    """
+    """Convert cells to safe text; `best` and `mark` are patterns, None omits the intervals."""
     def shown(cell: Any) -> str:
         if isinstance(cell, Interval):  # its brackets need no escape
             return cell_text(cell, digits)
