@@ -1,6 +1,7 @@
 """Validation of the argument `by`, which specifies the segment of each query."""
 
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,36 @@ from skgraded._input.columns import is_missing
 from skgraded._input.words import is_writable, plain_list, refuse_unwritable
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
+
+
+class SegmentDict(dict[Any, Any]):
+    """A dict keyed by segment, in which dates are stored as ISO text; both forms find a value."""
+
+    def __init__(self, segments: Mapping[Any, Any]) -> None:
+        super().__init__({as_segment(segment): value for segment, value in segments.items()})
+
+    def __missing__(self, segment: Any) -> Any:
+        if as_segment(segment) is segment:
+            raise KeyError(segment)
+        return self[as_segment(segment)]
+
+    def __contains__(self, segment: Any) -> bool:
+        return super().__contains__(as_segment(segment))
+
+    def get(self, segment: Any, default: Any = None) -> Any:
+        """Return the value of a segment, or the default."""
+        return super().get(as_segment(segment), default)
+
+
+def as_segment(segment: Any) -> Any:
+    """Convert a date or time to ISO text, without the time if it is midnight, in UTC."""
+    if not isinstance(segment, (np.datetime64, date)):
+        return segment
+    if isinstance(segment, datetime) and segment.tzinfo is not None:
+        segment = segment.astimezone(UTC).replace(tzinfo=None)
+    time, _, fraction = str(np.datetime64(segment)).partition(".")
+    fraction = fraction.rstrip("0")
+    return (f"{time}.{fraction}" if fraction else time).removesuffix("T00:00:00")
 
 
 def segments_of(

@@ -84,17 +84,23 @@ def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: data[name] for name in names}
 
 
+class UnknownColumnError(ValueError):
+    """A required column is missing, or its name is not unique."""
+
+
 def refuse_unknown(
     names: Iterable[Any], known: Any, place: str = "", advice: str = ""
 ) -> None:
-    """Raise a ValueError unless every name matches exactly one known column."""
+    """Raise an UnknownColumnError unless every name matches exactly one known column."""
     known = list(known)
     for name in names:
         if known.count(name) > 1:
-            raise ValueError(f"{place}Several columns are named {name!r}: rename all but one.")
+            raise UnknownColumnError(
+                f"{place}Several columns are named {name!r}: rename all but one."
+            )
         if name not in known:
             shown = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "") or "none"
-            raise ValueError(
+            raise UnknownColumnError(
                 f"{place}There is no column {name!r}. Available columns: {shown}."
                 f"{did_you_mean(name, known)}{advice}"
             )

@@ -5,6 +5,7 @@ import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from pyarrow import py_buffer
@@ -15,7 +16,7 @@ from skgraded.large import parts
 from skgraded.large.jobs import Job
 from skgraded.large.merging import Result, refuse_split
 from skgraded.large.shuffle import pieces_of, unpacked
-from skgraded.large.sources import batches_of
+from skgraded.large.sources import Skipped, batches_of
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -28,16 +29,20 @@ ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
 
 
-def evaluate_in_steps(batches: Any, job: Job, progress: bool) -> Summary | Summaries:
-    """Evaluate the batches of any source; see `evaluate_batches`."""
-    batches_by_place, n_rows = batches_of(batches, job, ROWS)
+def evaluate_in_steps(
+    batches: Any, job: Job, progress: bool, skipped: Skipped | None
+) -> Summary | Summaries:
+    """Evaluate the batches of any source; see `evaluate_batches` and `batches_of`."""
+    batches_by_place, n_rows = batches_of(batches, job, ROWS, skipped)
     with (
         closing(batches_by_place),  # after an error, closes files and streams at once
         counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
     ):
         if job.partitioning == "shuffle":
-            return parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
-        return _in_order(batches_by_place, job, show)
+            report = parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
+        else:
+            report = _in_order(batches_by_place, job, show)
+    return replace(report, skipped=skipped) if skipped else report
 
 
 # Validating batches ------------------------------------------------------------------------------

@@ -2,17 +2,21 @@
 
 from typing import Any, Unpack
 
+from skgraded._input.columns import choice_validator
 from skgraded._input.needs import needs
 from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Measures, Settings
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
+_check_errors = choice_validator("errors", ("raise", "skip"))
+
 
 @jobs.entry_point(Settings, jobs.RETURNS)
 def evaluate_batches(
     batches: Any, y_true: str, y_score: str | list[str], qid: str,
-    measures: Measures = DEFAULT_MEASURES, *, progress: bool = False, **settings: Unpack[Settings],
+    measures: Measures = DEFAULT_MEASURES, *, errors: str = "raise", progress: bool = False,
+    **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a table of any size in batches on one machine.
 
@@ -27,6 +31,9 @@ def evaluate_batches(
         also if they are compressed (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and
         segments are text, so ``007`` and ``7`` differ. Other files are Parquet. The keys of a Hive
         layout, such as ``day=2026-11-01/country=de/0.parquet``, are columns that contain text.
+    errors : {"raise", "skip"}, default="raise"
+        "skip" leaves out files that cannot be read, such as truncated files, with a warning;
+        `Summary.skipped` contains their names and numbers of rows. Each file is then read twice.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 
@@ -55,4 +62,5 @@ def evaluate_batches(
     with needs("evaluate_batches", "pyarrow"):
         from skgraded.large.batch_steps import evaluate_in_steps
     job = jobs.check_job(y_true, y_score, qid, measures, **settings, shipped=False)
-    return evaluate_in_steps(batches, job, progress)
+    skipped: dict[str, int | None] | None = {} if _check_errors(errors) == "skip" else None
+    return evaluate_in_steps(batches, job, progress, skipped)

@@ -53,7 +53,14 @@ def evaluate(
     """
     job = jobs.check_job(y_true, y_score, qid, measures, **settings)
     measured = _measured(ddf, job, combines=True)
-    result = merge_in_tree(measured, job, _delayed).compute()
+    try:
+        result = merge_in_tree(measured, job, _delayed).compute()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(
+            f"A partition cannot be read: {' '.join(str(error).split())} If the rows are in files, "
+            "evaluate_batches names the file that cannot be read; with errors='skip', it leaves "
+            "the file out."
+        ) from error
     return result.finished(job, lambda i: measured[i].query_ids.compute())
 
 

@@ -44,7 +44,7 @@ duplicates : {"raise", "drop"}, default="raise"
     equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows dropped.
 by : str, optional
     Name of the column with the segment of each query, such as its country. The result then also
-    contains the Summary of each segment. Intervals, as from ``pandas.cut``, become text.
+    contains the Summary of each segment. Dates, and intervals as from ``pandas.cut``, become text.
 label : str, optional
     Name of this part of the data, such as its date. Summaries that share a label cannot be merged,
     so that no part is counted twice.

@@ -18,6 +18,7 @@ from skgraded._input import arrow
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
 from skgraded._input.queries import distinct_rows, query_codes
+from skgraded._input.segments import as_segment
 from skgraded._input.words import counted, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
@@ -264,7 +265,8 @@ class Segments(NamedTuple):
     def of(cls, table: Any, job: Job, judgments: Judgments) -> Segments:
         """Read the segment of each query; raise a ValueError if a query is in two segments."""
         row_codes, distinct = query_codes(arrow.as_given(table[SEGMENT]), name="by")
-        names, query_of_row = plain_list(distinct), layout_of(judgments).query_of_row
+        names = list(map(as_segment, plain_list(distinct)))
+        query_of_row = layout_of(judgments).query_of_row
         codes = np.empty(judgments.n_queries, dtype=np.intp)
         codes[query_of_row] = row_codes
         differs = codes[query_of_row] != row_codes

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import warnings
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -14,7 +15,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input.arrow import is_table, numbers, plain
-from skgraded._input.table_kinds import refuse_unknown, take_rows
+from skgraded._input.table_kinds import UnknownColumnError, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import BOM, unpacked
 from skgraded.large.jobs import Job
@@ -26,17 +27,27 @@ FolderColumns = dict[str, str | None]  # names and values in folder names such a
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 
 
-def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
+Skipped = dict[str, int | None]  # number of rows, None if unknown, keyed by path
+
+
+def batches_of(
+    source: Any, job: Job, n_rows: int, skipped: Skipped | None = None
+) -> tuple[Batches, int | None]:
     """Return (name, batch) pairs and the total number of rows (None if unknown).
 
-    Batches from files and single tables have at most `n_rows` rows, except for "whole".
+    Batches from files and single tables have at most `n_rows` rows, except for "whole". If
+    `skipped` is a dict, files that cannot be read are left out and added to it.
     """
     if isinstance(source, (str, os.PathLike)):
         paths = table_files(source)
         refuse_other_layouts(paths, os.fspath(source))
+        if skipped is not None:
+            paths = _readable(paths, job, n_rows, skipped)
         n_total = None if any(map(CSV.search, paths)) else sum(map(_n_rows, paths))
         return _of_files(paths, job, n_rows), n_total
     name = f"the {type(source).__name__}"
+    if skipped is not None:
+        raise ValueError(f"errors='skip' requires the path of files or a folder; got {name}.")
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)
     stream = _stream_of(source, name, job, n_rows)
@@ -106,13 +117,29 @@ def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]
     if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
         options["fragment_scan_options"] = ParquetFragmentScanOptions(**_parquet_options())
     with _read_errors(name):
-        if job.partitioning == "whole":
-            for fragment in dataset.get_fragments():
-                yield fragment.to_table(schema=dataset.schema, **options)
-        else:  # by default, Arrow would read dozens of batches in advance
-            yield from dataset.to_batches(
-                batch_size=n_rows, batch_readahead=1, fragment_readahead=1, **options  # memory only
-            )
+        try:
+            if job.partitioning == "whole":
+                for fragment in dataset.get_fragments():
+                    yield fragment.to_table(schema=dataset.schema, **options)
+            else:  # by default, Arrow would read dozens of batches in advance
+                yield from dataset.to_batches(
+                    batch_size=n_rows, batch_readahead=1, fragment_readahead=1,  # memory only
+                    **options,
+                )
+        except (pa.ArrowException, OSError) as error:
+            _name_unreadable(dataset, error)
+            raise
+
+
+def _name_unreadable(dataset: Any, error: Exception) -> None:
+    """Raise an OSError that names the first file of a pyarrow Dataset that cannot be read."""
+    for path in getattr(dataset, "files", []):
+        try:
+            for _ in dataset.format.make_fragment(path, dataset.filesystem).to_batches():
+                pass
+        except (pa.ArrowException, OSError) as of_file:
+            named = "" if path in str(of_file) else f"{path}: "
+            raise OSError(f"{named}{of_file}") from error
 
 
 def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
@@ -183,6 +210,31 @@ def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
             for batch in read(path, folders, job, n_rows)
         )
         yield from _cut(path, batches, job, n_rows)
+
+
+def _readable(paths: list[str], job: Job, n_rows: int, skipped: Skipped) -> list[str]:
+    """Read all files once; warn about those that cannot be read, and return the others."""
+    reasons = []
+    for path in paths:
+        try:
+            for _ in _of_files([path], job, n_rows):
+                pass
+        except UnknownColumnError:
+            raise
+        except (OSError, ValueError) as error:
+            skipped[path] = None
+            with suppress(ValueError):  # raised if the end of the file is missing
+                skipped[path] = None if CSV.search(path) else _n_rows(path)
+            n = "unknown number of" if skipped[path] is None else f"{skipped[path]:,}"
+            reasons.append(f"{error} ({n} rows)")
+    if len(skipped) == len(paths):
+        raise ValueError(f"No file can be read: {'; '.join(reasons)[:1000]}")
+    if skipped:
+        warnings.warn(
+            f"Skipped {len(skipped)} of {len(paths)} files: {'; '.join(reasons)[:1000]}",
+            stacklevel=6,
+        )
+    return [path for path in paths if path not in skipped]
 
 
 def _columns_in_file(

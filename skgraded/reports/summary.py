@@ -19,6 +19,7 @@ from skgraded._input.columns import (
     number_validator,
     whole_number,
 )
+from skgraded._input.segments import SegmentDict
 from skgraded._input.words import object_array, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation
@@ -240,6 +241,7 @@ class Mergeable(Report):
     labels: list[str] = field(default_factory=list, compare=False)
     n_duplicates: int = field(default=0, compare=False)
     n_copied: int = field(default=0, compare=False)
+    skipped: dict[str, int | None] = field(default_factory=dict, compare=False)
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -323,7 +325,10 @@ def checked_segments(report: Any) -> dict[Any, Any] | None:
     n = sum(part.n_queries for part in report.segments.values())
     if n != report.n_queries:
         raise ValueError(f"Segments must contain {report.n_queries} queries in total; got {n}.")
-    return dict(sorted(report.segments.items(), key=lambda item: order_of(item[0])))
+    segments = SegmentDict(report.segments)
+    if len(segments) < len(report.segments):
+        raise ValueError("segments must be distinct, but two of them are the same date.")
+    return SegmentDict(dict(sorted(segments.items(), key=lambda item: order_of(item[0]))))
 
 
 def labelled(report: Any, label: str | None) -> Any:
@@ -341,7 +346,8 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
     segments = first.segments and dict(first.segments)
     for name, part in (second.segments or {}).items():
         segments[name] = segments[name]._merged_with(part) if name in segments else part
-    return {"by": first.by, "segments": segments} | {
+    skipped = first.skipped | second.skipped
+    return {"by": first.by, "segments": segments, "skipped": skipped} | {
         name: getattr(first, name) + getattr(second, name)
         for name in ("labels", "n_duplicates", "n_copied")
     }
@@ -385,7 +391,8 @@ class Summary(Mergeable):
     by : str or None
         Name of the column of segments.
     segments : dict of object to Summary, or None
-        Summary of each segment, in ascending order of the segments; None without `by`.
+        Summary of each segment, in ascending order of the segments; None without `by`. Dates become
+        ISO text, such as "2026-11-01"; ``segments[datetime.date(2026, 11, 1)]`` also works.
     labels : list of str
         Labels of the merged parts, such as days. Two Summaries with different labels can be equal.
     n_duplicates : int
@@ -393,6 +400,8 @@ class Summary(Mergeable):
     n_copied : int
         Number of queries found whose rows look like two copies of the same rows, which causes a
         warning. Few queries per part are compared, so there may be more.
+    skipped : dict of str to int or None
+        Number of rows of each file that was skipped with ``errors="skip"``; None if unknown.
 
     Examples
     --------

@@ -257,7 +257,8 @@ def heat_map(
             share = 0 if math.isnan(value) else abs(value) / peak
             shade = math.ceil(SHADES * share - 1e-9)
             side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
-            text = "" if i == j else signed(value, digits).replace("0.", ".", 1)
+            is_known = i != j and not math.isnan(value)  # Summaries lack pairs that are not tested
+            text = signed(value, digits).replace("0.", ".", 1) if is_known else ""
             cells.append({"text": text, "shade": side, "significant": significant[i][j] == 1})
         rows.append((names[i], cells))
     return {"measure": measure, "rows": rows, "note": f"{note}."}

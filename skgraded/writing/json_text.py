@@ -270,6 +270,7 @@ FORMS = {  # maps the type of a field to its form
     "str": TEXT, "str | None": maybe(TEXT), "list[str]": list_of(TEXT), "int": INTEGER,
     "int | None": maybe(INTEGER), "float": PLAIN_NUMBER, "bool": TRUE_OR_FALSE,
     "dict[str, np.ndarray]": by_name(FLOATS),
+    "dict[str, int | None]": by_name(maybe(INTEGER)),
     "dict[str, np.ndarray] | None": maybe(by_name(FLOATS)), "np.ndarray | None": maybe(FLOATS),
 }
 

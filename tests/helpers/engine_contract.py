@@ -49,10 +49,10 @@ def by_country(frame):
     return frame, {name: rows for name, rows in frame.groupby("country")}
 
 
-DAY = datetime.date(2020, 1, 2)
+DAY, NEXT_DAY = datetime.date(2020, 1, 2), datetime.date(2020, 1, 3)
 IDS = {
     "float": [1.5, 1.5, 2.0],
-    "date": [DAY, DAY, datetime.date(2020, 1, 3)],
+    "date": [DAY, DAY, NEXT_DAY],
     "datetime": [datetime.datetime(2020, 1, 2)] * 2 + [datetime.datetime(2020, 1, 3)],
     "decimal": [decimal.Decimal("1.50")] * 2 + [decimal.Decimal("2.25")],
     "bytes": [b"a", b"a", b"b"],
@@ -131,6 +131,17 @@ class EngineContract:
         assert summary.mean()["RR"] == (1 / 2 + 1) / 2
         first, worst = ids[0].as_py(), summary.worst(1)["query_id"].item()
         assert worst == first or pd.Timestamp(worst) == pd.Timestamp(first)
+
+    def test_segments_that_are_dates_are_found_as_dates_and_as_text(self, engine):
+        frame = table(40).assign(day=lambda rows: np.where(rows["query"] % 2, DAY, NEXT_DAY))
+        summary = engine.measured([frame[:200], frame[200:]], by="day")
+        assert list(summary.segments) == ["2020-01-02", "2020-01-03"]
+        assert summary.segments[DAY] is summary.segments["2020-01-02"]
+        assert DAY in summary.segments and summary.segments.get(DAY) == summary.segments[DAY]
+        assert summary.segments["2020-01-03"] == sg.Summary.of(
+            in_memory(frame[frame["query"] % 2 == 0])
+        )
+        assert sg.Summary.from_json(summary.to_json()).segments == summary.segments
 
     def test_segments_and_ids_do_not_depend_on_the_sign_of_zero(self, engine):
         rows = pd.DataFrame({"grade": [1, 0, 1], "score": [1, 2, 1], "weight": 1.0})

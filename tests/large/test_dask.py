@@ -26,6 +26,16 @@ class TestFiles(FileContract):
     """The tests of files and of queries of extreme sizes."""
 
 
+def test_an_unreadable_file_is_one_error_with_advice(dask, tmp_path):
+    frame = table(40)
+    for i in range(2):
+        frame[100 * i : 100 * (i + 1)].to_parquet(tmp_path / f"{i}.parquet", index=False)
+    data = dask.read(str(tmp_path))
+    (tmp_path / "1.parquet").write_bytes((tmp_path / "0.parquet").read_bytes()[:500])
+    with pytest.raises(ValueError, match="partition cannot be read: .* evaluate_batches names"):
+        dask.evaluate(data, **COLUMNS)
+
+
 def test_categories_may_differ_between_dask_partitions(dask):
     frame = table(text=True)
     parts = [part.astype({"query": "category"}) for part in pieces(mixed(frame), 4)]

@@ -321,6 +321,56 @@ def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
     assert max(sizes) == 500 and sum(sizes) == len(frame)
 
 
+@pytest.fixture
+def folder_with_unreadable_files(tmp_path):
+    """Write six files, of which one is cut off and one has a corrupt page; return the good rows."""
+    parts = whole_pieces(table(200).drop(columns="other"), 6)
+    for i, part in enumerate(parts):
+        part.to_parquet(tmp_path / f"{i}.parquet", index=False)
+    content = (tmp_path / "1.parquet").read_bytes()
+    (tmp_path / "1.parquet").write_bytes(content[: len(content) // 2])
+    content = bytearray((tmp_path / "4.parquet").read_bytes())
+    content[100:400] = b"x" * 300
+    (tmp_path / "4.parquet").write_bytes(content)
+    return tmp_path, pd.concat([parts[i] for i in (0, 2, 3, 5)]), len(parts[4])
+
+
+def test_files_that_cannot_be_read_are_skipped_on_request(folder_with_unreadable_files):
+    folder, rows, n_rows = folder_with_unreadable_files
+    message = rf"Skipped 2 of 6 files: .*1.* \(unknown number of rows\); .*4.* \({n_rows} rows\)"
+    with pytest.warns(UserWarning, match=message) as record:
+        summary = measured(folder, errors="skip", label="Monday")
+    assert record[0].filename.endswith("large_tables.py")
+    skipped = {str(folder / "1.parquet"): None, str(folder / "4.parquet"): n_rows}
+    assert summary == sg.Summary.of(in_memory(rows)) and summary.skipped == skipped
+    merged = sg.Summary.merge([summary, measured([table(9, text=True)])])
+    assert sg.Summary.from_json(merged.to_json()).skipped == skipped
+
+
+@pytest.mark.parametrize(("pattern", "settings", "message"), [
+    ("*", {}, "1.parquet: the Parquet file cannot be read"),
+    ("[14]*", {"errors": "skip"}, "No file can be read: .*1.parquet.*4.parquet"),
+    ("*", {"errors": "skip", "y_score": "scores"}, "0.parquet: There is no column 'scores'"),
+    ("*", {"errors": "ignore"}, "errors must be one of"),
+])
+def test_other_errors_of_files_are_raised(folder_with_unreadable_files, pattern, settings, message):
+    with pytest.raises(ValueError, match=message):
+        measured(folder_with_unreadable_files[0] / f"{pattern}.parquet", **settings)
+
+
+def test_only_files_can_be_skipped():
+    with pytest.raises(ValueError, match="errors='skip' requires the path .*; got the DataFrame"):
+        measured(table(3), errors="skip")
+
+
+@pytest.mark.parametrize("partitioning", ["shuffle", "whole"])
+def test_errors_of_a_dataset_name_the_file(folder_with_unreadable_files, partitioning):
+    folder, *_ = folder_with_unreadable_files
+    (folder / "1.parquet").unlink()
+    with pytest.raises(ValueError, match="cannot be read: .*4.parquet: "):
+        measured(ds.dataset(folder), partitioning)
+
+
 PEAK = """
 import sys
 from pathlib import Path
