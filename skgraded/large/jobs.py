@@ -145,10 +145,8 @@ class Job:
     @property
     def columns(self) -> list[str]:
         """The names of all columns, without duplicates."""
-        names = [
-            self.y_true, *self.y_score, self.qid, self.sample_weight, self.by, self.document
-        ]
-        return list(dict.fromkeys(name for name in names if name is not None))
+        names = (name for _, name in self.arguments)
+        return list(dict.fromkeys([self.y_true, *self.y_score, *names]))
 
     @property
     def ids(self) -> list[str]:

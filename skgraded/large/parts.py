@@ -17,14 +17,14 @@ import numpy as np
 from skgraded._input import arrow
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
-from skgraded._input.queries import distinct_rows, query_codes
+from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.words import counted, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.base import accepts_unjudged
-from skgraded.reports.evaluating import evaluate_judgments, values_by_query
+from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation, joined_masks, judged_shares
 from skgraded.reports.summary import Summary, labelled, merged_in_order
 
@@ -296,9 +296,8 @@ class Measured(NamedTuple):
     place: str | None  # None if the queries cannot be split
     edges: Any
     types: frozenset[tuple[str, str]]  # see `types_of`
-    # Per query: the number of dropped duplicates, and whether its rows look like two copies.
-    n_dropped: np.ndarray | None = None
-    copied: np.ndarray | None = None
+    n_dropped: np.ndarray | None = None  # number of dropped duplicates per query, if any
+    n_copied: int = 0  # number of queries whose rows look like two copies
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -317,22 +316,17 @@ class Measured(NamedTuple):
             for name, evaluation in self.evaluations.items()
         }
         segments = self.segments and self.segments._replace(codes=self.segments.codes[queries])
-        n_dropped, copied = (
-            None if values is None else values[queries]
-            for values in (self.n_dropped, self.copied)
-        )
-        return Measured(taken, segments, self.place, None, self.types, n_dropped, copied)
+        n_dropped = None if self.n_dropped is None else self.n_dropped[queries]
+        return Measured(taken, segments, self.place, None, self.types, n_dropped)
 
     def sums(self, job: Job) -> Any:
         """Return the Summary or, for several systems, the Summaries of all queries."""
         single = self.evaluations[job.y_score[0]]
         report: Any = Summary.of(single) if job.is_single else Summaries.of(self.evaluations)
-        if self.n_dropped is None and self.copied is None:
+        if self.n_dropped is None and not self.n_copied:
             return report
-        n_duplicates, n_copied = (
-            0 if values is None else int(values.sum()) for values in (self.n_dropped, self.copied)
-        )
-        return replace(report, n_duplicates=n_duplicates, n_copied=n_copied)
+        n_duplicates = 0 if self.n_dropped is None else int(self.n_dropped.sum())
+        return replace(report, n_duplicates=n_duplicates, n_copied=self.n_copied)
 
 
 def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
@@ -411,14 +405,12 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
         for system in results[0][0].evaluations
     }
     segments = Segments(names, np.concatenate([codes for _, codes in results]))
-    counts = [
-        np.concatenate([
-            np.zeros(len(codes), dtype=np.intp) if values is None else values
-            for measured, codes in results for values in [getattr(measured, name)]
-        ])
-        for name in ("n_dropped", "copied")
-    ]
-    return Measured(evaluations, segments, None, None, frozenset(), *counts)
+    n_dropped = np.concatenate([
+        np.zeros(len(codes), dtype=int) if measured.n_dropped is None else measured.n_dropped
+        for measured, codes in results
+    ])
+    n_copied = sum(measured.n_copied for measured, _ in results)
+    return Measured(evaluations, segments, None, None, frozenset(), n_dropped, n_copied)
 
 
 def measure_part(part: Any, job: Job, place: str, in_order: bool = True) -> Measured:
@@ -453,29 +445,27 @@ def measure_together(
         _refuse_interrupted(judgments, place)
     scores = [arrow.numbers(table[f"{SCORE} {i}"]) for i in range(len(job.y_score))]
     if job.document is not None:
-        rows = _distinct_rows(table, judgments, scores, job)
+        systems = dict(zip(job.y_score, scores, strict=True))
+        documents = arrow.as_given(table[DOCUMENT])
+        rows = distinct_documents(judgments, documents, systems, weights, job.duplicates)
         if rows is not None:
             codes = layout_of(judgments).query_of_row
             measured = measure_together(
                 arrow.take(table, rows), replace(job, document=None), place, edges=edges
             )
             n_dropped = np.bincount(codes) - np.bincount(codes[rows])
-            return measured._replace(n_dropped=n_dropped, copied=None)
+            return measured._replace(n_dropped=n_dropped, n_copied=0)
     with errors_in(place or SHUFFLED_ROWS):
-        evaluations = [_evaluation(judgments, of_system, job) for of_system in scores]
+        evaluations = [
+            evaluate_judgments(list(job.measures), judgments, of_system, job.unjudged_documents)
+            for of_system in scores
+        ]
     if not has_weight:
         no_weights = np.zeros(judgments.n_queries)
         evaluations = [replace(evaluation, weights=no_weights) for evaluation in evaluations]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
-    copied = _copied_queries(judgments, scores) if job.document is None else None
-    return Measured(by_system, segments, place, edges, types_of(table), copied=copied)
-
-
-def _evaluation(judgments: Judgments, scores: np.ndarray, job: Job) -> Evaluation:
-    settings = list(job.measures), judgments, scores, job.unjudged_documents
-    if layout_of(judgments).n_unknown:
-        return evaluate_judgments(*settings)
-    return Evaluation(**values_by_query(*settings))  # faster
+    n_copied = _n_copied(judgments, scores) if job.document is None else 0
+    return Measured(by_system, segments, place, edges, types_of(table), n_copied=n_copied)
 
 
 def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:
@@ -486,28 +476,15 @@ def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:
         raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
 
 
-def _distinct_rows(
-    table: Any, judgments: Judgments, scores: list[np.ndarray], job: Job
-) -> np.ndarray | None:
-    """Return the rows without repeated documents, or None for all; see `distinct_rows`."""
-    names = ["y_score"] if job.is_single else [f"y_score {name!r}" for name in job.y_score]
-    values = {"y_true": table[GRADE].to_numpy(), **dict(zip(names, scores, strict=True))}
-    if WEIGHT in table.column_names:
-        values["sample_weight"] = table[WEIGHT].to_numpy()
-    codes, documents = layout_of(judgments).query_of_row, arrow.as_given(table[DOCUMENT])
-    return distinct_rows(codes, judgments.query_ids, documents, values, job.duplicates)
+def _n_copied(judgments: Judgments, scores: list[np.ndarray]) -> int:
+    """Count the queries whose second half of rows equals the first half.
 
-
-def _copied_queries(judgments: Judgments, scores: list[np.ndarray]) -> np.ndarray | None:
-    """Return a mask of the queries whose second half of rows equals the first half, or None.
-
-    A file that is read twice leaves such queries, and their rows are not contiguous. Without
-    `document`, they may be legitimate, so they are only counted. At most N_COMPARED queries are
-    compared. The result is None if there are so few that scores may be equal by chance.
+    A file that is read twice leaves such queries, and their rows are not contiguous. At most
+    N_COMPARED queries are compared. The result is 0 if scores may be equal by chance.
     """
     layout = layout_of(judgments)
     if layout.order is None:
-        return None
+        return 0
     halves = layout.sizes // 2
     queries = np.flatnonzero((layout.sizes % 2 == 0) & (halves >= FEWEST_SCORES))
     queries = queries[:: len(queries) // N_COMPARED + 1]
@@ -516,16 +493,15 @@ def _copied_queries(judgments: Judgments, scores: list[np.ndarray]) -> np.ndarra
     may_be_equal = layout.codes[first] == layout.codes[middle]
     for of_system in scores:
         may_be_equal &= of_system[rows[first]] == of_system[rows[middle]]
-    copied = np.zeros(layout.n_queries, dtype=bool)
+    n_copied = 0
     for query in queries[may_be_equal].tolist():
         start, end = layout.starts[query], layout.starts[query + 1]
         first_copy, second_copy = rows[start:end].reshape(2, -1)
-        copied[query] = np.array_equal(*layout.codes[start:end].reshape(2, -1)) and all(
+        n_copied += np.array_equal(*layout.codes[start:end].reshape(2, -1)) and all(
             np.array_equal(of_system[first_copy], of_system[second_copy])
             and len(np.unique(of_system[first_copy])) >= FEWEST_SCORES for of_system in scores
         )
-    n_copied = int(copied.sum())
-    return copied if n_copied >= max(2, n_compared / 1000) else None
+    return n_copied if n_copied >= max(2, n_compared / 1000) else 0
 
 
 def types_of(table: Any) -> frozenset[tuple[str, str]]:

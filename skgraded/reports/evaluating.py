@@ -159,9 +159,12 @@ def evaluate(
     }
     n_duplicates = 0
     if document is not None:
-        judgments, systems, n_duplicates = _without_duplicates(
-            judgments, systems, document, truth["sample_weight"], duplicates
-        )
+        weights = None if sample_weight is None else as_array(truth["sample_weight"], "weight")
+        rows = distinct_documents(judgments, document, systems, weights, duplicates)
+        if rows is not None:
+            n_duplicates = judgments.n_rows - len(rows)
+            judgments = _judgments_of_rows(judgments, rows, weights)
+            systems = {name: scores[rows] for name, scores in systems.items()}
     warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
@@ -209,28 +212,31 @@ def _read_columns(
     )
 
 
-def _without_duplicates(
-    judgments: Judgments, systems: dict[str, np.ndarray], document: Any, sample_weight: Any,
-    duplicates: str,
-) -> tuple[Judgments, dict[str, np.ndarray], int]:
-    """Drop repeated documents; return the judgments, the scores and the number of dropped rows."""
+def distinct_documents(
+    judgments: Judgments, document: Any, systems: Mapping[str, np.ndarray],
+    weights: np.ndarray | None, duplicates: str,
+) -> np.ndarray | None:
+    """Return the rows without repeated documents of a query, or None; see `distinct_rows`."""
     layout = layout_of(judgments)
-    grades, codes = layout.grades.astype(layout.grade_type), layout.query_of_row
-    values = {"y_true": grades} | {
+    values = {"y_true": layout.grades} | {
         "y_score" if len(systems) == 1 else f"y_score {name!r}": scores
         for name, scores in systems.items()
     }
-    if sample_weight is not None:
-        values["sample_weight"] = as_array(sample_weight, "sample_weight")
-    rows = distinct_rows(codes, judgments.query_ids, document, values, duplicates)
-    if rows is None:
-        return judgments, systems, 0
-    judgments = Judgments(
-        grades[rows], qid=judgments.query_ids[codes[rows]],
-        sample_weight=None if sample_weight is None else values["sample_weight"][rows],
+    if weights is not None:
+        values["sample_weight"] = weights
+    codes = layout.query_of_row
+    return distinct_rows(codes, judgments.query_ids, document, values, duplicates)
+
+
+def _judgments_of_rows(
+    judgments: Judgments, rows: np.ndarray, weights: np.ndarray | None
+) -> Judgments:
+    layout = layout_of(judgments)
+    return Judgments(
+        layout.grades.astype(layout.grade_type)[rows],
+        qid=judgments.query_ids[layout.query_of_row[rows]],
+        sample_weight=None if weights is None else weights[rows],
     )
-    kept = {name: scores[rows] for name, scores in systems.items()}
-    return judgments, kept, len(codes) - len(rows)
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
