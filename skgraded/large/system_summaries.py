@@ -216,6 +216,13 @@ class Summaries(Mergeable):
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
         return sums.labelled(cls(systems, differences), label)
 
+    def _numbers(self) -> dict[str, Any]:
+        numbers = {name: summary._numbers() for name, summary in self.systems.items()}
+        return {"n_queries": self.n_queries} | {
+            key: {name: of_system[key] for name, of_system in numbers.items()}
+            for key in ("mean", "n_undefined", "judged")
+        }
+
     def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
             name: sums.merged_in_order(map(sums.without_segments, (summary, other.systems[name])))

@@ -95,6 +95,9 @@ class Evaluation(Report):
             else queries.flags(self.unanswered, "unanswered"),
         )
 
+    def _numbers(self) -> dict[str, Any]:
+        return {"n_queries": len(self.query_ids), **report.plain_numbers(self)}
+
     @property
     def n_undefined(self) -> dict[str, int]:
         """Number of undefined queries, keyed by measure name."""

@@ -66,6 +66,12 @@ def means_text(report: Any) -> str:
     return "; ".join(filter(None, [means, undefined_note(report.n_undefined, n_queries)]))
 
 
+def plain_numbers(report: Any) -> dict[str, Any]:
+    """Return the means, with None for nan, and the counts of an Evaluation or a Summary."""
+    means = {name: None if mean != mean else mean for name, mean in report.mean().items()}
+    return {"mean": means, "n_undefined": report.n_undefined}
+
+
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     """Return the name of an evaluated measure. If `measure` is None, return the first name."""
     if measure is None:
@@ -166,6 +172,19 @@ class Report(Checked, Table):
         """Return the constructor arguments, read from the result of `_to_json`."""
         return read_fields(forms_of(cls, **cls._json), report)
 
+    def _numbers(self) -> dict[str, Any]:
+        """Return means and counts for readers of the JSON other than `from_json`."""
+        return {}
+
+    @classmethod
+    def _read(cls, report: dict[str, Any]) -> Self:
+        """Create a report from JSON; raise a ValueError if its `_numbers` differ."""
+        made = cls(**cls._of_json(report))
+        for name, value in made._numbers().items():
+            if not json_text.agree(report.get(name), value):
+                raise ValueError(f"{name} must be {value}; got {report.get(name)}.")
+        return made
+
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
 
@@ -182,7 +201,7 @@ class Report(Checked, Table):
         int, float, bool, NumPy date, or tuple of these.
         """
         origin = {"kind": type(self).__name__, "versions": versions()}
-        return json_text.write({**origin, **self._to_json()}, path)
+        return json_text.write({**origin, **self._to_json(), **self._numbers()}, path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
@@ -203,7 +222,7 @@ class Report(Checked, Table):
         for report_class in (cls, *cls.__subclasses__()):
             if kind == report_class.__name__:
                 try:
-                    return report_class(**report_class._of_json(report))
+                    return report_class._read(report)
                 except (ValueError, TypeError, OverflowError, RecursionError) as error:
                     raise ValueError(f"The JSON of the {kind} is invalid: {error!s:.800}") from None
         raise ValueError(f"The JSON must have kind {cls.__name__!r}; got {kind!r}.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -14,11 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.columns import (
-    check_unjudged_documents,
-    number_validator,
-    whole_number,
-)
+from skgraded._input.columns import check_unjudged_documents, number_validator, whole_number
 from skgraded._input.segments import SegmentDict
 from skgraded._input.words import object_array, plain_list, refuse_unwritable
 from skgraded.measures import Measure
@@ -31,26 +26,16 @@ from skgraded.reports.report import (
     evaluated_name,
     means_rows,
     means_text,
+    plain_numbers,
 )
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.histograms import MAX_BIN, bins_of, counts_of_bins, values_of_bins
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.ordering import lowest_ids, order_of
-from skgraded.stats.sketches import check_sketch, merged_sketch, sketch_of
+from skgraded.stats.sketches import merged_sketch, sketch_of
 from skgraded.writing import json_text, tables
 from skgraded.writing.charts import MAX_BARS
-from skgraded.writing.json_text import (
-    IDS,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    TRUE_OR_FALSE,
-    Form,
-    by_name,
-    list_of,
-    maybe,
-    record,
-)
+from skgraded.writing.json_text import INTEGER, Form, by_name, list_of, maybe, packed, record
 
 if TYPE_CHECKING:
     import pandas
@@ -79,7 +64,10 @@ class Tally(Checked):
     def __post_init__(self) -> None:
         counts, n = self.counts, self.moments.n
         bins, n_values = counts
-        if n_values.min(initial=1) < 1 or (bins[1:] <= bins[:-1]).any() or n_values.sum() != n:
+        if (
+            n_values.min(initial=1) < 1 or (bins[1:] <= bins[:-1]).any() or n_values.sum() != n
+            or np.abs(bins).max(initial=0) > MAX_BIN
+        ):
             raise ValueError(f"counts must add up to {n} values; got {n_values.sum()}.")
         if self.n_undefined < 0:
             raise ValueError(f"n_undefined must be ≥ 0; got {self.n_undefined}.")
@@ -176,30 +164,22 @@ def _unjudged_of(evaluation: Evaluation) -> Fraction:
 
 # JSON --------------------------------------------------------------------------------------------
 
-def _counts_to_json(counts: np.ndarray) -> dict[str, int]:
-    return {str(step): n for step, n in counts.T.tolist()}
-
-
 def _counts_of_json(written: Any, name: str) -> np.ndarray:
-    counts = by_name(INTEGER).read(written, name)
-    for step in counts:
-        if not re.fullmatch("0|-?[1-9][0-9]{0,7}", step) or abs(int(step)) > MAX_BIN:
-            raise ValueError(
-                f"The keys of {name} must be integers from -{MAX_BIN} to {MAX_BIN}; got {step!r}."
-            )
-    pairs = sorted((int(step), n) for step, n in counts.items())
-    return np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    arrays = list_of(json_text.INTEGERS).read(written, name)
+    if len(arrays) != 2 or len(arrays[0]) != len(arrays[1]):
+        raise ValueError(f"{name} must contain two lists of the same length.")
+    return np.array([np.cumsum(arrays[0]), arrays[1]])
 
 
 def _worst_to_json(worst: list[tuple[Any, tuple[Any, ...]]]) -> dict[str, Any]:
     ids = object_array([query for query, _ in worst])
     if len(ids) and all(isinstance(query, np.datetime64) for query in ids):
         ids = np.array(list(ids))
-    return {"query_ids": IDS.write(ids), "values": [row for _, row in worst]}
+    return {"query_ids": json_text.IDS.write(ids), "values": [row for _, row in worst]}
 
 
 def _worst_of_json(written: Any, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
-    forms = {"query_ids": IDS, "values": list_of(list_of(maybe(NUMBER)))}
+    forms = {"query_ids": json_text.IDS, "values": list_of(list_of(maybe(json_text.NUMBER)))}
     ids, rows = json_text.read_fields(forms, written, name).values()
     if len(ids) != len(rows):
         raise ValueError(f"{name} has {len(ids)} queries, but {len(rows)} rows of values.")
@@ -214,22 +194,23 @@ def _moments_of_json(**parts: Any) -> Moments:
     return moments
 
 
+OF_TYPE = {"int": INTEGER, "float": json_text.NUMBER, "Fraction": json_text.FRACTION}
 MOMENTS = record(_moments_of_json, **{
-    field.name: {"int": INTEGER, "float": NUMBER, "Fraction": json_text.FRACTION}[str(field.type)]
-    for field in fields(Moments)
+    field.name: OF_TYPE[str(field.type)] for field in fields(Moments)
 })
 TALLY = record(
-    Tally, moments=MOMENTS, n_undefined=INTEGER, counts=Form(_counts_to_json, _counts_of_json),
-    worst=Form(_worst_to_json, _worst_of_json), at=INTEGER,
+    Tally, moments=MOMENTS, n_undefined=INTEGER, at=INTEGER,
+    counts=packed(Form(
+        lambda counts: [np.diff(counts[0], prepend=0).tolist(), counts[1].tolist()],
+        _counts_of_json,
+    )),
+    worst=packed(Form(_worst_to_json, _worst_of_json)),
 )
 
 
 # Segments and labels -----------------------------------------------------------------------------
 
-ANY = Form(lambda value: value, lambda written, _: written)
-SEGMENTS = {
-    "segments": maybe(record(dict, names=json_text.SEGMENT_NAMES, reports=list_of(ANY)))
-}
+OWN = ("by", "labels", "n_duplicates", "n_copied", "skipped")  # not determined by the segments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,20 +269,30 @@ class Mergeable(Report):
         raise NotImplementedError
 
     def _to_json(self) -> dict[str, Any]:
-        segments: dict[str, Any] | None = None if self.segments is None else {
-            "names": json_text.SEGMENT_NAMES.write(list(self.segments)),
-            "reports": [part._to_json() for part in self.segments.values()],
+        written = super()._to_json()
+        if not self.segments:
+            return written | {"segments": None if self.segments is None else []}
+        # The segments contain all queries, so other fields would repeat their content.
+        return {name: written[name] for name in OWN} | {
+            "segments": [
+                {"segment": json_text.SEGMENT.write(name), **part._to_json(), **part._numbers()}
+                for name, part in self.segments.items()
+            ]
         }
-        return super()._to_json() | {"segments": segments}
 
     @classmethod
     def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
-        arguments = super()._of_json(report) | json_text.read_fields(SEGMENTS, report)
-        if arguments["segments"] is not None:
-            names, reports = arguments["segments"].values()
-            parts = [cls(**cls._of_json(part)) for part in reports]
-            arguments["segments"] = dict(zip(names, parts, strict=True))
-        return arguments
+        written = maybe(list_of(json_text.OBJECT)).read(report.get("segments", {}), "segments")
+        if not written:
+            return super()._of_json(report) | {"segments": None if written is None else {}}
+        names = [json_text.SEGMENT.read(part.get("segment"), "segment") for part in written]
+        parts: list[Any] = [cls._read(part) for part in written]
+        if len({(*getattr(part, "systems", ()), *part.measures) for part in parts}) > 1:
+            raise ValueError("All segments must have the same systems and measures.")
+        whole = merged_in_order(map(without_segments, parts))
+        forms = json_text.forms_of(cls)
+        own = json_text.read_fields({name: forms[name] for name in OWN}, report)
+        return vars(whole) | own | {"segments": dict(zip(names, parts, strict=True))}
 
 
 def checked_segments(report: Any) -> dict[Any, Any] | None:
@@ -361,8 +352,9 @@ def merged_in_order(parts: Iterable[Any]) -> Any:
 # All measures ------------------------------------------------------------------------------------
 
 SUMS = {
-    "n_queries": INTEGER, "tallies": by_name(TALLY), "unjudged_documents": maybe(TEXT),
-    "is_weighted": TRUE_OR_FALSE, "unjudged": json_text.FRACTION, "sketch": list_of(INTEGER),
+    "n_queries": INTEGER, "tallies": by_name(TALLY), "unjudged_documents": maybe(json_text.TEXT),
+    "is_weighted": json_text.TRUE_OR_FALSE, "unjudged": json_text.FRACTION,
+    "sketch": packed(list_of(INTEGER)),
 }
 
 
@@ -420,7 +412,7 @@ class Summary(Mergeable):
     unjudged_documents: str | None = None
     is_weighted: bool = False
     unjudged: Fraction = Fraction(0)
-    sketch: list[int] = field(default_factory=list)
+    sketch: list[int] = field(default_factory=list, compare=False)
 
     _json = SUMS
 
@@ -441,7 +433,8 @@ class Summary(Mergeable):
         check_unjudged_documents(self.unjudged_documents)
         if not 0 <= self.unjudged <= self.n_queries:
             raise ValueError(f"unjudged must be from 0 to {self.n_queries}; got {self.unjudged}.")
-        check_sketch(self.sketch)
+        if merged_sketch(self.sketch, []) != self.sketch:
+            raise ValueError("sketch must contain at most 64 ascending integers.")
         self._set(segments=checked_segments(self))
 
     @classmethod
@@ -457,6 +450,10 @@ class Summary(Mergeable):
             n_duplicates=evaluation.n_duplicates,
         )
         return labelled(summary, label)
+
+    def _numbers(self) -> dict[str, Any]:
+        judged = self.judged if self.n_queries else None
+        return {"n_queries": self.n_queries, **plain_numbers(self), "judged": judged}
 
     def _merged_with(self, other: Summary) -> Summary:
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
@@ -588,6 +585,6 @@ def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:
             )
 
 
-def without_segments(summary: Summary) -> Summary:
-    """Return a Summary of the same queries without segments and labels."""
+def without_segments(summary: Any) -> Any:
+    """Return a report on the same queries without segments and labels."""
     return replace(summary, by=None, segments=None, labels=[])

@@ -6,7 +6,7 @@ whole. The hashes below the largest hash of a full sketch are a random sample of
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
@@ -34,14 +34,6 @@ def sketch_of(ids: np.ndarray, values: Iterable[np.ndarray]) -> list[int]:
     return np.unique(hashes).tolist()
 
 
-def check_sketch(sketch: list[int]) -> None:
-    """Raise a ValueError unless a list may be a sketch."""
-    if len(sketch) > N_HASHES or any(first >= second for first, second in pairwise(sketch)) or any(
-        type(value) is not int or not 0 <= value < 2**53 for value in sketch
-    ):
-        raise ValueError(f"sketch must contain at most {N_HASHES} ascending integers below 2^53.")
-
-
 def merged_sketch(first: list[int], second: list[int]) -> list[int]:
     """Return the sketch of the union of two sets of ids."""
     return sorted({*first, *second})[:N_HASHES]
@@ -55,10 +47,9 @@ def same_rows(sketches: Sequence[list[int]]) -> tuple[int, int] | None:
             positions.setdefault(value, []).append(i)
     pairs = {pair for shared in positions.values() for pair in combinations(shared, 2)}
     for i, j in sorted(pairs):
-        are_full = [len(sketches[k]) == N_HASHES for k in (i, j)]
-        limits = [sketches[k][-1] for k, is_full in zip((i, j), are_full, strict=True) if is_full]
+        limits = [sketch[-1] for sketch in (sketches[i], sketches[j]) if len(sketch) == N_HASHES]
         first, second = (
-            {value for value in sketches[k] if not limits or value <= min(limits)} for k in (i, j)
+            {value for value in sketches[k] if value <= min(limits, default=value)} for k in (i, j)
         )
         n = min(len(first), len(second))
         if len(first & second) >= SAME * n and (n >= FEWEST_COMPARED or not limits):

@@ -3,9 +3,11 @@
 A form checks only types and shapes. The class constructed from the values checks the rest.
 """
 
+import base64
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -18,6 +20,7 @@ from skgraded._input.atomic_files import write_text
 from skgraded._input.words import MOST_NESTED, are_utf8, object_array, plain
 
 FORMAT = 1
+MOST_UNPACKED = 2**24  # bytes; limits the memory that a short text can require
 MOST_DIGITS = 300  # maximum number of digits in an integer; old pandas versions reject longer ones
 # Up to 2,500 digits are allowed, because the square of a float can have 1,300 digits.
 A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")
@@ -28,7 +31,7 @@ DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
     """Write a report as JSON to a file, or return the JSON text if `path` is None."""
-    text = json.dumps({"format": FORMAT, **report}, allow_nan=False)
+    text = json.dumps({"format": FORMAT, **report}, allow_nan=False, separators=(",", ":"))
     if path is None:
         return text
     write_text(text, path)
@@ -120,6 +123,37 @@ def record(made: Callable[..., Any], **forms: Form) -> Form:
     return Form(lambda value: write_fields(forms, value), read_record)
 
 
+def packed(form: Form) -> Form:
+    """Return the form of a large value: compressed JSON (zlib), as base64 text."""
+    def read_packed(written: Any, name: str) -> Any:
+        reader = zlib.decompressobj()
+        try:
+            text = reader.decompress(base64.b64decode(TEXT.read(written, name)), MOST_UNPACKED)
+            if not reader.eof or reader.unused_data:
+                raise ValueError(f"it is incomplete, or longer than {MOST_UNPACKED} bytes")
+            value = json.loads(text, parse_int=_whole)
+        except (ValueError, zlib.error) as error:
+            raise ValueError(f"{name} cannot be decompressed: {error}") from None
+        return form.read(value, name)
+
+    def write_packed(value: Any) -> str:
+        text = json.dumps(form.write(value), separators=(",", ":"))
+        return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+    return Form(write_packed, read_packed)
+
+
+def agree(written: Any, value: Any) -> bool:
+    """Return whether numbers in JSON, which may be nested in objects, equal those of a report."""
+    if isinstance(value, dict):
+        return isinstance(written, dict) and written.keys() == value.keys() and all(
+            agree(written[key], value[key]) for key in value
+        )
+    if value is None or type(written) not in (int, float):
+        return written is None and value is None
+    return math.isclose(written, value, rel_tol=1e-9, abs_tol=1e-12)
+
+
 def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
     """Convert the attributes of an object that have a form to JSON."""
     return {name: form.write(getattr(value, name)) for name, form in forms.items()}
@@ -155,6 +189,7 @@ def _plain_form(expected: str, *types: type) -> Form:
 TEXT = _plain_form("a string", str)
 INTEGER = _plain_form("an integer", int)
 TRUE_OR_FALSE = _plain_form("true or false", bool)
+OBJECT = _plain_form("an object", dict)
 
 
 def _read_number(written: Any, name: str) -> int | float:
