@@ -1,4 +1,4 @@
-"""Validation of the argument `by`, which specifies the segment of each query."""
+"""Validation of the argument `by`, which specifies the segment of each query, and of dates."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
@@ -99,3 +99,25 @@ def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
             "one segment per query in the order of query_ids, or a dict of segments by query id."
         )
     return plain_list(by) if isinstance(by, np.ndarray) else list(by)
+
+
+def day_numbers(labels: list[str], is_required: bool = False) -> np.ndarray | None:
+    """Return the number of each day if all labels are ISO dates, which must be ascending.
+
+    Otherwise, return None or, if `is_required`, raise a ValueError.
+    """
+    try:
+        days = np.array([date.fromisoformat(label).toordinal() for label in labels])
+    except ValueError as error:
+        if not is_required:
+            return None
+        raise ValueError(
+            f"With season, all labels must be ISO dates such as '2026-11-20': {error}."
+        ) from None
+    if (np.diff(days) <= 0).any():
+        i = int(np.argmax(np.diff(days) <= 0))
+        raise ValueError(
+            "Summaries must be in chronological order, because limits come from earlier days; got "
+            f"{labels[i + 1]!r} after {labels[i]!r}."
+        )
+    return days

@@ -1,5 +1,6 @@
-"""Welch's t-test and interval for the difference between two independent means."""
+"""Tests and intervals for independent samples: Welch's for means, and Fisher's for shares."""
 
+from fractions import Fraction
 from math import comb
 from typing import NamedTuple, Self
 
@@ -45,6 +46,30 @@ class GroupMean(NamedTuple):
         if moments.n > 1 and not are_equal(moments.lowest, moments.highest):
             square = (moments.standard_error / unit) ** 2
         return cls(moments.n, moments.mean, square, unit)
+
+    @classmethod
+    def without(cls, moments: Moments, n_removed: int, value: float) -> Self:
+        """Compute the mean after removing `n_removed` equal values; all weights must be equal."""
+        n = moments.n - n_removed
+        if not n:
+            return cls(0, np.nan, np.nan)
+        first, second = (
+            (total / moments.w * moments.n - n_removed * Fraction(value) ** power) / n
+            for power, total in ((1, moments.wv), (2, moments.wvv))
+        )
+        unit = unit_of(moments.lowest, moments.highest)
+        square = (second - first**2) / max(n - 1, 1) / Fraction(unit) ** 2
+        return cls(n, float(first), float(square), unit)
+
+
+def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
+    """Return the two-sided p-value of Fisher's exact test of two shares, or nan without values."""
+    from scipy.stats import fisher_exact
+
+    if not min(sizes):
+        return np.nan
+    rest = [n - count for count, n in zip(counts, sizes, strict=True)]
+    return min(1.0, float(fisher_exact([counts, rest])[1]))
 
 
 def welch_p_value(first: GroupMean, second: GroupMean) -> float:

@@ -78,6 +78,9 @@ COLUMNS = {
     "lower": Column("Lower limit", "value"),
     "upper": Column("Upper limit", "value"),
     "is_outside": Column("Outside", "flag"),
+    "p_undefined": Column("p undefined", "p"),
+    "defined_difference": Column("Difference if defined", "signed"),
+    "p_defined": Column("p if defined", "p"),
     # folds
     "fold": Column("Fold", "count"),
     "fit_time": Column("Fit\u00a0(s)", "seconds"),

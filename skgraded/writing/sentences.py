@@ -201,8 +201,14 @@ def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, family: Fa
     return _difference(claim, gap, level, family, counts, notes, means)
 
 
-def period_sentence(row: Any, names: tuple[str, str], level: float, family: Family) -> str:
-    """Describe the change of a mean between two periods; `names` contains their names."""
+def period_sentence(
+    row: Any, names: tuple[str, str], level: float, family: Family,
+    corrected: tuple[float, float],
+) -> str:
+    """Describe the change of a mean between two periods; `names` contains their names.
+
+    `corrected` contains the corrected p-values for the undefined share and the defined queries.
+    """
     change = f"may or may not have changed by more than {row.smallest:g}"
     verb = "rose" if row.difference > 0 else "fell"
     if row.smallest != row.smallest:
@@ -212,15 +218,58 @@ def period_sentence(row: Any, names: tuple[str, str], level: float, family: Fami
         change = f"{verb} by more than {row.smallest:g}"
     elif -row.smallest < row.ci_low and row.ci_high < row.smallest:
         change = f"changed by less than {row.smallest:g}"
-    measure, between = f"{row.measure}{text.in_segment(row)}", f"from {names[0]} to {names[1]}"
+    measure, between = text.measured(row), f"from {names[0]} to {names[1]}"
     claim = f"{measure} {change} {between}"
     if row.ci_low != row.ci_low:
         claim = f"The change of {measure} {between} is not tested"
     means = row.after, row.before, row.difference
     counts = f"{row.n_after:,} and {query_counts(row.n_before)}"
     return _difference(
-        claim, row, level, family, counts, family.notes_on_zero(row, level), means
+        claim, row, level, family, counts,
+        [*family.notes_on_zero(row, level), *_undefined_notes(row, level, corrected, family)], means
     )
+
+
+def _undefined_notes(
+    row: Any, level: float, corrected: tuple[float, float], family: Family
+) -> list[str]:
+    """Describe whether the share of undefined queries or the mean of the defined ones changed."""
+    def change(difference: float, p: float) -> str:
+        if not is_significant(p, level):
+            return "did not change significantly"
+        return "rose significantly" if difference > 0 else "fell significantly"
+
+    if not row.undefined_before + row.undefined_after > 0:
+        return []
+    (p, p_defined), gap = corrected, row.undefined_after - row.undefined_before
+    shares = " against ".join(map(text.share, (row.undefined_after, row.undefined_before)))
+    notes = [
+        f"The share of undefined queries {change(gap, p)}: {shares}, "
+        f"{text.p_equation(p)}{family.text}."
+    ]
+    if row.p_defined == row.p_defined:
+        notes.append(
+            f"The mean of the defined queries {change(row.defined_difference, p_defined)}: "
+            f"{text.signed(row.defined_difference)}, {text.p_equation(p_defined)}{family.text}."
+        )
+    return notes
+
+
+def trend_sentence(row: Any) -> str:
+    """Describe a label whose mean or share of undefined queries is outside its limits."""
+    parts = "the mean", row.mean, row.lower, row.upper, row.is_outside, text.fixed
+    limits = row.undefined_lower, row.undefined_upper, row.undefined_is_outside
+    shares = "the share of undefined queries", row.undefined, *limits, text.share
+    places = [
+        f"{name}, {shown(value)}, is {'outside' if is_outside else 'within'} the limits "
+        f"{shown(lower)} to {shown(upper)}"
+        for name, value, lower, upper, is_outside, shown in (parts, shares)
+        if name == "the mean" or value or is_outside
+    ]
+    said = f"{text.measured(row)} on {row.label}: {'; '.join(places)}."
+    if row.is_outside and row.undefined_is_outside and "undefined=nan" not in row.measure:
+        said += " Undefined queries count in this mean; undefined=nan would exclude them."
+    return said
 
 
 def _difference(

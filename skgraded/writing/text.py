@@ -116,6 +116,17 @@ def in_segment(row: Any) -> str:
     return "" if row.segment is None else f" in {label(row.segment)}"
 
 
+def measured(row: Any) -> str:
+    """Return the measure of a row with its system and segment, such as "AP of bm25 in head"."""
+    system = "" if row.system is None else f" of {label(row.system)}"
+    return f"{row.measure}{system}{in_segment(row)}"
+
+
+def share(value: float) -> str:
+    """Format a share of queries as a percentage with two decimals."""
+    return f"{fixed(100 * value, 2)} %"
+
+
 def outcomes(row: Any) -> str:
     """Count the wins, losses and ties of a row."""
     words = ("wins", "win"), ("losses", "loss"), ("ties", "tie")

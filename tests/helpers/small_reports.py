@@ -238,7 +238,7 @@ REPORTS = {  # small reports of every class, by description
     ),
     "PeriodComparison": lambda: periods(smallest=0.01),
     "PeriodComparison of segments": lambda: periods(by="part"),
-    "Trend": lambda: sg.trend([labelled_summary(i, f"day {i}") for i in range(4)], season=2),
+    "Trend": lambda: sg.trend([labelled_summary(i, f"2026-11-1{i}") for i in range(4)], season=2),
 }
 
 
