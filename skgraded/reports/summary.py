@@ -262,8 +262,22 @@ class Mergeable(Report):
         return tables.frame(self._rows(level))
 
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
-        """Return the table of `summary`."""
-        return self.summary(level)
+        """Return the table of `summary`, with the column ``label`` if there are labels.
+
+        With `by`, the first rows describe all queries; their segment is None. The label of merged
+        parts has the form "2026-11-01 to 2026-11-30", with the labels of the first and last part.
+        """
+        rows, whole = self._rows(level), []
+        if self.segments is not None:
+            whole = replace(self, by=None, segments=None)._rows(level)
+        label = {"label": " to ".join(dict.fromkeys([self.labels[0], self.labels[-1]]))} if (
+            self.labels
+        ) else {}
+        return tables.frame(
+            [*({**label, "segment": None, **row} for row in whole),
+             *({**label, **row} for row in rows)],
+            columns=[*label, *(rows[0] if rows else ())],
+        )
 
     def _rows(self, level: float) -> list[dict[str, Any]]:
         raise NotImplementedError
