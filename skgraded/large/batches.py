@@ -22,12 +22,13 @@ def evaluate_batches(
 
     Parameters
     ----------
-    batches : table, iterable of tables, str or Path
+    batches : table, iterable of tables, str, Path, or list of str or Path
         A table may be a pandas or polars frame or any object that supports Arrow's C stream
         (``__arrow_c_stream__``), such as an Arrow table or a DuckDB relation. A pyarrow Dataset or
         Scanner, a polars LazyFrame or a DuckDB relation is read in batches. A path names a Parquet
-        or CSV file or a folder, or is a pattern such as ``"scores/*.parquet"``. Files are read in
-        natural order: ``part-2`` before ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text,
+        or CSV file or a folder, or is a pattern such as ``"scores/*.parquet"``; in a list of paths,
+        a file must occur only once. Files of a path are read in natural order: ``part-2`` before
+        ``part-10``. Files ending in ``.csv`` or ``.tsv`` are text,
         also if they are compressed (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and
         segments are text, so ``007`` and ``7`` differ. Other files are Parquet. The keys of a Hive
         layout, such as ``day=2026-11-01/country=de/0.parquet``, are columns that contain text.

@@ -4,7 +4,7 @@ import glob
 import os
 import re
 import warnings
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import PurePath
@@ -38,9 +38,9 @@ def batches_of(
     Batches from files and single tables have at most `n_rows` rows, except for "whole". If
     `skipped` is a dict, files that cannot be read are left out and added to it.
     """
-    if isinstance(source, (str, os.PathLike)):
-        paths = table_files(source)
-        refuse_other_layouts(paths, os.fspath(source))
+    listed = source if isinstance(source, (list, tuple)) else [source]
+    if listed and all(isinstance(path, (str, os.PathLike)) for path in listed):
+        paths = _listed_files(listed)
         if skipped is not None:
             paths = _readable(paths, job, n_rows, skipped)
         n_total = None if any(map(CSV.search, paths)) else sum(map(_n_rows, paths))
@@ -178,6 +178,18 @@ def table_files(path: str | os.PathLike[str]) -> list[str]:
     return sorted(files, key=lambda name: [
         int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
     ])
+
+
+def _listed_files(listed: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files of several paths; raise a ValueError if a file occurs twice."""
+    paths: dict[str, str] = {}
+    for path in listed:
+        files = table_files(path)
+        refuse_other_layouts(files, os.fspath(path))
+        for file in files:
+            if paths.setdefault(os.path.realpath(file), file) is not file:
+                raise ValueError(f"batches contains the file {file} twice: pass each file once.")
+    return list(paths.values())
 
 
 def _in_folder(folder: str) -> list[str]:

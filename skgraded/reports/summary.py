@@ -270,14 +270,12 @@ class Mergeable(Report):
         rows, whole = self._rows(level), []
         if self.segments is not None:
             whole = replace(self, by=None, segments=None)._rows(level)
-        label = {"label": " to ".join(dict.fromkeys([self.labels[0], self.labels[-1]]))} if (
-            self.labels
-        ) else {}
-        return tables.frame(
-            [*({**label, "segment": None, **row} for row in whole),
-             *({**label, **row} for row in rows)],
-            columns=[*label, *(rows[0] if rows else ())],
-        )
+        names, rows = list((rows or [{"segment": None} | whole[0]])[0]), [*whole, *rows]
+        label = " to ".join(dict.fromkeys(self.labels[:1] + self.labels[-1:]))
+        columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
+        if "segment" in columns:  # not converted to floats
+            columns["segment"] = object_array(columns["segment"])
+        return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
 
     def _rows(self, level: float) -> list[dict[str, Any]]:
         raise NotImplementedError

@@ -235,6 +235,18 @@ def test_files_folders_and_patterns(tmp_path, ending, small_steps, monkeypatch, 
         assert measured(file, partitioning) == expected
 
 
+def test_a_list_of_paths_is_read_like_a_folder(tmp_path):
+    frame = table(30)
+    for i, part in enumerate(pieces(frame, 3)):
+        write(part, tmp_path / f"{i}.parquet")
+    paths = [str(tmp_path / "[12].parquet"), tmp_path / "0.parquet"]
+    assert measured(paths) == measured(tmp_path)
+    with pytest.raises(ValueError, match=r"batches contains the file .*0.parquet twice: pass each"):
+        measured([*paths, tmp_path])
+    with pytest.raises(FileNotFoundError, match="no Parquet or CSV file found: .*other"):
+        measured([*paths, tmp_path / "other"])
+
+
 def test_folders_with_any_name_are_read_and_links_are_followed(tmp_path):
     frame = table()
     first, second, third = pieces(frame, 4)[1:]

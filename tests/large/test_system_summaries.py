@@ -145,10 +145,30 @@ def test_the_summary_has_one_row_per_system_segment_and_measure():
     ]
     expected = result.systems["other_score"].summary(0.9)
     assert summary[4:].drop(columns="system").reset_index(drop=True).equals(expected)
-    assert result.to_frame().equals(result.summary(0.95)) and not result.to_frame().equals(summary)
+    assert result.to_frame()[4:].reset_index(drop=True).equals(result.summary(0.95).astype(
+        {"segment": object}
+    ))
     assert repr(result).startswith("Summaries(200 queries: score: MuAP=")
     assert "200 queries; paired t-test" in sg.compare(result, baseline="score").to_html()
     assert "other_score" in result._repr_html_()
+
+
+def test_the_frame_contains_the_overall_rows_and_the_label():
+    frame = two_systems().assign(part=lambda frame: frame["query"] % 2)
+    result = by_batches([frame], by="part", label="2026-11-01")
+    table = result.to_frame()
+    assert table.columns[:4].tolist() == ["label", "system", "segment", "measure"]
+    assert set(table["label"]) == {"2026-11-01"} and len(table) == 2 * 2 * (1 + 2)
+    whole, summary = table[table["segment"].isna()], result.systems["other_score"]
+    assert whole["mean"].tolist()[2:] == list(summary.mean().values())
+    assert summary.to_frame()["segment"].tolist() == [None, None, 0, 0, 1, 1]
+    other = by_batches([frame.assign(query=frame["query"] + 1000)], by="part", label="2026-11-02")
+    merged = sg.Summaries.merge([result, other])
+    assert set(merged.to_frame()["label"]) == {"2026-11-01 to 2026-11-02"}
+    empty = sg.Summary(0, {name: tally for name, tally in sg.Summary.of(sg.evaluate(
+        [1], [1], group=[1], measures="rr"
+    ).take(np.zeros(0, dtype=int))).tallies.items()}, by="part", segments={})
+    assert empty.to_frame()[["segment", "measure"]].values.tolist() == [[None, "RR"]]
 
 
 BAD = {
