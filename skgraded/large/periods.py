@@ -569,7 +569,7 @@ def _trend_rows(
         shares = np.divide(counts, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
         limits = prediction_limits(means, seasons, WIDTH * errors)
         share_limits = prediction_limits(shares, seasons, share_errors(counts, sizes))
-        charts[measure] = limits.tolist(), shares.tolist(), share_limits[:, 1:].tolist()
+        charts[measure] = limits.tolist(), shares.tolist(), share_limits.clip(0, 1)[:, 1:].tolist()
     names = "measure", "mean", "ci_low", "ci_high", "n_queries"
     rows = []
     for i, (label, part) in enumerate(zip(labels, parts, strict=True)):

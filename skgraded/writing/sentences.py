@@ -224,10 +224,10 @@ def period_sentence(
         claim = f"The change of {measure} {between} is not tested"
     means = row.after, row.before, row.difference
     counts = f"{row.n_after:,} and {query_counts(row.n_before)}"
-    return _difference(
-        claim, row, level, family, counts,
-        [*family.notes_on_zero(row, level), *_undefined_notes(row, level, corrected, family)], means
+    said = _difference(
+        claim, row, level, family, counts, family.notes_on_zero(row, level), means
     )
+    return " ".join([said, *_undefined_notes(row, level, corrected, family)])
 
 
 def _undefined_notes(

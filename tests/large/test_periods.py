@@ -128,6 +128,14 @@ class TestComparePeriods:
         assert "NDCG(undefined=nan) did not change significantly" in last and share in last
         assert "mean of the defined" not in last
 
+    def test_the_share_is_tested_if_all_queries_of_a_period_are_undefined(self):
+        measures = ["NDCG(undefined=nan)"]
+        parts = [summary(values, day, measures, n_undefined=n)
+                 for values, day, n in [(BEFORE, "a", 100), ([], "b", 300)]]
+        sentence, = sg.compare_periods(*parts).sentences()
+        assert "is not tested: too few queries with a value. The share of undefined" in sentence
+        assert "rose significantly: 100.00 % against 33.33 %" in sentence
+
     @pytest.mark.parametrize(("name", "weights"), [
         ("my measure", None), ("NDCG", np.repeat([0.0, 1.0], [100, 200])),
     ])
