@@ -359,12 +359,13 @@ class TrendRow:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        share_limits = self.undefined_lower, self.undefined_upper
-        if (self.is_outside, self.undefined_is_outside, self.too_few) != (
-            _is_outside(self.mean, self.lower, self.upper),
-            _is_outside(self.undefined, *share_limits), math.isnan(self.center),
+        if self.is_outside != _is_outside(self.mean, self.lower, self.upper):
+            raise ValueError(f"is_outside of {self} does not match its mean and limits.")
+        if (self.undefined_is_outside, self.too_few) != (
+            _is_outside(self.undefined, self.undefined_lower, self.undefined_upper),
+            math.isnan(self.center),
         ):
-            raise ValueError(f"is_outside or too_few of {self} does not match its limits.")
+            raise ValueError(f"undefined_is_outside or too_few of {self} contradicts its limits.")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
