@@ -264,12 +264,10 @@ class Mergeable(Report):
     def to_frame(self, level: float = LEVEL) -> pandas.DataFrame:
         """Return the table of `summary`, with the column ``label`` if there are labels.
 
-        With `by`, the first rows describe all queries; their segment is None. The label of merged
-        parts has the form "2026-11-01 to 2026-11-30", with the labels of the first and last part.
+        With `by`, the first rows (segment None) describe all queries. Merged labels: "a to z".
         """
-        rows, whole = self._rows(level), []
-        if self.segments is not None:
-            whole = replace(self, by=None, segments=None)._rows(level)
+        rows = self._rows(level)
+        whole = [] if self.segments is None else replace(self, by=None, segments=None)._rows(level)
         names, rows = list((rows or [{"segment": None} | whole[0]])[0]), [*whole, *rows]
         label = " to ".join(dict.fromkeys(self.labels[:1] + self.labels[-1:]))
         columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
