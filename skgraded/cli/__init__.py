@@ -1,6 +1,7 @@
 """Command-line interface for evaluating and comparing runs; see ``skgraded --help``.
 
-`_files`, `_preferences` and `_judging` evaluate the files, and `_printing` formats the results.
+`_files`, `_preferences` and `_judging` evaluate the files, `_printing` formats the results,
+and `_messages` words the library's messages with the names of options.
 """
 
 import argparse
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.words import plain_list, printable
-from skgraded.cli import _columns, _files, _judging, _preferences, _printing
+from skgraded.cli import _columns, _files, _judging, _messages, _preferences, _printing
 from skgraded.datasets.text_files import parsed
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import checked_settings, compare
@@ -63,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _check_output(args)
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda message, *rest: notes.append(str(message))
+            warnings.showwarning = lambda message, *rest: notes.append(
+                _messages.in_options(str(message))
+            )
             text = _report(args)
         _write(text, args)
     except BrokenPipeError:  # the reading process has closed the pipe
@@ -74,11 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except (ValueError, TypeError, ImportError) as error:
-        return _fail(str(error))
+        return _fail(_messages.in_options(str(error)))
     except MemoryError:
         return _fail(
             "not enough memory for these files: store them as a folder of Parquet files, which the "
-            "command and evaluate_batches read in batches."
+            "command reads in batches."
         )
     if args.progress:
         for note in dict.fromkeys(notes):  # prints each note once

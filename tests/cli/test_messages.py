@@ -41,17 +41,19 @@ COMMANDS = [  # each with a regex that the message matches
     # The file "none" does not exist: options are checked before any file is read.
     ("evaluate none b.run --output no/such", "no/such: No such file or directory"),
     ("evaluate none b.run --output .", r"\.: Is a directory"),
-    ("compare none a.run b.run --level 2", "level must be .* got 2.0"),
-    ("compare none a.run b.run --test t --correction hsd", "requires test='randomization'"),
+    ("compare none a.run b.run --level 2", "skgraded: --level must be .* got 2.0"),
+    ("compare none a.run b.run --test t --correction hsd",
+     "--correction hsd requires --test randomization; got --test t"),
     ("compare none/*.parquet --score-column a --score-column b --test wilcoxon",
      "requires per-query values"),
-    ("compare none a.run b.run --test t --seed 0", "rng has no effect, because test='t' draws no"),
+    ("compare none a.run b.run --test t --seed 0",
+     "--seed has no effect, because --test t draws no .* Omit --seed, or use --test"),
     ("compare none/*.parquet --score-column a --score-column b --resamples 200",
-     "n_resamples has no effect, because test='t' draws no"),
-    ("judges none few --level 2", "level must be .* got 2.0"),
+     "--resamples has no effect, because --test t draws no"),
+    ("judges none few --level 2", "skgraded: --level must be .* got 2.0"),
     ("judges none few -m ndcgn", "Unknown measure 'ndcgn'"),
     ("preferences none a.run -m ndcg", "must be edrc, pair_accuracy or kendall_tau; got NDCG"),
-    ("preferences none a.run --prior 2", "prior must be .* got 2.0"),
+    ("preferences none a.run --prior 2", "--prior must be .* got 2.0"),
     ("evaluate qrels b.run --output /dev/full", "/dev/full: No space left on dev"),
     ("compare qrels b.run a.run --strict",
      r"Run a.run does not contain 1 of the 3 queries of qrels \(the first is 'q3'\): omit"),
@@ -71,6 +73,8 @@ COMMANDS = [  # each with a regex that the message matches
     ("preferences truth.pref truth.pref", "line 1: the rank must be an integer ≥ 0; got 'b'"),
     ("preferences a.run a.run", "a file of preferences must have 3 col"),
     ("preferences truth.pref a.run b.run --format html", "a.run does not contain 1 of the 3"),
+    ("preferences cyclic.pref a.run",
+     "in TRUTH .query 'q1'. contain a cycle.* use --cycles unknown or --cycles majority"),
     # Judges
     ("judges qrels", "Pass at least one judge's qrels after qrels"),
     ("judges qrels few --run a.run", "Leaderboards require at least two runs"),
@@ -79,15 +83,16 @@ COMMANDS = [  # each with a regex that the message matches
      "--output a.run is also an input file"),
     # compare --judge
     ("compare none a.run b.run --judge qrels --test randomization",
-     r"compare\(judge=…\) requires test='t'; got test='randomization'"),
+     "--judge requires --test t; got --test randomization"),
     ("compare few a.run b.run --judge qrels --per-query",
      "--per-query is not available with --judge"),
     ("compare few - b.run --judge qrels",
      r"standard input \(-\) can be used for only one of the qrels"),
     ("compare - a.run b.run --judge -",
      r"standard input \(-\) can be used for only one of the qrels"),
+    ("evaluate few a.run -c --judge qrels", "The first QRELS has 2 queries, but at least 10"),
     ("compare few a.run b.run -c --judge qrels",
-     "evaluations has 2 queries, but at least 10 human-judged queries"),
+     "The first QRELS has 2 queries, but at least 10 human-judged queries"),
     ("compare few a.run b.run --judge qrels --output qrels", "is also an input file"),
 ]
 BAD_FILES = [  # the files that differ from FILES, a command, and a regex
@@ -198,6 +203,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
 @pytest.mark.parametrize("command, message", COMMANDS, ids=[command for command, _ in COMMANDS])
 def test_a_wrong_command_fails_with_one_line(files, capsys, command, message):
     (files / "few").write_text("q1 0 a 1\nq2 0 a 1\n")
+    (files / "cyclic.pref").write_text("q1 a b\nq1 b a\n")
     assert re.search(message, refused(capsys, command))
 
 
