@@ -23,6 +23,7 @@ THRESHOLD = "here, `threshold` is the lowest relevant grade"
 FIVE_DECIMALS = "computed by gdeval, which prints 5 decimals"
 INFERRED = "if no grade is -1 (pooled but unjudged); the tool adds 0.00001 to some counts"
 LOGARITHM = "the tool prints exp of the mean"
+VERSION_9 = "trec_eval 9, which the tool contains, rounds the number of documents differently"
 N_QUERIES = "the number of queries is `len(evaluation.query_ids)`"
 SUBTOPICS = "diversity measures require judgments per subtopic"
 RATIO = (
@@ -63,7 +64,7 @@ IR_MEASURES = [
     Row("Rprec(rel=2)", "`RPrecision(threshold=2)`"),
     Row("Success@5", "`Success@5`"),
     Row("Success(rel=2)@5", "`Success(threshold=2)@5`"),
-    Row("IPrec@0.1", "`InterpolatedPrecision(recall=0.1)`"),
+    Row("IPrec@0.1", "`InterpolatedPrecision(recall=0.1)`", VERSION_9),
     Row("IPrec@1.0", "`InterpolatedPrecision(recall=1)`"),
     Row("Bpref BPref", "`Bpref`"),
     Row("Bpref(rel=2)", "`Bpref(threshold=2)`"),
@@ -105,8 +106,8 @@ TREC_EVAL = [
     Row("bpref", "`Bpref`"),
     Row("ndcg", "`NDCG(gain='linear')`"),
     Row("ndcg_cut_5", "`NDCG(gain='linear')@5`"),
-    Row("iprec_at_recall_0.10", "`InterpolatedPrecision(recall=0.1)`"),
-    Row("11pt_avg", f"({' + '.join(ELEVEN_LEVELS)}) / 11"),
+    Row("iprec_at_recall_0.10", "`InterpolatedPrecision(recall=0.1)`", VERSION_9),
+    Row("11pt_avg", f"({' + '.join(ELEVEN_LEVELS)}) / 11", VERSION_9),
     Row("set_P", "`SetPrecision`"),
     Row("set_relative_P", "max(`SetPrecision`, `SetRecall`)"),
     Row("set_recall", "`SetRecall`"),

@@ -300,9 +300,11 @@ class RPrecision(grades.Relevance):
 class InterpolatedPrecision(grades.Relevance):
     r"""Interpolated precision: the highest precision at any rank that reaches a given recall.
 
-    The value is max_p P@p over ranks p with at least ⌊ρR + 0.9⌋ relevant documents among the first
-    p, as in trec_eval (``iprec_at_recall``), where ρ is the recall and R the number of relevant
+    The value is max_p P@p over ranks p with at least ⌊ρR + 0.5⌋ relevant documents among the first
+    p, as in trec_eval 10 (``iprec_at_recall``), where ρ is the recall and R the number of relevant
     documents; it is 0 if there is no such rank. Queries without a relevant document are undefined.
+
+    trec_eval 9 and the tools that contain it (pytrec_eval, ir_measures) require ⌊ρR + 0.9⌋.
 
     Parameters
     ----------
@@ -332,7 +334,7 @@ class InterpolatedPrecision(grades.Relevance):
     def _plan(self, layout: Layout) -> Plan:
         relevant = self._relevant(layout)
         n = grades.n_relevant(layout, relevant)
-        required = np.maximum(np.floor(self.recall * n + 0.9), 1)
+        required = np.maximum(np.floor(self.recall * n + 0.5), 1)
         values = relevant * layout.by_level(required)
         return Plan(HIGHEST, values, TIES[self.ties], layout.max_size)
 

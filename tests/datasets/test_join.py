@@ -1,5 +1,6 @@
 """The join of a run with its judgments, compared with a join by dictionaries."""
 
+import contextlib
 import dataclasses
 import io
 import math
@@ -218,20 +219,17 @@ def test_negative_grades_of_judges_are_missing_labels():
 # trec_eval ---------------------------------------------------------------------------------------
 
 
-NAMES = {
-    "map": "AP", "ndcg": "NDCG(gain='linear')", "recip_rank": "RR", "P_5": "Precision@5",
-    "recall_10": "Recall@10",
-}
-
-
-def expected_values(path):
-    """Return {query: {measure: text with 4 decimals}} from an output of trec_eval."""
+def printed_values(path):
+    """Return {measure: {query: text}} from an output of trec_eval 10, for measures that we have."""
     values = {}
     for line in path.read_text().splitlines():
-        measure, query, value = line.split(None, 2)
-        if measure in NAMES:
-            values.setdefault(query, {})[measure] = value
-    return values
+        name, query, value = line.split(None, 2)
+        values.setdefault(name, {})[query] = value.strip()
+    measures = {}
+    for name in values:
+        with contextlib.suppress(ValueError):
+            measures[name] = sg.measure(name, names="trec_eval")
+    return measures, {name: values[name] for name in measures}
 
 
 @pytest.mark.parametrize(
@@ -239,21 +237,27 @@ def expected_values(path):
     [("qrels.test", None, "out.test.aq"), ("qrels.rel_level", 2, "out.test.aql")],
 )
 @pytest.mark.filterwarnings("ignore:.*grades are negative")
-def test_values_equal_trec_eval(data_dir, qrels, threshold, output):
+def test_values_equal_trec_eval_10(data_dir, qrels, threshold, output):
     folder = data_dir / "trec-eval"
-    joined = join_run(
-        read_qrels(folder / qrels), read_run(folder / "results.test"), ties="trec"
+    measures, expected = printed_values(folder / output)
+    rows = join_run(
+        read_qrels(folder / qrels), read_run(folder / "results.test"), ties="trec",
+        unjudged_documents="keep",
+    )
+    for name, measure in measures.items():
+        if hasattr(measure, "threshold"):
+            measures[name] = dataclasses.replace(measure, threshold=threshold)
+    evaluation = sg.evaluate(
+        rows.y_true, rows.y_score, qid=rows.qid, measures=list(measures.values()),
+        unjudged_documents="irrelevant",
     )
     values = {}
-    for name, text in NAMES.items():
-        measure = sg.measure(text)
-        if hasattr(measure, "threshold"):
-            measure = dataclasses.replace(measure, threshold=threshold)
-        result = measure.per_query(joined.y_true, joined.y_score, qid=joined.qid)
-        ids = dict.fromkeys(joined.qid)
-        for query, value in [*zip(ids, result, strict=True), ("all", result.mean())]:
-            values.setdefault(query, {})[name] = f"{value:.4f}"
-    assert values == expected_values(folder / output)
+    for name, per_query in zip(measures, evaluation.per_query.values(), strict=True):
+        is_count = name.startswith("num_")
+        total = per_query.sum() if is_count else per_query.mean()
+        by_query = [*zip(evaluation.query_ids, per_query, strict=True), ("all", total)]
+        values[name] = {query: f"{value:.{0 if is_count else 4}f}" for query, value in by_query}
+    assert values == expected and len(values) == 62
 
 
 # Kinds of tables and ids -------------------------------------------------------------------------

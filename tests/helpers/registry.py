@@ -589,7 +589,7 @@ register(
 # InterpolatedPrecision ---------------------------------------------------------------------------
 
 def interpolated_precision(ranked, grades, recall=0, threshold=None):
-    required = np.floor(recall * is_relevant(grades, threshold).sum() + 0.9)
+    required = np.floor(recall * is_relevant(grades, threshold).sum() + 0.5)
     relevant = is_relevant(ranked, threshold)
     enough = np.cumsum(relevant, axis=1) >= required
     return np.max(precision_at_each_position(relevant) * enough, axis=1, initial=0.0)

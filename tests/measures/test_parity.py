@@ -217,9 +217,25 @@ def defined(values):
 def test_each_row_gives_the_values_of_the_tool(tool, row, data):
     expression, used = with_options(row.here, data)
     ours = values_here(expression, used)
+    same = equal_rounding(expression, used) & ours.keys()
+    assert len(same) > 5 or not ours
     for name in row.theirs.split():
         theirs = defined(VALUES[tool](name, used))
-        assert ours == pytest.approx(theirs, rel=1e-9, abs=row.tolerance), name
+        assert ours.keys() == theirs.keys()
+        for query in same:
+            assert ours[query] == pytest.approx(theirs[query], rel=1e-9, abs=row.tolerance), name
+
+
+def equal_rounding(expression, data):
+    """Queries for which trec_eval 9 and 10 require equally many documents for a recall level."""
+    levels = np.array(re.findall(r"InterpolatedPrecision\(recall=([\d.]+)", expression), float)
+    required = {
+        query: levels * np.sum(data.grades[data.qid == query] > 0) for query in data.qrels
+    }
+    return {
+        query for query, n in required.items()
+        if np.array_equal(np.maximum(np.floor(n + 0.9), 1), np.maximum(np.floor(n + 0.5), 1))
+    }
 
 
 def test_the_random_queries_contain_difficult_cases(data):
