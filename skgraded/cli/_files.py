@@ -260,7 +260,7 @@ def _evaluate_runs(
     qrels, is_sample = judgments.judgments, args.judge is not None
     evaluations, differing = {}, {}
     for name, source in systems.items():
-        run = read_run_table(source, args.progress, args.split)
+        run = read_run_table(source, args.progress, args.split, allow_empty=args.complete)
         # With --judge, people judged few of the run's queries.
         evaluations[name], joined = evaluate_run(
             judgments, run, args.measures, args.complete, args.strict and not is_sample,

@@ -307,7 +307,8 @@ class JudgmentIndex:
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
         if judgment.max(initial=-1) < 0:
-            _refuse_disjoint(run, self.judgments, is_joined=True)
+            if len(run.query_ids):
+                _refuse_disjoint(run, self.judgments, is_joined=True)
             _warn_of_disjoint(run, self.judgments)
         if ties == "trec":
             score = trec_scores(query, score, run.document)
@@ -323,8 +324,7 @@ class JudgmentIndex:
             rows = rows[order]
         del query, order  # free the memory of large runs
         judgment = np.concatenate([judgment, np.arange(len(self._grade), dtype=np.int32)])[rows]
-        scores = score.take(rows, mode="clip")
-        scores[rows >= len(score)] = -np.inf
+        scores = np.append(score, -np.inf).take(rows, mode="clip")
         grade = np.append(self._grade, np.nan)
         if unjudged_documents != "keep":
             grade = np.nan_to_num(grade)

@@ -110,8 +110,8 @@ def read_run(
     The content determines the format:
 
     - TREC: ``query Q0 document rank score name``, separated by spaces or tabs. Documents are ranked
-      by score, as in trec_eval; the rank column is ignored. Blank lines, and lines that begin with
-      ``#``, are skipped.
+      by score, as in trec_eval; the rank column is ignored. The name may contain spaces. Blank
+      lines, and lines that begin with ``#``, are skipped.
     - MS MARCO: ``query document rank``. The score is -rank.
     - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions.
 
@@ -165,11 +165,14 @@ def read_qrels_table(path: Any, progress: bool = False) -> Entries:
     return rows
 
 
-def read_run_table(path: Any, progress: bool = False, split: str | None = None) -> Entries:
+def read_run_table(
+    path: Any, progress: bool = False, split: str | None = None, allow_empty: bool = False
+) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     if not isinstance(split, str | None):
         raise TypeError(f"split must be a string such as 'default/test'; got {split!r}.")
-    return _read(path, RUN, progress, split).refuse_repeats()
+    rows = _read(path, RUN, progress, split, allow_empty)
+    return rows.refuse_repeats() if len(rows.numbers) else rows
 
 
 def is_qrels(head: bytes) -> bool:
@@ -225,7 +228,9 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
-def _read(path: Any, form: Form, progress: bool, split: str | None = None) -> Entries:
+def _read(
+    path: Any, form: Form, progress: bool, split: str | None = None, allow_empty: bool = False
+) -> Entries:
     if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
@@ -235,16 +240,21 @@ def _read(path: Any, form: Form, progress: bool, split: str | None = None) -> En
             return entries_of_json(text, name, "qrels" if form is QRELS else "run", split)
         if split is not None:
             raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
-        return _read_lines(chain([(first, text)], parts), name, form)
+        return _read_lines(chain([(first, text)], parts), name, form, allow_empty)
 
 
-def _read_lines(parts: Iterator[tuple[int, bytes]], name: str, form: Form) -> Entries:
+def _read_lines(
+    parts: Iterator[tuple[int, bytes]], name: str, form: Form, allow_empty: bool = False
+) -> Entries:
     """Convert the lines of a file to Entries."""
     form, parts = _recognized(parts, form)
     blocks = list(filter(None, text_files.parse_each(
         parts, name, form.kind, lambda text, first: _parsed(text, first, form),
         lambda line: _check_line(line, form),
     )))
+    if not blocks and allow_empty:
+        no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
+        return Entries(name, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
@@ -370,7 +380,11 @@ def _by_python(text: bytes, form: Form) -> dict[str, Any]:
     words = text.replace(b"\n", b" \n ").split(b" ")[:-1]
     step = len(form.columns) + 1  # including the line end
     if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
-        raise ValueError("a line has more or fewer columns")
+        lines = [line.split(b" ", len(RUN.columns) - 1) for line in text.split(b"\n")[:-1]]
+        if form is not RUN or any(len(line) != len(RUN.columns) for line in lines):
+            raise ValueError("a line has more or fewer columns")
+        text_files.floats([line[3] for line in lines if b" " in line[5]])  # only names have spaces
+        words = [word for line in lines for word in (*line, b"\n")]
     columns: dict[str, Any] = {name: words[i::step] for i, name in enumerate(form.columns)}
     for name in form.few:
         codes, few = numbered(object_array(columns[name]))
@@ -423,9 +437,12 @@ def _check_line(line: bytes, form: Form) -> None:
     words = _words_of(line, form)
     if not words:
         return
-    if len(words) != len(form.columns):
+    n_columns, has_spaces = len(form.columns), form is RUN and len(words) > len(RUN.columns)
+    if has_spaces and text_files.number_in(words[3]) is not None:  # the name contains spaces
+        words = words[:n_columns]
+    if len(words) != n_columns:
         raise ValueError(
-            f"a line of {form.kind} must have {len(form.columns)} columns "
+            f"a line of {form.kind} must have {n_columns} columns "
             f"({' '.join(form.columns)}); got {len(words)}: {text_files.shown(line.strip())}."
             f"{form.advice}"
         )

@@ -327,6 +327,15 @@ def test_other_commands_read_the_same_formats(capsys):
     run(capsys, "preferences truth.pref mteb.json --split en/dev")
 
 
+@pytest.mark.parametrize("text", ["", "# no results\n"])
+def test_an_empty_run_counts_as_empty_rankings_on_request(files, capsys, text):
+    (files / "empty").write_text(text)
+    for option in ("", "--ties trec", "--drop-identical-ids"):
+        values = report(capsys, f"evaluate qrels empty a.run -c -m ap -m ndcg {option}")
+        assert values["empty"]["mean"] == {"AP": 0, "NDCG": 0}
+        assert values["empty"]["n_queries"] == values["a.run"]["n_queries"]
+
+
 # LETOR files and tables --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("command, name", [

@@ -50,7 +50,7 @@ LETOR_LINES = [
 ]
 RUN_LINES = [
     ("301 Q0 d4 7 bm25", "a line of a run must have 6 .*got 5"),
-    ("301 Q0 d3 3 7 bm25 x", "got 7: '301 Q0 d3 3 7 bm25 x'"),
+    ("301 Q0 my d3 3 7 bm25", "got 7: '301 Q0 my d3 3 7 bm25'"),
     ("301 Q0 d3 3 7\n301 Q0 d4 3 7 bm25 x", "got 5"),
     *((f"301 Q0 d3 3 {word} bm25", f"the score must be a number; got '{word}'")
       for word in ("high", "nan", "True", "1_0", "0x10", "1,5", "1d5", "１", "--1")),
