@@ -128,7 +128,7 @@ def finder(known: Any, dtype: Any = object) -> Callable[[Any], np.ndarray]:
 def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
     """Return the rows that repeat a document of their query, and the rows that they repeat."""
     query_codes = query_codes.astype(np.intp)
-    order, starts = rows_by_query(query_codes, query_codes.max() + 1)
+    order, starts = rows_by_query(query_codes, query_codes.max(initial=-1) + 1)
     if order is not None:
         query_codes, document = query_codes[order], document[order]
     if isinstance(document, np.ndarray) and document.dtype == object:  # fast path

@@ -306,9 +306,8 @@ class JudgmentIndex:
             self._refuse(run, int(np.argmax(unjudged)))
         query, score = numbers[run.query_codes], run.numbers
         judgment = self._find(query, run.document)
-        if judgment.max(initial=-1) < 0:
-            if len(run.query_ids):
-                _refuse_disjoint(run, self.judgments, is_joined=True)
+        if judgment.max(initial=-1) < 0 and len(run.query_ids):
+            _refuse_disjoint(run, self.judgments, is_joined=True)
             _warn_of_disjoint(run, self.judgments)
         if ties == "trec":
             score = trec_scores(query, score, run.document)

@@ -160,19 +160,18 @@ def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
 
 def read_qrels_table(path: Any, progress: bool = False) -> Entries:
     """Read qrels; drop repeated judgments, and warn about negative grades."""
-    rows = _read(path, QRELS, progress).without_repeats()
+    rows = _read(path, QRELS, progress, None, allow_empty=False).without_repeats()
     rows.warn_of_negative()
     return rows
 
 
 def read_run_table(
-    path: Any, progress: bool = False, split: str | None = None, allow_empty: bool = False
+    path: Any, progress: bool = False, split: str | None = None, *, allow_empty: bool = False
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     if not isinstance(split, str | None):
         raise TypeError(f"split must be a string such as 'default/test'; got {split!r}.")
-    rows = _read(path, RUN, progress, split, allow_empty)
-    return rows.refuse_repeats() if len(rows.numbers) else rows
+    return _read(path, RUN, progress, split, allow_empty).refuse_repeats()
 
 
 def is_qrels(head: bytes) -> bool:
@@ -228,9 +227,7 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
-def _read(
-    path: Any, form: Form, progress: bool, split: str | None = None, allow_empty: bool = False
-) -> Entries:
+def _read(path: Any, form: Form, progress: bool, split: str | None, allow_empty: bool) -> Entries:
     if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
@@ -243,9 +240,7 @@ def _read(
         return _read_lines(chain([(first, text)], parts), name, form, allow_empty)
 
 
-def _read_lines(
-    parts: Iterator[tuple[int, bytes]], name: str, form: Form, allow_empty: bool = False
-) -> Entries:
+def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
     """Convert the lines of a file to Entries."""
     form, parts = _recognized(parts, form)
     blocks = list(filter(None, text_files.parse_each(
@@ -377,15 +372,11 @@ def _by_arrow(text: bytes, form: Form) -> dict[str, Any]:
 
 
 def _by_python(text: bytes, form: Form) -> dict[str, Any]:
-    words = text.replace(b"\n", b" \n ").split(b" ")[:-1]
-    step = len(form.columns) + 1  # including the line end
-    if words[step - 1 :: step] != [b"\n"] * text.count(b"\n"):
-        lines = [line.split(b" ", len(RUN.columns) - 1) for line in text.split(b"\n")[:-1]]
-        if form is not RUN or any(len(line) != len(RUN.columns) for line in lines):
-            raise ValueError("a line has more or fewer columns")
-        text_files.floats([line[3] for line in lines if b" " in line[5]])  # only names have spaces
-        words = [word for line in lines for word in (*line, b"\n")]
-    columns: dict[str, Any] = {name: words[i::step] for i, name in enumerate(form.columns)}
+    most = len(form.columns) - 1 if form is RUN else -1
+    lines = [line.split(b" ", most) for line in text.split(b"\n")[:-1]]
+    if not all(_has_columns(line, form) for line in lines):
+        raise ValueError("a line has more or fewer columns")
+    columns: dict[str, Any] = dict(zip(form.columns, zip(*lines, strict=True), strict=True))
     for name in form.few:
         codes, few = numbered(object_array(columns[name]))
         columns[name] = codes, [word.decode() for word in few]
@@ -432,17 +423,22 @@ def _words_of(line: bytes, form: Form) -> list[bytes]:
     return words
 
 
+def _has_columns(words: list[bytes], form: Form) -> bool:
+    """Return whether a line has all columns; only the last one of a run may contain spaces."""
+    n_columns = len(form.columns)
+    if form is RUN and (len(words) > n_columns or b" " in words[-1]):
+        return text_files.number_in(words[3]) is not None  # otherwise an id contains a space
+    return len(words) == n_columns
+
+
 def _check_line(line: bytes, form: Form) -> None:
     """Raise a ValueError that describes the first error in a line."""
     words = _words_of(line, form)
     if not words:
         return
-    n_columns, has_spaces = len(form.columns), form is RUN and len(words) > len(RUN.columns)
-    if has_spaces and text_files.number_in(words[3]) is not None:  # the name contains spaces
-        words = words[:n_columns]
-    if len(words) != n_columns:
+    if not _has_columns(words, form):
         raise ValueError(
-            f"a line of {form.kind} must have {n_columns} columns "
+            f"a line of {form.kind} must have {len(form.columns)} columns "
             f"({' '.join(form.columns)}); got {len(words)}: {text_files.shown(line.strip())}."
             f"{form.advice}"
         )

@@ -301,10 +301,9 @@ class InterpolatedPrecision(grades.Relevance):
     r"""Interpolated precision: the highest precision at any rank that reaches a given recall.
 
     The value is max_p P@p over ranks p with at least ⌊ρR + 0.5⌋ relevant documents among the first
-    p, as in trec_eval 10 (``iprec_at_recall``), where ρ is the recall and R the number of relevant
-    documents; it is 0 if there is no such rank. Queries without a relevant document are undefined.
-
-    trec_eval 9 and the tools that contain it (pytrec_eval, ir_measures) require ⌊ρR + 0.9⌋.
+    p, as in trec_eval 10 (in version 9 and pytrec_eval: ⌊ρR + 0.9⌋), where ρ is the recall and R
+    the number of relevant documents; it is 0 if there is no such rank. Queries without a relevant
+    document are undefined.
 
     Parameters
     ----------
