@@ -1,5 +1,7 @@
 """The class Judgments, which stores validated grades per query for repeated evaluations."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from copy import copy

@@ -4,6 +4,8 @@ CatBoost's rankers require the rows of each query to be contiguous. They accept 
 query weight per row.
 """
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Collection, Sequence
 from types import SimpleNamespace
@@ -251,7 +253,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         judgments = judgments_of(rows, target, rows.sizes, weight)
         return self.means(judgments, scores)[0], 1.0
 
-    def _rows_of(self, target: np.ndarray) -> "_DataSet | None":
+    def _rows_of(self, target: np.ndarray) -> _DataSet | None:
         """Return the data set whose labels are `target`, or None for shuffled training rows."""
         # CatBoost calls this method from its function `_train`, whose arguments include the pools.
         pools = library_locals("train_pool", Pool)
@@ -274,7 +276,7 @@ class _EvalMetric(_Metric, BoostingMetric):
             return self._eval
         return self._learn if is_learn else None
 
-    def _rows_of_length(self, n: int) -> "_DataSet":
+    def _rows_of_length(self, n: int) -> _DataSet:
         is_learn, is_eval = n == self._learn.n, n == self._eval.n
         if is_learn == is_eval:
             raise ValueError(

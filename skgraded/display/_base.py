@@ -1,5 +1,7 @@
 """Code shared by all Displays: axes, legends, labels and scores of estimators."""
 
+from __future__ import annotations
+
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping

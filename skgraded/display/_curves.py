@@ -1,5 +1,7 @@
 """Plots of measures as functions of a threshold, a cut-off or the recall."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Plot of per-query differences between two systems."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Heat map of the mean differences between systems."""
 
+from __future__ import annotations
+
 from string import ascii_lowercase
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Plot of means or mean differences with their intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 

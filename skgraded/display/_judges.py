@@ -1,5 +1,7 @@
 """Plots of two judges: the confusion matrix of their grades, and the systems' means."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

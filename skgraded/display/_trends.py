@@ -1,5 +1,7 @@
 """Plot of the mean for each of many days, with the limits of an individuals chart."""
 
+from __future__ import annotations
+
 from typing import Any, Self
 
 import numpy as np

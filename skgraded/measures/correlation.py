@@ -1,5 +1,7 @@
 """Rank correlations: pair accuracy, AUC, τ_ap, EDRC on grades, Kendall's τ_b and Spearman's ρ."""
 
+from __future__ import annotations
+
 from dataclasses import field
 
 import numpy as np

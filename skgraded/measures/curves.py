@@ -1,5 +1,7 @@
 """Measures as functions of the relevance threshold or the cut-off."""
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy

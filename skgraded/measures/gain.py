@@ -1,5 +1,7 @@
 """Discounted cumulative gain: DCG, NDCG and NDCNG."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Base classes for measures with a relevance threshold, a grade scale or a gain."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from skgraded._kernels.layout import relative_exp2_gains

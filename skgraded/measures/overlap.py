@@ -1,5 +1,7 @@
 """Rank-biased overlap of two rankings that may contain ties and different items."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Measures based on relevant documents, such as average precision, recall and reciprocal rank."""
 
+from __future__ import annotations
+
 from dataclasses import field
 from typing import Any
 

@@ -1,5 +1,7 @@
 """EDRC, pair accuracy and Kendall's τ for explicit, possibly incomplete preference pairs."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any

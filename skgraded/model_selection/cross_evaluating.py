@@ -1,5 +1,7 @@
 """Cross-validation of rankers, with per-query values of out-of-fold predictions."""
 
+from __future__ import annotations
+
 import numbers
 import time
 import warnings

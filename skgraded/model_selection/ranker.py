@@ -1,5 +1,7 @@
 """QueryRanker, which makes rankers and regressors work with scikit-learn's model selection."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self

@@ -1,5 +1,7 @@
 """Ranking measures as scikit-learn scorers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from copy import copy, deepcopy
 from typing import Any, Self
@@ -29,7 +31,7 @@ MANTISSA_DECIMALS = 10  # decimals to round to; relative rounding errors are usu
 
 def make_ranking_scorer(
     measure: Scored, *, qid: Any = None, response_method: str | list[str] | None = None
-) -> "RankingScorer":
+) -> RankingScorer:
     """Make a scorer from ranking measures, for scikit-learn's model selection.
 
     Parameters

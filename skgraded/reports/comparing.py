@@ -1,5 +1,7 @@
 """The function `compare`: paired comparisons of systems, with tests and corrections."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """The function `compare_judges`: how well judges agree on grades and on leaderboards."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

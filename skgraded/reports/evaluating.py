@@ -1,5 +1,7 @@
 """Functions that return evaluations, of scores, runs and preferences."""
 
+from __future__ import annotations
+
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
