@@ -239,13 +239,11 @@ def _readable(paths: list[str], job: Job, n_rows: int, skipped: Skipped) -> list
                 skipped[path] = None if CSV.search(path) else _n_rows(path)
             n = "unknown number of" if skipped[path] is None else f"{skipped[path]:,}"
             reasons.append(f"{error} ({n} rows)")
+    text = "; ".join(reasons)[:1000]
     if len(skipped) == len(paths):
-        raise ValueError(f"No file can be read: {'; '.join(reasons)[:1000]}")
+        raise ValueError(f"No file can be read: {text}")
     if skipped:
-        warnings.warn(
-            f"Skipped {len(skipped)} of {len(paths)} files: {'; '.join(reasons)[:1000]}",
-            stacklevel=6,
-        )
+        warnings.warn(f"Skipped {len(skipped)} of {len(paths)} files: {text}", stacklevel=6)
     return [path for path in paths if path not in skipped]
 
 

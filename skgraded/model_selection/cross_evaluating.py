@@ -25,7 +25,7 @@ from skgraded.model_selection.scorer import means_of
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenated
-from skgraded.stats.repeated_values import means_of_queries
+from skgraded.stats.paired_samples import means_of_queries
 from skgraded.writing.text import utf8
 
 

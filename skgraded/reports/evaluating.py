@@ -159,14 +159,10 @@ def evaluate(
         name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
     }
-    n_duplicates = 0
+    n_rows = judgments.n_rows
     if document is not None:
         weights = None if sample_weight is None else as_array(truth["sample_weight"], "weight")
-        rows = distinct_documents(judgments, document, systems, weights, duplicates)
-        if rows is not None:
-            n_duplicates = judgments.n_rows - len(rows)
-            judgments = _judgments_of_rows(judgments, rows, weights)
-            systems = {name: scores[rows] for name, scores in systems.items()}
+        judgments, systems = _without_duplicates(judgments, systems, document, weights, duplicates)
     warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
@@ -174,9 +170,10 @@ def evaluate(
         name: evaluate_judgments(measures, judgments, scores, unjudged_documents)
         for name, scores in systems.items()
     }
-    if n_duplicates:
+    if n_rows > judgments.n_rows:
         evaluations = {
-            name: replace(ev, n_duplicates=n_duplicates) for name, ev in evaluations.items()
+            name: replace(evaluation, n_duplicates=n_rows - judgments.n_rows)
+            for name, evaluation in evaluations.items()
         }
     return evaluations if is_dict else next(iter(evaluations.values()))
 
@@ -230,15 +227,20 @@ def distinct_documents(
     return distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
-def _judgments_of_rows(
-    judgments: Judgments, rows: np.ndarray, weights: np.ndarray | None
-) -> Judgments:
+def _without_duplicates(
+    judgments: Judgments, systems: dict[str, np.ndarray], document: Any,
+    weights: np.ndarray | None, duplicates: str,
+) -> tuple[Judgments, dict[str, np.ndarray]]:
+    rows = distinct_documents(judgments, document, systems, weights, duplicates)
+    if rows is None:
+        return judgments, systems
     layout = layout_of(judgments)
-    return Judgments(
+    judgments = Judgments(
         layout.grades.astype(layout.grade_type)[rows],
         qid=judgments.query_ids[layout.query_of_row[rows]],
         sample_weight=None if weights is None else weights[rows],
     )
+    return judgments, {name: scores[rows] for name, scores in systems.items()}
 
 
 def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:

@@ -16,7 +16,7 @@ from skgraded.measures import Measure, mean_over_queries
 from skgraded.reports import report
 from skgraded.reports.report import Axis, ConfidenceIntervals, Report, by_measure, concatenated
 from skgraded.stats.intervals import check_settings, mean_interval
-from skgraded.stats.repeated_values import deviations_of_queries
+from skgraded.stats.paired_samples import deviations_of_queries
 from skgraded.writing import json_text, tables
 
 if TYPE_CHECKING:
