@@ -1,4 +1,4 @@
-"""Plot of the mean for each of many days, with the limits of an individuals chart."""
+"""Plot of the mean for each of many days, with control limits."""
 
 from __future__ import annotations
 
