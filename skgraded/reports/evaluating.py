@@ -402,7 +402,7 @@ def evaluate_runs(
     warn_of_other_meanings(measures, index.judgments.numbers.max())
     evaluations = {}
     for name, source in sources.items():
-        run = _entries(source, "run", f"runs[{name!r}]")
+        run = _entries(source, "run", f"runs[{name!r}]", allow_empty=missing == "count")
         evaluations[name], _ = evaluate_run(
             index, run, measures, missing == "count", unjudged == "raise", ties,
             unjudged_documents, identical_ids == "drop",
@@ -450,10 +450,12 @@ def _runs_by_name(runs: Any) -> Mapping[str, Any]:
     return runs
 
 
-def _entries(source: Any, side: str, name: str) -> Entries:
+def _entries(source: Any, side: str, name: str, allow_empty: bool = False) -> Entries:
     """Read a file, or convert another form of qrels or of a run."""
     if isinstance(source, (str, os.PathLike)):
-        return (read_qrels_table if side == "qrels" else read_run_table)(source)
+        if side == "qrels":
+            return read_qrels_table(source)
+        return read_run_table(source, allow_empty=allow_empty)
     return entries_of(source, side, name, stacklevel=4)
 
 

@@ -19,10 +19,6 @@ def test_official_is_what_trec_eval_prints(data_dir, capsys):
         capsys, "evaluate --per-query -m official", str(folder / "qrels.test"),
         str(folder / "results.test"),
     )["STANDARD"]
-    for values in got["mean"], *got["per_query"].values():
-        for name in [name for name in values if name.startswith("iprec")]:
-            del values[name]  # version 10 rounds recall levels differently
-    printed = printed[~printed.index.get_level_values(1).str.startswith("iprec")]
     means = printed["all"].loc["num_ret":"P_1000"].astype(float)
     assert got["n_queries"] == 3
     assert got["mean"] | got["total"] == pytest.approx(means.to_dict(), abs=5.1e-5)

@@ -84,6 +84,12 @@ def test_queries_for_which_nothing_is_retrieved_are_counted():
     assert not math.isnan(runs["dense"].mean()["NDCNG(undefined=nan)"])
 
 
+def test_an_empty_file_counts_as_empty_rankings(tmp_path):
+    (tmp_path / "empty.run").write_text("# nothing\n")
+    runs = sg.evaluate_runs(QRELS, [tmp_path / "empty.run"], "rr")
+    assert runs["empty"].per_query["RR"].tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize(("runs", "error", "message"), [
     ("bm25.run", TypeError, "a mapping of names to runs, or a list of paths; got 'str'"),
     ([BM25], TypeError, "a list of paths; got"), ({}, ValueError, "runs is empty"),
