@@ -46,25 +46,6 @@ cdef sum_of(const int64_t* places):
     return found
 
 
-def whole_sum(const double[::1] values):
-    """Σ v / 2^-1074 of finite numbers; an OverflowError if a number is not finite."""
-    cdef int64_t[PLACES] places
-    cdef uint64_t bits
-    cdef Py_ssize_t i, first, n = values.shape[0]
-    cdef bint is_finite = True
-    found = 0
-    for first in range(0, n, AT_ONCE):
-        with nogil:
-            memset(places, 0, sizeof(places))
-            for i in range(first, min(n, first + AT_ONCE)):
-                memcpy(&bits, &values[i], 8)
-                is_finite &= position_of(bits) < 2046
-                add_whole(places, whole_of(bits), position_of(bits), 1 - 2 * <int64_t>(bits >> 63))
-        refuse_infinite(is_finite)
-        found += sum_of(places)
-    return found
-
-
 def whole_dot(const double[::1] x, const double[::1] y):
     """Σ x y / 2^-2148 of finite numbers; an OverflowError if a number is not finite."""
     cdef int64_t[PLACES] places
@@ -88,14 +69,11 @@ def whole_dot(const double[::1] x, const double[::1] y):
                 a, b = whole_of(a), whole_of(b)
                 a_upper, a_lower = a >> 32, a & 0xFFFFFFFFu
                 b_upper, b_lower = b >> 32, b & 0xFFFFFFFFu
-                add_whole(places, a_lower * b_lower, position, sign)
+                if b_lower:  # 0 in a sum, where y is 1
+                    add_whole(places, a_lower * b_lower, position, sign)
                 add_whole(places, a_upper * b_lower + a_lower * b_upper, position + 32, sign)
                 add_whole(places, a_upper * b_upper, position + 64, sign)
-        refuse_infinite(is_finite)
+        if not is_finite:
+            raise OverflowError("there is no exact sum of numbers that are not finite")
         found += sum_of(places)
     return found
-
-
-cdef refuse_infinite(bint is_finite):
-    if not is_finite:
-        raise OverflowError("there is no exact sum of numbers that are not finite")

@@ -111,33 +111,23 @@ cdef inline void merge(const uint64_t* source, Py_ssize_t n, uint64_t* out) noex
         out[half] = left[0] if left <= left_end else right[0]
 
 
-cdef void sort_to(uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
-    """Sort distinct keys from `source` to `out`; `source` is overwritten."""
-    cdef Py_ssize_t half = n // 2
-    if n <= SMALL:
-        rank_sort(source, out, n)
-    else:
-        merge_sort(source, out, half)
-        merge_sort(source + half, out + half, n - half)
-        merge(source, n, out)
-
-
 cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
     if by_numpy != NULL and n > SMALL:
         by_numpy(keys, n, NULL)
     else:
-        merge_sort(keys, spare, n)
+        memcpy(spare, keys, n * sizeof(uint64_t))
+        merge_sort(spare, keys, n)
 
 
-cdef void merge_sort(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
+cdef void merge_sort(uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
+    """Sort distinct keys to `out`, if `source` and `out` contain the same keys; both change."""
     cdef Py_ssize_t half = n // 2
     if n <= SMALL:
-        memcpy(spare, keys, n * sizeof(uint64_t))
-        rank_sort(spare, keys, n)
+        rank_sort(source, out, n)
     else:
-        sort_to(keys, spare, half)
-        sort_to(keys + half, spare + half, n - half)
-        merge(spare, n, keys)
+        merge_sort(out, source, half)
+        merge_sort(out + half, source + half, n - half)
+        merge(source, n, out)
 
 
 cdef Py_ssize_t sort_top(

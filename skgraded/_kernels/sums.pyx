@@ -231,14 +231,8 @@ cdef inline double sum_of_tied(
     cdef Py_ssize_t p
     cdef int32_t i
     cdef double total = 0.0
-    cdef uint64_t packed = 0
     cdef double counts[FEW_LEVELS + 1]
-    if 2 < end - start < 256 and n_levels <= 8:  # counts of 8 bits
-        for p in range(start, end):
-            packed += <uint64_t>1 << (8 * codes[p])
-        for i in range(n_levels):
-            total += <double>(packed >> (8 * i) & 255) * values[i]
-    elif end - start > 2 and n_levels <= FEW_LEVELS + 1:
+    if end - start > 2 and n_levels <= FEW_LEVELS + 1:
         for i in range(n_levels):
             counts[i] = 0.0
         for p in range(start, end):
