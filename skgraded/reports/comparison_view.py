@@ -89,10 +89,11 @@ class ComparisonView:
         )
 
     @cached_property
-    def _families(self) -> list[list[int]]:
-        """Positions of the rows that one correction covers, for each family."""
+    def _family_with(self) -> dict[int, tuple[np.ndarray, int]]:
+        """For each row, the rows that its correction covers, and its place among them."""
         names = comparison_rows.FAMILIES[self.comparison.family]
-        return comparison_rows.grouped(self.comparison.rows, *names)
+        families = map(np.array, comparison_rows.grouped(self.comparison.rows, *names))
+        return {int(i): (family, place) for family in families for place, i in enumerate(family)}
 
     def _ranks_contradict(self, row: ComparisonRow) -> bool:
         """Return whether a significant rank test favors the system with the lower mean."""
@@ -209,11 +210,10 @@ class ComparisonView:
         if row.is_significant:
             assumes = paired_tests.assumption(test, row.n_queries - row.ties, level)
             return sentences.Findings(assumes=assumes)
-        p_values = p_values.copy()
-        p_values[i], by_resamples = self._smallest_p(row)
-        adjusted = comparison_rows.corrected_p_values(
-            p_values, self.comparison.correction, level, self._families
-        )[0][i]
+        tests, place = self._family_with[i]
+        p_values = p_values[tests]
+        p_values[place], by_resamples = self._smallest_p(row)
+        adjusted = corrections.adjust(p_values, self.comparison.correction)[place]
         if corrections.is_significant(adjusted, level):
             return sentences.Findings()
         n_resamples = self.comparison.n_resamples if by_resamples else None
