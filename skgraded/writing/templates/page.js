@@ -206,7 +206,6 @@
     rest = [...queries];
     body.replaceChildren();
     drawRows(ROWS_AT_ONCE);
-    if (cloud) cloud.mark(new Set(queries));
     const { column, ascending } = sorted;
     const number = wanted ? `${counted(queries.length)} of ${counted(data.ids.length)}` : counted(queries.length);
     byId("query-status").textContent =
@@ -220,117 +219,15 @@
     refresh();
   }
 
-  // The scatter plot of two systems, one point per query ---------------------------------------
-
-  const NEAR = 0.03;  // maximum distance of the pointer to a point, as a share of the width
-
-  // Return round numbers that span low to high.
-  function ticks(low, high) {
-    const power = 10 ** Math.floor(Math.log10((high - low) / 5));
-    const step = power * [1, 2, 5, 10].find((unit) => (high - low) / (power * unit) <= 5.0001);
-    const first = Math.floor(low / step + 1e-9), last = Math.ceil(high / step - 1e-9);
-    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-    return Array.from({ length: last - first + 1 }, (_, i) => ({
-      value: (first + i) * step, text: ((first + i) * step).toFixed(digits).replace("-", "\u2212"),
-    }));
-  }
-
-  function makeCloud() {
-    const place = byId("cloud");
-    let points = [], at = 0, dots = [], ring = null;
-
-    function say(i) {
-      at = i;
-      const point = points[i];
-      place.setAttribute("aria-valuenow", i + 1);
-      place.setAttribute("aria-valuetext", point.text);
-      byId("cloud-query").textContent = point.text;
-      ring.setAttribute("cx", point.x);
-      ring.setAttribute("cy", point.y);
-      ring.removeAttribute("display");
-    }
-
-    function nearest(event) {
-      const box = place.getBoundingClientRect();
-      const x = (event.clientX - box.left) / box.width, y = (event.clientY - box.top) / box.height;
-      let position = null, closest = NEAR;
-      points.forEach((point, i) => {
-        const distance = Math.hypot(point.x / 100 - x, point.y / 100 - y);
-        if (distance < closest) [position, closest] = [i, distance];
-      });
-      return position;
-    }
-
-    function draw() {
-      const [measure, system, against] = chosen();
-      const values = data.values[measure][system], base = data.values[measure][against];
-      const names = [data.systems[system], data.systems[against]];
-      const both = data.ids.map((_, q) => q).filter((q) => values[q] !== null && base[q] !== null);
-      const [low, high] = extent(both.flatMap((q) => [values[q], base[q]]));
-      const marks = both.length ? ticks(low, high === low ? low + 1 : high) : ticks(0, 1);
-      const start = marks[0].value, end = marks[marks.length - 1].value;
-      const part = (value) => Number((100 * (value - start) / (end - start)).toFixed(2));
-      const gaps = differences(values, base);
-      points = both.sort((a, b) => gaps[b] - gaps[a]).map((q) => ({
-        q, x: part(base[q]), y: 100 - part(values[q]),
-        side: gaps[q] > 0 ? "win" : gaps[q] < 0 ? "loss" : "tie",
-        text: `${data.ids[q]}: ${names[0]} ${shown(values[q])}, ${names[1]} ${shown(base[q])}, ` +
-          `difference ${shown(gaps[q], "difference")}`,
-      }));
-      const grid = marks.map(({ value: at }) => `<path class="grid" d="M0 ${100 - part(at)}H100M${part(at)} 0V100"/>`);
-      const circles = points.map(({ x, y, side }) => `<circle class="dot ${side}" cx="${x}" cy="${y}" r="0.9"/>`);
-      place.innerHTML = `<svg viewBox="0 0 100 100" aria-hidden="true" focusable="false">${grid.join("")}
-        <line class="diagonal" x1="0" y1="100" x2="100" y2="0"/>${circles.join("")}
-        <circle class="chosen" r="1.8" display="none"/></svg>`;
-      dots = [...place.querySelectorAll(".dot")];
-      ring = place.querySelector(".chosen");
-      byId("cloud-scale").replaceChildren(...marks.map(({ value, text }) =>
-        element("span", { style: `top: ${100 - part(value)}%` }, text)));
-      byId("cloud-ticks").replaceChildren(...marks.map(({ value, text }) =>
-        element("span", { style: `left: ${part(value)}%` }, text)));
-      byId("cloud-name").textContent = `${names[1]} \u2192`;
-      byId("cloud-caption").replaceChildren(
-        element("strong", {}, `${names[0]} (vertical) against ${names[1]} (horizontal) by ${data.measures[measure]}`),
-        ` Each point is a query. ${names[0]} is better above the line, ${names[1]} below it.`);
-      place.setAttribute("aria-valuemin", Math.min(1, points.length));
-      place.setAttribute("aria-valuemax", points.length);
-      place.setAttribute("aria-valuenow", Math.min(1, points.length));
-      place.setAttribute("aria-valuetext", points.length ? points[0].text : "no query");
-      byId("cloud-query").textContent = "Point at a query or use the arrow keys to read its values.";
-      at = 0;
-    }
-
-    for (const kind of ["pointermove", "pointerdown"]) {
-      place.addEventListener(kind, (event) => {
-        const i = nearest(event);
-        if (i !== null) say(i);
-      });
-    }
-    place.addEventListener("focus", () => { if (points.length) say(at); });
-    place.addEventListener("keydown", (event) => {
-      const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10,
-        Home: -Infinity, End: Infinity };
-      if (!(event.key in steps) || !points.length) return;
-      event.preventDefault();
-      say(Math.max(0, Math.min(points.length - 1, at + steps[event.key])));
-    });
-    return {
-      draw,
-      mark: (queries) => dots.forEach((dot, i) => dot.classList.toggle("pale", !queries.has(points[i].q))),
-    };
-  }
-
   // If both menus select the same system, the other menu gets the previous selection.
   function keepApart(changed, other) {
     if (byId(changed).value === byId(other).value) byId(other).value = previous[changed];
     for (const id of [changed, other]) previous[id] = byId(id).value;
   }
 
-  const cloud = data.columns ? null : makeCloud();
   const previous = {};
 
   function start() {
-    if (cloud) cloud.draw();
     columns = data.columns?.map((column) => valueColumn({ title: column.name, start: true, ...column }))
       ?? comparisonColumns();
     byId("undefined-note").hidden = columns.every((column) => column.missing.size === 0);
@@ -343,7 +240,7 @@
   byId("find").addEventListener("input", refresh);
   byId("find").form.addEventListener("submit", (event) => event.preventDefault());
   byId("measure")?.addEventListener("change", start);
-  if (cloud) {
+  if (!data.columns) {
     byId("system").value = data.baseline === 0 ? 1 : 0;
     for (const [id, other] of [["system", "against"], ["against", "system"]]) {
       previous[id] = byId(id).value;
