@@ -548,7 +548,7 @@ def test_a_heat_map_shades_differences_and_marks_significant_ones():
     assert [cells["a", j]["shade"] for j in range(3)] == ["", "win-1", "win-5"]
     assert [cells["c", j]["shade"] for j in range(3)] == ["loss-5", "", ""]
     assert [key for key, cell in cells.items() if cell["significant"]] == [("a", 2), ("c", 0)]
-    assert cells["b", 2]["text"] == "nan"
+    assert cells["b", 2]["text"] == ""
 
 
 @pytest.mark.parametrize("low, high, ticks", [
