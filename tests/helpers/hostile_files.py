@@ -7,6 +7,7 @@ import math
 import re
 import zlib
 
+from skgraded._input.table_kinds import UnknownColumnError
 from skgraded.datasets import read_letor, read_qrels, read_run
 from skgraded.datasets.table_files import Names, read_columns
 
@@ -282,7 +283,8 @@ def check(data, kind):
     except ValueError as error:
         assert expected is None, f"{data!r} is refused: {error}"
         named = r"<file>: (lines? \d+|the file (is empty|contains no)|the Parquet)"
-        assert type(error) is ValueError and re.match(named, str(error)), f"{data!r}: {error!r}"
+        is_clear = type(error) in (ValueError, UnknownColumnError)
+        assert is_clear and re.match(named, str(error)), f"{data!r}: {error!r}"
         assert not re.match(r"<file>: lines", str(error)), f"{data!r}: {error!r}"
         return False
     assert expected is not None, f"{data!r} is read as {result!r}"
