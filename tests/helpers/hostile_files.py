@@ -163,12 +163,16 @@ def _letor(data):
     return rows
 
 
-def _trec(data, n_columns):
+def _trec(data, n_columns, last_has_spaces=False):
     data = data if data.endswith(b"\n") else data + b"\n"
     data = data.replace(b"\r\n", b"\n")
     _good(b"\r" not in data)
     lines = [re.findall(rb"[^ \t]+", line) for line in data.split(b"\n")]
     lines = [words for words in lines if words and not words[0].startswith(b"#")]
+    for words in lines if last_has_spaces else ():
+        if len(words) > n_columns:
+            _number(words[3])  # the rank; otherwise an id contains a space
+            words[n_columns - 1:] = [b" ".join(words[n_columns - 1:])]
     _good(all(len(words) == n_columns for words in lines))
     return lines
 
@@ -184,7 +188,7 @@ def _run(data):
     else:
         rows = [
             (words[0].decode(), words[2].decode(), _number(words[4]), words[5].decode())
-            for words in _trec(data, 6)
+            for words in _trec(data, 6, last_has_spaces=True)
         ]
     _good(len({row[:2] for row in rows}) == len(rows))
     _good(all(row[2] == row[2] for row in rows))
