@@ -16,8 +16,6 @@ from memory import measure_memory
 from neighbors import JUDGED, WITH_QID
 from timing import measure_times
 
-from skgraded._kernels import sort
-
 PACKAGES = (
     "skgraded", "numpy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu", "ranx",
     "pytrec_eval", "pytrec_eval-terrier",
@@ -101,14 +99,14 @@ def print_setting():
 
 
 def vectors():
-    """Which sort is used, and the longest vectors that NumPy detects."""
+    """The longest vectors that NumPy detects."""
     extensions = np.show_config(mode="dicts")["SIMD Extensions"]
     features = {*extensions.get("baseline", ()), *extensions.get("found", ())}
     longest = "neither AVX2 nor AVX-512"
     for name, known in (("AVX2", {"AVX2", "X86_V3"}), ("AVX-512", {"AVX512_SKX", "X86_V4"})):
         if features & known:
             longest = name
-    return f"keys sorted by: {sort.fastest()}, {longest}"
+    return longest
 
 
 def processor():

@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
-from skgraded._kernels.sort import fastest
 from skgraded._kernels.threads import n_threads
 
 LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
@@ -40,11 +39,7 @@ def show_versions() -> None:
             "machine": platform.platform(),
         },
         "Python dependencies": _versions_of((*LIBRARIES, *OPTIONAL)),
-        "Compiled code": {
-            "keys sorted by": fastest(),
-            "threads": n_threads(),
-            "GIL": "yes" if has_gil else "no",
-        },
+        "Compiled code": {"threads": str(n_threads()), "GIL": "yes" if has_gil else "no"},
     }
     width = max(len(name) for section in sections.values() for name in section)
     texts = []

@@ -1,8 +1,7 @@
 """Sorting of keys, of the top k keys, and of numbers that share the same key bits.
 
 A key contains the upper bits of a number and, below them, its position in the query. Integers are
-therefore sorted without moving other data. Merges select the smaller head without a branch, because
-a sort of a few hundred scores spends most of its time on mispredicted branches.
+therefore sorted without moving other data, by NumPy's sort, which uses vector instructions.
 """
 
 from libc.math cimport sqrt
@@ -11,8 +10,6 @@ from libc.string cimport memcpy
 from libcpp.algorithm cimport sort
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
-
-import numpy as np
 
 cdef extern from *:
     """
@@ -34,36 +31,10 @@ cdef extern from *:
     int load_numpy() except -1
 
 load_numpy()
-cdef numpy_sort by_numpy = NULL  # NumPy's sort if it is faster
-
-OWN, VECTORS = "own", "numpy"
-
-
-def use(name):
-    """Sort with our code (OWN) or with NumPy's vectorized code (VECTORS); return the old setting.
-
-    Keys are distinct, so the setting affects only the time.
-    """
-    global by_numpy
-    before = OWN if by_numpy == NULL else VECTORS
-    by_numpy = numpy_sort_of_keys() if name == VECTORS else NULL
-    return before
-
-
-def fastest():
-    """The fastest sort for this processor, from the vector extensions that NumPy reports."""
-    found = np.show_config(mode="dicts")["SIMD Extensions"]
-    features = {*found.get("baseline", ()), *found.get("found", ())}
-    known = {"AVX512_SKX", "X86_V4"}
-    if int(np.__version__.partition(".")[0]) >= 2:  # NumPy 1 sorts with AVX512 only
-        known |= {"AVX2", "X86_V3", "ASIMD"}
-    return VECTORS if features & known else OWN
-
-
-use(fastest())
+cdef numpy_sort by_numpy = numpy_sort_of_keys()
 
 cdef enum:
-    SMALL = 16  # keys; runs up to this length are sorted by counting ranks
+    SMALL = 16  # keys; up to this number, counting ranks is faster
 
 cdef double MOST_OF_ALL = 0.4  # with a larger sample, sorting all keys is as fast
 
@@ -87,47 +58,12 @@ cdef void rank_sort(const uint64_t* source, uint64_t* out, Py_ssize_t n) noexcep
         out[rank[i]] = source[i]
 
 
-cdef inline void merge(const uint64_t* source, Py_ssize_t n, uint64_t* out) noexcept nogil:
-    """Merge sorted halves of n/2 and n - n/2 keys from both ends, so that neither is exhausted."""
-    cdef Py_ssize_t i, half = n // 2
-    cdef const uint64_t* left = source
-    cdef const uint64_t* right = source + half
-    cdef const uint64_t* left_end = source + half - 1
-    cdef const uint64_t* right_end = source + n - 1
-    cdef uint64_t a, b, c, d
-    cdef bint take
-    for i in range(half):
-        a, b = left[0], right[0]
-        take = b < a
-        out[i] = b if take else a
-        right += take
-        left += not take
-        c, d = left_end[0], right_end[0]
-        take = d < c
-        out[n - 1 - i] = c if take else d
-        left_end -= take
-        right_end -= not take
-    if n & 1:
-        out[half] = left[0] if left <= left_end else right[0]
-
-
 cdef void sort_in_place(uint64_t* keys, uint64_t* spare, Py_ssize_t n) noexcept nogil:
-    if by_numpy != NULL and n > SMALL:
+    if n > SMALL:
         by_numpy(keys, n, NULL)
     else:
         memcpy(spare, keys, n * sizeof(uint64_t))
-        merge_sort(spare, keys, n)
-
-
-cdef void merge_sort(uint64_t* source, uint64_t* out, Py_ssize_t n) noexcept nogil:
-    """Sort distinct keys to `out`, if `source` and `out` contain the same keys; both change."""
-    cdef Py_ssize_t half = n // 2
-    if n <= SMALL:
-        rank_sort(source, out, n)
-    else:
-        merge_sort(out, source, half)
-        merge_sort(out + half, source + half, n - half)
-        merge(source, n, out)
+        rank_sort(spare, keys, n)
 
 
 cdef Py_ssize_t sort_top(
