@@ -5,15 +5,13 @@ LightGBM's rankers accept the sizes of consecutive queries and one weight per ro
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
 from skgraded._input.docstrings import documented
 from skgraded.boosting.adapter import BoosterAdapter
-from skgraded.boosting.docstring_sections import COMMON, ON_METRICS, ON_OBJECTIVES
+from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
 from skgraded.boosting.objective import Objective
@@ -21,7 +19,7 @@ from skgraded.boosting.rows import Rows
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
 
-__all__ = ["eval_metric", "evaluate_rounds", "objective"]
+__all__ = ["eval_metric", "objective"]
 
 # LightGBM's parameter `objective` and its aliases; the last name has the lowest priority.
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
@@ -220,95 +218,8 @@ def _refuse_distributed(what: str) -> None:
     # After Booster.set_network, num_machines may be missing from params, so 2 is assumed.
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
         refuse_part(
-            what, "find the best round of the finished model with "
-            "skgraded.lightgbm.evaluate_rounds(booster, data, every=10)",
+            what, "evaluate booster.predict(X, num_iteration=n) for several n after training",
         )
-
-
-class Rounds(NamedTuple):
-    """Result of `evaluate_rounds`.
-
-    Attributes
-    ----------
-    rounds : ndarray of shape (n,) of int
-        The evaluated rounds, counted from 1.
-    values : dict of str to ndarray of shape (n,)
-        Means over queries, by measure name.
-    best_round : int
-        The first round with the highest value of the first measure.
-    best_score : float
-        The highest value of the first measure.
-    """
-
-    rounds: np.ndarray
-    values: dict[str, np.ndarray]
-    best_round: int
-    best_score: float
-
-
-@documented(COMMON)
-def evaluate_rounds(
-    booster: Any, data: Any, measures: Measure | str | Iterable[Measure | str] = "ndcng@10",
-    every: int = 10,
-) -> Rounds:
-    """Evaluate a trained model at different numbers of rounds, and find the best round.
-
-    Use this function after distributed training, as with DaskLGBMRanker, in which LightGBM
-    reports the metric of an arbitrary machine and cannot stop early. Each tree is evaluated once.
-
-    Parameters
-    ----------
-    booster : lightgbm.Booster, or a fitted LGBMRanker or DaskLGBMRanker
-    data : lightgbm.Dataset
-        Validation data with labels, groups and raw data: a Dataset that was not used for training,
-        or that was created with ``free_raw_data=False``.
-    every : int, default=10
-        The rounds `every`, 2 · `every`, …, and the last round are evaluated.
-
-    Returns
-    -------
-    Rounds
-
-    Examples
-    --------
-    >>> import lightgbm as lgb, numpy as np
-    >>> from skgraded.datasets import make_ranking
-    >>> from skgraded.lightgbm import evaluate_rounds
-    >>> X, y, qid = make_ranking(n_queries=60, random_state=0)
-    >>> sizes = np.bincount(qid)
-    >>> train = lgb.Dataset(X[qid < 40], y[qid < 40], group=sizes[:40])
-    >>> booster = lgb.train({"objective": "lambdarank", "verbose": -1, "num_threads": 1}, train, 40)
-    >>> valid = lgb.Dataset(X[qid >= 40], y[qid >= 40], group=sizes[40:])
-    >>> evaluate_rounds(booster, valid, every=10).rounds.tolist()
-    [10, 20, 30, 40]
-    """
-    from lightgbm import Dataset
-
-    metric = _EvalMetric(measures)
-    every = whole_number(every, "every", 1)
-    booster = getattr(booster, "booster_", booster)
-    if not isinstance(data, Dataset):
-        raise TypeError(f"data must be a lightgbm.Dataset; got {type(data).__name__}.")
-    # Read the attributes directly, because the getter methods require a binned Dataset.
-    judgments = _judgments_of(data, data.label, data.group, data.weight)
-    X, last = data.data, booster.current_iteration()
-    if X is None:
-        raise ValueError("The Dataset has no raw data: create it with free_raw_data=False.")
-    # A random forest predicts the mean of its trees; all other models predict the sum.
-    is_mean = "\naverage_output\n" in booster.model_to_string(num_iteration=1)
-    rounds = np.unique([*range(every, last, every), last])
-    preds, values = 0.0, []
-    for before, upto in pairwise([0, *rounds]):
-        first = 0 if is_mean else before
-        added = booster.predict(
-            X, raw_score=True, start_iteration=first, num_iteration=upto - first
-        )
-        preds = added if is_mean else preds + added
-        values.append(metric.means(judgments, preds))
-    columns = zip(metric.measures, np.transpose(values), strict=True)
-    by_measure = {measure.name: means for measure, means in columns}
-    best = int(np.argmax([means[0] for means in values]))
-    return Rounds(rounds, by_measure, int(rounds[best]), float(values[best][0]))
 
 
 def _read_arguments(

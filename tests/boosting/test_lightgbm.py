@@ -7,7 +7,7 @@ from recorded import SIZES, LightGBM, generated, letor_parts, n_judgments
 
 import skgraded as sg
 from skgraded.datasets import make_ranking
-from skgraded.lightgbm import eval_metric, evaluate_rounds
+from skgraded.lightgbm import eval_metric
 
 PARAMS = LightGBM.params
 dataset, history_of = LightGBM.data, LightGBM.history_of
@@ -162,30 +162,3 @@ def test_a_threshold_too_small_for_32_bits_does_not_make_grade_0_relevant():
 def test_infinite_predictions_are_ranked():
     y, scores = np.array([0, 1, 2, 0]), np.array([0.5, np.inf, -np.inf, -np.inf])
     assert eval_metric("ndcng")(y, scores, None, [4])[1] == sg.NDCNG()(y, scores)
-
-
-# Rounds of a finished model ----------------------------------------------------------------------
-
-@pytest.mark.parametrize("boosting", ["gbdt", "rf"])
-def test_evaluate_rounds_gives_the_values_of_predictions_after_each_round(parts, boosting):
-    train, valid, (X, y, qid) = parts
-    params = {"boosting": boosting, "bagging_fraction": 0.5, "bagging_freq": 1}
-    booster = lgb.train(PARAMS | params, train, 14)
-    result = evaluate_rounds(booster, valid, ["ndcng@10", "mu_map"], every=4)
-    assert result.rounds.tolist() == [4, 8, 12, 14]
-    for i, n_rounds in enumerate(result.rounds):
-        scores = booster.predict(X, num_iteration=n_rounds)
-        expected = sg.evaluate(y, scores, qid=qid).mean()
-        values = {name: values[i] for name, values in result.values.items()}
-        assert values == pytest.approx(expected)
-    assert result.best_score == max(result.values["NDCNG@10"])
-    assert result.best_round == result.rounds[np.argmax(result.values["NDCNG@10"])]
-
-
-def test_evaluate_rounds_accepts_a_ranker(parts):
-    _, valid, (X, y, qid) = parts
-    model = lgb.LGBMRanker(n_estimators=5, n_jobs=1, verbose=-1)
-    model.fit(X, y, group=np.bincount(qid)[np.unique(qid)])
-    result = evaluate_rounds(model, valid, every=100)
-    assert result.rounds.tolist() == [5]
-    assert result.best_score == pytest.approx(sg.NDCNG(k=10)(y, model.predict(X), qid=qid))

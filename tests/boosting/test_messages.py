@@ -48,11 +48,6 @@ def trained_by_xgboost(metric=None, group=GROUP, obj=None, **kwargs):
     return XGBoost.history_of(data, [data], metric, 3, params, obj=obj, **kwargs)
 
 
-def rounds_of(data, **kwargs):
-    booster = lgb.train(LightGBM.params, lgb.Dataset(X, Y, group=GROUP), 1)
-    return lightgbm.evaluate_rounds(booster, data, **kwargs)
-
-
 def trained_by_catboost(train=(X, Y, QID), valid=(X, Y, QID), metric=None):
     metric = metric or catboost.eval_metric("ndcng", train[2], valid[2])
     params = {"loss_function": "RMSE", "iterations": 1, "eval_metric": metric, "verbose": False,
@@ -108,10 +103,6 @@ ROWS = [
      lambda: xgboost.custom_metric("ndcg").means_of_sums(np.array([[0.0], [4.0], [0.0]])),
      ValueError, "NDCG is undefined for every query with positive weight"),
     ("XGBoost: no labels", lambda: measured_by_xgboost(group=GROUP), ValueError, "no labels"),
-    ("rounds: no Dataset", lambda: rounds_of(7), TypeError,
-     "data must be a lightgbm.Dataset; got int"),
-    ("rounds: every", lambda: rounds_of(lgb.Dataset(X, Y, group=GROUP), every=0), ValueError,
-     "every must be at least 1; got 0"),
     # CatBoost's data sets
     ("CatBoost: other rows", lambda: trained_by_catboost(
         metric=catboost.eval_metric("ndcng", QID, QID[:-1])), CatBoostError,
