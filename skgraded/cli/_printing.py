@@ -3,6 +3,7 @@
 import json
 import math
 import textwrap
+import warnings
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,14 +13,14 @@ import numpy as np
 from skgraded._input.words import plain, plain_list
 from skgraded.cli._columns import Column, summary
 from skgraded.measures.base import MEASURES, other_names, parameters_of
-from skgraded.reports.comparing import compare, warn_of_judged_gap
+from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.reports.powered_means import prediction_powered
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
-from skgraded.writing.sentences import pair_counts, query_counts
+from skgraded.writing.sentences import judged_gap, pair_counts, query_counts
 from skgraded.writing.text import percent_text
 
 SYNTAX = """\
@@ -41,7 +42,8 @@ def of_evaluations(
     Columns of counts contain totals over queries in tables and in "csv".
     """
     form, columns = args.format, args.columns
-    warn_of_judged_gap(list(evaluations), _judged(evaluations))
+    if gap := judged_gap(list(evaluations), _judged(evaluations)):
+        warnings.warn(gap, stacklevel=2)
     if form == "json":
         return _json(evaluations, args.per_query, columns)
     if form == "html":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,15 +16,14 @@ from skgraded.measures import mean_over_queries
 from skgraded.reports import comparison_rows, pairing
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import FAMILIES, Case, Settings, grouped
+from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
-from skgraded.reports.powered_means import judged_samples, pool_of
+from skgraded.reports.powered_means import judged_samples, pool_of, powered_means
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, by_hsd, enough_resamples, p_values
-from skgraded.stats.prediction_powered import powered_mean
 from skgraded.stats.welch import GroupMean
-from skgraded.writing.sentences import judged_gap, unanswered
 
 
 @runtime_checkable
@@ -209,19 +208,22 @@ def compare(
         if judge is not None:
             raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
         return evaluations._compared(settings, baseline, by)
-    judged = mean_judged(list(evaluations.values()))
     if judge is not None:
         if by is not None:
             raise ValueError("Argument 'by' must be None if a judge is passed.")
         pairing.check_evaluations(judge, "judge")
-        return _compare_judged(evaluations, judge, settings, baseline, judged)
-    settings = settings._replace(
-        n_resamples=FEWEST if n_resamples is None else int(n_resamples),
-        seed=int(np.random.default_rng(rng).integers(2**63)),
-    )
-    return _compare_values(
-        evaluations, baseline, settings, judged, by, n_resamples is None, progress, rng
-    )
+        report = _compare_judged(evaluations, judge, settings, baseline)
+    else:
+        settings = settings._replace(
+            n_resamples=FEWEST if n_resamples is None else int(n_resamples),
+            seed=int(np.random.default_rng(rng).integers(2**63)),
+        )
+        report = _compare_values(
+            evaluations, baseline, settings, by, n_resamples is None, progress, rng
+        )
+    for text in ComparisonView(report).caveats():
+        warnings.warn(text, stacklevel=2)
+    return report
 
 
 def checked_settings(
@@ -256,24 +258,20 @@ def checked_settings(
 
 
 def _compare_values(
-    evaluations: Mapping[str, Evaluation], baseline: str | None, settings: Settings,
-    judged: dict[str, np.ndarray], by: Any, is_default: bool, progress: bool, rng: Any
+    evaluations: Mapping[str, Evaluation], baseline: str | None, settings: Settings, by: Any,
+    is_default: bool, progress: bool, rng: Any
 ) -> Comparison:
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
     test, correction, level, *_, family = settings
-    systems = list(evaluations)
     paired = pairing.pair_evaluations(evaluations)
     pairing.warn_of_different_folds(paired.folds)
-    warn_of_judged_gap(systems, judged)
-    n_unanswered = _count_unanswered(evaluations)
     values = paired.values
     segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
         pairing.refuse_unequal(values.weights, values.query_ids)
     if by is not None:
         values = _with_segments(values, segments)
-    measures = list(values.per_query)
-    cases = comparison_rows.cases_of(systems, measures, baseline, segments)
+    cases = comparison_rows.cases_of(values.systems, list(values.per_query), baseline, segments)
     if is_default:
         n_tests = max(map(len, grouped(cases, *FAMILIES[family])))
         settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
@@ -293,15 +291,30 @@ def _compare_values(
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         p = _p_values(cases, differences, settings, advance)
         tukey = _tukey(values, cases, settings, advance) if correction == "hsd" else None
-    return Comparison(
-        systems=systems, measures=measures, baseline=baseline, test=test,
-        rows=comparison_rows.compared_rows(cases, samples, p, systems, settings, tukey),
-        correction=correction, family=family, level=level,
-        n_resamples=settings.n_resamples if test in DRAWS else None,
+    return _report(
+        evaluations, values.per_query, baseline, settings, cases, samples, p, tukey,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
-        query_values=values, gaps=comparison_rows.gaps_between(cases, groups, systems, settings),
-        judged=judged or None, n_unanswered=n_unanswered, segments=values.segments,
+        query_values=values, segments=values.segments,
+        gaps=comparison_rows.gaps_between(cases, groups, values.systems, settings),
+    )
+
+
+def _report(
+    evaluations: Mapping[str, Evaluation], measures: Iterable[str], baseline: str | None,
+    settings: Settings, cases: Sequence[Case], samples: Sequence[PairedSample], p_values: Any,
+    tukey: Any = None, **fields: Any
+) -> Comparison:
+    """Create a Comparison from the sample and the p-value of each case, and further fields."""
+    systems, n_resamples = list(evaluations), settings.n_resamples
+    n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
+    return Comparison(
+        systems=systems, measures=list(measures), baseline=baseline, test=settings.test,
+        correction=settings.correction, family=settings.family, level=settings.level,
+        rows=comparison_rows.compared_rows(cases, samples, p_values, systems, settings, tukey),
+        n_resamples=n_resamples if settings.test in DRAWS else None,
+        judged=mean_judged(list(evaluations.values())) or None,
+        n_unanswered=n_unanswered if any(n_unanswered) else None, **fields,
     )
 
 
@@ -375,52 +388,25 @@ def _tukey(
 
 def _compare_judged(
     evaluations: Mapping[str, Evaluation], judge: Mapping[str, Evaluation],
-    settings: Settings, baseline: str | None, judged: Mapping[str, np.ndarray],
+    settings: Settings, baseline: str | None,
 ) -> Comparison:
-    """Compare systems with prediction-powered differences; the settings are already checked.
-
-    `judged` contains the shares of documents that people judged, as in a Comparison.
-    """
+    """Compare systems with prediction-powered differences; the settings are already checked."""
     if set(evaluations) != set(judge):
         raise ValueError(f"judge must have the systems {list(evaluations)}; got {list(judge)}.")
-    judge = {name: judge[name] for name in evaluations}
+    systems = list(evaluations)
+    judge = {name: judge[name] for name in systems}
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
-    systems, measures = list(evaluations), list(pool)
-    warn_of_judged_gap(systems, judged)
-    n_unanswered = _count_unanswered(evaluations)
-    cases = comparison_rows.cases_of(systems, measures, baseline)
+    cases = comparison_rows.cases_of(systems, list(pool), baseline)
     samples = judged_samples(pool, cases, systems)
-    p = [sample.differences.p_value for sample in samples]
-    powered = {
-        name: [powered_mean(*(side[i] for side in values)) for i in range(len(systems))]
-        for name, values in pool.items()
-    }
     human, _, others = next(iter(pool.values()))
-    return Comparison(
-        systems=systems, measures=measures, baseline=baseline, seed=None, is_weighted=False,
-        rows=comparison_rows.compared_rows(cases, samples, p, systems, settings),
-        test=settings.test, correction=settings.correction, family=settings.family,
-        level=settings.level, n_resamples=None, n_queries=human.shape[1], n_judge=others.shape[1],
-        judged=dict(judged) or None, n_unanswered=n_unanswered,
+    return _report(
+        evaluations, pool, baseline, settings, cases, samples,
+        [sample.differences.p_value for sample in samples], seed=None, is_weighted=False,
+        n_queries=human.shape[1], n_judge=others.shape[1],
         system_means={
-            name: np.array([[e.mean, *t_interval(e, settings.level)] for e in means])
-            for name, means in powered.items()
+            name: np.array([
+                [mean.mean, *t_interval(mean, settings.level)] for mean in powered_means(values)
+            ])
+            for name, values in pool.items()
         },
     )
-
-
-def warn_of_judged_gap(systems: Sequence[str], judged: Mapping[str, np.ndarray]) -> None:
-    """Warn if two systems' shares of judged documents differ by more than 0.1."""
-    message = judged_gap(systems, judged)
-    if message:
-        warnings.warn(message, stacklevel=4)  # the caller of compare
-
-
-def _count_unanswered(evaluations: Mapping[str, Evaluation]) -> list[int] | None:
-    """Count the queries for which each system retrieved nothing; warn if they are the majority."""
-    counts = [evaluation.n_unanswered for evaluation in evaluations.values()]
-    n_queries = len(next(iter(evaluations.values())).query_ids)
-    message = unanswered(list(evaluations), counts, n_queries)
-    if message:
-        warnings.warn(message, stacklevel=4)  # the caller of compare
-    return counts if any(counts) else None

@@ -194,18 +194,30 @@ def prediction_powered(
     PredictionPowered(50 + 450 queries: NDCNG@10=0.4872)
     """
     level = CHECK_LEVEL(level)
-    _check_types(human=human, judge=judge)
-    pool = pool_of({"human": human}, {"judge": judge}, ("human", "judge"))
-    warn_of_few_values({f"values of {name}": values[0] for name, values in pool.items()})
+    pool = _pool_of_one(human=human, judge=judge)
     return PredictionPowered(
-        {name: powered_mean(*(side[0] for side in values)) for name, values in pool.items()}, level
+        {name: powered_means(values)[0] for name, values in pool.items()}, level
     )
 
 
-def _check_types(**evaluations: Any) -> None:
+def _pool_of_one(**evaluations: Any) -> dict[str, Any]:
+    """Return `pool_of` two Evaluations of a single system, keyed by the names of arguments."""
     for name, evaluation in evaluations.items():
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"{name} must be an Evaluation; got {type(evaluation).__name__}.")
+    human, judge = evaluations
+    pool = pool_of(
+        {human: evaluations[human]}, {judge: evaluations[judge]}, (human, judge), stacklevel=4
+    )
+    warn_of_few_values(
+        {f"values of {name}": values[0] for name, values in pool.items()}, stacklevel=4
+    )
+    return pool
+
+
+def powered_means(values: Sequence[np.ndarray]) -> list[PoweredMean]:
+    """Return the prediction-powered mean of each system; `values` is an element of `pool_of`."""
+    return [powered_mean(*sides) for sides in zip(*values, strict=True)]
 
 
 def plan_judgments(
@@ -253,10 +265,7 @@ def plan_judgments(
     """
     level = CHECK_LEVEL(level)
     half_width = number_validator("half_width", 0, above=True)(half_width)
-    _check_types(pilot_human=pilot_human, pilot_judge=pilot_judge)
-    names = "pilot_human", "pilot_judge"
-    pool = pool_of({names[0]: pilot_human}, {names[1]: pilot_judge}, names)
-    warn_of_few_values({f"values of {name}": values[0] for name, values in pool.items()})
+    pool = _pool_of_one(pilot_human=pilot_human, pilot_judge=pilot_judge)
     rows = []
     for name, values in pool.items():
         human, judge, others = (side[0] for side in values)
@@ -272,7 +281,7 @@ def plan_judgments(
 
 def pool_of(
     human: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], names: tuple[str, str],
-    stacklevel: int = 3,
+    stacklevel: int,
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the human values, and the judge's values for the same queries and for others.
 
@@ -312,7 +321,7 @@ def pool_of(
     }
 
 
-def warn_of_few_values(samples: Mapping[str, np.ndarray], stacklevel: int = 3) -> None:
+def warn_of_few_values(samples: Mapping[str, np.ndarray], stacklevel: int) -> None:
     """Warn if a sample of human values, such as "values of AP", has few distinct values."""
     few = {name: n for name, x in samples.items() if (n := len(np.unique(x))) < FEW_VALUES}
     if few:
