@@ -15,7 +15,7 @@ from memory import added_peak
 
 import skgraded as sg
 from skgraded.model_selection.scorer import means_of
-from skgraded.stats.intervals import mean_interval
+from skgraded.stats.intervals import estimate_mean, mean_interval
 from skgraded.stats.welch import GroupMean, welch_p_value
 
 MEASURES = ["ndcng@10", "mu_map", "rr"]
@@ -171,7 +171,8 @@ def print_weights(n_sets, n=200):
             (values, w), (others, v) = ((rng.beta(0.5, 0.5, n), weights()) for _ in range(2))
             low, high = mean_interval(values, w, 0.95, "t")
             hits += low <= 0.5 <= high
-            groups = GroupMean.of(values, w), GroupMean.of(others, v)
+            estimates = estimate_mean(values, w), estimate_mean(others, v)
+            groups = map(GroupMean.of_moments, estimates)
             n_rejected += welch_p_value(*groups) <= 0.05
             n_effective.append(w.sum() ** 2 / (w**2).sum())
         print(f"| {name} | {np.median(n_effective):.0f} | {hits / n_sets:.3f} | "

@@ -282,10 +282,7 @@ def _compare_values(
     samples = [
         _sample(values, paired.undefined, *pair) for pair in zip(cases, differences, strict=True)
     ]
-    groups = [] if by is None else [
-        GroupMean.of(differences[i], values.weights_of(case.queries))
-        for i, case in enumerate(cases)
-    ]
+    groups = [GroupMean.of_moments(sample.differences) for sample in samples if segments]
     work = len(cases) * (settings.n_resamples + (correction == "hsd") * settings.n_tukey)
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:

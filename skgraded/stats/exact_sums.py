@@ -137,11 +137,4 @@ def exact_sum(values: np.ndarray) -> Fraction:
 def exact_dot(x: np.ndarray, y: np.ndarray) -> Fraction:
     """Return Σ x y for finite floats without rounding errors."""
     x, y = np.ascontiguousarray(x, dtype=float), np.ascontiguousarray(y, dtype=float)
-    return _fraction(whole_dot(x, y), 2148)
-
-
-def _fraction(whole: int, exponent: int) -> Fraction:
-    """Return the fraction whole / 2^exponent. Bit shifts reduce it faster than Fraction does."""
-    n_zeros = (whole & -whole).bit_length() - 1 if whole else exponent
-    shift = min(n_zeros, exponent)
-    return Fraction(whole >> shift, 1 << (exponent - shift))
+    return Fraction(whole_dot(x, y), 2**2148)

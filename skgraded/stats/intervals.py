@@ -64,7 +64,10 @@ def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
 
 
 class MeanEstimate(NamedTuple):
-    """A weighted mean, its standard error and the range of the values; all are nan for n < 2."""
+    """A weighted mean, its standard error and the range of the values.
+
+    All are nan without values; the standard error is nan for n = 1.
+    """
 
     n: int
     mean: float
@@ -83,8 +86,9 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
     values, weights = _counting(values, weights)
     n = len(values)
     if n < 2:
-        return MeanEstimate(n, np.nan, np.nan, np.nan, np.nan)
-    mean = np.average(values, weights=weights)
+        value = float(values.sum()) if n else np.nan
+        return MeanEstimate(n, value, np.nan, value, value)
+    mean = float(np.average(values, weights=weights))
     shares = 1 / n if weights is None else weights / weights.sum()
     lowest, highest = float(values.min()), float(values.max())
     unit = unit_of(lowest, highest)

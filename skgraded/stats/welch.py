@@ -7,8 +7,8 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from skgraded.stats.exact_sums import Moments
-from skgraded.stats.intervals import ConfidenceInterval
-from skgraded.stats.paired_tests import has_spread, p_of_identical
+from skgraded.stats.intervals import ConfidenceInterval, MeanEstimate
+from skgraded.stats.paired_tests import p_of_identical
 from skgraded.stats.rounding import are_equal, unit_of
 
 
@@ -21,24 +21,8 @@ class GroupMean(NamedTuple):
     unit: float = 1.0  # above 1 only for huge values, whose squares could overflow
 
     @classmethod
-    def of(cls, values: np.ndarray, weights: np.ndarray | None) -> Self:
-        """Compute the weighted mean and its squared standard error, ignoring nan."""
-        counts = ~np.isnan(values)
-        w = np.ones(len(values)) if weights is None else weights
-        values, w = values[counts], w[counts]
-        n = len(values)
-        if not n:
-            return cls(0, np.nan, np.nan)
-        shares = w / w.sum()
-        mean, unit = float(shares @ values), unit_of(values.min(), values.max())
-        square = 0.0
-        if n > 1 and has_spread(values):
-            square = float(n / (n - 1) * np.sum((shares * ((values - mean) / unit)) ** 2))
-        return cls(n, mean, square, unit)
-
-    @classmethod
-    def of_moments(cls, moments: Moments) -> Self:
-        """Compute the mean and its squared standard error from exact sums."""
+    def of_moments(cls, moments: Moments | MeanEstimate) -> Self:
+        """Compute the mean and its squared standard error from exact sums or from an estimate."""
         if not moments.n:
             return cls(0, np.nan, np.nan)
         unit = unit_of(moments.lowest, moments.highest)
