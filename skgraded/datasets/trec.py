@@ -306,7 +306,7 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
         with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
             columns = _by_arrow(text, form)
-    columns = columns or (_by_csv if form is BEIR else _by_python)(text, form)
+    columns = columns or _by_python(text, form)
     numbers = columns[form.number]
     if np.isnan(numbers).any() or form is not RUN and np.isinf(numbers).any():
         raise ValueError("a number is NaN, or a grade is infinite")
@@ -373,40 +373,19 @@ def _by_arrow(text: bytes, form: Form) -> dict[str, Any]:
 
 def _by_python(text: bytes, form: Form) -> dict[str, Any]:
     most = len(form.columns) - 1 if form is RUN else -1
-    lines = [line.split(b" ", most) for line in text.split(b"\n")[:-1]]
+    lines = [
+        _words_of(line, form) if form is BEIR else line.split(b" ", most)
+        for line in text.split(b"\n")[:-1]
+    ]
     if not all(_has_columns(line, form) for line in lines):
         raise ValueError("a line has more or fewer columns")
     columns: dict[str, Any] = dict(zip(form.columns, zip(*lines, strict=True), strict=True))
     for name in form.few:
         codes, few = numbered(object_array(columns[name]))
         columns[name] = codes, [word.decode() for word in few]
-    columns["document"] = object_array(b" ".join(columns["document"]).decode().split(" "))
+    columns["document"] = object_array(list(map(bytes.decode, columns["document"])))
     columns[form.number] = text_files.floats(columns[form.number])
     return {name: columns[name] for name in (*form.few, "document", form.number)}
-
-
-def _by_csv(text: bytes, form: Form) -> dict[str, Any]:
-    lines = text.decode().split("\n")[:-1]
-    rows = _cells_of(lines)
-    if len(rows) != len(lines) or any(len(row) != len(form.columns) for row in rows):
-        raise ValueError("a line has more or fewer columns")
-    columns = dict(zip(form.columns, zip(*rows, strict=True), strict=True))
-    if "" in columns["query"] or "" in columns["document"]:
-        raise ValueError("an empty id")
-    codes, few = numbered(object_array(columns["query"]))
-    numbers = text_files.floats([word.encode() for word in columns[form.number]])
-    documents = object_array(columns["document"])
-    return {"query": (codes, list(few)), "document": documents, form.number: numbers}
-
-
-def _cells_of(lines: list[str]) -> list[list[str]]:
-    """Split lines at tabs that are not quoted; raise a ValueError if a quote is not closed."""
-    try:
-        return list(csv.reader(lines, delimiter="\t", strict=True))
-    except csv.Error as error:
-        raise ValueError(
-            f"quotes must enclose the entire id and be doubled within it, as in CSV ({error})."
-        ) from None
 
 
 def _words_of(line: bytes, form: Form) -> list[bytes]:
@@ -417,7 +396,12 @@ def _words_of(line: bytes, form: Form) -> list[bytes]:
     text = text_files.parsed(bytes.decode, line.removesuffix(b"\r"))
     if text is None:
         raise ValueError(f"text must be UTF-8; got {text_files.shown(line)}.")
-    words = [cell.encode() for cell in _cells_of([text])[0]]
+    try:
+        words = [cell.encode() for cell in next(csv.reader([text], delimiter="\t", strict=True))]
+    except csv.Error as error:
+        raise ValueError(
+            f"quotes must enclose the entire id and be doubled within it, as in CSV ({error})."
+        ) from None
     if b"" in words[:2]:
         raise ValueError(f"the query or the document is missing: {text_files.shown(line)}.")
     return words
