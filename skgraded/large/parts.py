@@ -419,7 +419,8 @@ def measure_part(part: Any, job: Job, place: str, in_order: bool = True) -> Meas
     is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
         table, edges = without_edges(table, place, in_order)
-    return measure_together(table, job, place, is_clustered, edges)
+    # A block of Ray or a partition of Spark may contain several files, in any order.
+    return measure_together(table, job, place, is_clustered and in_order, edges)
 
 
 def measure_together(
@@ -465,6 +466,8 @@ def measure_together(
         evaluations = [replace(evaluation, weights=no_weights) for evaluation in evaluations]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
     n_copied = _n_copied(judgments, scores) if job.document is None else 0
+    if n_copied and job.partitioning == "clustered":
+        _refuse_interrupted(judgments, place)
     return Measured(by_system, segments, place, edges, types_of(table), n_copied=n_copied)
 
 

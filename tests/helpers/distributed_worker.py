@@ -80,9 +80,9 @@ def of_xgboost(rank, arguments):
 
         def train(metric, watched=data, rounds=ROUNDS, **settings):
             history = {}
-            settings = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
+            reported = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
             model = xgb.train(
-                params | settings, data, rounds, evals=[(watched, "all")], custom_metric=metric,
+                params | reported, data, rounds, evals=[(watched, "all")], custom_metric=metric,
                 evals_result=history, verbose_eval=False, **settings,
             )
             return model, history["all"]
