@@ -100,6 +100,14 @@ def is_writable(value: Any, depth: int = 0) -> bool:
     return depth < MOST_NESTED and all(map(is_writable, value, repeat(depth + 1)))
 
 
+def check_names(names: Iterable[Any], argument: str) -> None:
+    """Raise an error unless all names in an argument are strings that can be written."""
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
+        refuse_unwritable(name, f"A name in {argument}")
+
+
 def refuse_unwritable(value: Any, where: str) -> None:
     """Raise a ValueError unless the value `is_writable`."""
     if not is_writable(value):

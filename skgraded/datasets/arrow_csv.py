@@ -21,10 +21,7 @@ def open_table(
     file: Any, n_blank: int, separator: str, types: Mapping[str, Any],
     null_values: Sequence[str] = ()
 ) -> Iterator[csv.CSVStreamingReader]:
-    """Open a CSV file that starts with `n_blank` blank lines as a stream of batches.
-
-    `types` maps the columns to read to their types. A row longer than `BLOCK` bytes is an error.
-    """
+    """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
     converting = csv.ConvertOptions(
         include_columns=list(types), column_types=types, null_values=list(null_values),
         strings_can_be_null=bool(null_values),

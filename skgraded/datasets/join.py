@@ -12,7 +12,7 @@ import numpy as np
 
 from skgraded._input.columns import choice_validator
 from skgraded._input.queries import rows_by_query
-from skgraded._input.words import plain
+from skgraded._input.words import check_names, plain
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries, finder, numbered
 
@@ -108,13 +108,8 @@ def join_run(
     """
     from sklearn.utils import Bunch
 
-    if missing is not None:
-        choice_validator("missing", ("skip", "count"))(missing)
-    choice_validator("unjudged", ("skip", "raise"))(unjudged)
     choice_validator("unjudged_documents", ("irrelevant", "drop", "keep"))(unjudged_documents)
-    choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
-    if ties is not None:
-        choice_validator("ties", ("trec",))(ties)
+    check_options("skip" if missing is None else missing, unjudged, ties, identical_ids)
     judgments, ranked = entries_of(qrels, "qrels"), entries_of(run, "run")
     if identical_ids == "drop":
         ranked = ranked.without_identical_ids()
@@ -211,6 +206,15 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
     )
 
 
+def check_options(missing: Any, unjudged: Any, ties: Any, identical_ids: Any) -> None:
+    """Raise a ValueError unless the options that `join_run` and `evaluate_runs` share are valid."""
+    choice_validator("missing", ("skip", "count"))(missing)
+    choice_validator("unjudged", ("skip", "raise"))(unjudged)
+    choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
+    if ties is not None:
+        choice_validator("ties", ("trec",))(ties)
+
+
 def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
     """Convert each of the qrels or runs to Entries; errors name the judge or the run."""
     if not isinstance(sources, Mapping):
@@ -218,9 +222,7 @@ def _rows_by_name(sources: Any, argument: str) -> dict[str, Entries]:
             f"Argument {argument} must be a mapping with names as keys, such as {{'human': "
             f"qrels}}; got {type(sources).__name__}."
         )
-    for name in sources:
-        if not isinstance(name, str):
-            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
+    check_names(sources, argument)
     side = "qrels" if argument == "qrels" else "run"
     rows = {}
     for name, source in sources.items():

@@ -189,10 +189,7 @@ def is_qrels(head: bytes) -> bool:
 
 
 def run_tag(path: Any) -> str | None:
-    """Return the tag in the last column of a TREC run; None without a file or a single tag.
-
-    Only the first lines are read.
-    """
+    """Return the tag in the first lines of a TREC run; None without a file or a single tag."""
     if not os.path.isfile(path):
         return None
     with text_files.unpacked(path, look=HEAD) as (file, _):

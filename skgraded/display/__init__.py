@@ -13,14 +13,7 @@ from skgraded.display._judges import JudgeConfusionDisplay, JudgeMeansDisplay
 from skgraded.display._trends import TrendDisplay
 
 __all__ = [
-    "CutoffCurveDisplay",
-    "DifferenceHeatmapDisplay",
-    "FoldDisplay",
-    "IntervalDisplay",
-    "JudgeConfusionDisplay",
-    "JudgeMeansDisplay",
-    "QueryDifferenceDisplay",
-    "RecallPrecisionDisplay",
-    "ThresholdCurveDisplay",
-    "TrendDisplay",
+    "CutoffCurveDisplay", "DifferenceHeatmapDisplay", "FoldDisplay", "IntervalDisplay",
+    "JudgeConfusionDisplay", "JudgeMeansDisplay", "QueryDifferenceDisplay",
+    "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
 ]

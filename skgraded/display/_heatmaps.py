@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from string import ascii_lowercase
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from skgraded.display._base import ImageDisplay, Style, documented, wrapped_name
 from skgraded.display._systems import as_names, check_comparison, check_shape
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_view import ComparisonView
+from skgraded.reports.comparison_view import ComparisonView, letters_of_systems
 from skgraded.reports.report import evaluated_name
 from skgraded.writing.text import signed
 
@@ -21,7 +21,6 @@ MOST_SYSTEMS = 40  # maximum number of systems drawn
 CELL = 0.46, 0.3  # width and height of a cell with three digits, in inches
 LEGIBLE = 6.5  # points; minimum font size for numbers
 BOLD_EM = 0.68  # mean width of a bold digit as a fraction of the font size
-LETTERS = [*ascii_lowercase, *(f"a{letter}" for letter in ascii_lowercase)]
 
 
 class DifferenceHeatmapDisplay(ImageDisplay):
@@ -94,7 +93,7 @@ class DifferenceHeatmapDisplay(ImageDisplay):
 
     def _draw(self, ax: Any, settings: Any) -> None:
         n = min(len(self.differences), MOST_SYSTEMS)
-        letters = LETTERS[:n]
+        letters = list(islice(letters_of_systems(), n))
         names = list(letters) if self.name is None else [
             f"{wrapped_name(name)}  {letter}"
             for name, letter in zip(self.name, letters, strict=False)

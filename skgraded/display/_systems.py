@@ -30,10 +30,7 @@ def systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
 def check_predictions(
     y_true: Any, y_score: Any, name: Any, unjudged_documents: str | None = None, **truth: Any
 ) -> tuple[Judgments, Any, list[np.ndarray]]:
-    """Return the judgments, the names of the systems (or None), and their checked scores.
-
-    With `unjudged_documents`, the judgments contain no NaN.
-    """
+    """Return the judgments, the names of the systems (or None), and their checked scores."""
     rule = check_unjudged_documents(unjudged_documents)
     names, systems = systems_of(y_score, name, "y_score")
     judgments = check_judgments(y_true, **truth)

@@ -13,7 +13,7 @@ from skgraded._input.columns import check_grades, check_scores, choice_validator
 from skgraded._input.queries import group_sizes, query_codes
 from skgraded._input.segments import segments_of
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame
-from skgraded._input.words import refuse_unwritable
+from skgraded._input.words import check_names
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo
@@ -208,10 +208,7 @@ def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
             f"{argument} must be a mapping or frame with one column per {noun}; got "
             f"{type(columns).__name__}."
         )
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
-        refuse_unwritable(name, f"A name in {argument}")
+    check_names(names, argument)
     if len(set(names)) < max(len(names), 2):
         raise ValueError(f"{argument} must contain at least two distinct names; got {names}.")
     return {name: columns[name] for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,15 +231,13 @@ class Comparison(Report):
         """
         if self.test is None:
             raise ValueError("The comparison has no test: call compare with a test.")
-        groups: dict[Any, list[Any]] = {}
-        for row in ComparisonView(self).rows:
-            groups.setdefault((row.segment, row.measure), []).append(row)
-        powers = []
-        for (segment, measure), rows in groups.items():
-            differences = [abs(row.difference) for row in rows if row.is_significant]
+        rows, powers = ComparisonView(self).rows, []
+        for pairs in comparison_rows.grouped(rows, "segment", "measure"):
+            first = rows[pairs[0]]
+            differences = [abs(rows[i].difference) for i in pairs if rows[i].is_significant]
             powers.append({
-                "segment": segment, "measure": measure, "n_pairs": len(rows),
-                "n_significant": len(differences), "share": len(differences) / len(rows),
+                "segment": first.segment, "measure": first.measure, "n_pairs": len(pairs),
+                "n_significant": len(differences), "share": len(differences) / len(pairs),
                 "smallest_difference": min(differences, default=np.nan),
             })
         table = tables.frame(powers)
@@ -459,14 +457,14 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
         p_values, correction, level,
         comparison_rows.grouped(comparison.rows, *comparison_rows.FAMILIES[comparison.family]),
     )
+    shared = [item.name for item in fields(MarginRow) if item.name != "margin"]
     rows = []
     for i, row in enumerate(comparison.rows):
         low, high = mean_interval(samples[i], None, 2 * levels[i] - 1, "t")
-        rows.append(MarginRow(
-            row.system, row.measure, margins[row.measure], row.difference, low, high,
-            float(p_values[i]), adjusted[i], row.n_queries, row.n_undefined, row.baseline,
-            row.mean, row.baseline_mean,
-        ))
+        rows.append(MarginRow(**{name: getattr(row, name) for name in shared} | {
+            "margin": margins[row.measure], "ci_low": low, "ci_high": high,
+            "p_value": float(p_values[i]), "p_adjusted": adjusted[i],
+        }))
     return MarginTests(question, correction, level, rows, comparison.family)
 
 

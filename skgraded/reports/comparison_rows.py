@@ -174,6 +174,10 @@ class SegmentGap:
         check_numbers(self)
 
 
+OF_SAMPLE = (  # columns with the values of a PairedSample
+    "mean", "difference", "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size",
+    "baseline_mean", "weight", "worth",
+)
 COUNTS = "n_queries", "wins", "ties", "losses", "other_n_queries", "n_before", "n_after"
 
 
@@ -216,10 +220,7 @@ class ShownRow(ComparisonRow):
 
 
 def larger_lead_first(gap: SegmentGap) -> SegmentGap:
-    """Return a gap in which the better system and the segment of its larger lead come first.
-
-    The signs of the differences are changed accordingly.
-    """
+    """Return a gap in which the better system and the segment of its larger lead come first."""
     if gap.difference + gap.other_difference < 0:
         gap = replace(
             gap, system=gap.baseline, baseline=gap.system, difference=-gap.difference,
@@ -282,13 +283,10 @@ def compared_rows(
         low, high = widen_to_zero(t_interval(sample.differences, levels[i]), adjusted[i], level)
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
-            mean=sample.mean, difference=sample.difference,
             ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
-            n_queries=sample.n_queries, wins=sample.wins, ties=sample.ties, losses=sample.losses,
-            n_undefined=sample.n_undefined, effect_size=sample.effect_size,
             min_detectable=detectable(test, sample, levels[i], n_resamples, critical[i]),
-            baseline=systems[case.baseline], baseline_mean=sample.baseline_mean,
-            weight=sample.weight, worth=sample.worth,
+            baseline=systems[case.baseline],
+            **{name: getattr(sample, name) for name in OF_SAMPLE},
         ))
     return rows
 

@@ -37,10 +37,7 @@ WITH_JUDGE = (
 
 
 class ComparisonView:
-    """The rows, headings, leaderboard, matrices and sentences of a Comparison.
-
-    Each part is computed once, when it is first needed.
-    """
+    """The rows, headings, leaderboard, matrices and sentences of a Comparison."""
 
     def __init__(self, comparison: Any) -> None:
         self.comparison = comparison
@@ -372,7 +369,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     means, intervals = _means(comparison, rows, headings)
     shown = list(headings.values())
     order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
-    letters = dict(zip(order, _letters(), strict=False))
+    letters = dict(zip(order, letters_of_systems(), strict=False))
     outcomes = {  # maps (heading, system, other) to whether system outperforms other
         (row.heading, *pair): row.winner == pair[0]
         for row in rows if row.is_significant is not None
@@ -477,7 +474,7 @@ def _sortable(mean: float) -> float:
     return mean if mean == mean else float("-inf")
 
 
-def _letters() -> Iterator[str]:
+def letters_of_systems() -> Iterator[str]:
     """Generate a, b, …, z, aa, ab and so on."""
     for length in count(1):
         yield from map("".join, product(ascii_lowercase, repeat=length))

@@ -28,10 +28,10 @@ from skgraded._input.queries import (
     warn_of_row_ids,
 )
 from skgraded._input.table_kinds import named_columns
-from skgraded._input.words import plain_list
+from skgraded._input.words import check_names, plain_list
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
-from skgraded.datasets.join import Joined, JudgmentIndex
+from skgraded.datasets.join import Joined, JudgmentIndex, check_options
 from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
 from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
 from skgraded.measures import Judged, Measure, as_measures, score_queries
@@ -390,12 +390,8 @@ def evaluate_runs(
     >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
     {'bm25': 1.0, 'dense': 0.0}
     """
-    choice_validator("missing", ("count", "skip"))(missing)
-    choice_validator("unjudged", ("skip", "raise"))(unjudged)
     choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
-    choice_validator("identical_ids", ("keep", "drop"))(identical_ids)
-    if ties is not None:
-        choice_validator("ties", ("trec",))(ties)
+    check_options(missing, unjudged, ties, identical_ids)
     measures = as_measures(measures)
     sources = _runs_by_name(runs)
     index = JudgmentIndex(_entries(qrels, "qrels", "qrels"))
@@ -429,10 +425,7 @@ def evaluate_run(
 def _runs_by_name(runs: Any) -> Mapping[str, Any]:
     """Return the runs keyed by name; name the runs of a list of paths."""
     if isinstance(runs, Mapping):
-        names: list[Any] = list(runs)
-        if not all(isinstance(name, str) for name in names):
-            wrong = next(name for name in names if not isinstance(name, str))
-            raise TypeError(f"The names in runs must be strings; got {wrong!r}.")
+        check_names(runs, "runs")
     else:
         is_list = isinstance(runs, Sequence) and not isinstance(runs, (str, bytes))
         if not is_list or not all(isinstance(path, (str, os.PathLike)) for path in runs):

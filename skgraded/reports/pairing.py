@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import counted, plain_list, refuse_unwritable
+from skgraded._input.words import check_names, counted, plain_list
 from skgraded.measures import mean_over_queries
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
@@ -34,10 +34,8 @@ def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
         raise ValueError(
             f"The number of systems in {argument} must be ≥ 2; got {len(evaluations)}."
         )
+    check_names(evaluations, argument)
     for name, evaluation in evaluations.items():
-        if not isinstance(name, str):
-            raise TypeError(f"The names in {argument} must be strings; got {name!r}.")
-        refuse_unwritable(name, f"A name in {argument}")
         if not isinstance(evaluation, Evaluation):
             is_summary = hasattr(evaluation, "tallies")
             raise TypeError(

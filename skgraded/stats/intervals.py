@@ -64,10 +64,7 @@ def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
 
 
 class MeanEstimate(NamedTuple):
-    """A weighted mean, its standard error and the range of the values.
-
-    All are nan without values; the standard error is nan for n = 1.
-    """
+    """A weighted mean, its standard error (nan for n < 2) and the range; nan without values."""
 
     n: int
     mean: float

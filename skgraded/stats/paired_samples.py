@@ -69,10 +69,7 @@ def differences_by_query(
     values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None,
     *, merge: bool = False
 ) -> np.ndarray:
-    """Subtract the baseline values; return nan where a value is missing or the weight is 0.
-
-    If `merge`, differences of equal size have equal ranks; see `subtract`.
-    """
+    """Subtract the baseline values; return nan where a value is missing or the weight is 0."""
     differences = subtract(values, baseline_values, merge=merge)
     return differences if weights is None else np.where(weights > 0, differences, np.nan)
 
