@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import check_scores
+from skgraded._input.columns import check_scores, check_unjudged_documents
 from skgraded._input.query_source import is_column
 from skgraded.judgments import Judgments, check_judgments, without_unjudged
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluating import check_unjudged_documents, evaluate_judgments
+from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.report import evaluated_name
 
 

@@ -6,11 +6,7 @@ from skgraded.reports.comparison import Comparison, MarginTests
 from skgraded.reports.evaluating import evaluate, evaluate_preferences, evaluate_runs
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.judges import JudgeComparison
-from skgraded.reports.powered_means import (
-    PredictionPowered,
-    plan_judgments,
-    prediction_powered,
-)
+from skgraded.reports.powered_means import PredictionPowered, plan_judgments, prediction_powered
 from skgraded.reports.summary import Summary
 
 __all__ = [

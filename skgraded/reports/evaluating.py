@@ -11,22 +11,7 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import (
-    as_array,
-    check_scores,
-    check_unjudged_documents,
-    check_weights,
-    choice_validator,
-    refuse_unordered,
-    score_column,
-)
-from skgraded._input.queries import (
-    check_duplicates,
-    distinct_rows,
-    mean_weights,
-    query_codes,
-    warn_of_row_ids,
-)
+from skgraded._input import columns, queries
 from skgraded._input.table_kinds import named_columns
 from skgraded._input.words import check_names, plain_list
 from skgraded.datasets.data_structures import entries_of
@@ -137,44 +122,42 @@ def evaluate(
     {'bm25': Evaluation(2 queries: RR=0.7500), 'lgbm': Evaluation(2 queries: RR=1.0000)}
     """
     measures = as_measures(measures)
-    unjudged_documents = check_unjudged_documents(unjudged_documents)
+    unjudged_documents = columns.check_unjudged_documents(unjudged_documents)
     truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
-    check_duplicates(duplicates, document)
+    queries.check_duplicates(duplicates, document)
     is_dict = data is not None and isinstance(y_score, (list, tuple))
     if data is None:
-        refuse_unordered(y_true, "y_true")
+        columns.refuse_unordered(y_true, "y_true")
         _refuse_names(truth | {"y_score": y_score})
         systems = {"y_score": y_score}
     else:
         truth = truth if document is None else truth | {"document": document}
         truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
     if qid is None and group is None and not isinstance(y_true, Judgments):
-        as_array(truth["y_true"], "y_true")  # qrels or a matrix
+        columns.as_array(truth["y_true"], "y_true")  # qrels or a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
     if document is not None and (data is None or group is not None):
         raise ValueError("document= requires data=, and qid= instead of group=.")
     document = truth.pop("document", None)
     judgments = check_judgments(**truth, y_score=next(iter(systems.values())), group=group)
+    n_rows = judgments.n_rows
     systems = {
-        name: check_scores(scores, judgments.n_rows, f"y_score {name!r}" if is_dict else "y_score")
+        name: columns.check_scores(scores, n_rows, f"y_score {name!r}" if is_dict else "y_score")
         for name, scores in systems.items()
     }
-    n_rows = judgments.n_rows
     if document is not None:
-        weights = None if sample_weight is None else as_array(truth["sample_weight"], "weight")
+        weights = truth["sample_weight"]
+        weights = None if weights is None else columns.as_array(weights, "weight")
         judgments, systems = _without_duplicates(judgments, systems, document, weights, duplicates)
-    warn_of_row_ids(judgments.sizes)
+    queries.warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
     evaluations = {
-        name: evaluate_judgments(measures, judgments, scores, unjudged_documents)
+        name: evaluate_judgments(
+            measures, judgments, scores, unjudged_documents, n_rows - judgments.n_rows
+        )
         for name, scores in systems.items()
     }
-    if n_rows > judgments.n_rows:
-        evaluations = {
-            name: replace(evaluation, n_duplicates=n_rows - judgments.n_rows)
-            for name, evaluation in evaluations.items()
-        }
     return evaluations if is_dict else next(iter(evaluations.values()))
 
 
@@ -204,10 +187,10 @@ def _read_columns(
     for name in score_names:
         if list(score_names).count(name) > 1:
             raise ValueError(f"y_score contains the column {name!r} twice.")
-    columns = named_columns(data, [*(name for _, name in named), *score_names])
+    table = named_columns(data, [*(name for _, name in named), *score_names])
     return (
-        truth | {argument: columns[name] for argument, name in named},
-        {name: columns[name] for name in score_names},
+        truth | {argument: table[name] for argument, name in named},
+        {name: table[name] for name in score_names},
     )
 
 
@@ -224,7 +207,7 @@ def distinct_documents(
     if weights is not None:
         values["sample_weight"] = weights
     codes = layout.query_of_row
-    return distinct_rows(codes, judgments.query_ids, document, values, duplicates)
+    return queries.distinct_rows(codes, judgments.query_ids, document, values, duplicates)
 
 
 def _without_duplicates(
@@ -264,20 +247,20 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
 
 def evaluate_judgments(
     measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
-    unjudged_documents: str | None = None,
+    unjudged_documents: str | None = None, n_duplicates: int = 0,
 ) -> Evaluation:
     """Evaluate scores against Judgments without warning about the grades."""
     values = values_by_query(measures, judgments, y_score, unjudged_documents)
     return Evaluation(
         **values, judged=_judged_share(measures[0], judgments, y_score),
-        unanswered=_unanswered(judgments, y_score),
+        unanswered=_unanswered(judgments, y_score), n_duplicates=n_duplicates,
     )
 
 
 def _unanswered(judgments: Judgments, y_score: ArrayLike) -> np.ndarray | None:
     """Return the mask of queries whose scores are all -inf, or None if there are none."""
     layout = layout_of(judgments)
-    scores = score_column(y_score, layout.n_rows)
+    scores = columns.score_column(y_score, layout.n_rows)
     if scores.min() > -np.inf:  # fast path
         return None
     mask = np.maximum.reduceat(layout.by_query(scores), layout.starts[:-1]) == -np.inf
@@ -333,7 +316,7 @@ def _by_truth(
         for measure in others:
             undefined_of(measure, filled)  # errors raised here refer to rows of the input
         truth, rows = without_unjudged(judgments, unjudged_documents)
-        scores = score_column(y_score, judgments.n_rows)
+        scores = columns.score_column(y_score, judgments.n_rows)
         yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
 
 
@@ -390,7 +373,7 @@ def evaluate_runs(
     >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
     {'bm25': 1.0, 'dense': 0.0}
     """
-    choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
+    columns.choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     check_options(missing, unjudged, ties, identical_ids)
     measures = as_measures(measures)
     sources = _runs_by_name(runs)
@@ -540,10 +523,10 @@ def evaluate_preferences(
     if qid is None:
         raise ValueError("qid is required: pass the query id of each pair in true_pairs.")
     named, weights = check_preference_measures(measures, discount, prior), None
-    codes, query_ids = query_codes(qid, expected="true_pairs")
+    codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     if sample_weight is not None:
-        weights = check_weights(sample_weight, len(codes), "qid", len(query_ids))
-        weights = mean_weights(weights, codes, np.bincount(codes))
+        weights = columns.check_weights(sample_weight, len(codes), "qid", len(query_ids))
+        weights = queries.mean_weights(weights, codes, np.bincount(codes))
     values = preference_values(
         true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles
     )
