@@ -316,12 +316,9 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
 
 def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     """Remove blank lines; return the text and its line numbers."""
-    text = (text if text.endswith(b"\n") else text + b"\n").replace(b"\r\n", b"\n")
+    text = text.replace(b"\r\n", b"\n")
     if b"\r" in text:
         raise ValueError("a carriage return within a line")
-    begun = b"\n" + text
-    if not any(white in begun for white in (b"\n\n", b"\n ", b"\n\t")):  # true for most files
-        return text, np.arange(first, first + text.count(b"\n"))
     return _lines_where(text, first, lambda line: line.strip(b" \t"))
 
 

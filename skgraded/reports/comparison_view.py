@@ -106,15 +106,16 @@ class ComparisonView:
 
     def _bounds(self, row: ComparisonRow) -> dict[str, Bound]:
         """Return the p-values of a row that are only upper bounds, as instances of `Bound`."""
-        if self.comparison.test is None or not paired_tests.is_bound(
-            row.p_value, *self._smallest_p(row)
-        ):
+        smallest, by_resamples = self._smallest_p(row)
+        if not by_resamples or row.p_value > smallest * (1 + 1e-9):
             return {}
         is_hsd = self.comparison.correction == "hsd"
         adjusted = {} if is_hsd else {"p_adjusted": Bound(row.p_adjusted)}
         return {"p_value": Bound(row.p_value), **adjusted}
 
     def _smallest_p(self, row: ComparisonRow) -> tuple[float, bool]:
+        if self.comparison.test is None:
+            return np.nan, False
         return paired_tests.smallest_p(
             self.comparison.test, row.n_queries, row.ties, self.comparison.n_resamples
         )
@@ -368,7 +369,8 @@ def leaderboard_of(view: Any) -> Leaderboard:
     judged = comparison.judged or {}
     means, intervals = _means(comparison, rows, headings)
     shown = list(headings.values())
-    order = sorted(systems, key=lambda name: -_sortable(means[name, shown[0]]))
+    sortable = {key: -np.inf if np.isnan(mean) else mean for key, mean in means.items()}
+    order = sorted(systems, key=lambda name: -sortable[name, shown[0]])
     letters = dict(zip(order, letters_of_systems(), strict=False))
     outcomes = {  # maps (heading, system, other) to whether system outperforms other
         (row.heading, *pair): row.winner == pair[0]
@@ -377,7 +379,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     }
     columns, standings = [], []
     for (measure, segment), heading in headings.items():
-        best = max(_sortable(means[name, heading]) for name in order)
+        best = max(sortable[name, heading] for name in order)
         leaders = [name for name in order if are_equal(means[name, heading], best)]
         columns.append([
             Marked(
@@ -468,10 +470,6 @@ def better_first(row: Any, order: Sequence[str]) -> Any:
     is_equal = np.isnan(row.difference) or are_equal(row.mean, row.baseline_mean)
     is_later = order.index(row.system) > order.index(row.baseline)
     return turned(row) if (is_later if is_equal else row.difference < 0) else row
-
-
-def _sortable(mean: float) -> float:
-    return mean if mean == mean else float("-inf")
 
 
 def letters_of_systems() -> Iterator[str]:

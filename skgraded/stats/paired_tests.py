@@ -70,11 +70,6 @@ def smallest_p(
     return 2 / (n_resamples + 1), True
 
 
-def is_bound(p_value: float, smallest: float, by_resamples: bool) -> bool:
-    """Return whether a p-value is only an upper bound, limited by the number of resamples."""
-    return by_resamples and p_value <= smallest * (1 + 1e-9)
-
-
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     """Return the number of resamples (at least 9,999) with which every test can be significant."""
     # n resamples yield p ≥ 2 / (n + 1); choose n to make this a tenth of the strictest threshold.
