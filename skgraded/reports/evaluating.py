@@ -226,7 +226,7 @@ def _without_duplicates(
     return judgments, {name: scores[rows] for name, scores in systems.items()}
 
 
-def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
+def warn_of_grades_from_1(judgments: Judgments) -> None:
     """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
 
     These are probably star ratings. In click data, all grades may be 1.
@@ -241,7 +241,7 @@ def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
             f"All grades are from {grades.min():g} to {grades.max():g}, so every document counts "
             "as relevant. If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract "
             "it: y - 1.",
-            stacklevel=stacklevel,
+            stacklevel=3,
         )
 
 
