@@ -25,7 +25,7 @@ from skgraded.stats.paired_samples import PairedSample, count_outcomes, differen
 from skgraded.stats.paired_tests import FEWEST, p_of_identical, p_of_t
 from skgraded.stats.rounding import are_equal
 from skgraded.stats.welch import GroupMean
-from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, record
+from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, packed, record
 
 # One pair of systems by one measure --------------------------------------------------------------
 
@@ -165,7 +165,7 @@ class Summaries(Mergeable):
 
     _json = {
         "systems": by_name(record(Summary, **sums.SUMS)),
-        "differences": Form(_write_pairs, _read_pairs),
+        "differences": packed(Form(_write_pairs, _read_pairs)),
     }
 
     def __post_init__(self) -> None:

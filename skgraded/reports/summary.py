@@ -40,7 +40,7 @@ from skgraded.writing.json_text import INTEGER, Form, by_name, list_of, maybe, p
 if TYPE_CHECKING:
     import pandas
 
-N_KEPT = 100  # number of lowest-scoring queries stored per measure
+N_KEPT = 20  # number of lowest-scoring queries stored per measure
 
 
 # One measure -------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ class Summary(Mergeable):
     n_queries : int
         Number of queries, including those without a value or weight.
     tallies : dict of str to Tally
-        Summary of each measure's values: exact sums, a histogram, and the 100 queries with the
+        Summary of each measure's values: exact sums, a histogram, and the 20 queries with the
         lowest values.
     unjudged_documents : str or None
         As passed to the function that returned the Summary.
@@ -520,7 +520,7 @@ class Summary(Mergeable):
     def worst(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
         """Return the queries with the lowest values, in ascending order; see `Evaluation.worst`.
 
-        At most 100 queries are stored. Queries with equal values are sorted by id. The queries are
+        At most 20 queries are stored. Queries with equal values are sorted by id. The queries are
         distinct, also if a query is in several merged parts.
         """
         n = whole_number(n, "n", 1)

@@ -391,7 +391,7 @@ SUMMARIES = [
      "Segments must contain 8 queries in total; got 0"),
     ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "requires an Evaluation; got di"),
     ("q", lambda: SUMMARY.quantile(2), V, "q must be a finite number ≥ 0 and ≤ 1; got 2"),
-    ("n of a Summary", lambda: SUMMARY.worst(101), V, "n must be at most 100"),
+    ("n of a Summary", lambda: SUMMARY.worst(21), V, "n must be at most 20"),
     ("measure of a Summary", lambda: SUMMARY.worst(1, "rr"), V, "evaluated measures AP; got RR"),
     ("level of a Summary", lambda: SUMMARY.confidence_interval(1), V, "level must be"),
     ("JSON of another kind", lambda: sg.Summary.from_json(ABC.to_json()), V,

@@ -78,7 +78,7 @@ class TestSegments:
         rng = np.random.default_rng(0)
         n, systems = 10_000, ["a", "b", "c"]
         frame = pd.DataFrame({
-            "query": np.repeat([f"session-{i}" for i in range(n)], 10),
+            "query": np.repeat([rng.bytes(16).hex() for _ in range(n)], 10),
             "grade": rng.integers(0, 3, 10 * n) * (rng.random(10 * n) < 0.2),
             "country": np.repeat(rng.choice(["de", "fr", "us"], n), 10),
             **{name: rng.normal(size=10 * n) for name in systems},
@@ -238,9 +238,9 @@ def test_the_lowest_queries_equal_the_evaluation():
     ev = make()
     summary = sg.Summary.of(ev)
     for name in ev.per_query:
-        expected = ev.worst(60, name)
+        expected = ev.worst(20, name)
         expected = expected.sort_values([name, "query_id"], ignore_index=True)
-        assert summary.worst(60, name).equals(expected)
+        assert summary.worst(20, name).equals(expected)
 
 
 @pytest.mark.parametrize("ids", [
@@ -257,11 +257,11 @@ def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     ev = evaluation({"AP": np.zeros(500)}, ids)
     summary = sg.Summary.of(ev)
     assert sg.Summary.merge(parts_of(ev, 9)) == summary
-    kept = summary.worst(100)["query_id"].tolist()
+    kept = summary.worst(20)["query_id"].tolist()
     numbers, others = [i for i in ids if not isinstance(i, str)], [
         i for i in ids if isinstance(i, str)
     ]
-    assert kept == (sorted(numbers) + sorted(others))[:100]
+    assert kept == (sorted(numbers) + sorted(others))[:20]
 
 
 def test_json_contains_dates_and_hostile_names_as_ids():
