@@ -86,8 +86,8 @@ def write_day(folder, day, n_queries):
     }
     ids = np.array([f"{day_name(day)}-{i:07d}" for i in range(n_queries)], dtype=object)
     for code, name in enumerate(COUNTRIES):
-        for part in range(3 if code else 2):
-            n_parts = 3 if code else 2
+        n_parts = 3 if code else 2
+        for part in range(n_parts):
             mine = (country == code) & (np.arange(n_queries) % n_parts == part) & (day != EMPTY)
             columns = {
                 "query": np.repeat(ids[mine], N_ROWS), "grade": grades[mine].ravel(),
@@ -157,17 +157,24 @@ def faults_of_means(folder):
     """Generate each change of the means or the audience, and what the nightly job reports."""
     intact = [day for day in range(N_DAYS) if day not in (RENAMED, CORRUPT, EMPTY)]
     days = {day: evaluate(folder, day, document="doc", duplicates="drop") for day in intact}
-    for fault, day in [("none", 10), ("fall in one country", FALL), ("change of the audience", AUDIENCE)]:
+    changes = {"none": 10, "fall in one country": FALL, "change of the audience": AUDIENCE}
+    for fault, day in changes.items():
         before = sg.Summaries.merge([days[earlier] for earlier in intact if earlier < day])
         yield f"{fault}: recipe", recipe(before, days[day])
     trend = sg.trend([part for day, part in days.items() if day <= AUDIENCE])
-    outside = trend.to_frame().query("is_outside")
-    yield "trend over all countries", sorted(set(outside["label"])) or "no day is outside"
+    yield "trend of all countries", days_outside(trend)
     german = sg.trend([part.segments["de"] for day, part in days.items() if day <= FALL])
-    outside = german.to_frame().query("is_outside")
-    yield "trend of de", sorted(set(outside["label"])) or "no day is outside"
+    yield "trend of de", days_outside(german)
     evaluation = days[0].systems["bm25"]
     yield "cold users (undefined share)", evaluation.n_undefined
+
+
+def days_outside(trend):
+    """Return the days whose mean, or share of undefined queries, is outside of the limits."""
+    table = trend.to_frame()
+    means = sorted(set(table[table["is_outside"]]["label"]))
+    shares = sorted(set(table[table["undefined_is_outside"]]["label"]))
+    return f"means outside: {means}; shares of undefined queries outside: {shares}"
 
 
 def recipe(before, today):
@@ -186,8 +193,8 @@ def recipe(before, today):
     ]
     code = 1 if falls else 2 if shares else 0
     places = sorted({f"{row.system} {row.segment or 'overall'}" for row in falls or shares})
-    first = next((text for text in sentences if "significant" in text and code), "")
-    return f"exit code {code}; {', '.join(places)} {first}"
+    first = sentences[0] if code else ""
+    return f"exit code {code}: {', '.join(places) or 'no change'}. {first}"
 
 
 def is_equal(engine, folder):
@@ -270,7 +277,7 @@ def by_polars(files):
 def by_duckdb(files):
     import duckdb
 
-    values = [duckdb.sql(SQL.format(system=name, files=files)).fetchone() for name in SYSTEMS]
+    values = [duckdb.sql(SQL.format(system=name, files=files)).fetchall()[0] for name in SYSTEMS]
     return values[0][0]
 
 
