@@ -79,8 +79,6 @@ unjudged_documents : {"irrelevant", "drop"}, optional
 line_kw : dict, optional
     Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `JudgeMeansDisplay`
     and `TrendDisplay`.
-im_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.imshow``.
 box_kw : dict, optional
     Keyword arguments of matplotlib's ``Axes.boxplot``; without effect for more than four models.
 patch_kw : dict, optional
@@ -284,15 +282,6 @@ class LineDisplay(Display):
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
         """Draw the stored values and return the display."""
         return self._plot(ax, line_kw=line_kw)
-
-
-class ImageDisplay(Display):
-    """Base class of heat maps."""
-
-    @documented
-    def plot(self, ax: Any = None, *, im_kw: Style = None) -> Self:
-        """Draw the stored values and return the display."""
-        return self._plot(ax, im_kw=im_kw)
 
 
 class SystemsDisplay(Display):

@@ -1,4 +1,4 @@
-"""Plots of two judges: the confusion matrix of their grades, and the systems' means."""
+"""Plot of the systems' means under two judges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded.display import _base
-from skgraded.display._base import Style, documented, legend_name, wrapped_name
+from skgraded.display._base import Style, documented, legend_name
 from skgraded.display._intervals import MARKERS
 from skgraded.display._systems import as_names, check_made_by, check_shape
 from skgraded.measures import Measure
@@ -16,85 +16,7 @@ from skgraded.reports.judges import JudgeComparison, check_judge
 from skgraded.reports.report import evaluated_name
 from skgraded.writing.text import fixed, percent_text
 
-CELL = 0.55  # width and height of a heat map cell, in inches
 MOST_NAMED = 12  # maximum number of systems whose points are labeled with names
-
-
-class JudgeConfusionDisplay(_base.ImageDisplay):
-    """Heat map of the grades of two judges, with one row per grade of the truth.
-
-    Each cell contains the number of documents with a given pair of grades. The color shows the
-    share of these documents in the row, that is, among documents with the same true grade.
-
-    Parameters
-    ----------
-    counts : array-like of shape (n_grades, n_grades)
-        Numbers of documents.
-    grades : array-like of shape (n_grades,)
-        The grades, in ascending order.
-    truth, judge : str
-        Names of the judges.
-
-    Attributes
-    ----------
-    image_ : matplotlib.image.AxesImage
-    texts_ : list of matplotlib.text.Text
-        Numbers in the cells, row by row.
-
-    Examples
-    --------
-    >>> import skgraded as sg
-    >>> from matplotlib.figure import Figure
-    >>> grades = {"human": [2, 0, 1, 0, 2, 1, 0, 0], "model": [2, 0, 2, 0, 1, 1, 0, 1]}
-    >>> report = sg.compare_judges(grades, qid=[1, 1, 1, 2, 2, 2, 3, 3])
-    >>> display = sg.JudgeConfusionDisplay.from_report(report, "model", ax=Figure().subplots())
-    >>> [text.get_text() for text in display.texts_[:3]]
-    ['3', '1', '0']
-    """
-
-    def __init__(self, counts: ArrayLike, grades: ArrayLike, *, truth: str, judge: str):
-        self.counts, self.grades = np.asarray(counts), np.asarray(grades)
-        n = len(self.grades)
-        rule = f"counts must have shape {(n, n)}, with one row and one column per grade"
-        check_shape(self.counts, (n, n), rule)
-        self.truth, self.judge = truth, judge
-
-    @classmethod
-    @documented
-    def from_report(
-        cls, report: JudgeComparison, judge: str | None = None, *, ax: Any = None,
-        im_kw: Style = None,
-    ) -> Self:
-        """Plot the confusion matrix of a judge in a comparison of judges."""
-        cls._need_matplotlib("from_report")
-        judge = _checked_judge(report, judge)
-        frame = report.confusion(judge)
-        return cls(frame.to_numpy(), frame.index, truth=report.truth, judge=judge).plot(
-            ax=ax, im_kw=im_kw
-        )
-
-    def _draw(self, ax: Any, settings: Any) -> None:
-        n = len(self.grades)
-        self._take_axes(ax, 1.6 + CELL * max(n, 4), 1.1 + CELL * max(n, 4))
-        totals = np.maximum(self.counts.sum(axis=1, keepdims=True), 1)
-        style = {"cmap": "Blues", "vmin": 0, "vmax": 1, **settings}
-        self.image_ = self.ax_.imshow(self.counts / totals, **style)
-        labels = [f"{grade:g}" for grade in self.grades]
-        self.ax_.set_xticks(range(n), labels)
-        self.ax_.set_yticks(range(n), labels)
-        self.ax_.set_xlabel(f"grade by {wrapped_name(self.judge)}")
-        self.ax_.set_ylabel(f"grade by {wrapped_name(self.truth)}")
-        longest = len(f"{self.counts.max():,}")
-        size = min(10.0, 72 * CELL / (0.7 * longest))
-        self.texts_ = [
-            self.ax_.text(
-                j, i, f"{count:,}", ha="center", va="center", fontsize=size,
-                color="white" if count / totals[i, 0] > 0.6 else "black",
-            )
-            for (i, j), count in np.ndenumerate(self.counts)
-        ]
-        bar = self.figure_.colorbar(self.image_, ax=self.ax_, shrink=0.8)
-        bar.set_label("share of the row")
 
 
 class JudgeMeansDisplay(_base.LineDisplay):

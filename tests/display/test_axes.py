@@ -19,12 +19,6 @@ DISPLAYS = {
         [0.5, -0.2], measure="AP", system="b", baseline="a"),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
     "fold": lambda: sg.FoldDisplay([0.5, 0.7], [0, 1], [0.5, 0.7], measure="AP"),
-    "heat map": lambda: sg.DifferenceHeatmapDisplay(
-        [[0, 0.1], [-0.1, 0]], name=["a", "b"], measure="AP"),
-    "heat map without names": lambda: sg.DifferenceHeatmapDisplay(
-        [[0, 0.1], [-0.1, 0]], measure="AP"),
-    "confusion": lambda: sg.JudgeConfusionDisplay(
-        [[3, 1], [0, 2]], [0, 1], truth="a", judge="b"),
     "judge means without names": lambda: sg.JudgeMeansDisplay(
         MEANS, MEANS, measure="AP", truth="a", judge="b"),
     "judge means": lambda: sg.JudgeMeansDisplay(
@@ -67,7 +61,6 @@ def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
 @pytest.mark.parametrize(("name", "argument", "artists"), [
     *((name, "line_kw", "lines_") for name in ("threshold", "cutoff", "recall")),
     ("difference", "patch_kw", "wins_"), ("interval", "line_kw", "points_"),
-    ("heat map", "im_kw", "image_"), ("confusion", "im_kw", "image_"),
     ("judge means", "line_kw", "points_"), ("trend", "line_kw", "line_"),
 ])
 def test_settings_of_matplotlib_are_passed_on(name, argument, artists, ax):

@@ -227,25 +227,6 @@ CASES = {
             [[0.1, 0.2]] * 2, [[0, 1]] * 2, [[0.1, 0.2]] * 2, measure="AP", name=["a", "b"],
         ).plot(ax),
     },
-    "DifferenceHeatmapDisplay": {
-        "pairs": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
-            many_systems(4), measure="MuAP", ax=ax),
-        "baseline": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
-            many_systems(4, baseline="run-1"), ax=ax),
-        "summaries": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
-            many_systems(4, is_summary=True), measure="MuAP", ax=ax),
-        "dots for many systems": lambda ax: sg.DifferenceHeatmapDisplay.from_comparison(
-            many_systems(42, 30), ax=ax),
-        "arrays": lambda ax: sg.DifferenceHeatmapDisplay(
-            [[0, 0.005], [-0.005, NAN]], name=HOSTILE[:2], measure="AP",
-        ).plot(ax, im_kw={"cmap": "PuOr"}),
-    },
-    "JudgeConfusionDisplay": {
-        "first judge": lambda ax: sg.JudgeConfusionDisplay.from_report(judges(), ax=ax),
-        "arrays": lambda ax: sg.JudgeConfusionDisplay(
-            [[10**7, 0], [0, 0]], [0, 0.5], truth="$a", judge="b",
-        ).plot(ax, im_kw={"cmap": "Reds"}),
-    },
     "JudgeMeansDisplay": {
         "first judge": lambda ax: sg.JudgeMeansDisplay.from_report(judges(), ax=ax),
         "one measure": lambda ax: sg.JudgeMeansDisplay.from_report(

@@ -61,8 +61,6 @@ DRAW = {
     "folds": lambda n, ax: sg.FoldDisplay.from_cross_evaluation(folds(n, 4), ax=ax),
     "30 folds": lambda n, ax: sg.FoldDisplay.from_cross_evaluation(
         folds(n, 30)[NAMES[0]], ax=ax),
-    "heat map": lambda n, ax: sg.DifferenceHeatmapDisplay.from_comparison(
-        compared(NAMES[:n]), ax=ax),
 }
 
 
@@ -103,28 +101,23 @@ def check_layout(display, is_new):
     ("threshold", 20, 6.4), ("threshold", 20, 4), ("cutoff", 5, 6.4), ("difference", 6, 6.4),
     ("difference", 20, 6.4), ("differences", 5, 6.4), ("differences", 20, 4), ("baseline", 10, 6.4),
     ("means", 20, 6.4), ("folds", 5, 6.4), ("folds", 20, 4), ("30 folds", 1, 6.4),
-    ("heat map", 2, 6.4), ("heat map", 15, 4),
 ])
 def test_a_new_figure_has_room_for_all_texts(kind, n, width):
     with plt.rc_context({"figure.figsize": (width, 0.75 * width)}):
         display = DRAW[kind](n, None)
     try:
         check_layout(display, is_new=True)
-        assert kind == "heat map" or display.figure_.get_figwidth() == width
+        assert display.figure_.get_figwidth() == width
     finally:
         plt.close(display.figure_)
 
 
 @pytest.mark.parametrize(("make", "size"), [
-    (lambda n: sg.DifferenceHeatmapDisplay(
-        np.zeros((n, n)), name=["system"] * n, measure="AP"), (10.2125, 7.3)),
     (lambda n: sg.IntervalDisplay(
         *[np.full((n, 1), 0.5)] * 3, measures="AP", name=["system"] * n), (6.4, 5.94)),
     (lambda n: sg.IntervalDisplay(  # the height of the legend depends on the font
         *[np.full((n, 5), 0.5)] * 3, measures=list("abcde"), name=["system"] * n),
      pytest.approx((6.4, 15.8), abs=0.4)),
-    (lambda n: sg.JudgeConfusionDisplay(
-        np.full((n, n), 10**6), range(n), truth="a", judge="b"), (12.6, 12.1)),
 ])
 def test_the_size_of_a_new_figure_depends_on_the_number_of_rows(make, size):
     display = make(20).plot()
@@ -153,17 +146,3 @@ def test_every_system_is_named_and_long_names_are_shortened():
         for name in ("$x$ & $", "_hidden", "two lines", r"\u001b[31m\u202ered", "run-12"):
             assert name in shown
         assert "x" * 40 not in shown.replace("…", " ")
-
-
-def test_a_heat_map_writes_only_numbers_that_fit_and_labels_systems_as_in_the_leaderboard():
-    comparison = compared(NAMES[:15])
-    for width, has_numbers in ((12, True), (3, False)):
-        ax = Figure(figsize=(width, 8), layout="constrained").subplots()
-        display = sg.DifferenceHeatmapDisplay.from_comparison(comparison, ax=ax)
-        ax.figure.draw_without_rendering()
-        assert any(text.get_text()[:2] in ("+.", "−.") for text in display.texts_) == has_numbers
-        (left, _), (right, _) = ax.transData.transform([(0, 0), (1, 0)])
-        assert all(text.get_window_extent().width <= right - left for text in display.texts_)
-        letters = [text.get_text() for text in ax.get_xticklabels()]
-        assert letters == list(comparison.leaderboard().letters.values())
-        assert [text.get_text().split()[-1] for text in ax.get_yticklabels()] == letters
