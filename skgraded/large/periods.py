@@ -528,6 +528,8 @@ def trend(
     Trend(5 labels, 2026-11-01 to 2026-11-05: NDCNG@10, MuAP; 0 means outside the limits)
     """
     CHECK_LEVEL(level)
+    if isinstance(summaries, (Summary, Summaries)):
+        raise TypeError("trend requires a list of Summaries, one per day; got one report.")
     summaries = list(summaries)
     _check_summaries({f"summaries[{i}]": summary for i, summary in enumerate(summaries)})
     for i, summary in enumerate(summaries):

@@ -95,11 +95,13 @@ class Tally(Checked):
         )
 
     def __add__(self, other: Tally) -> Tally:
-        worst = heapq.merge(self.worst, other.worst, key=self._rank)
+        worst: dict[Any, tuple[float, ...]] = {}  # a query in both keeps its lower value
+        for query, row in heapq.merge(self.worst, other.worst, key=self._rank):
+            worst.setdefault(query, row)
         return Tally(
             self.moments + other.moments, self.n_undefined + other.n_undefined,
-            counts_of_bins(*np.hstack([self.counts, other.counts])), list(islice(worst, N_KEPT)),
-            self.at,
+            counts_of_bins(*np.hstack([self.counts, other.counts])),
+            list(islice(worst.items(), N_KEPT)), self.at,
         )
 
     def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
@@ -529,9 +531,7 @@ class Summary(Mergeable):
                 f"n must be at most {N_KEPT}, the number of queries listed in a Summary; got {n}."
             )
         worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst
-        lowest = dict(reversed(worst))  # if a query is listed twice, its lower value
-        rows = {query: lowest[query] for query, _ in worst}
-        ids, columns = self._columns(dict(islice(rows.items(), n)))
+        ids, columns = self._columns(dict(worst[:n]))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(
