@@ -97,6 +97,9 @@ print(means.pivot_table("shift", "judge", "measure", sort=False).round(3))
 # %%
 # The means of the systems under the truth and under the strict judge:
 
-sg.JudgeMeansDisplay.from_report(report, "strict", measure="ndcg@10")
-sg.JudgeMeansDisplay.from_report(report, "strict", measure="ndcng@10")
+strict = means[means["judge"] == "strict"]
+fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+for ax, (measure, rows) in zip(axes, strict.groupby("measure", sort=False), strict=False):
+    rows.plot.scatter("truth_mean", "judge_mean", ax=ax, title=measure)
+    ax.axline((rows["truth_mean"].mean(),) * 2, slope=1, color="0.5", linestyle=":")
 plt.show()

@@ -8,10 +8,9 @@ from skgraded.display._curves import (
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._folds import FoldDisplay
 from skgraded.display._intervals import IntervalDisplay
-from skgraded.display._judges import JudgeMeansDisplay
 from skgraded.display._trends import TrendDisplay
 
 __all__ = [
-    "CutoffCurveDisplay", "FoldDisplay", "IntervalDisplay", "JudgeMeansDisplay",
-    "QueryDifferenceDisplay", "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
+    "CutoffCurveDisplay", "FoldDisplay", "IntervalDisplay", "QueryDifferenceDisplay",
+    "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
 ]

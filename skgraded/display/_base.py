@@ -52,12 +52,8 @@ comparison : Comparison
     Result of `compare`.
 cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
     Result of `cross_evaluate`, or a mapping of model names to such results.
-report : JudgeComparison
-    Result of `compare_judges`.
 trend : Trend
     Result of `skgraded.trend`.
-judge : str, optional
-    One of the judges; by default, the first.
 name : str, optional
     Name of the system, by default the class of an estimator; for `plot`, a list of the names of all
     systems, instead of the stored names. The keys of a mapping name its systems.
@@ -77,8 +73,7 @@ ax : matplotlib.axes.Axes, optional
 unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat NaN grades, as in `evaluate`.
 line_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `JudgeMeansDisplay`
-    and `TrendDisplay`.
+    Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `TrendDisplay`.
 box_kw : dict, optional
     Keyword arguments of matplotlib's ``Axes.boxplot``; without effect for more than four models.
 patch_kw : dict, optional

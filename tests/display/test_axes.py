@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 import skgraded as sg
 
-MEANS = [[0.5, 0.4, 0.6], [0.3, 0.2, 0.4]]
 DISPLAYS = {
     "threshold": lambda: sg.ThresholdCurveDisplay([1, 2], [0.5, 0.25], name="a"),
     "cutoff": lambda: sg.CutoffCurveDisplay([1, 2], [0.5, 0.25], measures="NDCG", name="a"),
@@ -19,10 +18,6 @@ DISPLAYS = {
         [0.5, -0.2], measure="AP", system="b", baseline="a"),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
     "fold": lambda: sg.FoldDisplay([0.5, 0.7], [0, 1], [0.5, 0.7], measure="AP"),
-    "judge means without names": lambda: sg.JudgeMeansDisplay(
-        MEANS, MEANS, measure="AP", truth="a", judge="b"),
-    "judge means": lambda: sg.JudgeMeansDisplay(
-        MEANS, MEANS, name=["a", "b"], measure="AP", truth="a", judge="b"),
     "trend": lambda: sg.TrendDisplay(
         [0.5, 0.6], [0.4, 0.5], [0.6, 0.7], center=[0.55] * 2, lower=[0.3] * 2, upper=[0.8] * 2,
         labels=["a", "b"], measure="AP", level=0.95),
@@ -61,7 +56,7 @@ def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
 @pytest.mark.parametrize(("name", "argument", "artists"), [
     *((name, "line_kw", "lines_") for name in ("threshold", "cutoff", "recall")),
     ("difference", "patch_kw", "wins_"), ("interval", "line_kw", "points_"),
-    ("judge means", "line_kw", "points_"), ("trend", "line_kw", "line_"),
+    ("trend", "line_kw", "line_"),
 ])
 def test_settings_of_matplotlib_are_passed_on(name, argument, artists, ax):
     display = DISPLAYS[name]().plot(ax, **{argument: {"alpha": 0.25}})

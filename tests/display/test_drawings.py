@@ -80,14 +80,6 @@ def folds(names, weights=None):
 
 
 @cache
-def judges():
-    y, qid, _ = queries()
-    grades = {"human": y, "strict": np.maximum(y - 1, 0), "high": y + 10 * (y == y.max())}
-    with pytest.warns(UserWarning, match="^high "):
-        return sg.compare_judges(grades, scores(4), qid=qid, measures=["ap", "rr"], rng=0)
-
-
-@cache
 def trend(n_days):
     rng = np.random.default_rng(0)
     return sg.trend([
@@ -226,14 +218,6 @@ CASES = {
         "models without means": lambda ax: sg.FoldDisplay(
             [[0.1, 0.2]] * 2, [[0, 1]] * 2, [[0.1, 0.2]] * 2, measure="AP", name=["a", "b"],
         ).plot(ax),
-    },
-    "JudgeMeansDisplay": {
-        "first judge": lambda ax: sg.JudgeMeansDisplay.from_report(judges(), ax=ax),
-        "one measure": lambda ax: sg.JudgeMeansDisplay.from_report(
-            judges(), "high", measure="rr", ax=ax),
-        "no names for many systems": lambda ax: sg.JudgeMeansDisplay(
-            np.tile([[0.5, 0.4, 0.6]], (13, 1)), np.full((13, 3), 0.5),
-            name=[f"s{i}" for i in range(13)], measure="AP", truth="a", judge="b").plot(ax),
     },
     "TrendDisplay": {
         "ten days": lambda ax: sg.TrendDisplay.from_trend(trend(10), ax=ax),

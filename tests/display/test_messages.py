@@ -13,7 +13,6 @@ THRESHOLD, CUTOFF = sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay
 DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
 TREND = sg.TrendDisplay
 RECALL = sg.RecallPrecisionDisplay
-MEANS = sg.JudgeMeansDisplay
 Y = [1, 0, 2]
 
 
@@ -33,18 +32,6 @@ def comparison():
 
 def segments():
     return sg.compare(reports(), test=None, by=["x", "y"] * 3)
-
-
-@cache
-def judges():
-    return sg.compare_judges({"human": [1, 0, 2, 0], "strict": [1, 0, 1, 0]}, qid=[1, 1, 2, 2])
-
-
-def judged_segments():
-    scores = {"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}
-    return sg.compare_judges(
-        {"a": [1, 0, 2, 0], "b": [1, 0, 1, 0]}, scores, qid=[1, 1, 2, 2], by=["x", "y"], rng=0
-    )
 
 
 def pair(**names):
@@ -101,12 +88,6 @@ ROWS = [
      "must be of type CrossEvaluation, as returned by cross_evaluate"),
     (lambda: FOLD.from_cross_evaluation(cross_evaluation(), measure="rr"), ValueError,
      r"^measure must be one of the evaluated measures NDCNG@10, .*; got RR\."),
-    (lambda: MEANS.from_report({"human": 1}), TypeError,
-     "of type JudgeComparison, as returned by compare_judges; got dict"),
-    (lambda: MEANS.from_report(judges(), "strikt"), ValueError,
-     "judge must be one of .* Did you mean 'strict'"),
-    (lambda: MEANS.from_report(judges()), ValueError, "contains no systems: pass y_scores"),
-    (lambda: MEANS.from_report(judged_segments()), ValueError, "must not have segments"),
     (lambda: TREND.from_trend([]), TypeError,
      "trend must be of type Trend, as returned by trend; got list"),
     # arrays of the constructors
@@ -114,7 +95,6 @@ ROWS = [
         lambda: THRESHOLD([1], np.empty((0, 1))),
         lambda: CUTOFF([1], np.empty((1, 0, 1)), measures=[]),
         lambda: INTERVAL(*np.empty((3, 0, 1)), measures=["AP"]),
-        lambda: MEANS(*np.empty((2, 0, 3)), name=[], measure="AP", truth="a", judge="b"),
         lambda: FOLD([], [], [], measure="AP", name=[]),
         lambda: TREND([], [], [], center=[], lower=[], upper=[], labels=[], measure="AP", level=.9),
     )),
@@ -142,8 +122,6 @@ ROWS = [
      "name must contain 2 names, one per system; got 'a'"),
     (lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]), ValueError,
      r"values must have shape \(n_systems, 2, 3\)"),
-    (lambda: MEANS(np.zeros((2, 2)), np.zeros((2, 2)), name=["a", "b"], measure="AP", truth="a",
-                   judge="b"), ValueError, r"\(n_systems, 3\)"),
     (lambda: TREND([1, 2], [1, 2], [1, 2], center=[1, 2], lower=[1, 2], upper=[1],
                    labels=["a", "b"], measure="RR", level=0.95), ValueError,
      r"All arrays must have the shape \(2,\)"),
