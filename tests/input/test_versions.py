@@ -23,7 +23,7 @@ def test_python_and_compiled_code_are_described(shown):
     assert titles == ["System:", "Python dependencies:", "Compiled code:"]
     assert platform.python_version() in shown[0] and sys.executable in shown[0]
     assert platform.machine() in shown[0]
-    assert shown[2].splitlines()[2].strip() == "threads: 3"
+    assert shown[2].splitlines()[1].strip() == "threads: 3"
 
 
 def test_only_installed_libraries_are_listed(shown):
