@@ -21,6 +21,7 @@ from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import checked_settings, compare
 from skgraded.reports.comparison_rows import FAMILIES
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.powered_means import prediction_powered
 from skgraded.reports.report import check_page_packages
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import DRAWS, TESTS
@@ -111,6 +112,8 @@ def _report(args: argparse.Namespace) -> str:
     for option in ("caption", "label", "digits"):
         if getattr(args, option) is not None and args.format != "latex":
             raise ValueError(f"--{option} changes LaTeX tables: add --format latex.")
+    if args.command == "trend":
+        return _printing.of_report(_files.read_trend(args), args)
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
     if args.command == "preferences":
@@ -123,8 +126,10 @@ def _report(args: argparse.Namespace) -> str:
     is_large = _files.is_large(args.files)
     if args.command == "compare":
         _check_comparison(args, is_large)
-    if is_large:
+    if is_large and not args.per_query:
         report, systems = _files.summarize_files(args)
+        if args.command == "evaluate" and args.by is not None:
+            return _printing.of_report(report, args)
         if args.command == "evaluate" and args.format == "html":
             return report.to_html(title=args.title or _files.page_title(args.files, systems))
     else:
@@ -137,9 +142,16 @@ def _report(args: argparse.Namespace) -> str:
         _refuse_differing_queries(judge)
     if args.command == "evaluate":
         if judge is not None:
-            return _printing.of_powered(systems, judge, args)
+            powered = {name: prediction_powered(systems[name], judge[name]) for name in systems}
+            return _printing.of_summaries(powered, args)
+        if args.intervals:
+            return _printing.of_summaries(systems, args)
         return _print_evaluations(systems, args)
-    comparison = compare(report, judge=judge, progress=args.progress, **_settings(args))
+    comparison = compare(
+        report, judge=judge, by=args.by, progress=args.progress, **_settings(args)
+    )
+    if args.by is not None:
+        return _printing.of_report(comparison, args)
     return _printing.of_comparison(systems, comparison, args, _width(args))
 
 
@@ -251,7 +263,7 @@ def _parser() -> "_Parser":
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|preferences|judges|measures"
+        dest="command", required=True, metavar="evaluate|compare|preferences|judges|trend|measures"
     )
     for name, what, files, add_options in (
         ("evaluate", "Evaluate systems: means over queries, or per-query values.", FILES,
@@ -262,6 +274,7 @@ def _parser() -> "_Parser":
          "Kendall's τ.", _preferences.FILES, _add_preferences),
         ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
          _judging.FILES, _add_judges),
+        ("trend", "Find unusual days among Summaries. Requires pandas.", None, _add_trend),
         ("measures", "List the measures with their other names and parameters.", None, None),
     ):
         command = commands.add_parser(
@@ -270,7 +283,8 @@ def _parser() -> "_Parser":
         )
         command.add_argument("--output", metavar="FILE", help="write the output to a file")
         command.set_defaults(
-            files=[], runs=[], judge=None, progress=True, columns=[], per_query=False, judged=True
+            files=[], runs=[], judge=None, progress=True, columns=[], per_query=False, judged=True,
+            caption=None, label=None, digits=None, by=None, intervals=False,
         )
         if add_options is not None:
             add_options(command.add_argument)
@@ -322,6 +336,11 @@ def _add_evaluation(add: Add) -> None:
         help="table column with scores; repeat it for each system (default: score)")
     add("--document-column", dest="document", metavar="NAME",
         help="table column with document ids, which must be unique within each query")
+    add("--by", metavar="NAME",
+        help="column with segments, for folders: evaluates each segment")
+    add("--weight-column", dest="weight", metavar="NAME", help="column with weights, for folders")
+    add("--intervals", action="store_true",
+        help="print one row per run and measure, with Student's t interval of the mean")
     add("--partitioning", choices=PARTITIONINGS, default="shuffle",
         help="arrangement of rows in several Parquet files: in any order (shuffle, the default), "
         "with contiguous rows per query (clustered), or with each query in one file (whole)")
@@ -339,6 +358,15 @@ def _add_runs(add: Add, measure: str, default: str) -> None:
 def _add_split(add: Add) -> None:
     add("--split", metavar="SUBSET/SPLIT",
         help="subset and split of MTEB's predictions, such as default/test, if a file has several")
+
+
+def _add_trend(add: Add) -> None:
+    add("files", nargs="+", metavar="SUMMARY.json",
+        help="one file per day in order of time, written by Summary.to_json")
+    add("--season", type=_at_least(2), metavar="DAYS",
+        help="compare each day with the days at the same position in the season, such as 7")
+    add("--format", choices=_printing.FORMATS, default="table", help="as for evaluate")
+    add("--title", help="title of the HTML page")
 
 
 def _add_files(add: Add, measure: str, default: str) -> None:

@@ -8,24 +8,28 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from skgraded._input.queries import query_codes
+from skgraded._input.table_kinds import refuse_unknown
 from skgraded.datasets.join import JudgmentIndex, trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
-from skgraded.datasets.trec import is_qrels, read_qrels_table, read_run_table, run_names
+from skgraded.datasets.trec import HEAD, is_qrels, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
+from skgraded.large.periods import Trend, trend
+from skgraded.large.sources import table_files
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports.evaluating import evaluate, evaluate_run
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.summary import Summary
 from skgraded.writing.text import utf8
 
-HEAD = 1 << 16  # number of bytes to read from a file to detect its format
 TABLES = (".parquet", *(
     kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
 ))
@@ -41,6 +45,11 @@ def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
     if args.judge is not None:
         _check_judge(args)
     named_systems(args)
+    if is_large(args.files):
+        return _evaluate_folder(args)
+    for option, value in (("--by", args.by), ("--weight-column", args.weight)):
+        if value is not None:
+            raise ValueError(f"{option} requires a folder or a pattern of Parquet files.")
     if _is_table(args):
         return _evaluate_table(source_of(path), args)
     systems = {name: source_of(path) for path, name in system_names(others, args).items()}
@@ -131,27 +140,61 @@ def existing_files(paths: list[str]) -> Iterator[str | int]:
             yield path
 
 
-def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
-    """Evaluate Parquet files; return the whole report and a dict of the reports per system."""
-    (path,) = args.files
+def _refuse_for_folders(args: Namespace) -> None:
     for option, is_used in (
-        ("--per-query", args.per_query), ("--names trec_eval", args.names is not None),
+        ("--names trec_eval", args.names is not None),
         ('-m "MEASURE as NAME"', any(c.name != c.measure.name for c in args.columns)),
         ("--ties trec", args.ties == "trec"),
         ("--drop-identical-ids", args.drop_identical_ids), ("--split", args.split is not None),
         ("--system-names", args.system_names is not None),
+        ("--by with --per-query", args.by is not None and args.per_query),
     ):
         if is_used:
             raise ValueError(f"{option} is not available for folders and file patterns.")
+
+
+def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
+    """Evaluate Parquet files; return the whole report and a dict of the reports per system."""
+    _refuse_for_folders(args)
     scores = _score_columns(args)
     report = evaluate_batches(
-        path, args.grade or "grade", scores if len(scores) > 1 else scores[0],
-        args.query or "query", args.measures, partitioning=args.partitioning,
-        unjudged_documents=args.unjudged_documents, document=args.document, progress=args.progress,
+        args.files[0], args.grade or "grade", scores if len(scores) > 1 else scores[0],
+        args.query or "query", args.measures, partitioning=args.partitioning, by=args.by,
+        sample_weight=args.weight, unjudged_documents=args.unjudged_documents,
+        document=args.document, progress=args.progress,
     )
     if isinstance(report, Summaries):
         return report, report.systems
     return report, {scores[0]: report}
+
+
+def _evaluate_folder(args: Namespace) -> dict[str, Evaluation]:
+    """Evaluate Parquet files in memory, for per-query values."""
+    from pyarrow.dataset import dataset
+
+    _refuse_for_folders(args)
+    scores, grade, query = _score_columns(args), args.grade or "grade", args.query or "query"
+    names = [*filter(None, {grade, query, *scores, args.weight, args.document})]
+    rows = dataset(table_files(args.files[0]), partitioning="hive")
+    refuse_unknown(names, rows.schema.names)
+    return evaluate(
+        grade, scores, qid=query, data=rows.to_table(names), measures=args.measures,
+        sample_weight=args.weight, unjudged_documents=args.unjudged_documents,
+        document=args.document,
+    )
+
+
+def read_trend(args: Namespace) -> Trend:
+    """Read Summaries from JSON files, and return their trend."""
+    summaries = []
+    for path in args.files:
+        try:
+            with open(path, "rb") as file:
+                kind = Summaries if b'"Summaries"' in file.read(100) else Summary
+            summaries.append(kind.from_json(Path(path)))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path}: {error}") from None
+    return trend(summaries, season=args.season)
 
 
 def _score_columns(args: Namespace) -> list[str]:

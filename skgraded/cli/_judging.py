@@ -8,7 +8,7 @@ import numpy as np
 from skgraded._input.queries import query_codes
 from skgraded.cli._columns import with_ties
 from skgraded.cli._files import file_names, source_of, system_names
-from skgraded.cli._printing import prose, written
+from skgraded.cli._printing import of_report, prose, written
 from skgraded.datasets.join import join_judgments, trec_scores
 from skgraded.datasets.trec import read_qrels, read_run
 from skgraded.measures import as_measures
@@ -76,10 +76,8 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
 
 def of_judges(report: JudgeComparison, args: Namespace) -> str:
     """Format a JudgeComparison in the format that the command specifies."""
-    if args.format == "html":
-        return str(report.to_html(title=args.title))
-    if args.format in ("json", "csv"):
-        return str(getattr(report, f"to_{args.format}")())
+    if args.format in ("html", "json", "csv"):
+        return of_report(report, args)
     frames = [report.labels()] + [report.leaderboards()] * bool(report.systems)
     if args.format == "table":
         frames[0] = frames[0][SHORT]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import textwrap
 import warnings
 from argparse import Namespace
@@ -17,7 +18,6 @@ from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
-from skgraded.reports.powered_means import prediction_powered
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
 from skgraded.writing.sentences import judged_gap, pair_counts, query_counts
@@ -60,30 +60,41 @@ def of_evaluations(
     return _joined([*parts, prose(notes, form, width)])
 
 
-def of_powered(
-    evaluations: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], args: Namespace
-) -> str:
-    """Format the prediction-powered means of the systems, with their intervals."""
-    reports = {name: prediction_powered(evaluations[name], judge[name]) for name in evaluations}
+def of_summaries(reports: Mapping[str, Any], args: Namespace) -> str:
+    """Format the means of reports with their intervals, one row per system and measure."""
     if args.format == "html":
         if len(reports) > 1:
-            raise ValueError("--format html with --judge requires a single run: use compare.")
+            raise ValueError("--format html with intervals requires a single run: use compare.")
         (report,) = reports.values()
         return str(report.to_html(title=args.title))
+    tabulated = {
+        name: report.summary(**{"method": "t"} if isinstance(report, Evaluation) else {})
+        for name, report in reports.items()
+    }
+    rows = {name: frame.to_dict("records") for name, frame in tabulated.items()}
     if args.format == "json":
         return json.dumps({
             name: {
-                "mean": _numbers(report.mean()),
-                "summary": [_numbers(row) for row in report.summary().to_dict("records")],
+                "mean": _numbers(report.mean()), "summary": [_numbers(row) for row in rows[name]],
             }
             for name, report in reports.items()
         }, indent=2, ensure_ascii=False, allow_nan=False)
-    rows = [
-        {"run": name, **row}
-        for name, report in reports.items() for row in report.summary().to_dict("records")
-    ]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    rows_of_all = [{"run": name, **row} for name, of_run in rows.items() for row in of_run]
+    columns = {name: [row[name] for row in rows_of_all] for name in rows_of_all[0]}
     return tables.csv_text(columns) if args.format == "csv" else written(columns, args)
+
+
+def of_report(report: Any, args: Namespace) -> str:
+    """Format a report with its own methods; "table" also prints its sentences."""
+    if args.format == "html":
+        return str(report.to_html(title=args.title))
+    if args.format in ("json", "csv"):
+        return str(getattr(report, f"to_{args.format}")())
+    words: list[str] = getattr(report, "sentences", list)() if args.format == "table" else []
+    frame = report.to_frame()
+    if "segment" in frame:
+        frame["segment"] = frame["segment"].where(frame["segment"].notna(), "")  # overall
+    return _joined([written(frame, args), "\n".join(words)])
 
 
 def _ranked(evaluations: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
@@ -203,8 +214,13 @@ def _summary(
 
 
 def _judged(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the mean shares of judged documents, keyed by name; Summaries are ignored."""
-    return mean_judged([ev for ev in evaluations.values() if isinstance(ev, Evaluation)])
+    """Return the mean shares of judged documents, keyed by name."""
+    reports = list(evaluations.values())
+    if all(isinstance(report, Evaluation) for report in reports):
+        return mean_judged(reports)
+    shares = np.array([report.judged for report in reports])
+    k = re.search(r"@(\d+)$", next(iter(reports[0].mean())))
+    return {f"Judged@{k[1] if k else 10}": shares} if (shares < 1).any() else {}
 
 
 def _values(evaluations: Mapping[str, Any], names: Sequence[Column]) -> dict[str, list[Any]]:

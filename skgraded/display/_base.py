@@ -75,7 +75,7 @@ unjudged_documents : {"irrelevant", "drop"}, optional
 line_kw : dict, optional
     Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `TrendDisplay`.
 box_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.boxplot``; without effect for more than four models.
+    Keyword arguments of matplotlib's ``Axes.boxplot``.
 patch_kw : dict, optional
     Keyword arguments of matplotlib's ``StepPatch``.
 

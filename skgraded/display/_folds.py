@@ -13,9 +13,9 @@ from skgraded.display._systems import as_names, check_made_by, systems_of
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import CrossEvaluation, all_tests, fold_means
 from skgraded.reports.report import evaluated_name
-from skgraded.writing.text import fixed, percent_text
+from skgraded.writing.text import fixed
 
-MOST_BOXES = 4  # maximum number of models in a box plot; more models are drawn as rows
+MOST_BOXES = 4  # maximum number of models drawn, the best first
 
 
 class FoldDisplay(Display):
@@ -26,9 +26,7 @@ class FoldDisplay(Display):
     over all queries, and the band is its interval. Fold means have no interval, because folds share
     most of their training data.
 
-    Up to four models are drawn side by side in each fold. If there are more models, each has a row
-    with a hollow point per fold and the mean over all queries with its interval. The best model
-    comes first.
+    The best four models at most are drawn side by side in each fold, the best model first.
 
     Parameters
     ----------
@@ -49,12 +47,12 @@ class FoldDisplay(Display):
     Attributes
     ----------
     boxes_ : list of matplotlib.patches.PathPatch
-        One box per fold for each model, the best model first. Empty for more than four models.
+        One box per fold for each model, the best model first.
     points_, mean_line_ : matplotlib.lines.Line2D, or list of Line2D
         Means of the folds, and the mean over all queries (None if it is unknown). For several
         models, lists with the best model first.
-    interval_ : matplotlib.patches.Patch, matplotlib.collections.LineCollection or None
-        None for two to four models.
+    interval_ : matplotlib.patches.Patch or None
+        None for several models.
 
     Examples
     --------
@@ -125,7 +123,7 @@ class FoldDisplay(Display):
     def _draw(self, ax: Any, settings: Any) -> None:
         n = len(self._models)
         means = np.full(n, np.nan) if self.mean is None else np.array(self.mean, float, ndmin=1)
-        order = _base.best_first(means).tolist()
+        order = _base.best_first(means).tolist()[:MOST_BOXES]
         by_fold = [
             [values[(fold == at) & ~np.isnan(values)] for at in range(len(of_folds))]
             for values, fold, of_folds in self._models
@@ -141,37 +139,13 @@ class FoldDisplay(Display):
         self.interval_: Any = None
         n_folds = max(map(len, by_fold))
         if n > MOST_BOXES:
-            self._draw_rows(ax, order, means)
-            self._write_around([self.measure, f"{n_folds} folds, {counted}"])
-            self._fit_names()
-            return
+            counted += f"; best {MOST_BOXES} of {n} models"
         self._take_axes(ax)
         self._draw_boxes(by_fold, settings, order, means)
         self.ax_.set_xlim(-0.6, n_folds - 0.4)
         self._whole_ticks()
         self._fit_height()
         self._write_around(["fold", counted], self.measure)
-
-    def _draw_rows(self, ax: Any, order: Sequence[int], means: np.ndarray) -> None:
-        """Draw one row per model, with one point per fold."""
-        self._take_rows(ax, [self.name[i] for i in order])
-        for row, i in enumerate(order):
-            of_folds = self._models[i][2]
-            self.points_ += self.ax_.plot(
-                of_folds, np.full(len(of_folds), row), linestyle="none", marker="o", markersize=5,
-                color=self._color(0), markerfacecolor="none",
-                label=None if row else "mean of a fold",
-            )
-            self.mean_line_ += [None] if np.isnan(means[i]) else self.ax_.plot(
-                means[i], row, linestyle="none", marker="|", markersize=11, markeredgewidth=2,
-                color=self._ink, label=None if row else "mean of all queries",
-            )
-        if self.interval is not None:
-            low, high = np.array([self.interval[i] for i in order], dtype=float).T
-            self.interval_ = self.ax_.hlines(
-                np.arange(len(order)), low, high, colors=self._ink, linewidth=1.2,
-                label=f"{percent_text(self.level)} interval" if self.level else "interval",
-            )
 
     def _draw_boxes(
         self, by_fold: list[list[np.ndarray]], settings: Any, order: Sequence[int],
@@ -180,7 +154,7 @@ class FoldDisplay(Display):
         """Draw one box per fold for each model, side by side."""
         from matplotlib.colors import to_rgba
 
-        n, several = len(self._models), self._several
+        n, several = len(order), self._several
         width = 0.8 / n if several else 2 / 3
         for place, i in enumerate(order):
             places = np.arange(len(by_fold[i])) + (place - (n - 1) / 2) * width

@@ -184,7 +184,6 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (FOLDER, "evaluate parts --grade-column grades", "There is no column 'grades'"),
     (FOLDER, "evaluate parts --document-column query",
      "Query 1 contains document 1 more than once"),
-    (FOLDER, "evaluate parts --per-query", "--per-query is not available for folders"),
     (FOLDER, "evaluate parts --ties trec", "--ties trec is not available for folders"),
     (FOLDER, "evaluate parts --score-column score --score-column score",
      "got --score-column score twice"),
