@@ -336,8 +336,7 @@ def _add_evaluation(add: Add) -> None:
         help="table column with scores; repeat it for each system (default: score)")
     add("--document-column", dest="document", metavar="NAME",
         help="table column with document ids, which must be unique within each query")
-    add("--by", metavar="NAME",
-        help="column with segments, for folders: evaluates each segment")
+    add("--by", metavar="NAME", help="column with segments to evaluate, for folders")
     add("--weight-column", dest="weight", metavar="NAME", help="column with weights, for folders")
     add("--intervals", action="store_true",
         help="print one row per run and measure, with Student's t interval of the mean")

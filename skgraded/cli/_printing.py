@@ -304,8 +304,7 @@ def _json(
     report: dict[str, dict[str, Any]] = {
         name: {
             "mean": _numbers(summary(evaluation, columns)),
-            "n_queries": _n_queries(evaluation),
-            "n_undefined": evaluation.n_undefined,
+            "n_queries": _n_queries(evaluation), "n_undefined": evaluation.n_undefined,
         }
         for name, evaluation in evaluations.items()
     }
@@ -319,6 +318,8 @@ def _json(
     for name, evaluation in evaluations.items():
         if getattr(evaluation, "n_unanswered", 0):
             report[name]["n_unanswered"] = evaluation.n_unanswered
+        if hasattr(evaluation, "tallies"):  # of a folder
+            report[name]["summary"] = json.loads(evaluation.to_json())
     if comparison is not None:
         for values in report.values():
             values["compared"] = []

@@ -57,7 +57,10 @@ def test_per_query_values_and_judged_documents_of_a_folder(capsys, rows):
     )
     assert values["mean"] == pytest.approx(expected.mean())
     assert len(values["per_query"]) == 40
-    judged = report(capsys, f"evaluate logs {UNJUDGED} -m ap")["score"]["judged"]
+    summarized = report(capsys, f"evaluate logs {UNJUDGED} -m ap")["score"]
+    summary = sg.Summary.from_json(json.dumps(summarized["summary"]))
+    assert summary == sg.Summary.of(expected) and summary.mean() == summarized["mean"]
+    judged = summarized["judged"]
     assert judged == pytest.approx(values["judged"]) and list(judged) == ["Judged@10"]
     weighted = run(capsys, f"evaluate logs {UNJUDGED} --per-query --weight-column weight").out
     assert weighted != run(capsys, f"evaluate logs {UNJUDGED} --per-query").out
