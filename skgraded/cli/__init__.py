@@ -382,8 +382,7 @@ def _add_files(add: Add, measure: str, default: str) -> None:
         "not unique, the name of the file without extension)")
     add("--caption", help="caption of the LaTeX table")
     add("--label", help="label of the LaTeX table")
-    add("--digits", type=_at_least(0), metavar="N",
-        help="number of decimals in LaTeX tables (default: 4)")
+    add("--digits", type=_at_least(0), metavar="N", help="decimals in LaTeX tables (default: 4)")
     add("--quiet", dest="progress", action="store_false", help="hide notes and progress bars")
 
 

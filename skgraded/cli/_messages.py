@@ -16,6 +16,7 @@ WORDS: tuple[tuple[str, Any], ...] = (
     (r"\bset unjudged_documents to\b", "set --unjudged-documents to"),
     ("but Summaries contain only sums", "which are not computed for folders"),
     (r"\bin true_pairs\b", "in TRUTH"),
+    (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
     (r" To count them per query, use skgraded\S+$", ""),
     (r"^rng\b|(?<=Omit )rng\b", "--seed"),
     (r"^n_resamples\b|(?<=Omit )n_resamples\b", "--resamples"),

@@ -100,6 +100,7 @@ def test_the_trend_of_summaries_in_files(files, capsys, several):
     ("evaluate logs --by country --per-query", "--by with --per-query is not available"),
     ("evaluate logs --weight-column nowhere", "There is no column 'nowhere'"),
     ("evaluate logs --per-query --score-column nowhere", "There is no column 'nowhere'"),
+    ("evaluate logs/0.parquet", "must be finite; got nan for row 0: use --unjudged-documents"),
     ("evaluate logs", "set --unjudged-documents to 'irrelevant'"),
     ("trend nowhere.json", "nowhere.json: No such file"), ("trend qrels", "qrels: "),
     ("trend logs/0.parquet", "logs/0.parquet: "),
