@@ -98,8 +98,8 @@ print(means.pivot_table("shift", "judge", "measure", sort=False).round(3))
 # The means of the systems under the truth and under the strict judge:
 
 strict = means[means["judge"] == "strict"]
-fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
-for ax, (measure, rows) in zip(axes, strict.groupby("measure", sort=False), strict=False):
-    rows.plot.scatter("truth_mean", "judge_mean", ax=ax, title=measure)
+for measure in ("NDCG@10", "NDCNG@10"):
+    rows = strict[strict["measure"] == measure]
+    ax = rows.plot.scatter("truth_mean", "judge_mean", title=measure)
     ax.axline((rows["truth_mean"].mean(),) * 2, slope=1, color="0.5", linestyle=":")
 plt.show()
