@@ -22,7 +22,6 @@ from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
 from skgraded.datasets.trec import HEAD, is_qrels, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.periods import Trend, trend
-from skgraded.large.sources import table_files
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports.evaluating import evaluate, evaluate_run
@@ -172,6 +171,7 @@ def _evaluate_folder(args: Namespace) -> dict[str, Evaluation]:
     """Evaluate Parquet files in memory, for per-query values."""
     from pyarrow.dataset import dataset
 
+    from skgraded.large.sources import table_files
     _refuse_for_folders(args)
     scores, grade, query = _score_columns(args), args.grade or "grade", args.query or "query"
     names = [*filter(None, {grade, query, *scores, args.weight, args.document})]
