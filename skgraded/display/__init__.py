@@ -6,11 +6,10 @@ from skgraded.display._curves import (
     ThresholdCurveDisplay,
 )
 from skgraded.display._differences import QueryDifferenceDisplay
-from skgraded.display._folds import FoldDisplay
 from skgraded.display._intervals import IntervalDisplay
 from skgraded.display._trends import TrendDisplay
 
 __all__ = [
-    "CutoffCurveDisplay", "FoldDisplay", "IntervalDisplay", "QueryDifferenceDisplay",
+    "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay",
     "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
 ]

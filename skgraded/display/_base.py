@@ -50,8 +50,6 @@ sample_weight : array-like of shape (n,), optional
     Weights of the rows; the weight of a query is the mean over its rows.
 comparison : Comparison
     Result of `compare`.
-cross_evaluation : CrossEvaluation, or mapping of str to CrossEvaluation
-    Result of `cross_evaluate`, or a mapping of model names to such results.
 trend : Trend
     Result of `skgraded.trend`.
 name : str, optional
@@ -74,8 +72,6 @@ unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat NaN grades, as in `evaluate`.
 line_kw : dict, optional
     Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `TrendDisplay`.
-box_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.boxplot``.
 patch_kw : dict, optional
     Keyword arguments of matplotlib's ``StepPatch``.
 

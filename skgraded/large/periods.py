@@ -33,7 +33,6 @@ from skgraded.writing.text import measured, percent_text
 if TYPE_CHECKING:
     import pandas
 
-PERIOD_CORRECTIONS = [name for name in CORRECTIONS if name != "hsd"]
 
 # Two periods -------------------------------------------------------------------------------------
 
@@ -89,7 +88,7 @@ class PeriodComparison(Report):
 
     def __post_init__(self) -> None:
         CHECK_LEVEL(self.level)
-        comparison_rows.check_choice("correction", self.correction, PERIOD_CORRECTIONS)
+        comparison_rows.check_choice("correction", self.correction, CORRECTIONS)
         keys = [(row.system, row.segment, row.measure) for row in self.rows]
         axes = [list(dict.fromkeys(key[i] for key in keys)) for i in range(3)]
         is_mixed = any(None in names and len(names) > 1 for names in axes)
@@ -176,7 +175,7 @@ def compare_periods(
         Attribute `by` of both Summaries. If passed, each segment that occurs in both periods is
         compared.
     correction, level
-        As for `compare`, without "hsd".
+        As for `compare`.
 
     Returns
     -------
@@ -224,7 +223,7 @@ def compare_periods(
     """
     _check_summaries({"before": before, "after": after})
     CHECK_LEVEL(level)
-    comparison_rows.check_choice("correction", correction, PERIOD_CORRECTIONS)
+    comparison_rows.check_choice("correction", correction, CORRECTIONS)
     smallest_of = {} if smallest is None else margins_of(smallest, before.measures, "smallest")
     late_systems = _systems_of(after)
     cases = [

@@ -22,7 +22,7 @@ from skgraded.reports.powered_means import judged_samples, pool_of, powered_mean
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, by_hsd, enough_resamples, p_values
+from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, p_values
 from skgraded.stats.welch import GroupMean
 
 
@@ -63,10 +63,9 @@ def compare(
     test : {"auto", "randomization", "t", "wilcoxon", "bootstrap"} or None, default="auto"
         Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries or with
         `judge`, and "randomization" otherwise. If None, no test is performed.
-    correction : {"holm", "bonferroni", "fdr_bh", "hsd"} or None, default="holm"
-        Correction for the number of tests in a family: Holm (1979), Bonferroni, the false
-        discovery rate of Benjamini and Hochberg (1995), or randomized Tukey HSD [6]_, which is more
-        powerful with many systems; see Notes.
+    correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
+        Correction for the number of tests in a family: Holm (1979), Bonferroni, or
+        the false discovery rate of Benjamini and Hochberg (1995); see Notes.
     family : {"all", "measure"}, default="all"
         The tests that one correction covers: all tests in the table, or the tests of one measure.
         With "all", each further measure reduces the power for the others. "measure" suits measures
@@ -162,16 +161,10 @@ def compare(
     not, or if only Holm's correction rejects: it compares all p-values except the smallest with
     thresholds above (1 - level) / m, which simultaneous intervals require.
 
-    Randomized Tukey HSD permutes the values of each query among the systems at random and compares
-    each difference with the largest difference between any two systems. It uses queries with values
-    for all systems and a positive weight, and multiplies p-values by the number of measures and
-    segments in a family.
-
     The smallest detectable difference for n queries is δ · s, where s is the standard deviation of
     d. δ √n is the noncentrality at which a t-test with the level of the interval has 80 % power
-    [7]_. For Wilcoxon's test, n is replaced by 3/π (95 %) of the queries. For HSD, δ depends on its
-    critical difference. The value is nan if no outcome would be significant, if all differences are
-    equal, or without a test.
+    [6]_. For Wilcoxon's test, n is replaced by 3/π (95 %) of the queries. The value is nan if no
+    outcome would be significant, if all differences are equal, or without a test.
 
     References
     ----------
@@ -180,8 +173,7 @@ def compare(
     .. [3] Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006.
     .. [4] Davison, Hinkley: Bootstrap methods and their application. 1997.
     .. [5] Benjamini, Yekutieli: Adjusted multiple confidence intervals. JASA 100, 2005.
-    .. [6] Carterette: Multiple testing in statistical analysis. ACM TOIS 30(1), 2012.
-    .. [7] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
+    .. [6] Sakai: Topic set size design. Information Retrieval Journal 19, 2016.
 
     Examples
     --------
@@ -239,8 +231,6 @@ def checked_settings(
     comparison_rows.check_choice("correction", correction, CORRECTIONS)
     choice_validator("family", tuple(FAMILIES))(family)
     level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
-    if correction == "hsd" and test != "randomization":
-        raise ValueError(f"correction='hsd' requires test='randomization'; got test={test!r}.")
     if is_judged and test != "t":
         raise ValueError(f"compare(judge=…) requires test='t'; got test={test!r}.")
     if are_sums and test not in ("t", None):
@@ -283,13 +273,12 @@ def _compare_values(
         _sample(values, paired.undefined, *pair) for pair in zip(cases, differences, strict=True)
     ]
     groups = [GroupMean.of_moments(sample.differences) for sample in samples if segments]
-    work = len(cases) * (settings.n_resamples + (correction == "hsd") * settings.n_tukey)
+    work = len(cases) * settings.n_resamples
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         p = _p_values(cases, differences, settings, advance)
-        tukey = _tukey(values, cases, settings, advance) if correction == "hsd" else None
     return _report(
-        evaluations, values.per_query, baseline, settings, cases, samples, p, tukey,
+        evaluations, values.per_query, baseline, settings, cases, samples, p,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values, segments=values.segments,
@@ -300,7 +289,7 @@ def _compare_values(
 def _report(
     evaluations: Mapping[str, Evaluation], measures: Iterable[str], baseline: str | None,
     settings: Settings, cases: Sequence[Case], samples: Sequence[PairedSample], p_values: Any,
-    tukey: Any = None, **fields: Any
+    **fields: Any
 ) -> Comparison:
     """Create a Comparison from the sample and the p-value of each case, and further fields."""
     systems, n_resamples = list(evaluations), settings.n_resamples
@@ -308,7 +297,7 @@ def _report(
     return Comparison(
         systems=systems, measures=list(measures), baseline=baseline, test=settings.test,
         correction=settings.correction, family=settings.family, level=settings.level,
-        rows=comparison_rows.compared_rows(cases, samples, p_values, systems, settings, tukey),
+        rows=comparison_rows.compared_rows(cases, samples, p_values, systems, settings),
         n_resamples=n_resamples if settings.test in DRAWS else None,
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None, **fields,
@@ -356,31 +345,6 @@ def _p_values(
             settings.seed, advance,
         )
     return p
-
-
-def _tukey(
-    values: pairing.QueryValues, cases: Sequence[Case], settings: Settings,
-    advance: Callable[[int], object]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return adjusted p-values and critical differences from randomized Tukey HSD.
-
-    P-values are multiplied by the number of pairs (measure, segment) in a family.
-    """
-    n_groups = len(grouped(cases, "segment"))
-    if settings.family == "all":
-        n_groups *= len(values.per_query)
-    adjusted, critical = np.empty((2, len(cases)))
-    for rows in grouped(cases, "measure", "segment"):
-        measure, queries = cases[rows[0]].measure, cases[rows[0]].queries
-        per_query = values.per_query[measure]
-        if values.weights is not None:
-            per_query = np.where(values.weights > 0, per_query, np.nan)
-        adjusted[rows], critical[rows] = by_hsd(
-            per_query[:, queries], [(cases[i].system, cases[i].baseline) for i in rows],
-            settings.n_tukey, np.random.default_rng(settings.seed),
-            (1 - settings.level) / n_groups, advance,
-        )
-    return adjusted * n_groups, critical
 
 
 def _compare_judged(

@@ -317,7 +317,7 @@ class Comparison(Report):
             The result of `to_frame` has the column ``margin`` and columns of `compare`. ``ci_low``
             and ``ci_high`` are Student's t interval at level 1 - 2 (1 - level), 90 % by default,
             which lies between -margin and margin if equivalence is shown; with a correction it is
-            wider, as in `compare`. Holm's correction replaces HSD.
+            wider, as in `compare`.
 
         Raises
         ------
@@ -440,7 +440,7 @@ def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
         raise ValueError("Margin tests do not support segments: call compare without by=.")
     refuse_unequal(comparison.weights, comparison.query_ids)
     margins = margins_of(margin, comparison.measures)
-    level, correction = comparison.level, corrections.without_hsd(comparison.correction)
+    level, correction = comparison.level, comparison.correction
     if level <= 0.5:
         raise ValueError(
             f"Margin tests require a comparison with a level above 0.5; got {level}. Use the "

@@ -15,7 +15,7 @@ from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
 from skgraded.stats.intervals import METHODS, t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.paired_tests import FEWEST, TESTS, smallest_p
+from skgraded.stats.paired_tests import TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
 from skgraded.stats.welch import GroupMean, gap_of, welch_interval, welch_p_value
 from skgraded.writing import json_text
@@ -48,11 +48,6 @@ class Settings(NamedTuple):
     n_resamples: int
     seed: int  # for the resamples
     family: str = "all"
-
-    @property
-    def n_tukey(self) -> int:
-        """Number of resamples for HSD, limited because HSD resampling is slow."""
-        return min(self.n_resamples, FEWEST)
 
 
 def cases_of(
@@ -267,16 +262,12 @@ def corrected_p_values(
 
 def compared_rows(
     cases: Sequence[Case], samples: Sequence[PairedSample], p_values: Sequence[float] | np.ndarray,
-    systems: Sequence[str], settings: Settings, tukey: Any = None,
+    systems: Sequence[str], settings: Settings
 ) -> list[ComparisonRow]:
-    """Compare the systems in each case, which has a sample and a p-value (nan without a test).
-
-    For HSD, `tukey` contains the corrected p-values and the critical differences.
-    """
+    """Compare the systems in each case, which has a sample and a p-value (nan without a test)."""
     test, correction, level, n_resamples, _, family = settings
-    p_to_correct, critical = (p_values, [None] * len(cases)) if tukey is None else tukey
     adjusted, levels = corrected_p_values(
-        p_to_correct, correction, level, grouped(cases, *FAMILIES[family])
+        p_values, correction, level, grouped(cases, *FAMILIES[family])
     )
     rows = []
     for i, (case, sample) in enumerate(zip(cases, samples, strict=True)):
@@ -284,7 +275,7 @@ def compared_rows(
         rows.append(ComparisonRow(
             segment=case.segment, system=systems[case.system], measure=case.measure,
             ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
-            min_detectable=detectable(test, sample, levels[i], n_resamples, critical[i]),
+            min_detectable=detectable(test, sample, levels[i], n_resamples),
             baseline=systems[case.baseline],
             **{name: getattr(sample, name) for name in OF_SAMPLE},
         ))
@@ -292,24 +283,19 @@ def compared_rows(
 
 
 def detectable(
-    test: str | None, sample: PairedSample, level: float, n_resamples: int,
-    critical: float | None = None,
+    test: str | None, sample: PairedSample, level: float, n_resamples: int
 ) -> float:
     """Return the smallest difference that a test detects with 80 % power, or nan if none exists.
 
-    `level` is the level of the row's interval; `critical` is Tukey's critical difference.
+    `level` is the level of the row's interval.
     """
     n, deviation = sample.n_queries, sample.deviation
     if test is None or not deviation > 0:
         return np.nan
     m = sample.differences.degrees + 1  # n, or n - 1 with a judge
-    if critical is None:
-        if not is_significant(smallest_p(test, n, sample.ties, n_resamples)[0], level):
-            return np.nan
-        reach = t_reach(m, level)
-    else:
-        reach = critical * np.sqrt(n) / deviation
-    effect = detectable_effect(m, reach) * np.sqrt(m / n)
+    if not is_significant(smallest_p(test, n, sample.ties, n_resamples)[0], level):
+        return np.nan
+    effect = detectable_effect(m, t_reach(m, level)) * np.sqrt(m / n)
     return float(effect * deviation / np.sqrt(TESTS[test].efficiency))
 
 
@@ -323,7 +309,7 @@ def gaps_between(
         np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])
     adjusted, levels = corrected_p_values(
-        p_values, corrections.without_hsd(correction), level,
+        p_values, correction, level,
         grouped([cases[j] for _, j in pairs], *FAMILIES[family]),
     )
     gaps = []

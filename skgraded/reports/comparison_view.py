@@ -109,9 +109,7 @@ class ComparisonView:
         smallest, by_resamples = self._smallest_p(row)
         if not by_resamples or row.p_value > smallest * (1 + 1e-9):
             return {}
-        is_hsd = self.comparison.correction == "hsd"
-        adjusted = {} if is_hsd else {"p_adjusted": Bound(row.p_adjusted)}
-        return {"p_value": Bound(row.p_value), **adjusted}
+        return {"p_value": Bound(row.p_value), "p_adjusted": Bound(row.p_adjusted)}
 
     def _smallest_p(self, row: ComparisonRow) -> tuple[float, bool]:
         if self.comparison.test is None:
@@ -231,7 +229,7 @@ class ComparisonView:
         """Return one sentence per comparison between segments; significant ones come first."""
         comparison, level = self.comparison, self.comparison.level
         families = comparison_rows.families_by_measure(
-            corrections.without_hsd(comparison.correction), comparison.gaps, comparison.family
+            comparison.correction, comparison.gaps, comparison.family
         )
         gaps = sorted(comparison.gaps, key=lambda gap: (
             comparison.measures.index(gap.measure), not self.is_significant(gap.p_adjusted)

@@ -45,11 +45,6 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
     return 1 - (1 - level) * n_chosen / n_tests
 
 
-def without_hsd(correction: str | None) -> str | None:
-    """Replace HSD, which requires tests of all pairs, with Holm's correction."""
-    return "holm" if correction == "hsd" else correction
-
-
 def _holm(p: np.ndarray) -> np.ndarray:
     order = np.argsort(p)
     adjusted = np.empty_like(p)
@@ -67,7 +62,6 @@ CORRECTIONS = {
     "holm": Correction("Holm's correction", _holm),
     "bonferroni": Correction("Bonferroni's correction", lambda p: p * len(p)),
     "fdr_bh": Correction("Benjamini and Hochberg's correction", _fdr_bh),
-    "hsd": Correction("randomized Tukey HSD", lambda p: p),
 }
 
 

@@ -2,14 +2,14 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.progress import unseen
 from skgraded.stats.intervals import BLOCK
-from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, subtract, unit_of
+from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, unit_of
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
@@ -261,35 +261,3 @@ TESTS = {
     ),
     "bootstrap": PairedTest("bootstrap test", _bootstrap, "that these queries stand for all"),
 }
-
-
-# All pairs of systems ----------------------------------------------------------------------------
-
-def by_hsd(
-    values: np.ndarray, pairs: Sequence[tuple[int, int]], n_resamples: int,
-    rng: np.random.Generator, p_wanted: float, advance: Advance
-) -> tuple[np.ndarray, float]:
-    """Compute p-values for pairs of systems with randomized Tukey HSD (Carterette 2012).
-
-    `values` has shape (n_systems, n_queries). The test compares each pair's difference with the
-    largest difference after permuting the values of each query among the systems. Also return the
-    critical difference between two means, above which p is at most `p_wanted` (nan if none exists).
-    """
-    values = values[:, ~np.isnan(values).any(axis=0)].T
-    if (np.abs(values) > 1).any():  # only differences between systems matter, not their size
-        values = subtract(values, values.min(axis=1, keepdims=True))
-    if len(values) < 2:
-        return (np.ones(len(pairs)) if len(values) else np.full(len(pairs), np.nan)), math.nan
-    largest = np.empty(n_resamples)
-    for first, last in _batches(values.size, n_resamples, fewest=1):
-        copies = np.broadcast_to(values, (last - first, *values.shape))
-        largest[first:last] = np.ptp(rng.permuted(copies, axis=2).sum(axis=1), axis=1)
-        advance((last - first) * len(pairs))
-    largest.sort()
-    sums = values.sum(axis=0)
-    slack = 1e-12 * np.abs(values).sum()
-    observed = np.array([abs(sums[i] - sums[j]) for i, j in pairs]) - slack
-    n_reached = n_resamples - np.searchsorted(largest, observed)
-    most_reached = math.floor(p_wanted * (1 + n_resamples) + 1e-9) - 1
-    critical = largest[-1 - most_reached] / len(values) if most_reached >= 0 else math.nan
-    return (1 + n_reached) / (1 + n_resamples), float(critical)

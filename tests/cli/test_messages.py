@@ -42,8 +42,6 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate none b.run --output no/such", "no/such: No such file or directory"),
     ("evaluate none b.run --output .", r"\.: Is a directory"),
     ("compare none a.run b.run --level 2", "skgraded: --level must be .* got 2.0"),
-    ("compare none a.run b.run --test t --correction hsd",
-     "--correction hsd requires --test randomization; got --test t"),
     ("compare none/*.parquet --score-column a --score-column b --test wilcoxon",
      "requires per-query values"),
     ("compare none a.run b.run --test t --seed 0",

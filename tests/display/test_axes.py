@@ -17,7 +17,6 @@ DISPLAYS = {
     "difference": lambda: sg.QueryDifferenceDisplay(
         [0.5, -0.2], measure="AP", system="b", baseline="a"),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
-    "fold": lambda: sg.FoldDisplay([0.5, 0.7], [0, 1], [0.5, 0.7], measure="AP"),
     "trend": lambda: sg.TrendDisplay(
         [0.5, 0.6], [0.4, 0.5], [0.6, 0.7], center=[0.55] * 2, lower=[0.3] * 2, upper=[0.8] * 2,
         labels=["a", "b"], measure="AP", level=0.95),
@@ -124,7 +123,7 @@ def test_without_matplotlib_the_error_names_the_package_to_install(monkeypatch):
             arguments = [None] * {"from_predictions": 2, "from_estimator": 3}.get(name, 1)
             method = getattr(display, name)
             calls.append((type(display), name, lambda m=method, a=arguments: m(*a)))
-    assert len(calls) > 20
+    assert len(calls) > 15
     for cls, name, call in calls:
         message = rf'^{cls.__name__}\.{name} needs matplotlib: pip install "'
         with pytest.raises(ImportError, match=message):

@@ -68,18 +68,6 @@ def many_systems(n_systems, n_queries=40, baseline=None, is_summary=False):
 
 
 @cache
-def folds(names, weights=None):
-    return {
-        name: sg.CrossEvaluation(
-            report.query_ids, report.per_query, report.undefined, fold=np.arange(12) % 4,
-            fit_time=np.ones(4), score_time=np.ones(4), errors=[None] * 4,
-            weights=None if weights is None else np.array(weights),
-        )
-        for name, report in systems(names, 12, ["NDCNG@10", "MuAP"]).items()
-    }
-
-
-@cache
 def trend(n_days):
     rng = np.random.default_rng(0)
     return sg.trend([
@@ -203,21 +191,6 @@ CASES = {
             name=["one query", "none"]).plot(ax, line_kw={"ms": 9, "c": "black"}),
         "hostile names": lambda ax: sg.IntervalDisplay(
             [[1, 2]] * 4, [[0, 1]] * 4, [[2, 3]] * 4, measures=HOSTILE[:2], name=HOSTILE).plot(ax),
-    },
-    "FoldDisplay": {
-        "one model": lambda ax: sg.FoldDisplay.from_cross_evaluation(folds("a")["a"], ax=ax),
-        "weights": lambda ax: sg.FoldDisplay.from_cross_evaluation(
-            folds("a", (1, 2, 0, 1, 3, 1, 1, 0, 1, 1, 1, 2))["a"], measure="mu_ap", level=0.8,
-            ax=ax, box_kw={"widths": 0.25}),
-        "a fold without values": lambda ax: sg.FoldDisplay(
-            [0.1, NAN, NAN, NAN, 0.7, 0.9], [0, 0, 1, 1, 2, 2], [0.1, NAN, 0.8], measure="AP",
-            mean=NAN).plot(ax),
-        "three models": lambda ax: sg.FoldDisplay.from_cross_evaluation(
-            folds("abc"), measure="mu_ap", ax=ax),
-        "five models": lambda ax: sg.FoldDisplay.from_cross_evaluation(folds("abcde"), ax=ax),
-        "models without means": lambda ax: sg.FoldDisplay(
-            [[0.1, 0.2]] * 2, [[0, 1]] * 2, [[0.1, 0.2]] * 2, measure="AP", name=["a", "b"],
-        ).plot(ax),
     },
     "TrendDisplay": {
         "ten days": lambda ax: sg.TrendDisplay.from_trend(trend(10), ax=ax),

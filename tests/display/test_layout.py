@@ -30,18 +30,6 @@ def differences(n_queries):
     )
 
 
-def folds(n_systems, n_folds):
-    reports = systems(NAMES[:n_systems], 2 * n_folds, MEASURES)
-    return {
-        name: sg.CrossEvaluation(
-            report.query_ids, report.per_query, report.undefined,
-            fold=np.arange(2 * n_folds) % n_folds, fit_time=np.ones(n_folds),
-            score_time=np.ones(n_folds), errors=[None] * n_folds,
-        )
-        for name, report in reports.items()
-    }
-
-
 def curves(cls, n_systems, **settings):
     X, y, qid = sg.datasets.make_ranking(10, 8, n_features=len(NAMES), random_state=0)
     scores = dict(zip(NAMES[:n_systems], X.T, strict=False))
@@ -58,9 +46,6 @@ DRAW = {
         compared([LONG.format(i) for i in range(n)], baseline=LONG.format(0)), ax=ax),
     "means": lambda n, ax: sg.IntervalDisplay.from_evaluations(
         systems(NAMES[:n], 20, MEASURES), ax=ax),
-    "folds": lambda n, ax: sg.FoldDisplay.from_cross_evaluation(folds(n, 4), ax=ax),
-    "30 folds": lambda n, ax: sg.FoldDisplay.from_cross_evaluation(
-        folds(n, 30)[NAMES[0]], ax=ax),
 }
 
 
@@ -100,7 +85,7 @@ def check_layout(display, is_new):
 @pytest.mark.parametrize(("kind", "n", "width"), [
     ("threshold", 20, 6.4), ("threshold", 20, 4), ("cutoff", 5, 6.4), ("difference", 6, 6.4),
     ("difference", 20, 6.4), ("differences", 5, 6.4), ("differences", 20, 4), ("baseline", 10, 6.4),
-    ("means", 20, 6.4), ("folds", 5, 6.4), ("folds", 20, 4), ("30 folds", 1, 6.4),
+    ("means", 20, 6.4),
 ])
 def test_a_new_figure_has_room_for_all_texts(kind, n, width):
     with plt.rc_context({"figure.figsize": (width, 0.75 * width)}):
@@ -128,7 +113,7 @@ def test_the_size_of_a_new_figure_depends_on_the_number_of_rows(make, size):
 
 
 @pytest.mark.parametrize(("kind", "n"), [
-    ("threshold", 3), ("difference", 6), ("differences", 4), ("folds", 3), ("30 folds", 1),
+    ("threshold", 3), ("difference", 6), ("differences", 4),
 ])
 def test_the_legend_does_not_cover_the_data_on_axes_of_the_user(kind, n):
     check_layout(DRAW[kind](n, Figure().subplots()), is_new=False)

@@ -5,12 +5,12 @@ from functools import cache
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from small_reports import cross_evaluation, systems
+from small_reports import systems
 
 import skgraded as sg
 
 THRESHOLD, CUTOFF = sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay
-DIFFERENCE, INTERVAL, FOLD = sg.QueryDifferenceDisplay, sg.IntervalDisplay, sg.FoldDisplay
+DIFFERENCE, INTERVAL = sg.QueryDifferenceDisplay, sg.IntervalDisplay
 TREND = sg.TrendDisplay
 RECALL = sg.RecallPrecisionDisplay
 Y = [1, 0, 2]
@@ -84,10 +84,6 @@ ROWS = [
     (lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}), ValueError,
      r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\."),
     (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
-    (lambda: FOLD.from_cross_evaluation(reports()), TypeError,
-     "must be of type CrossEvaluation, as returned by cross_evaluate"),
-    (lambda: FOLD.from_cross_evaluation(cross_evaluation(), measure="rr"), ValueError,
-     r"^measure must be one of the evaluated measures NDCNG@10, .*; got RR\."),
     (lambda: TREND.from_trend([]), TypeError,
      "trend must be of type Trend, as returned by trend; got list"),
     # arrays of the constructors
@@ -95,20 +91,12 @@ ROWS = [
         lambda: THRESHOLD([1], np.empty((0, 1))),
         lambda: CUTOFF([1], np.empty((1, 0, 1)), measures=[]),
         lambda: INTERVAL(*np.empty((3, 0, 1)), measures=["AP"]),
-        lambda: FOLD([], [], [], measure="AP", name=[]),
         lambda: TREND([], [], [], center=[], lower=[], upper=[], labels=[], measure="AP", level=.9),
     )),
     (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]), ValueError,
      "query_ids has 1 rows, but differences has 2"),
     (lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"), ValueError,
      r"shape of low must match .* means, \(2, 1\); got \(1, 1\)"),
-    (lambda: FOLD([0.5, 0.5], [0, 2], [0.5, 0.5], measure="AP"), ValueError,
-     "fold contains 2, but fold_means contains only folds 0 to 1"),
-    (lambda: FOLD([0.5, 0.5], [0], [0.5], measure="AP"), ValueError,
-     "fold has 1 rows, but values has 2"),
-    (lambda: FOLD([0.5], [-1], [0.5], measure="AP"), ValueError, "fold must be at least 0; got -1"),
-    (lambda: FOLD([[1], [1]], [[0]], [[1], [1]], measure="AP", name=["a", "b"]), ValueError,
-     "must each have one element per model, and at least one; got lengths 2, 1 and 2"),
     *((lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]), ValueError,
        "thresholds must be positive, finite and in ascending order")
       for wrong in ([0, 1], [2, 1], [1, np.inf])),

@@ -177,7 +177,7 @@ class TestComparePeriods:
         (summary(AFTER), {"smallest": 0}, ValueError, "smallest must be"),
         (summary(AFTER), {"smallest": {"rr": 1}}, ValueError, "smallest has no value for"),
         (summary(AFTER), {"level": 2}, ValueError, "level must be"),
-        (summary(AFTER), {"correction": "hsd"}, ValueError, "correction must be one of"),
+        (summary(AFTER), {"correction": "sidak"}, ValueError, "correction must be one of"),
         (summary(AFTER), {"by": "day"}, ValueError, "by must be None, as in the Summary 'before'"),
         (summary([0.5, 1], weights=np.array([1.0, 2.5])), {}, ValueError,
          "cannot be combined: before is unweighted, and after is weighted. Evaluate all or none"),

@@ -181,14 +181,6 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     np.testing.assert_allclose(by_fold["NDCNG@5"], means)
 
 
-def test_all_tests_of_repeated_cross_validation_are_drawn(ranking):
-    X, y, qid = ranking
-    cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=repeated_folds(qid), measures="ap")
-    figure = pytest.importorskip("matplotlib.figure").Figure()
-    display = sg.FoldDisplay.from_cross_evaluation(cv, ax=figure.subplots())
-    assert len(display.boxes_) == 12 and len(display.values) == 3 * 40
-
-
 def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
     X, y, qid = ranking
     cv = sg.cross_evaluate(

@@ -297,7 +297,7 @@ def test_intervals_have_the_level_of_the_correction(table, correction, level):
 
 
 @pytest.mark.parametrize("settings, n_bars", [
-    ({}, 1), ({"test": "bootstrap"}, 1), ({"correction": "hsd"}, 1), ({"test": "t"}, 0),
+    ({}, 1), ({"test": "bootstrap"}, 1), ({"test": "t"}, 0),
     ({"progress": False}, 0),
 ])
 def test_a_progress_bar_counts_the_resamples(monkeypatch, table, settings, n_bars):
@@ -374,38 +374,9 @@ def test_tests_pair_queries_across_folds_and_name_systems_with_different_folds()
     assert only_row(comparison)["p_value"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
 
 
-def test_hsd_of_a_small_case_equals_all_permutations():
-    values = np.array([[0.1, 0.5, 0.2], [0.3, 0.55, 0.6], [0.9, 0.7, 0.8]])
-    largest = np.array([
-        np.ptp(sum(values[list(order), i] for i, order in enumerate(orders)))
-        for orders in itertools.product(itertools.permutations(range(3)), repeat=3)
-    ])
-    sums = values.sum(axis=1)
-    table = columns(compared(*values, baseline=None, correction="hsd"))
-    for system, other, p in zip(
-        table["system"], table["baseline"], table["p_adjusted"], strict=True
-    ):
-        observed = abs(sums["abc".index(system)] - sums["abc".index(other)])
-        expected = np.mean(largest >= observed - 1e-12)
-        assert p == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 9999))
-
-
-def test_hsd_doubles_the_p_values_of_two_measures(table):
-    both = sg.compare(table, correction="hsd", rng=0).to_frame()
-    alone = {
-        name: replace(ev, **{
-            field: {"RR": getattr(ev, field)["RR"]} for field in ("per_query", "undefined")
-        })
-        for name, ev in table.items()
-    }
-    single = sg.compare(alone, correction="hsd", rng=0).to_frame()
-    of_both = both[both["measure"] == "RR"]["p_adjusted"].to_numpy()
-    np.testing.assert_allclose(of_both, np.minimum(3 * single["p_adjusted"].to_numpy(), 1))
-
-
 # Families ----------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh", "hsd"])
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
 @pytest.mark.parametrize("by", [None, ["x", "y"] * 60])
 def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(correction, by):
     settings = {"correction": correction, "by": by, "rng": 0}

@@ -222,7 +222,7 @@ CHANGES = [
     ("PeriodComparison", "rows.n_after.0", 0.5, r"\['n_after'\]\[0\] must be an integer"),
     ("PeriodComparison", "rows.measure.0", "MuAP", "rows must contain each measure once or"),
     ("PeriodComparison", "rows.segment.0", "x", "rows must contain each measure once or"),
-    ("PeriodComparison", "correction", "hsd", "correction must be one of .*; got 'hsd'"),
+    ("PeriodComparison", "correction", "sidak", "correction must be one of .*; got 'sidak'"),
     ("Trend", "labels.0", "day 1", "rows must contain each of the labels with each"),
     ("Trend", "rows.is_outside.0", True, "is_outside of .* does not match its mean and limits"),
     ("Trend", "season", 1, "season must be at least 2; got 1"),

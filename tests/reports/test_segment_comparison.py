@@ -39,15 +39,6 @@ def test_tests_are_corrected_over_all_segments(three, correction, statsmodels):
         assert table["p_adjusted"].tolist() == pytest.approx(expected.tolist())
 
 
-def test_hsd_multiplies_the_p_values_of_each_segment_by_the_number_of_segments(three):
-    table = sg.compare(three, by=BY, correction="hsd", rng=0).to_frame()
-    for segment in ("head", "tail"):
-        p_values = table[table["segment"] == segment]["p_adjusted"].to_numpy()
-        alone = {name: taken(ev, BY == segment) for name, ev in three.items()}
-        alone = sg.compare(alone, correction="hsd", rng=0).to_frame()
-        np.testing.assert_allclose(p_values, np.minimum(2 * alone["p_adjusted"], 1))
-
-
 def test_between_segments_equals_welchs_test(three):
     comparison = sg.compare(three, by=BY, baseline="b", correction="bonferroni", rng=0)
     frame = comparison.between_segments()
