@@ -73,17 +73,19 @@ def _column(text: str, name: str | None = None, *, args: Namespace) -> Column:
         raise ValueError("num_q is the column n_queries, which every table contains: omit it.")
     is_geometric = text == "gm_map" and args.names is not None
     parsed = measure("map" if is_geometric else text, args.names)
-    if args.ties not in (None, "trec"):
-        (parsed,) = with_ties([parsed], args.ties)
+    parsed = with_ties(parsed, args)
     return Column(name or (parsed.name if args.names is None else text), parsed, is_geometric)
 
 
-def with_ties(measures: Sequence[Any], ties: str) -> list[Measure]:
-    """Return the measures with this rule for ties, except measures that have no such rule."""
-    return [
-        dataclasses.replace(measure, ties=ties) if hasattr(measure, "ties") else measure
-        for measure in measures
-    ]
+def with_ties(measure: Any, args: Namespace) -> Measure:
+    """Return the measure with the rule of --ties; trec's rule changes the scores instead."""
+    is_set = args.ties not in (None, "trec") and hasattr(measure, "ties")
+    return dataclasses.replace(measure, ties=args.ties) if is_set else measure
+
+
+def n_queries(report: Any) -> int:
+    """Return the number of queries of an Evaluation or a Summary."""
+    return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
 
 
 def renamed(systems: dict[str, Evaluation], columns: Sequence[Column]) -> dict[str, Evaluation]:
@@ -106,6 +108,5 @@ def summary(report: Any, columns: Sequence[Column]) -> dict[str, float]:
         if column.is_geometric:
             values[column.name] = float(np.exp(values[column.name]))
         elif column.is_count:
-            n = report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
-            values[column.name] = round(values[column.name] * n)
+            values[column.name] = round(values[column.name] * n_queries(report))
     return values

@@ -307,7 +307,7 @@ def _evaluate_runs(
         # With --judge, people judged few of the run's queries.
         evaluations[name], joined = evaluate_run(
             judgments, run, args.measures, args.complete, args.strict and not is_sample,
-            "trec" if args.ties == "trec" else None, args.unjudged_documents or "irrelevant",
+            args.ties, args.unjudged_documents or "irrelevant",
             args.drop_identical_ids,
         )
         if joined.missing.any() and args.strict and not args.complete:
@@ -368,16 +368,23 @@ def _evaluate_rows(
     if args.ties == "trec":
         if document is None or any(name is None for name in document):
             raise ValueError(f"{check_path(source)}: --ties trec requires all document ids.")
-        codes, _ = query_codes(query)
-        scores = {
-            name: trec_scores(codes, values.astype(np.float64), document)
-            for name, values in scores.items()
-        }
+        scores = in_order_of_trec(scores, query, document)
     return {
         name: evaluate(
             grade, values, qid=query, measures=args.measures,
             unjudged_documents=args.unjudged_documents,
         )
+        for name, values in scores.items()
+    }
+
+
+def in_order_of_trec(
+    scores: Mapping[str, np.ndarray], query: np.ndarray, document: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return scores that order tied documents by id, in descending order, as trec_eval does."""
+    codes, _ = query_codes(query)
+    return {
+        name: trec_scores(codes, values.astype(np.float64), document)
         for name, values in scores.items()
     }
 

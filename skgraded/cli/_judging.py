@@ -5,11 +5,10 @@ from argparse import Namespace
 
 import numpy as np
 
-from skgraded._input.queries import query_codes
 from skgraded.cli._columns import with_ties
-from skgraded.cli._files import file_names, source_of, system_names
+from skgraded.cli._files import file_names, in_order_of_trec, source_of, system_names
 from skgraded.cli._printing import of_report, prose, written
-from skgraded.datasets.join import join_judgments, trec_scores
+from skgraded.datasets.join import join_judgments
 from skgraded.datasets.trec import read_qrels, read_run
 from skgraded.measures import as_measures
 from skgraded.measures.parsing import warn_of_other_meanings
@@ -40,9 +39,7 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
         raise ValueError(f"Pass at least one judge's qrels after {args.files[0]}.")
     if len(args.runs) == 1:
         raise ValueError("Leaderboards require at least two runs after --run.")
-    measures = as_measures(args.measures or ["ndcng@10", "mu_map"])
-    if args.ties not in (None, "trec"):
-        measures = with_ties(measures, args.ties)
+    measures = [with_ties(m, args) for m in as_measures(args.measures or ["ndcng@10", "mu_map"])]
     check_settings(args.level, "t", FEWEST, args.seed)
     qrels = {
         name: read_qrels(source_of(path), progress=args.progress)
@@ -63,10 +60,7 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
                 stacklevel=2,
             )
     if args.ties == "trec":
-        codes, _ = query_codes(rows.qid)
-        rows.y_scores = {
-            name: trec_scores(codes, scores, rows.doc_id) for name, scores in rows.y_scores.items()
-        }
+        rows.y_scores = in_order_of_trec(rows.y_scores, rows.qid, rows.doc_id)
     return compare_judges(
         rows.y_judges, rows.y_scores or None, qid=rows.qid, weights=args.weights,
         measures=measures, level=args.level,

@@ -11,7 +11,7 @@ WORDS: tuple[tuple[str, Any], ...] = (
     (r"\b(test|correction|cycles|split|family)=(['\"])(.*?)\2", r"--\1 \3"),
     (r"\btest=None", "--test none"),
     (r"\bunjudged_documents=(?:(['\"])(.*?)\1|(?:\.\.\.|…))?",
-     lambda found: f"--unjudged-documents {found[2] or ''}".rstrip()),
+     lambda match: f"--unjudged-documents {match[2] or ''}".rstrip()),
     (r"\b(?:Pass|pass) missing='count'", "use -c"),
     (r"\bset unjudged_documents to\b", "set --unjudged-documents to"),
     ("but Summaries contain only sums", "which are not computed for folders"),
@@ -22,7 +22,7 @@ WORDS: tuple[tuple[str, Any], ...] = (
     (r"^n_resamples\b|(?<=Omit )n_resamples\b", "--resamples"),
     (r"^(level|prior|baseline|weights) must", r"--\1 must"),
     (r"(?<=\]) or None; got", "; got"),  # "--baseline must be one of [...] or None"
-    (r"\b(?:or )?pass (?=--)", lambda found: found[0].replace("pass", "use")),
+    (r"\b(?:or )?pass (?=--)", lambda match: match[0].replace("pass", "use")),
 )
 
 

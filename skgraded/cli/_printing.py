@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.words import plain, plain_list
-from skgraded.cli._columns import Column, summary
+from skgraded.cli._columns import Column, n_queries, summary
 from skgraded.measures.base import MEASURES, other_names, parameters_of
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison
@@ -66,19 +66,19 @@ def of_summaries(reports: Mapping[str, Any], args: Namespace) -> str:
         if len(reports) > 1:
             raise ValueError("--format html with intervals requires a single run: use compare.")
         (report,) = reports.values()
-        return str(report.to_html(title=args.title))
+        return of_report(report, args)
     tabulated = {
         name: report.summary(**{"method": "t"} if isinstance(report, Evaluation) else {})
         for name, report in reports.items()
     }
     rows = {name: frame.to_dict("records") for name, frame in tabulated.items()}
     if args.format == "json":
-        return json.dumps({
+        return _dumped({
             name: {
                 "mean": _numbers(report.mean()), "summary": [_numbers(row) for row in rows[name]],
             }
             for name, report in reports.items()
-        }, indent=2, ensure_ascii=False, allow_nan=False)
+        })
     rows_of_all = [{"run": name, **row} for name, of_run in rows.items() for row in of_run]
     columns = {name: [row[name] for row in rows_of_all] for name in rows_of_all[0]}
     return tables.csv_text(columns) if args.format == "csv" else written(columns, args)
@@ -129,7 +129,7 @@ def of_comparison(
     elif form == "latex":
         parts += [
             board.to_latex(**latex_settings(args)),
-            comparison.to_latex(**{"digits": args.digits} if args.digits is not None else {}),
+            comparison.to_latex(**latex_settings(args, is_main=False)),
         ]
     else:
         parts += [board.to_markdown(), comparison.to_markdown()]
@@ -205,7 +205,7 @@ def _summary(
     rows, columns = [], args.columns
     judged = _judged(evaluations) if args.judged else {}
     for i, (name, evaluation) in enumerate(evaluations.items()):
-        row = {"run": name, "n_queries": _n_queries(evaluation), **summary(evaluation, columns)}
+        row = {"run": name, "n_queries": n_queries(evaluation), **summary(evaluation, columns)}
         row |= {key: shares[i] for key, shares in judged.items()}
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
@@ -249,11 +249,6 @@ def _side_by_side(comparison: Comparison) -> dict[str, list[Any]]:
     return columns
 
 
-def _n_queries(report: Any) -> int:
-    """Return the number of queries of an Evaluation or a Summary."""
-    return report.n_queries if hasattr(report, "n_queries") else len(report.query_ids)
-
-
 def _differing(evaluations: Mapping[str, Any]) -> str:
     """Return a line that warns of means over different queries, or "" if the queries are equal."""
     queries = [
@@ -281,19 +276,16 @@ def _undefined(evaluations: Mapping[str, Any]) -> str:
 
 # Text --------------------------------------------------------------------------------------------
 
-def latex_settings(args: Namespace) -> dict[str, Any]:
-    """Return the settings of LaTeX tables that the options specify."""
-    named = {"caption": args.caption, "label": args.label, "digits": args.digits}
-    return {name: value for name, value in named.items() if value is not None}
+def latex_settings(args: Namespace, is_main: bool = True) -> dict[str, Any]:
+    """Return the settings of a LaTeX table; only the main table has a caption and a label."""
+    names = ("caption", "label", "digits") if is_main else ("digits",)
+    return {name: vars(args)[name] for name in names if vars(args)[name] is not None}
 
 
 def written(table: Any, args: Namespace, is_main: bool = True) -> str:
-    """Format a table as text, Markdown or LaTeX; only the main table has a caption and a label."""
+    """Format a table as text, Markdown or LaTeX; see `latex_settings`."""
     if args.format == "latex":
-        settings = latex_settings(args)
-        if not is_main:
-            settings = {name: settings[name] for name in settings.keys() & {"digits"}}
-        return tables.latex(table, **settings)
+        return tables.latex(table, **latex_settings(args, is_main))
     return (tables.markdown if args.format == "markdown" else tables.aligned)(table)
 
 
@@ -304,7 +296,7 @@ def _json(
     report: dict[str, dict[str, Any]] = {
         name: {
             "mean": _numbers(summary(evaluation, columns)),
-            "n_queries": _n_queries(evaluation), "n_undefined": evaluation.n_undefined,
+            "n_queries": n_queries(evaluation), "n_undefined": evaluation.n_undefined,
         }
         for name, evaluation in evaluations.items()
     }
@@ -336,6 +328,10 @@ def _json(
                 str(query): _numbers({key: v[i] for key, v in evaluation.per_query.items()})
                 for i, query in enumerate(plain_list(evaluation.query_ids))
             }
+    return _dumped(report)
+
+
+def _dumped(report: Any) -> str:
     return json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False)
 
 
