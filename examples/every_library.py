@@ -29,7 +29,7 @@ RATES = {"estimator__learning_rate": [0.05, 0.15]}
 
 def rankers():
     """Return each ranker and its parameter grid."""
-    stopped = {"early_stopping": True, "n_iter_no_change": 30, "random_state": 0}
+    stopped = {"early_stopping": 5, "n_iter_no_change": 30, "random_state": 0}
     lightgbm = LGBMRanker(n_estimators=400, n_jobs=1, verbose=-1, random_state=0)
     xgboost = XGBRanker(n_estimators=400, n_jobs=1, random_state=0)
     catboost = CatBoostRanker(

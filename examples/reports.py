@@ -29,7 +29,7 @@ def rankers():
     return {
         "one feature": sg.QueryRanker(one_feature),
         "linear": sg.QueryRanker(Ridge()),
-        "trees": sg.QueryRanker(trees, early_stopping=True, random_state=0),
+        "trees": sg.QueryRanker(trees, early_stopping=5, random_state=0),
     }
 
 

@@ -1,5 +1,6 @@
 """Containers for rows and their queries, as passed to estimators."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -80,7 +81,13 @@ class Rows:
         """The mean row weight of each query, as an array of shape (n_queries,)."""
         return mean_weights(self.by_row[WEIGHT], self.query_of_row, np.asarray(self.sizes))
 
-    def judgments(self) -> Judgments:
-        """Return the grades, queries and weights as Judgments."""
-        grades = self.grades.astype(self.grade_type, copy=False)
-        return Judgments(grades, group=self.sizes, sample_weight=self.by_row.get(WEIGHT))
+
+def joint_judgments(parts: Sequence[Rows]) -> Judgments:
+    """Return the grades, queries and weights of all parts, in this order, as Judgments."""
+    grades = np.concatenate([rows.grades for rows in parts])
+    weights = [rows.by_row[WEIGHT] for rows in parts if WEIGHT in rows.by_row]
+    return Judgments(
+        grades.astype(parts[0].grade_type, copy=False),
+        group=np.concatenate([np.asarray(rows.sizes) for rows in parts]),
+        sample_weight=np.concatenate(weights) if weights else None,
+    )

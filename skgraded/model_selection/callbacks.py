@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from skgraded.model_selection.early_stopping import fits_all_rows
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
@@ -24,7 +26,7 @@ def report_fit(
         train()
         return
     n_rounds = adapter.max_rounds
-    if n_rounds and ranker.early_stopping and ranker.refit:
+    if n_rounds and fits_all_rows(ranker):
         n_rounds *= 2
     data = {"X": X, "y": y, "metadata": {} if qid is None else {"qid": qid}}
     whole = ranker._init_callback_context(max_subtasks=n_rounds)

@@ -1,7 +1,9 @@
 """Early stopping of a ranker: settings, held-out queries and the stopping rule."""
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,13 @@ from sklearn.utils import check_random_state
 from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value
-from skgraded.boosting.rows import WEIGHT, Queries, Rows
+from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, mean_scores
 from skgraded.model_selection.folds import splits_of_queries
+
+KINDS = ("training", "validation")  # of rows
+FEW_QUERIES = 50  # fewer held-out queries than this issue a warning
 
 
 @dataclass
@@ -76,6 +81,33 @@ def hold_out(
     else:
         held_out = _drawn_queries(ranker, len(queries.ids))[query_of_row]
         trained = ~held_out
+    return _parts(rows, queries, trained, held_out, by_query)
+
+
+def folds(
+    ranker: Any, rows: Rows, queries: Queries, by_query: bool
+) -> list[tuple[Rows, Rows]]:
+    """Return the training and validation rows of each fold; folds are random sets of queries."""
+    n_folds, n_queries = int(ranker.early_stopping), len(queries.ids)
+    if n_queries < n_folds:
+        raise ValueError(
+            f"early_stopping={n_folds} requires at least {n_folds} queries; got {n_queries}."
+        )
+    fold_of_query = np.empty(n_queries, dtype=int)
+    order = check_random_state(ranker.random_state).permutation(n_queries)
+    fold_of_query[order] = np.arange(n_queries) % n_folds
+    fold_of_row = fold_of_query[queries.of_row]
+    return [
+        _parts(rows, queries, fold_of_row != fold, fold_of_row == fold, by_query)
+        for fold in range(n_folds)
+    ]
+
+
+def _parts(
+    rows: Rows, queries: Queries, trained: np.ndarray, held_out: np.ndarray, by_query: bool
+) -> tuple[Rows, Rows]:
+    """Return the rows in two boolean masks; validation rows are always sorted by query."""
+    query_of_row = queries.of_row
     order = np.arange(len(query_of_row)) if queries.order is None else queries.order
 
     def part(chosen: np.ndarray) -> Rows:
@@ -100,6 +132,12 @@ def _drawn_queries(ranker: Any, n_queries: int) -> np.ndarray:
             f"validation_fraction={ranker.validation_fraction} holds out all {n_queries} queries: "
             "decrease it."
         )
+    if n_held_out < FEW_QUERIES:
+        warnings.warn(
+            f"early_stopping=True chooses the number of rounds on only {n_held_out} of {n_queries} "
+            f"queries. With fewer than {FEW_QUERIES} validation queries, this number is mostly "
+            "chance: set early_stopping=5, which validates on all queries.", stacklevel=5,
+        )
     held_out = np.zeros(n_queries, dtype=bool)
     held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
     return held_out
@@ -111,6 +149,17 @@ def is_splitter(early_stopping: Any) -> bool:
     return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
 
 
+def is_number(early_stopping: Any) -> bool:
+    """Return whether the value is an integer, which is a number of folds."""
+    return isinstance(early_stopping, Integral) and not isinstance(early_stopping, bool)
+
+
+def fits_all_rows(ranker: Any) -> bool:
+    """Return whether the ranker is fitted on all rows once the number of rounds is known."""
+    early_stopping = ranker.early_stopping
+    return bool(early_stopping) and (ranker.refit or is_number(early_stopping))
+
+
 # Errors ------------------------------------------------------------------------------------------
 
 def check_settings(
@@ -118,11 +167,14 @@ def check_settings(
 ) -> None:
     """Raise an error if the stopping settings are invalid or conflict with the validation rows."""
     early_stopping = ranker.early_stopping
-    if not (isinstance(early_stopping, (bool, np.bool_)) or is_splitter(early_stopping)):
+    is_bool = isinstance(early_stopping, (bool, np.bool_))
+    if not (is_bool or is_splitter(early_stopping) or is_number(early_stopping)):
         raise TypeError(
-            "early_stopping must be True, False or a splitter such as QueryTimeSeriesSplit; got "
-            f"{early_stopping!r}."
+            "early_stopping must be True, False, an integer ≥ 2 or a splitter such as "
+            f"QueryTimeSeriesSplit; got {early_stopping!r}."
         )
+    if is_number(early_stopping):
+        whole_number(early_stopping, "early_stopping", 2)
     present = [name for name, value in validation.items() if value is not None]
     if early_stopping:
         adapter.check_stopping(fit_params)
@@ -131,7 +183,7 @@ def check_settings(
         whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
     if not present:
         return
-    if is_splitter(early_stopping) or not early_stopping:
+    if not is_bool or not early_stopping:
         raise ValueError(
             f"Argument {present[0]} requires early_stopping=True: omit the argument, or set "
             "QueryRanker(…, early_stopping=True)."
@@ -165,12 +217,12 @@ def refuse_shared_queries(ids: np.ndarray, eval_ids: np.ndarray) -> None:
         )
 
 
-def check_parts(training: Rows, validation: Rows, measures: list[Measure]) -> Judgments:
-    """Check training and validation rows; return the Judgments of the validation rows."""
-    for rows, kind in ((training, "training"), (validation, "validation")):
+def check_parts(parts: Sequence[tuple[Rows, Rows]], measures: list[Measure]) -> Judgments:
+    """Check pairs of training and validation rows; return the Judgments of all validation rows."""
+    for rows, kind in (pair for part in parts for pair in zip(part, KINDS, strict=True)):
         if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
             raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
-    judgments = validation.judgments()
+    judgments = joint_judgments([validation for _, validation in parts])
     for measure in measures:
         if not has_value(measure, judgments):
             raise ValueError(

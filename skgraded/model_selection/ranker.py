@@ -25,6 +25,7 @@ from skgraded.judgments import make_judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_fit
+from skgraded.model_selection.rounds import JointRounds
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
@@ -55,13 +56,18 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         int, the column of X with this name or position (from the end if negative), which is removed
         before `estimator` receives X. If a Series, the query of each row is looked up in the Series
         by the row index of the frame X.
-    early_stopping : bool or cross-validation splitter, default=False
+    early_stopping : bool, int or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
         supported for LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator`
         sets the maximum number of rounds; its own stopping and evaluation settings are ignored.
         The validation queries are
 
-        - if True, the queries passed to `fit` as `eval_X` or, without it, random training queries;
+        - if True, the queries passed to `fit` as `eval_X` or, without it, a random
+          `validation_fraction` of the training queries, 10 % by default. Fewer than 50 of them
+          issue a UserWarning;
+        - if an int k ≥ 2, all queries: they are divided into k random folds, and one training per
+          fold holds out its queries. All trainings stop when the mean over all queries no longer
+          improves. The ranker is then fitted on all queries for the best number of rounds;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
           receives the queries as groups and must not split any query. The ranker is trained on
@@ -76,9 +82,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Stop after this many consecutive rounds without a new best value.
     refit : bool, default=False
         Whether to fit `estimator_` again after `early_stopping`, on all queries including the
-        validation queries, for the best number of rounds.
+        validation queries, for the best number of rounds. An int `early_stopping` always does this.
     random_state : int, RandomState instance or None, default=None
-        Seed for drawing the queries to hold out; an int makes every fit draw the same queries.
+        Seed for drawing the queries to hold out, or the folds; an int makes every fit draw the same
+        queries.
         `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
         How rankers that optimize NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
@@ -121,6 +128,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     For XGBRanker and CatBoostRanker, as for the measures, the weight of a query is the mean weight
     of its rows. LGBMRanker and regressors receive one weight per row.
 
+    The trainings of an int `early_stopping` hold k copies of the rows. They take turns after each
+    round, unless ``joblib.parallel_config(n_jobs=…)`` lets several run at a time; the result does
+    not depend on this. Callbacks in `estimator` and `fit_params` are called in all k + 1 trainings.
+
     Early stopping computes the measures on the original grades. It does not support boosters that
     modify earlier rounds (``dart`` and ``gblinear``).
 
@@ -130,7 +141,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from lightgbm import LGBMRanker
     >>> X, y, qid = sg.datasets.make_ranking(random_state=0)
     >>> booster = LGBMRanker(n_estimators=500, n_jobs=1, verbose=-1)
-    >>> ranker = sg.QueryRanker(booster, early_stopping=True, random_state=0).fit(X, y, qid=qid)
+    >>> ranker = sg.QueryRanker(booster, early_stopping=5, random_state=0).fit(X, y, qid=qid)
     >>> ranker.best_iteration_ < ranker.n_iter_ < 500
     True
     >>> ranker.predict(X).shape == y.shape, ranker.score(X, y, qid=qid) > 0.7
@@ -229,21 +240,18 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._remember_features(rows.X)
         validation, eval_ids = None, None
         if eval_X is not None:
-            eval_rows, eval_queries = self._read(
-                adapter, as_table(eval_X), eval_y, eval_qid, None, eval_sample_weight, {}, "eval_"
+            validation, eval_ids = self._read_validation(
+                adapter, eval_X, eval_y, eval_qid, eval_sample_weight, queries.ids
             )
-            self._check_features(eval_rows.X, "eval_X")
-            eval_ids = eval_queries.ids
-            early_stopping.refuse_shared_queries(queries.ids, eval_ids)
-            validation = eval_rows.sorted_by(eval_queries)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
             self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
         parts = self._parts(adapter, table, rows, queries, validation, fit_params)
 
         def train() -> None:
-            self._fit_parts(adapter, *parts, measures, fit_params)
-            if self.early_stopping and self.refit:
+            self._fit_parts(adapter, parts, measures, fit_params)
+            parts.clear()  # free the copies of the rows
+            if early_stopping.fits_all_rows(self):
                 everything = rows.sorted_by(queries) if by_query else rows
                 everything.X = adapter.readable(everything.X)
                 if validation is not None:
@@ -326,34 +334,52 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
 
+    def _read_validation(
+        self, adapter: Any, X: Any, y: Any, qid: Any, sample_weight: Any, ids: np.ndarray
+    ) -> tuple[Rows, np.ndarray]:
+        """Return the validation rows, sorted by query, and the ids of their queries."""
+        table = as_table(X)
+        rows, queries = self._read(adapter, table, y, qid, None, sample_weight, {}, "eval_")
+        self._check_features(rows.X, "eval_X")
+        early_stopping.refuse_shared_queries(ids, queries.ids)
+        return rows.sorted_by(queries), queries.ids
+
     def _parts(
         self, adapter: Any, table: Any, rows: Rows, queries: Queries, validation: Rows | None,
         fit_params: dict[str, Any]
-    ) -> tuple[Rows, Rows | None]:
-        """Return the training and validation rows, in the order that `estimator` requires."""
+    ) -> list[Any]:
+        """Return the training and validation rows of each training, in the required order."""
         by_query = adapter.query_argument is not None
         holds_out = self.early_stopping and validation is None
         if holds_out or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
-        if holds_out:
-            return early_stopping.hold_out(self, table, rows, queries, by_query)
-        return rows.sorted_by(queries) if by_query else rows, validation
+        if not holds_out:
+            return [(rows.sorted_by(queries) if by_query else rows, validation)]
+        if early_stopping.is_number(self.early_stopping):
+            return early_stopping.folds(self, rows, queries, by_query)
+        return [early_stopping.hold_out(self, table, rows, queries, by_query)]
 
     def _fit_parts(
-        self, adapter: Any, training: Rows, validation: Rows | None, measures: list[Measure],
-        fit_params: dict[str, Any]
+        self, adapter: Any, parts: list[Any], measures: list[Measure], fit_params: dict[str, Any]
     ) -> None:
-        """Fit `estimator_` on the training rows, stopped early if there are validation rows."""
-        training.X = adapter.readable(training.X)
-        if validation is None:
-            self.estimator_ = adapter.fit(training, fit_params)
-            return
-        validation.X = adapter.readable(validation.X)
-        judgments = early_stopping.check_parts(training, validation, measures)
+        """Fit `estimator_` on the training rows, stopped early if there are validation rows.
+
+        If there are several parts, choose only the number of rounds.
+        """
+        for training, validation in parts:
+            training.X = adapter.readable(training.X)
+            if validation is None:
+                self.estimator_ = adapter.fit(training, fit_params)
+                return
+            validation.X = adapter.readable(validation.X)
+        judgments = early_stopping.check_parts(parts, measures)
         state = early_stopping.StoppingState(
             measures, judgments, self.n_iter_no_change, adapter.report
         )
-        self.estimator_ = adapter.fit_stopped(training, validation, state, fit_params)
+        if len(parts) == 1:
+            self.estimator_ = adapter.fit_stopped(*parts[0], state, fit_params)
+        else:
+            JointRounds(state, len(parts)).train(adapter, parts, fit_params)
         self.n_iter_ = state.n_rounds
         self.best_iteration_ = state.best_round
         self.best_score_ = state.best_score

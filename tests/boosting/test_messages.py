@@ -17,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 import skgraded as sg
 from skgraded import catboost, lightgbm, xgboost
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 X, Y, GROUP = generated(1, repeats=1)
 N = len(Y)
 QID = np.repeat(np.arange(len(GROUP)), GROUP)

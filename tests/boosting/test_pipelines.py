@@ -12,6 +12,8 @@ from xgboost import XGBRanker
 
 import skgraded as sg
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 RANKERS = {
     "LightGBM": LGBMRanker(n_estimators=8, n_jobs=1, verbose=-1),
     "XGBoost": XGBRanker(n_estimators=8, n_jobs=1),

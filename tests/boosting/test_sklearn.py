@@ -11,6 +11,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 import skgraded as sg
 from skgraded.datasets import make_ranking
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 ROUNDS = 40
 PATIENCE = 6
 # Columns are drawn at random for each split, so the rounds equal those of a single training run

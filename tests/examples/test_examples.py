@@ -72,7 +72,7 @@ def test_a_page_and_a_figure_of_a_comparison_are_written(tmp_path):
     trees = LGBMRanker(n_estimators=20, num_leaves=7, n_jobs=1, verbose=-1, random_state=0)
     output = run("reports.py", "--page", page, "--picture", picture, rankers=lambda: {
         "one feature": sg.QueryRanker(Ridge(alpha=1e9)), "linear": sg.QueryRanker(Ridge()),
-        "trees": sg.QueryRanker(trees, early_stopping=True, random_state=0),
+        "trees": sg.QueryRanker(trees, early_stopping=5, random_state=0),
     })
     assert re.search(r"(?s)^one feature\n.*^linear\n.*^trees\n", output, re.MULTILINE)
     assert "the worst queries of trees" in output

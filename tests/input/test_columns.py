@@ -10,6 +10,8 @@ from sklearn.linear_model import Ridge
 
 import skgraded as sg
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 BIG = 2**53
 
 

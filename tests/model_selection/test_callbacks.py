@@ -19,6 +19,8 @@ from xgboost import XGBRanker
 import skgraded as sg
 from skgraded.model_selection import QueryKFold
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 sklearn_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn ≥ 1.9")
 
 ROUNDS = 7

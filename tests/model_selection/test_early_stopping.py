@@ -24,6 +24,8 @@ from xgboost import XGBRanker, XGBRegressor
 import skgraded as sg
 from skgraded.datasets import make_ranking
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 ROUNDS = 40
 PATIENCE = 8
 LIGHTGBM = {"n_estimators": ROUNDS, "learning_rate": 0.3, "min_child_samples": 5, "verbose": -1,

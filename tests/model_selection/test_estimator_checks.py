@@ -11,6 +11,8 @@ from xgboost import XGBRanker
 
 import skgraded as sg
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 
 class FiveByFive(sg.QueryRanker):
     """A QueryRanker whose queries are five consecutive rows, because the checks pass no queries.

@@ -26,6 +26,8 @@ import skgraded as sg
 from skgraded.lightgbm import objective
 from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 X, Y, QID = toy_data()
 N = len(Y)
 FRAME = TABLES["pandas"](X)  # its columns are called age, query_id, links and words
@@ -340,7 +342,7 @@ def shared(kind):
 
 
 HELD = list(dict.fromkeys(QID.tolist()))[np.random.RandomState(0).permutation(24)[0]]
-SPLITTER = "early_stopping must be True, False or a splitter"
+SPLITTER = "early_stopping must be True, False, an integer ≥ 2 or a splitter"
 LATEST = QueryTimeSeriesSplit(4, time="words", qid="query_id")
 
 

@@ -14,6 +14,8 @@ from xgboost import XGBRanker
 
 import skgraded as sg
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 NDCNG = sg.NDCNG(k=10)
 SCORER = sg.make_ranking_scorer(NDCNG)  # made while routing is disabled
 MEASURES = ["ndcng@10", "mu_map"]

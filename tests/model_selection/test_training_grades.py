@@ -13,6 +13,8 @@ import skgraded as sg
 from skgraded.datasets import make_ranking
 from skgraded.lightgbm import objective
 
+pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
+
 SETTINGS = {"n_estimators": 10, "n_jobs": 1}
 QUIET = SETTINGS | {"verbose": -1, "min_child_samples": 5}
 

@@ -1,0 +1,148 @@
+"""early_stopping=k: the number of rounds by cross-validation over whole queries."""
+
+import threading
+
+import joblib
+import numpy as np
+import pytest
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import PredefinedSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBRanker
+
+import skgraded as sg
+from skgraded.datasets import make_ranking
+
+ROUNDS, FOLDS, PATIENCE = 40, 3, 6
+LIGHTGBM = LGBMRanker(
+    n_estimators=ROUNDS, learning_rate=0.3, min_child_samples=5, n_jobs=1, verbose=-1
+)
+ESTIMATORS = {
+    "LightGBM": (LIGHTGBM, "init_score"),
+    "XGBoost": (XGBRanker(n_estimators=ROUNDS, max_depth=3, n_jobs=1), "base_margin"),
+    "CatBoost": (CatBoostRanker(
+        iterations=ROUNDS, learning_rate=0.3, depth=3, thread_count=1, verbose=False,
+        allow_writing_files=False,
+    ), "baseline"),
+    "HistGradientBoosting": (HistGradientBoostingRegressor(max_iter=ROUNDS), None),
+    "pipeline": (make_pipeline(StandardScaler(), LIGHTGBM), "init_score"),
+}
+every_estimator = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+def data(n_queries=50):
+    X, y, qid = make_ranking(n_queries, 10, 4, random_state=0)
+    order = np.random.default_rng(0).permutation(len(y))
+    return X[order], y[order], qid[order]
+
+
+def ranker_of(estimator, **settings):
+    defaults = {"early_stopping": FOLDS, "n_iter_no_change": PATIENCE, "random_state": 0}
+    return sg.QueryRanker(estimator, **defaults | settings)
+
+
+def folds_of(qid):
+    """The fold of each row: queries in order of first appearance, in a random order."""
+    ids = np.array(list(dict.fromkeys(qid.tolist())))
+    order = np.random.RandomState(0).permutation(len(ids))
+    return (np.isin(qid, ids[order[fold::FOLDS]]) for fold in range(FOLDS))
+
+
+@every_estimator
+def test_the_curve_is_the_mean_over_the_queries_of_all_folds(name):
+    X, y, qid = data()
+    estimator, first_scores = ESTIMATORS[name]
+    weights = np.random.default_rng(0).uniform(0.1, 5, 50)[qid]
+    by_row = {"sample_weight": weights}
+    if first_scores is not None:
+        by_row[first_scores] = np.random.default_rng(1).normal(size=len(y))
+    measures = [sg.NDCNG(k=10), sg.MuAP()]
+    ranker = ranker_of(estimator, measure=measures).fit(X, y, qid=qid, **by_row)
+
+    totals, total_weight = np.zeros((2, ranker.n_iter_)), 0
+    for held in folds_of(qid):
+        # Trained for all rounds on the same queries; the folds have different numbers of queries.
+        of_fold = sg.QueryRanker(
+            estimator, early_stopping=PredefinedSplit(np.where(held, 0, -1)), measure=measures,
+            n_iter_no_change=ROUNDS,
+        ).fit(X, y, qid=qid, **by_row)
+        weight = sum(weights[qid == query][0] for query in np.unique(qid[held]))
+        curves = of_fold.evals_result_["validation"].values()
+        totals += weight * np.array(list(curves))[:, :ranker.n_iter_]
+        total_weight += weight
+    history = ranker.evals_result_["validation"]
+    assert list(history) == ["NDCNG@10", "MuAP"]
+    expected = totals / total_weight
+    np.testing.assert_allclose(list(history.values()), expected, rtol=0, atol=1e-9)
+    best = int(np.argmax(expected[0])) + 1
+    assert ranker.best_iteration_ == best
+    assert ranker.n_iter_ == min(best + PATIENCE, ROUNDS)
+    assert ranker.best_score_ == history["NDCNG@10"][best - 1]
+
+    whole = clone(estimator) if name != "CatBoost" else estimator.copy()
+    last = whole[-1] if name == "pipeline" else whole
+    rounds = {"CatBoost": "iterations", "HistGradientBoosting": "max_iter"}
+    last.set_params(**{rounds.get(name, "n_estimators"): best})
+    expected = sg.QueryRanker(whole).fit(X, y, qid=qid, **by_row).predict(X)
+    np.testing.assert_allclose(ranker.predict(X), expected, rtol=1e-6, atol=1e-9)
+
+
+@every_estimator
+def test_the_number_of_threads_does_not_change_the_result(name):
+    X, y, qid = data()
+    ranker = ranker_of(ESTIMATORS[name][0]).fit(X, y, qid=qid)
+    with joblib.parallel_config(n_jobs=3):
+        parallel = ranker_of(ESTIMATORS[name][0]).fit(X, y, qid=qid)
+    assert parallel.evals_result_ == ranker.evals_result_
+    np.testing.assert_array_equal(parallel.predict(X), ranker.predict(X))
+
+
+class Failing:
+    """A callback of LightGBM that raises an error the eighth time it is called."""
+
+    def __init__(self, error):
+        self.error, self.n = error, 0
+
+    def __call__(self, env):
+        self.n += 1
+        if self.n == 8:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("no"), KeyboardInterrupt()])
+def test_an_error_in_one_fold_ends_all_trainings(error):
+    X, y, qid = data()
+    n_threads = threading.active_count()
+    with pytest.raises(type(error)):
+        ranker_of(LIGHTGBM).fit(X, y, qid=qid, callbacks=[Failing(error)])
+    assert threading.active_count() == n_threads
+
+
+@pytest.mark.parametrize(("value", "n_queries", "error", "message"), [
+    (1, 50, ValueError, "^early_stopping must be .*2"),
+    (5, 4, ValueError, "^early_stopping=5 requires at least 5 queries; got 4"),
+    (2.0, 50, TypeError, "^early_stopping must be True, False, an integer ≥ 2 or a splitter"),
+])
+def test_invalid_numbers_of_folds(value, n_queries, error, message):
+    X, y, qid = data(n_queries)
+    with pytest.raises(error, match=message):
+        ranker_of(LIGHTGBM, early_stopping=value).fit(X, y, qid=qid)
+
+
+def test_validation_rows_cannot_be_passed_too():
+    X, y, qid = data()
+    with pytest.raises(ValueError, match="^Argument eval_X requires early_stopping=True"):
+        ranker_of(LIGHTGBM).fit(X, y, qid=qid, eval_X=X, eval_y=y, eval_qid=qid)
+
+
+def test_few_held_out_queries_warn():
+    X, y, qid = data(100)
+    ranker = ranker_of(LIGHTGBM, early_stopping=True, validation_fraction=0.49)
+    with pytest.warns(UserWarning, match="only 49 of 100 queries.* set early_stopping=5") as record:
+        ranker.fit(X, y, qid=qid)
+    assert record[0].filename == __file__
+    ranker.set_params(validation_fraction=0.5).fit(X, y, qid=qid)
