@@ -316,6 +316,8 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
 
 def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     """Remove blank lines; return the text and its line numbers."""
+    if not text.endswith(b"\n"):
+        text += b"\n"  # after a carriage return at the end of the file
     text = text.replace(b"\r\n", b"\n")
     if b"\r" in text:
         raise ValueError("a carriage return within a line")
