@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.arrow_strings import marks
 from skgraded._input.columns import refuse_inexact, scores_as_given
 from skgraded._input.queries import refuse_missing
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
@@ -179,7 +178,7 @@ def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
     if arrow_strings.is_text(column.type):
         return arrow_strings.keys(column)
     values = as_given(column)
-    return marks(object_array(values) if isinstance(values, list) else values)
+    return arrow_strings.marks(object_array(values) if isinstance(values, list) else values)
 
 
 def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:

@@ -103,15 +103,7 @@ def _say(message: str) -> None:
 def _report(args: argparse.Namespace) -> str:
     if args.command == "measures":
         return _printing.of_measures()
-    if _input_files(args).count("-") > 1 and args.judge is None:
-        raise ValueError("Standard input (-) can be used for only one of the files.")
-    if args.format == "html":
-        check_page_packages()
-    elif args.title is not None:
-        raise ValueError("--title sets the title of the HTML page: add --format html.")
-    for option in ("caption", "label", "digits"):
-        if getattr(args, option) is not None and args.format != "latex":
-            raise ValueError(f"--{option} changes LaTeX tables: add --format latex.")
+    _check_options(args)
     if args.command == "trend":
         return _printing.of_report(_files.read_trend(args), args)
     if args.command == "judges":
@@ -121,6 +113,24 @@ def _report(args: argparse.Namespace) -> str:
         if args.format == "html":  # an HTML page compares the runs
             _refuse_differing_queries(systems)
         return _print_evaluations(systems, args)
+    return _report_on_grades(args)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Before any file is read, check the options that all commands share."""
+    if _input_files(args).count("-") > 1 and args.judge is None:
+        raise ValueError("Standard input (-) can be used for only one of the files.")
+    if args.format == "html":
+        check_page_packages()
+    elif args.title is not None:
+        raise ValueError("--title sets the title of the HTML page: add --format html.")
+    for option in ("caption", "label", "digits"):
+        if getattr(args, option) is not None and args.format != "latex":
+            raise ValueError(f"--{option} changes LaTeX tables: add --format latex.")
+
+
+def _report_on_grades(args: argparse.Namespace) -> str:
+    """Return the output of evaluate and compare."""
     args.columns = _columns.read_columns(args)
     args.measures = list(dict.fromkeys(column.measure for column in args.columns))
     is_large = _files.is_large(args.files)
@@ -328,6 +338,16 @@ def _add_evaluation(add: Add) -> None:
         "(prediction-powered means)")
     add("--no-judged", dest="judged", action="store_false",
         help="leave out columns with the share of judged documents, such as Judged@10")
+    _add_columns(add)
+    add("--intervals", action="store_true",
+        help="print one row per run and measure, with Student's t interval of the mean")
+    add("--partitioning", choices=PARTITIONINGS, default="shuffle",
+        help="arrangement of rows in several Parquet files: in any order (shuffle, the default), "
+        "with contiguous rows per query (clustered), or with each query in one file (whole)")
+
+
+def _add_columns(add: Add) -> None:
+    """Add the options that name the columns of tables."""
     add("--query-column", dest="query", metavar="NAME",
         help="table column with the query ids (default: query)")
     add("--grade-column", dest="grade", metavar="NAME",
@@ -338,11 +358,6 @@ def _add_evaluation(add: Add) -> None:
         help="table column with document ids, which must be unique within each query")
     add("--by", metavar="NAME", help="column with segments to evaluate, for folders")
     add("--weight-column", dest="weight", metavar="NAME", help="column with weights, for folders")
-    add("--intervals", action="store_true",
-        help="print one row per run and measure, with Student's t interval of the mean")
-    add("--partitioning", choices=PARTITIONINGS, default="shuffle",
-        help="arrangement of rows in several Parquet files: in any order (shuffle, the default), "
-        "with contiguous rows per query (clustered), or with each query in one file (whole)")
 
 
 def _add_runs(add: Add, measure: str, default: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input import arrow
+from skgraded._input import arrow, arrow_strings
 from skgraded._input.words import plain_list
 from skgraded.large import parts
 from skgraded.large.jobs import Job
@@ -120,7 +120,7 @@ def refuse_split(
         if not np.isin(marks, shared).any():
             continue
         ids = ids_of(i)
-        marks = arrow.marks(ids)
+        marks = arrow_strings.marks(ids)
         rows = np.flatnonzero(np.isin(marks, shared))
         for mark, query in zip(marks[rows].tolist(), plain_list(ids[rows]), strict=True):
             first = chunk_of.setdefault(mark, {}).setdefault(query, i)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input import arrow
+from skgraded._input import arrow, arrow_strings
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
 from skgraded._input.queries import query_codes
@@ -307,7 +307,7 @@ class Measured(NamedTuple):
     @property
     def marks(self) -> np.ndarray:
         """The 64-bit key of each query id, used to detect split queries."""
-        return arrow.marks(self.query_ids)
+        return arrow_strings.marks(self.query_ids)
 
     def take(self, queries: Any) -> Measured:
         """Return the results of the queries at the given positions, without edges."""

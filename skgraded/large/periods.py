@@ -22,8 +22,9 @@ from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_for
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.report import Report, evaluated_name
-from skgraded.reports.summary import Summary, bins_of, overall_rows, refuse_unequal_weights
+from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
+from skgraded.stats.histograms import bins_of
 from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
 from skgraded.stats.rounding import are_equal
 from skgraded.stats.welch import GroupMean, gap_of, share_p_value, welch_interval, welch_p_value

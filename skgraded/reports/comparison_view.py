@@ -369,7 +369,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
     shown = list(headings.values())
     sortable = {key: -np.inf if np.isnan(mean) else mean for key, mean in means.items()}
     order = sorted(systems, key=lambda name: -sortable[name, shown[0]])
-    letters = dict(zip(order, letters_of_systems(), strict=False))
+    letters = dict(zip(order, _letters(), strict=False))
     outcomes = {  # maps (heading, system, other) to whether system outperforms other
         (row.heading, *pair): row.winner == pair[0]
         for row in rows if row.is_significant is not None
@@ -470,7 +470,7 @@ def better_first(row: Any, order: Sequence[str]) -> Any:
     return turned(row) if (is_later if is_equal else row.difference < 0) else row
 
 
-def letters_of_systems() -> Iterator[str]:
+def _letters() -> Iterator[str]:
     """Generate a, b, …, z, aa, ab and so on."""
     for length in count(1):
         yield from map("".join, product(ascii_lowercase, repeat=length))

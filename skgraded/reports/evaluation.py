@@ -13,8 +13,21 @@ from skgraded._input.columns import check_unjudged_documents, whole_number
 from skgraded._input.segments import segments_of
 from skgraded._input.words import object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
-from skgraded.reports import report
-from skgraded.reports.report import Axis, ConfidenceIntervals, Report, by_measure, concatenated
+from skgraded.reports.report import (
+    SHARES,
+    TIMES,
+    WEIGHTS,
+    Axis,
+    ConfidenceIntervals,
+    Report,
+    as_query_ids,
+    by_measure,
+    concatenated,
+    evaluated_name,
+    means_rows,
+    means_text,
+    plain_numbers,
+)
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.stats.paired_samples import deviations_of_queries
 from skgraded.writing import json_text, tables
@@ -81,22 +94,22 @@ class Evaluation(Report):
     }
 
     def __post_init__(self) -> None:
-        queries = Axis("query", "query_ids", report.as_query_ids(self.query_ids))
+        queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
         check_unjudged_documents(self.unjudged_documents)
         self._set(
             query_ids=queries.keys,
             per_query=by_measure(self.per_query, "per_query", self.per_query, queries.numbers),
             undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
             weights=None if self.weights is None
-            else queries.numbers(self.weights, "weights", report.WEIGHTS),
+            else queries.numbers(self.weights, "weights", WEIGHTS),
             judged=None if self.judged is None
-            else by_measure(self.judged, "judged", self.judged, queries.numbers, report.SHARES),
+            else by_measure(self.judged, "judged", self.judged, queries.numbers, SHARES),
             unanswered=None if self.unanswered is None
             else queries.flags(self.unanswered, "unanswered"),
         )
 
     def _numbers(self) -> dict[str, Any]:
-        return {"n_queries": len(self.query_ids), **report.plain_numbers(self)}
+        return {"n_queries": len(self.query_ids), **plain_numbers(self)}
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -222,7 +235,7 @@ class Evaluation(Report):
 
     def _sorted_rows(self, n: int, measure: str | Measure | None, sign: int) -> pandas.DataFrame:
         n = whole_number(n, "n", 1)
-        ranked = self._ranked(report.evaluated_name(measure, list(self.per_query)), sign)
+        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), sign)
         return self.to_frame().iloc[ranked[:n]]
 
     def _ranked(self, name: str, sign: int = 1) -> np.ndarray:
@@ -275,7 +288,7 @@ class Evaluation(Report):
             name: int(np.count_nonzero(counts & ~np.isnan(values)))
             for name, values in self.per_query.items()
         }
-        return report.means_rows(self, self.confidence_interval(level, **settings), n_queries)
+        return means_rows(self, self.confidence_interval(level, **settings), n_queries)
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of the queries at these positions, or of a boolean mask."""
@@ -343,7 +356,7 @@ class Evaluation(Report):
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.query_ids)} queries: {report.means_text(self)})"
+        return f"{type(self).__name__}({len(self.query_ids)} queries: {means_text(self)})"
 
 
 # Unjudged documents ------------------------------------------------------------------------------
@@ -491,8 +504,8 @@ class CrossEvaluation(Evaluation):
         queries = Axis("query", "query_ids", self.query_ids)
         folds = Axis("fold", "errors", range(len(self.errors)))
         self._set(
-            fit_time=folds.numbers(self.fit_time, "fit_time", report.TIMES),
-            score_time=folds.numbers(self.score_time, "score_time", report.TIMES),
+            fit_time=folds.numbers(self.fit_time, "fit_time", TIMES),
+            score_time=folds.numbers(self.score_time, "score_time", TIMES),
             fold=queries.positions(self.fold, "fold", len(folds.keys)),
         )
         if self.train_scores is not None:
