@@ -24,12 +24,12 @@ from xgboost import XGBRanker
 import skgraded as sg
 
 MEASURES = [sg.NDCNG(k=10), sg.MuAP()]
-RATES = {"estimator__learning_rate": [0.05, 0.15]}
+RATES = {"estimator__learning_rate": [0.1, 0.3]}
 
 
 def rankers():
     """Return each ranker and its parameter grid."""
-    stopped = {"early_stopping": 5, "n_iter_no_change": 30, "random_state": 0}
+    stopped = {"early_stopping": 3, "n_iter_no_change": 10, "random_state": 0}
     lightgbm = LGBMRanker(n_estimators=400, n_jobs=1, verbose=-1, random_state=0)
     xgboost = XGBRanker(n_estimators=400, n_jobs=1, random_state=0)
     catboost = CatBoostRanker(
