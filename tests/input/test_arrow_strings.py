@@ -9,7 +9,7 @@ import skgraded as sg
 pa = pytest.importorskip("pyarrow")
 
 from skgraded._input import arrow  # noqa: E402
-from skgraded._input.arrow_strings import keys, texts_of  # noqa: E402
+from skgraded._input.arrow_strings import keys, marks, texts_of  # noqa: E402
 from skgraded.judgments import layout_of  # noqa: E402
 
 TEXTS = [  # a view contains up to 12 bytes itself
@@ -57,7 +57,7 @@ def test_the_keys_of_texts_never_change():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_rows_and_distinct_ids_have_the_same_keys_in_every_layout(layout):
     column = chunked(LAYOUTS[layout])
-    expected = arrow.marks(np.array(column.to_pylist(), dtype=object))
+    expected = marks(np.array(column.to_pylist(), dtype=object))
     assert arrow.marks_of_rows(arrow.ids(column)).tolist() == expected.tolist()
     as_bytes = pa.array([text.encode() for text in column.to_pylist()], pa.binary())
     assert arrow.marks_of_rows(arrow.ids(chunked(as_bytes))).tolist() == expected.tolist()

@@ -29,7 +29,7 @@ from large_tables import (
 from pyarrow.dataset import ParquetFragmentScanOptions
 
 import skgraded as sg
-from skgraded._input.arrow import marks
+from skgraded._input.arrow_strings import marks
 from skgraded.datasets import arrow_csv
 from skgraded.large.merging import refuse_split
 
@@ -301,12 +301,13 @@ def test_a_split_query_is_named_in_small_steps(small_steps, n, text):
 
 
 def test_each_part_is_read_once_if_many_ids_have_the_same_keys(monkeypatch):
-    from skgraded._input import arrow
+    from skgraded._input import arrow_strings
 
-    monkeypatch.setattr(arrow, "marks", lambda ids: ids.astype(np.uint64) // 3)
+    monkeypatch.setattr(arrow_strings, "marks", lambda ids: ids.astype(np.uint64) // 3)
     ids = [np.arange(i, 300, 3) for i in range(3)]  # three ids for each key
     reads = []
-    refuse_split([(None, arrow.marks(part)) for part in ids], lambda i: reads.append(i) or ids[i])
+    marked = [(None, arrow_strings.marks(part)) for part in ids]
+    refuse_split(marked, lambda i: reads.append(i) or ids[i])
     assert reads == [0, 1, 2]
 
 
