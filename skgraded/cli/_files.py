@@ -307,8 +307,7 @@ def _evaluate_runs(
         # With --judge, people judged few of the run's queries.
         evaluations[name], joined = evaluate_run(
             judgments, run, args.measures, args.complete, args.strict and not is_sample,
-            args.ties, args.unjudged_documents or "irrelevant",
-            args.drop_identical_ids,
+            args.ties, args.unjudged_documents or "irrelevant", args.drop_identical_ids,
         )
         if joined.missing.any() and args.strict and not args.complete:
             raise ValueError(
@@ -384,7 +383,7 @@ def in_order_of_trec(
     """Return scores that order tied documents by id, in descending order, as trec_eval does."""
     codes, _ = query_codes(query)
     return {
-        name: trec_scores(codes, values.astype(np.float64), document)
+        name: trec_scores(codes, values.astype(np.float64, copy=False), document)
         for name, values in scores.items()
     }
 

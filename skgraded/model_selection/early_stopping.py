@@ -81,7 +81,7 @@ def hold_out(
     else:
         held_out = _drawn_queries(ranker, len(queries.ids))[query_of_row]
         trained = ~held_out
-    return _parts(rows, queries, trained, held_out, by_query)
+    return _parts(rows, queries, query_of_row, trained, held_out, by_query)
 
 
 def folds(
@@ -96,18 +96,19 @@ def folds(
     fold_of_query = np.empty(n_queries, dtype=int)
     order = check_random_state(ranker.random_state).permutation(n_queries)
     fold_of_query[order] = np.arange(n_queries) % n_folds
-    fold_of_row = fold_of_query[queries.of_row]
+    query_of_row = queries.of_row
+    fold_of_row = fold_of_query[query_of_row]
     return [
-        _parts(rows, queries, fold_of_row != fold, fold_of_row == fold, by_query)
+        _parts(rows, queries, query_of_row, fold_of_row != fold, fold_of_row == fold, by_query)
         for fold in range(n_folds)
     ]
 
 
 def _parts(
-    rows: Rows, queries: Queries, trained: np.ndarray, held_out: np.ndarray, by_query: bool
+    rows: Rows, queries: Queries, query_of_row: np.ndarray, trained: np.ndarray,
+    held_out: np.ndarray, by_query: bool
 ) -> tuple[Rows, Rows]:
     """Return the rows in two boolean masks; validation rows are always sorted by query."""
-    query_of_row = queries.of_row
     order = np.arange(len(query_of_row)) if queries.order is None else queries.order
 
     def part(chosen: np.ndarray) -> Rows:
@@ -149,7 +150,7 @@ def is_splitter(early_stopping: Any) -> bool:
     return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
 
 
-def is_number(early_stopping: Any) -> bool:
+def is_number_of_folds(early_stopping: Any) -> bool:
     """Return whether the value is an integer, which is a number of folds."""
     return isinstance(early_stopping, Integral) and not isinstance(early_stopping, bool)
 
@@ -157,7 +158,7 @@ def is_number(early_stopping: Any) -> bool:
 def fits_all_rows(ranker: Any) -> bool:
     """Return whether the ranker is fitted on all rows once the number of rounds is known."""
     early_stopping = ranker.early_stopping
-    return bool(early_stopping) and (ranker.refit or is_number(early_stopping))
+    return bool(early_stopping) and (ranker.refit or is_number_of_folds(early_stopping))
 
 
 # Errors ------------------------------------------------------------------------------------------
@@ -168,12 +169,12 @@ def check_settings(
     """Raise an error if the stopping settings are invalid or conflict with the validation rows."""
     early_stopping = ranker.early_stopping
     is_bool = isinstance(early_stopping, (bool, np.bool_))
-    if not (is_bool or is_splitter(early_stopping) or is_number(early_stopping)):
+    if not (is_bool or is_splitter(early_stopping) or is_number_of_folds(early_stopping)):
         raise TypeError(
             "early_stopping must be True, False, an integer ≥ 2 or a splitter such as "
             f"QueryTimeSeriesSplit; got {early_stopping!r}."
         )
-    if is_number(early_stopping):
+    if is_number_of_folds(early_stopping):
         whole_number(early_stopping, "early_stopping", 2)
     present = [name for name, value in validation.items() if value is not None]
     if early_stopping:

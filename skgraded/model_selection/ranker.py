@@ -85,8 +85,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         validation queries, for the best number of rounds. An int `early_stopping` always does this.
     random_state : int, RandomState instance or None, default=None
         Seed for drawing the queries to hold out, or the folds; an int makes every fit draw the same
-        queries.
-        `estimator` has a separate seed.
+        queries. `estimator` has a separate seed.
     grades : {"level", "gain"}, default="level"
         How rankers that optimize NDCG interpret grades: LightGBM's ``lambdarank`` and XGBoost's
         ``rank:ndcg``. "level": integers r with the gain 2^r - 1, unless the ranker sets other
@@ -220,16 +219,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
-        early_stopping.check_settings(
-            self, adapter, group, fit_params, eval_X=eval_X, eval_y=eval_y, eval_qid=eval_qid,
-            eval_sample_weight=eval_sample_weight,
-        )
-
-        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
-        check_row_labels({
+        eval_arguments = {
             "eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid,
             "eval_sample_weight": eval_sample_weight,
-        }, stacklevel=3)
+        }
+        early_stopping.check_settings(self, adapter, group, fit_params, **eval_arguments)
+        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+        check_row_labels(eval_arguments, stacklevel=3)
         table = as_table(X)
         self._query_column = TableColumn.of(table, self.qid)
         query_columns = [] if self._query_column is None else [self._query_column]
@@ -240,9 +236,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._remember_features(rows.X)
         validation, eval_ids = None, None
         if eval_X is not None:
-            validation, eval_ids = self._read_validation(
-                adapter, eval_X, eval_y, eval_qid, eval_sample_weight, queries.ids
-            )
+            validation, eval_ids = self._read_validation(adapter, queries, **eval_arguments)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
             self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
@@ -335,14 +329,16 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return rows, queries
 
     def _read_validation(
-        self, adapter: Any, X: Any, y: Any, qid: Any, sample_weight: Any, ids: np.ndarray
+        self, adapter: Any, queries: Queries, eval_X: Any, eval_y: Any, eval_qid: Any,
+        eval_sample_weight: Any
     ) -> tuple[Rows, np.ndarray]:
         """Return the validation rows, sorted by query, and the ids of their queries."""
-        table = as_table(X)
-        rows, queries = self._read(adapter, table, y, qid, None, sample_weight, {}, "eval_")
+        rows, eval_queries = self._read(
+            adapter, as_table(eval_X), eval_y, eval_qid, None, eval_sample_weight, {}, "eval_"
+        )
         self._check_features(rows.X, "eval_X")
-        early_stopping.refuse_shared_queries(ids, queries.ids)
-        return rows.sorted_by(queries), queries.ids
+        early_stopping.refuse_shared_queries(queries.ids, eval_queries.ids)
+        return rows.sorted_by(eval_queries), eval_queries.ids
 
     def _parts(
         self, adapter: Any, table: Any, rows: Rows, queries: Queries, validation: Rows | None,
@@ -355,7 +351,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             adapter.refuse_positions(fit_params)
         if not holds_out:
             return [(rows.sorted_by(queries) if by_query else rows, validation)]
-        if early_stopping.is_number(self.early_stopping):
+        if early_stopping.is_number_of_folds(self.early_stopping):
             return early_stopping.folds(self, rows, queries, by_query)
         return [early_stopping.hold_out(self, table, rows, queries, by_query)]
 

@@ -13,9 +13,18 @@ from skgraded._input.columns import choice_validator
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
 from skgraded.measures import mean_over_queries
-from skgraded.reports import comparison_rows, pairing
+from skgraded.reports import pairing
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_rows import FAMILIES, Case, Settings, grouped
+from skgraded.reports.comparison_rows import (
+    FAMILIES,
+    Case,
+    Settings,
+    cases_of,
+    check_choice,
+    compared_rows,
+    gaps_between,
+    grouped,
+)
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.reports.powered_means import judged_samples, pool_of, powered_means
@@ -64,8 +73,8 @@ def compare(
         Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries or with
         `judge`, and "randomization" otherwise. If None, no test is performed.
     correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
-        Correction for the number of tests in a family: Holm (1979), Bonferroni, or
-        the false discovery rate of Benjamini and Hochberg (1995); see Notes.
+        Correction for the number of tests in a family: Holm (1979), Bonferroni, or the false
+        discovery rate of Benjamini and Hochberg (1995); see Notes.
     family : {"all", "measure"}, default="all"
         The tests that one correction covers: all tests in the table, or the tests of one measure.
         With "all", each further measure reduces the power for the others. "measure" suits measures
@@ -224,11 +233,11 @@ def checked_settings(
     rng: Any,
 ) -> Settings:
     """Check arguments of `compare`; the command calls this function before it reads files."""
-    comparison_rows.check_choice("baseline", baseline, systems)
+    check_choice("baseline", baseline, systems)
     if test == "auto":
         test = "t" if are_sums or is_judged else "randomization"
-    comparison_rows.check_choice("test", test, TESTS)
-    comparison_rows.check_choice("correction", correction, CORRECTIONS)
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction, CORRECTIONS)
     choice_validator("family", tuple(FAMILIES))(family)
     level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
     if is_judged and test != "t":
@@ -261,7 +270,7 @@ def _compare_values(
         pairing.refuse_unequal(values.weights, values.query_ids)
     if by is not None:
         values = _with_segments(values, segments)
-    cases = comparison_rows.cases_of(values.systems, list(values.per_query), baseline, segments)
+    cases = cases_of(values.systems, list(values.per_query), baseline, segments)
     if is_default:
         n_tests = max(map(len, grouped(cases, *FAMILIES[family])))
         settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
@@ -282,7 +291,7 @@ def _compare_values(
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values, segments=values.segments,
-        gaps=comparison_rows.gaps_between(cases, groups, values.systems, settings),
+        gaps=gaps_between(cases, groups, values.systems, settings),
     )
 
 
@@ -297,7 +306,7 @@ def _report(
     return Comparison(
         systems=systems, measures=list(measures), baseline=baseline, test=settings.test,
         correction=settings.correction, family=settings.family, level=settings.level,
-        rows=comparison_rows.compared_rows(cases, samples, p_values, systems, settings),
+        rows=compared_rows(cases, samples, p_values, systems, settings),
         n_resamples=n_resamples if settings.test in DRAWS else None,
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None, **fields,
@@ -357,7 +366,7 @@ def _compare_judged(
     systems = list(evaluations)
     judge = {name: judge[name] for name in systems}
     pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
-    cases = comparison_rows.cases_of(systems, list(pool), baseline)
+    cases = cases_of(systems, list(pool), baseline)
     samples = judged_samples(pool, cases, systems)
     human, _, others = next(iter(pool.values()))
     return _report(

@@ -11,7 +11,6 @@ import numpy as np
 from skgraded._input.columns import choice_validator, number_validator, whole_number
 from skgraded.measures import Measure
 from skgraded.reports import comparison_rows
-from skgraded.reports.comparison_rows import ComparisonRow, SegmentGap
 from skgraded.reports.comparison_view import ComparisonView, Leaderboard
 from skgraded.reports.pairing import BY_SYSTEM, QUERY_VALUES, QueryValues, refuse_unequal
 from skgraded.reports.report import SHARES, Axis, Report, Table, evaluated_name
@@ -64,7 +63,7 @@ class Comparison(Report):
 
     systems: list[str]
     measures: list[str]
-    rows: list[ComparisonRow]
+    rows: list[comparison_rows.ComparisonRow]
     baseline: str | None
     test: str | None
     correction: str | None
@@ -74,7 +73,7 @@ class Comparison(Report):
     n_queries: int
     is_weighted: bool
     query_values: QueryValues | None = None
-    gaps: list[SegmentGap] = field(default_factory=list)
+    gaps: list[comparison_rows.SegmentGap] = field(default_factory=list)
     system_means: dict[str, np.ndarray] | None = None
     n_judge: int | None = None
     judged: dict[str, np.ndarray] | None = None
@@ -85,8 +84,8 @@ class Comparison(Report):
     _json = {
         "segments": json_text.maybe(json_text.SEGMENT_NAMES),
         "n_unanswered": json_text.maybe(json_text.list_of(json_text.INTEGER)),
-        "rows": comparison_rows.rows_form(ComparisonRow),
-        "gaps": comparison_rows.rows_form(SegmentGap),
+        "rows": comparison_rows.rows_form(comparison_rows.ComparisonRow),
+        "gaps": comparison_rows.rows_form(comparison_rows.SegmentGap),
         "query_values": json_text.maybe(QUERY_VALUES),
         "system_means": json_text.maybe(json_text.by_name(Form(
             lambda means: BY_SYSTEM.write(means.T),
@@ -183,7 +182,7 @@ class Comparison(Report):
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
         hidden = ["segment"] * (self.segments is None)
         hidden += ["weight", "worth"] * (self.n_judge is None)
-        table = tables.frame(comparison_rows.columns_of(ComparisonRow, self.rows))
+        table = tables.frame(comparison_rows.columns_of(comparison_rows.ComparisonRow, self.rows))
         return table.drop(columns=hidden)
 
     def between_segments(self) -> pandas.DataFrame:
@@ -203,7 +202,7 @@ class Comparison(Report):
         - ``p_adjusted``: p-value after the correction over all rows of this table,
         - ``n_queries``, ``other_n_queries``, ``baseline``.
         """
-        return tables.frame(comparison_rows.columns_of(SegmentGap, self.gaps))
+        return tables.frame(comparison_rows.columns_of(comparison_rows.SegmentGap, self.gaps))
 
     def discriminative_power(self) -> pandas.DataFrame:
         """Tabulate how many pairs of systems each measure separates (Sakai 2006, 2007).

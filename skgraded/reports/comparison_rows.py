@@ -282,9 +282,7 @@ def compared_rows(
     return rows
 
 
-def detectable(
-    test: str | None, sample: PairedSample, level: float, n_resamples: int
-) -> float:
+def detectable(test: str | None, sample: PairedSample, level: float, n_resamples: int) -> float:
     """Return the smallest difference that a test detects with 80 % power, or nan if none exists.
 
     `level` is the level of the row's interval.
@@ -309,8 +307,7 @@ def gaps_between(
         np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
     ])
     adjusted, levels = corrected_p_values(
-        p_values, correction, level,
-        grouped([cases[j] for _, j in pairs], *FAMILIES[family]),
+        p_values, correction, level, grouped([cases[j] for _, j in pairs], *FAMILIES[family])
     )
     gaps = []
     for (i, j), p, p_adjusted, gap_level in zip(

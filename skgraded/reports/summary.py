@@ -303,8 +303,8 @@ class Mergeable(Report):
             raise ValueError("All segments must have the same systems and measures.")
         whole = merged_in_order(map(without_segments, parts))
         forms = json_text.forms_of(cls)
-        own = json_text.read_fields({name: forms[name] for name in OWN}, report)
-        return vars(whole) | own | {"segments": dict(zip(names, parts, strict=True))}
+        attributes = json_text.read_fields({name: forms[name] for name in OWN}, report)
+        return vars(whole) | attributes | {"segments": dict(zip(names, parts, strict=True))}
 
 
 def checked_segments(report: Any) -> dict[Any, Any] | None:
