@@ -36,7 +36,7 @@ __version__ = "0.1.0"
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
         "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay",
-        "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
+        "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }

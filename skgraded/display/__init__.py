@@ -1,15 +1,9 @@
 """Plots, drawn by Display classes that follow the conventions of scikit-learn."""
 
-from skgraded.display._curves import (
-    CutoffCurveDisplay,
-    RecallPrecisionDisplay,
-    ThresholdCurveDisplay,
-)
+from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._intervals import IntervalDisplay
-from skgraded.display._trends import TrendDisplay
 
 __all__ = [
-    "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay",
-    "RecallPrecisionDisplay", "ThresholdCurveDisplay", "TrendDisplay",
+    "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay", "ThresholdCurveDisplay",
 ]

@@ -50,8 +50,6 @@ sample_weight : array-like of shape (n,), optional
     Weights of the rows; the weight of a query is the mean over its rows.
 comparison : Comparison
     Result of `compare`.
-trend : Trend
-    Result of `skgraded.trend`.
 name : str, optional
     Name of the system, by default the class of an estimator; for `plot`, a list of the names of all
     systems, instead of the stored names. The keys of a mapping name its systems.
@@ -64,14 +62,14 @@ level : float, default=0.95
 method, n_resamples, rng
     Settings of the intervals, as in `Evaluation.summary`.
 max_systems : int or None, default=8
-    Maximum number of systems to draw, the best first (by μMAP, by the first measure at the last
-    cut-off, or by mean precision); None means all systems.
+    Maximum number of systems to draw, the best first (by μMAP, or by the first measure at the last
+    cut-off); None means all systems.
 ax : matplotlib.axes.Axes, optional
     Axes to draw on; by default, the axes of a new figure.
 unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat NaN grades, as in `evaluate`.
 line_kw : dict, optional
-    Keyword arguments of matplotlib's ``Axes.plot``, or of ``Axes.errorbar`` for `TrendDisplay`.
+    Keyword arguments of matplotlib's ``Axes.plot``.
 patch_kw : dict, optional
     Keyword arguments of matplotlib's ``StepPatch``.
 

@@ -1,4 +1,4 @@
-"""Plots of measures as functions of a threshold, a cut-off or the recall."""
+"""Plots of measures as functions of a threshold or a cut-off."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from skgraded.display import _base
 from skgraded.display._base import LINESTYLES, NamedDisplay, Style, documented, legend_name
 from skgraded.display._systems import check_predictions, systems_first
 from skgraded.judgments import Judgments
-from skgraded.measures import InterpolatedPrecision, Measure, MuAP, curves
-from skgraded.reports.evaluating import evaluate_judgments
+from skgraded.measures import Measure, MuAP, curves
 
 MARKERS = (".", "x", "^", "s", "+")  # five markers and eight colors give 40 combinations
 MOST_SYSTEMS = 8  # maximum number of systems drawn by default
@@ -311,92 +310,3 @@ class CutoffCurveDisplay(CurveDisplay):
             return measure
         name = legend_name(names[s])
         return name if len(self.measures) == 1 else f"{name}, {measure}"
-
-
-class RecallPrecisionDisplay(CurveDisplay):
-    """Interpolated precision as a function of recall, by default at trec_eval's 11 recall levels.
-
-    Each point is the mean over queries of `InterpolatedPrecision`, the highest precision at any
-    rank that reaches the recall. The legend lists systems by descending mean of the points.
-
-    Parameters
-    ----------
-    recall : array-like of shape (n_points,)
-        Recall levels from 0 to 1, ascending.
-    precision : array-like of shape (n_systems, n_points) or (n_points,)
-        Mean interpolated precision at each level.
-    name : str or list of str, optional
-        Names of the systems.
-    n_queries, n_undefined : int, optional
-        Number of queries, and of queries without a relevant document.
-
-    Attributes
-    ----------
-    lines_ : list of matplotlib.lines.Line2D
-        One line per drawn system, the best system first.
-
-    Examples
-    --------
-    >>> import skgraded as sg
-    >>> from matplotlib.figure import Figure
-    >>> display = sg.RecallPrecisionDisplay.from_predictions(
-    ...     [1, 0] * 10, range(20, 0, -1), group=[20], ax=Figure().subplots())
-    >>> display.recall[[0, 5, 10]], display.precision[0, [0, 5, 10]].round(3)
-    (array([0. , 0.5, 1. ]), array([1.   , 0.556, 0.526]))
-    """
-
-    def __init__(
-        self, recall: ArrayLike, precision: ArrayLike, *, name: str | list[str] | None = None,
-        n_queries: int | None = None, n_undefined: int | None = None,
-    ):
-        self.recall: np.ndarray = column(recall, "recall")
-        steps = np.diff(self.recall)
-        if not ((steps > 0).all() and self.recall[0] >= 0 and self.recall[-1] <= 1):
-            raise ValueError(f"recall must be from 0 to 1, in ascending order; got {recall!r}.")
-        self.precision: np.ndarray = systems_first(precision, "precision", (len(self.recall),))
-        super().__init__(name, len(self.precision), n_queries, n_undefined)
-
-    @classmethod
-    @documented
-    def from_predictions(
-        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
-        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
-        threshold: float = 1, ties: str = "worst", max_systems: int | None = MOST_SYSTEMS,
-        line_kw: Style = None,
-    ) -> Self:
-        """Plot one curve per system, given the scores of one or more systems.
-
-        Parameters
-        ----------
-        threshold, ties
-            As in `InterpolatedPrecision`.
-        """
-        cls._need_matplotlib("from_predictions")
-        _check_most(max_systems)
-        levels = [i / 10 for i in range(11)]
-        settings: Any = {"threshold": threshold, "ties": ties}
-        measures: list[Measure] = [InterpolatedPrecision(level, **settings) for level in levels]
-        judgments, names, scores = check_predictions(
-            y_true, y_score, name, unjudged_documents, qid=qid, group=group,
-            sample_weight=sample_weight,
-        )
-        means = [evaluate_judgments(measures, judgments, values).mean() for values in scores]
-        return cls(
-            levels, [[*of_system.values()] for of_system in means], name=names,
-            n_queries=judgments.n_queries, n_undefined=measures[0].n_undefined(judgments),
-        ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
-
-    def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
-        self._take_axes(ax)
-        drawn, looks, title = self._drawn_systems(self.precision.mean(axis=1))
-        self.lines_: list[Any] = []
-        for s in drawn:
-            look = {
-                "label": None if names is None else legend_name(names[s]),
-                "color": self._color(looks[s]), "marker": MARKERS[looks[s] % len(MARKERS)],
-                "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)],
-            }
-            self.lines_ += self.ax_.plot(self.recall, self.precision[s], **look | settings)
-        self._fit_height(zero=True)
-        self._write_around(["recall", self._counted_queries()], "interpolated precision", title)

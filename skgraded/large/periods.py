@@ -21,7 +21,7 @@ from skgraded.reports.comparison import margins_of
 from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_form
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
-from skgraded.reports.report import Report, evaluated_name
+from skgraded.reports.report import Report
 from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
 from skgraded.stats.histograms import bins_of
@@ -442,17 +442,6 @@ class Trend(Report):
 def _is_outside(mean: float, lower: float, upper: float) -> bool:
     is_beyond = mean < lower or mean > upper
     return is_beyond and not (are_equal(mean, lower) or are_equal(mean, upper))
-
-
-def rows_of_measure(
-    trend: Trend, measure: str | Measure | None = None, system: str | None = None
-) -> list[TrendRow]:
-    """Return the rows of one measure and system; the defaults are the first ones."""
-    name = evaluated_name(measure, trend.measures)
-    systems = list(dict.fromkeys(row.system for row in trend.rows))
-    comparison_rows.check_choice("system", system, systems)
-    wanted = systems[0] if system is None else system
-    return [row for row in trend.rows if (row.measure, row.system) == (name, wanted)]
 
 
 def trend(

@@ -13,13 +13,9 @@ import skgraded as sg
 DISPLAYS = {
     "threshold": lambda: sg.ThresholdCurveDisplay([1, 2], [0.5, 0.25], name="a"),
     "cutoff": lambda: sg.CutoffCurveDisplay([1, 2], [0.5, 0.25], measures="NDCG", name="a"),
-    "recall": lambda: sg.RecallPrecisionDisplay([0, 0.5, 1], [1, 0.5, 0.25], name="a"),
     "difference": lambda: sg.QueryDifferenceDisplay(
         [0.5, -0.2], measure="AP", system="b", baseline="a"),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
-    "trend": lambda: sg.TrendDisplay(
-        [0.5, 0.6], [0.4, 0.5], [0.6, 0.7], center=[0.55] * 2, lower=[0.3] * 2, upper=[0.8] * 2,
-        labels=["a", "b"], measure="AP", level=0.95),
 }
 
 
@@ -53,15 +49,13 @@ def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
 
 
 @pytest.mark.parametrize(("name", "argument", "artists"), [
-    *((name, "line_kw", "lines_") for name in ("threshold", "cutoff", "recall")),
+    *((name, "line_kw", "lines_") for name in ("threshold", "cutoff")),
     ("difference", "patch_kw", "wins_"), ("interval", "line_kw", "points_"),
-    ("trend", "line_kw", "line_"),
 ])
 def test_settings_of_matplotlib_are_passed_on(name, argument, artists, ax):
     display = DISPLAYS[name]().plot(ax, **{argument: {"alpha": 0.25}})
     artist = getattr(display, artists)
     artist = artist[0] if isinstance(artist, (list, tuple)) else artist
-    artist = artist[0] if isinstance(artist, tuple) else artist  # the points of error bars
     assert artist.get_alpha() == 0.25
     with pytest.raises(TypeError, match=f"^{argument} must be a dict; got 'red'"):
         display.plot(ax, **{argument: "red"})
@@ -123,7 +117,7 @@ def test_without_matplotlib_the_error_names_the_package_to_install(monkeypatch):
             arguments = [None] * {"from_predictions": 2, "from_estimator": 3}.get(name, 1)
             method = getattr(display, name)
             calls.append((type(display), name, lambda m=method, a=arguments: m(*a)))
-    assert len(calls) > 15
+    assert len(calls) > 10
     for cls, name, call in calls:
         message = rf'^{cls.__name__}\.{name} needs matplotlib: pip install "'
         with pytest.raises(ImportError, match=message):

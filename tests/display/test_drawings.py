@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from drawings import described
 from matplotlib.figure import Figure
-from small_reports import drawn, evaluation, systems
+from small_reports import drawn, systems
 
 import skgraded as sg
 
@@ -65,17 +65,6 @@ def many_systems(n_systems, n_queries=40, baseline=None, is_summary=False):
     reports = systems(names, n_queries, ["NDCNG@10", "MuAP"])
     kept = sg.Summaries.of(reports) if is_summary else reports
     return sg.compare(kept, baseline=baseline, test="t")
-
-
-@cache
-def trend(n_days):
-    rng = np.random.default_rng(0)
-    return sg.trend([
-        sg.Summary.of(
-            evaluation({"RR": rng.normal(0.3 if day == 8 else 0.5, 0.02, 20)}), label=f"day {day}"
-        )
-        for day in range(n_days)
-    ])
 
 
 def difference(values, **settings):
@@ -137,13 +126,6 @@ CASES = {
             [1, 2, 5], np.arange(30).reshape(10, 3) / 30, measures=[f"m{i}" for i in range(10)],
         ).plot(ax, line_kw={"ms": 9}),
     },
-    "RecallPrecisionDisplay": {
-        "one system": lambda ax: sg.RecallPrecisionDisplay.from_predictions(
-            [2] * 10 + [1, 0] * 5, range(20), threshold=2, ties="best", group=[20], ax=ax),
-        "twelve systems": lambda ax: sg.RecallPrecisionDisplay(
-            [0, 0.5, 1], np.linspace([0.3, 0.2, 0.1], [0.9, 0.6, 0.3], 12), n_queries=8,
-            n_undefined=1, name=["$a", *"bcdefghijkl"]).plot(ax, max_systems=2, line_kw={"ms": 9}),
-    },
     "QueryDifferenceDisplay": {
         "pair with a baseline": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
             comparison(3, "s1"), system="s0", ax=ax),
@@ -191,10 +173,6 @@ CASES = {
             name=["one query", "none"]).plot(ax, line_kw={"ms": 9, "c": "black"}),
         "hostile names": lambda ax: sg.IntervalDisplay(
             [[1, 2]] * 4, [[0, 1]] * 4, [[2, 3]] * 4, measures=HOSTILE[:2], name=HOSTILE).plot(ax),
-    },
-    "TrendDisplay": {
-        "ten days": lambda ax: sg.TrendDisplay.from_trend(trend(10), ax=ax),
-        "few labels for many days": lambda ax: sg.TrendDisplay.from_trend(trend(30), ax=ax),
     },
 }
 

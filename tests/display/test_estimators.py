@@ -11,9 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import skgraded as sg
 
-CURVES = pytest.mark.parametrize("cls", [
-    sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay, sg.RecallPrecisionDisplay,
-])
+CURVES = pytest.mark.parametrize("cls", [sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay])
 
 
 def heights(display):
@@ -68,7 +66,7 @@ def test_plots_of_scores_and_estimators_equal_plots_of_their_reports(ranking):
 
 @pytest.mark.parametrize("rule", ["irrelevant", "drop"])
 @pytest.mark.parametrize("cls", [
-    sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay, sg.RecallPrecisionDisplay, sg.IntervalDisplay,
+    sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay, sg.IntervalDisplay,
     sg.QueryDifferenceDisplay,
 ])
 def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule, ranking):
@@ -143,16 +141,3 @@ def test_rows_without_query_ids_are_refused_and_training_queries_cause_a_warning
         cls.from_estimator(model, X[~half], y[~half], qid=qid[~half], ax=ax)
     with pytest.raises(NotFittedError):
         cls.from_estimator(LinearRegression(), X, y, qid=qid, ax=ax)
-
-
-def test_recall_precision_curves_are_means_of_interpolated_precision(ax):
-    # Ten relevant documents, of which the last five are at every second rank; one at rank 2; none.
-    y = [1] * 5 + [0, 1] * 5 + [0, 1] + [0, 0]
-    display = sg.RecallPrecisionDisplay.from_predictions(
-        y, -np.arange(len(y)), group=[15, 2, 2], ax=ax
-    )
-    highest = [1, 1, 1, 1, 1, 1, 6 / 7, 7 / 9, 8 / 11, 9 / 13, 10 / 15]
-    expected = (np.array(highest) + 1 / 2 + 0) / 3
-    np.testing.assert_allclose(display.recall, np.arange(11) / 10)
-    np.testing.assert_allclose(display.precision, [expected])
-    assert ax.get_xlabel() == "recall\n3 queries, 1 undefined"

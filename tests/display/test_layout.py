@@ -39,7 +39,6 @@ def curves(cls, n_systems, **settings):
 DRAW = {
     "threshold": lambda n, ax: curves(sg.ThresholdCurveDisplay, n, ax=ax),
     "cutoff": lambda n, ax: curves(sg.CutoffCurveDisplay, n, measures=["ndcng", "ap"], ax=ax),
-    "recall": lambda n, ax: curves(sg.RecallPrecisionDisplay, n, ax=ax),
     "difference": lambda n, ax: differences(n).plot(ax=ax),
     "differences": lambda n, ax: sg.IntervalDisplay.from_comparison(compared(NAMES[:n]), ax=ax),
     "baseline": lambda n, ax: sg.IntervalDisplay.from_comparison(

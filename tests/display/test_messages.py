@@ -11,8 +11,6 @@ import skgraded as sg
 
 THRESHOLD, CUTOFF = sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay
 DIFFERENCE, INTERVAL = sg.QueryDifferenceDisplay, sg.IntervalDisplay
-TREND = sg.TrendDisplay
-RECALL = sg.RecallPrecisionDisplay
 Y = [1, 0, 2]
 
 
@@ -49,11 +47,6 @@ ROWS = [
      "must be None, because the keys of y_score"),
     (lambda: predictions(CUTOFF, name=["b"]), TypeError, r"^name must be a str.*got \['b'\]"),
     (lambda: THRESHOLD([1], [1]).plot(max_systems=0), ValueError, "^max_systems must be at least"),
-    *((lambda wrong=wrong: RECALL(wrong, [1, 1]), ValueError,
-       "^recall must be from 0 to 1, in ascending order")
-      for wrong in ([-0.1, 1], [0, 1.1], [1, 0], [0, np.nan])),
-    (lambda: RECALL([0, 1], [1]), ValueError, r"^precision must have shape \(n_systems, 2\)"),
-    (lambda: predictions(RECALL, ties="average"), ValueError, "^ties must be one of .*'worst'"),
     # measures and cut-offs
     (lambda: predictions(CUTOFF, measures="ndcg@10"), ValueError,
      "^Pass measure NDCG@10 without its cut-off"),
@@ -84,14 +77,11 @@ ROWS = [
     (lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}), ValueError,
      r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\."),
     (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
-    (lambda: TREND.from_trend([]), TypeError,
-     "trend must be of type Trend, as returned by trend; got list"),
     # arrays of the constructors
     *((draw, ValueError, "empty|at least one") for draw in (
         lambda: THRESHOLD([1], np.empty((0, 1))),
         lambda: CUTOFF([1], np.empty((1, 0, 1)), measures=[]),
         lambda: INTERVAL(*np.empty((3, 0, 1)), measures=["AP"]),
-        lambda: TREND([], [], [], center=[], lower=[], upper=[], labels=[], measure="AP", level=.9),
     )),
     (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]), ValueError,
      "query_ids has 1 rows, but differences has 2"),
@@ -110,9 +100,6 @@ ROWS = [
      "name must contain 2 names, one per system; got 'a'"),
     (lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]), ValueError,
      r"values must have shape \(n_systems, 2, 3\)"),
-    (lambda: TREND([1, 2], [1, 2], [1, 2], center=[1, 2], lower=[1, 2], upper=[1],
-                   labels=["a", "b"], measure="RR", level=0.95), ValueError,
-     r"All arrays must have the shape \(2,\)"),
 ]
 
 
