@@ -298,6 +298,9 @@ class Comparison(Report):
     def _page(self, title: str | None = None) -> Any:
         return ComparisonView(self).page(title)
 
+    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
+        return self.leaderboard().verdict, self.to_frame()
+
     def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
         r"""Test for equivalence: whether the means of two systems differ by less than a margin.
 

@@ -37,7 +37,7 @@ WITH_JUDGE = (
 
 
 class ComparisonView:
-    """The rows, headings, leaderboard, matrices and sentences of a Comparison."""
+    """The rows, headings, leaderboard and sentences of a Comparison."""
 
     def __init__(self, comparison: Any) -> None:
         self.comparison = comparison
@@ -124,31 +124,6 @@ class ComparisonView:
     def leaderboard(self) -> Leaderboard:
         """The result of `Comparison.leaderboard`."""
         return leaderboard_of(self)
-
-    @cached_property
-    def matrices(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Two matrices of shape (n_systems, n_systems) for each heading, in leaderboard order.
-
-        The first contains the mean of the row's system minus the mean of the column's system; nan
-        if unknown. The second contains 1 if the difference is significant, 0 if it is not, and nan
-        if it was not tested.
-        """
-        comparison, systems = self.comparison, self.leaderboard.systems
-        order = [comparison.systems.index(name) for name in systems]
-        matrices = {}
-        for (measure, segment), heading in self.headings.items():
-            differences, significant = np.full((2, len(systems), len(systems)), np.nan)
-            np.fill_diagonal(differences, 0.0)
-            for row in self.rows:
-                if row.heading == heading:
-                    i, j = systems.index(row.system), systems.index(row.baseline)
-                    differences[i, j], differences[j, i] = row.difference, -row.difference
-                    if row.is_significant is not None:
-                        significant[i, j] = significant[j, i] = row.is_significant
-            if comparison.query_values is not None:
-                comparison.query_values.fill_pairs(differences, order, measure, segment)
-            matrices[heading] = differences, significant
-        return matrices
 
     def frame(self) -> pandas.DataFrame:
         """Return the DataFrame for Markdown and LaTeX, without uninformative columns."""
@@ -282,14 +257,13 @@ class ComparisonView:
                 comparison.query_ids,
                 {name: values[order] for name, values in comparison.per_query.items()},
                 comparison.weights, board.systems, board.systems.index(second),
-                self._differences_of,
             )
         return ComparisonPage(
             title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
             lead=self._lead(), board=board, level=comparison.level, rows=self.ranked_rows,
             frame=frame,
             sentences=self.row_sentences, gap_sentences=self.gap_sentences,
-            matrices=lambda: self.matrices, queries=queries,
+            queries=queries,
         )
 
 

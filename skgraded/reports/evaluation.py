@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import pandas
 
 LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
-N_WORST = 5  # number of lowest-scoring queries shown in notebooks
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -352,8 +351,11 @@ class Evaluation(Report):
             weights=self.weights,
             judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
             n_unanswered=self.n_unanswered,
-            lowest=self._ranked(next(iter(self.per_query)))[:N_WORST],
         )
+
+    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
+        page = self._page()
+        return page.lead(), page.summary
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.query_ids)} queries: {means_text(self)})"

@@ -273,6 +273,9 @@ class JudgeComparison(Report):
         )
         return f"JudgeComparison(truth {self.truth}; {kappas})"
 
+    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
+        return self.verdict(), self.to_frame()
+
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.judges_page import JudgesPage
 

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.words import check_names, counted, plain_list
-from skgraded.measures import mean_over_queries
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import mean_interval
 from skgraded.stats.paired_samples import differences_by_query
-from skgraded.stats.rounding import subtract
 from skgraded.stats.sketches import same_rows
 from skgraded.writing import json_text
 from skgraded.writing.json_text import Form
@@ -102,17 +100,6 @@ class QueryValues:
         if segment is None:
             return slice(None)
         return np.flatnonzero(self.segment == segments.index(segment))
-
-    def fill_pairs(
-        self, differences: np.ndarray, order: list[int], measure: str, segment: Any
-    ) -> None:
-        """Fill nan in a matrix with the mean differences between the systems at these positions."""
-        queries = self.queries_of(segment)
-        values = self.per_query[measure][order][:, queries]
-        for i, j in np.argwhere(np.isnan(differences) & np.tri(len(order), dtype=bool)):
-            gaps = subtract(values[i], values[j])
-            differences[i, j] = mean_over_queries(gaps, self.weights_of(queries))
-            differences[j, i] = -differences[i, j]
 
 
 def _read_systems(written: Any, name: str) -> np.ndarray:

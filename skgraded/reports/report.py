@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from html import escape
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -21,10 +23,13 @@ from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.writing import json_text, tables
 from skgraded.writing.json_text import Form, forms_of, read_fields, write_fields
-from skgraded.writing.text import undefined_note
+from skgraded.writing.text import undefined_note, utf8
 
 if TYPE_CHECKING:
     import pandas
+
+
+MAX_ROWS, MAX_TEXT = 40, 1000  # rows and characters that a notebook shows
 
 
 class ConfidenceIntervals(dict[str, ConfidenceInterval]):
@@ -161,7 +166,7 @@ class Report(Checked, Table):
     _json: ClassVar[Mapping[str, Form]]
 
     def _page(self, title: str | None = None) -> Any:
-        """Return the page content, an object with the methods `html` and `fragment`."""
+        """Return the page content, an object with the method `html`."""
         raise NotImplementedError
 
     def _to_json(self) -> dict[str, Any]:
@@ -244,11 +249,20 @@ class Report(Checked, Table):
         write_text(page, path)
         return None
 
+    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
+        """Return the text and the table that a notebook shows."""
+        return repr(self), self.to_frame()
+
     def _repr_html_(self) -> str | None:
         try:
-            return self._page().fragment()
-        except ImportError:  # without pandas or Jinja2, a notebook shows the repr
+            words, frame = self._in_notebook()
+        except ImportError:  # without pandas, a notebook shows the repr
             return None
+        table = frame.to_html(index=False, max_rows=MAX_ROWS, float_format="{:.4f}".format)
+        words = escape(shorten(words, MAX_TEXT, placeholder=" …"))
+        return utf8(
+            f'<div class="skgraded-report" style="overflow-x: auto"><p>{words}</p>{table}</div>'
+        )
 
 
 def check_page_packages() -> None:

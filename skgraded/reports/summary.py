@@ -17,7 +17,7 @@ from skgraded._input.columns import check_unjudged_documents, number_validator, 
 from skgraded._input.segments import SegmentDict
 from skgraded._input.words import object_array, plain_list, refuse_unwritable
 from skgraded.measures import Measure
-from skgraded.reports.evaluation import LEVEL, N_WORST, Evaluation
+from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
 from skgraded.reports.report import (
     Checked,
@@ -34,7 +34,6 @@ from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.ordering import lowest_ids, order_of
 from skgraded.stats.sketches import merged_sketch, sketch_of
 from skgraded.writing import json_text, tables
-from skgraded.writing.charts import MAX_BARS
 from skgraded.writing.json_text import INTEGER, Form, by_name, list_of, maybe, packed, record
 
 if TYPE_CHECKING:
@@ -549,19 +548,16 @@ class Summary(Mergeable):
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
 
-        first = next(iter(self.tallies.values()))
         worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         ids, columns = self._columns(worst)
-        spread = np.linspace(0, 1, MAX_BARS + 1)  # contains the quartiles
         return EvaluationPage(
             title="Summary" if title is None else title, level=LEVEL,
             summary=tables.frame(overall_rows(self)), n_queries=self.n_queries,
             segments=None if self.by is None else self.summary(),
             is_weighted=has_unequal_weights(self),
-            profiles={name: tally.quantiles(spread) for name, tally in self.tallies.items()},
+            is_sample=True,
             query_ids=ids, per_query=columns,
             undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
-            lowest=np.arange(len(dict(first.worst[:N_WORST]))),
         )
 
     def __repr__(self) -> str:

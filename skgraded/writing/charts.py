@@ -1,95 +1,16 @@
-"""Charts for HTML pages: positions of intervals and bars, and shades of cells."""
+"""Charts for HTML pages: positions of intervals."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from skgraded._input.words import counted
 from skgraded.writing.columns import PageTable
-from skgraded.writing.text import DIGITS, fixed, interval_text, outcomes, shortened, signed
+from skgraded.writing.text import fixed, interval_text, shortened, signed
 
-MAX_BARS = 300  # maximum number of bars per chart; narrow screens cannot display more
-MAX_CHARTS = 12  # maximum number of charts per measure
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
-MAX_SHADED = 30  # maximum number of systems in a heat map
-SHADES = 5  # number of color shades for wins, and likewise for losses
-
-
-# Values of all queries, in order -----------------------------------------------------------------
-
-def level_chart(
-    name: str, values: np.ndarray, mean: float, n_queries: int | None = None
-) -> dict[str, Any]:
-    """Chart the per-query values of one measure, or their quantiles over `n_queries` queries."""
-    values = -np.sort(-values[~np.isnan(values)])
-    low, high = axis_ends(values)
-    text = f"mean {fixed(mean)}"
-    if len(values):
-        lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75])
-        text += f", median {fixed(median)}, quartiles {fixed(lower)} and {fixed(upper)}"
-    ticks = zip((high, (low + high) / 2, low), reversed(interval_axis(low, high)), strict=True)
-    n = len(values) if n_queries is None else n_queries
-    return {
-        "kind": "level", "letters": "", "title": name, "text": text,
-        "ends": _ends(n, "highest", "lowest"), **_bars(values, (low, high), ticks, mean),
-    }
-
-
-def difference_charts(
-    records: Sequence[Any], differences: Sequence[np.ndarray], letters: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Chart the per-query differences for each pair of systems, all on the same scale."""
-    ordered = [-np.sort(-values) for values in differences]
-    high = max((float(np.abs(values).max(initial=0.0)) for values in ordered), default=0.0) or 1.0
-    ticks, digits = _ticks(-high, high)
-    labelled = [(tick, signed(tick, digits)) for tick in reversed(ticks)]
-    return [
-        {
-            "kind": "difference", "letters": _pair_letters(record, letters),
-            "title": pair_name(record), "text": outcomes(record),
-            "ends": _ends(len(values), "largest win", "largest loss"),
-            **_bars(values, (ticks[0], ticks[-1]), labelled),
-        }
-        for record, values in zip(records, ordered, strict=True)
-    ]
-
-
-def _ends(n: int, first: str, last: str) -> list[str]:
-    """Return the labels below the bars of the first and the last of n queries."""
-    return [f"1, {first}", f"{n:,}, {last}"] if n > 1 else [counted(n, "query", "queries"), ""]
-
-
-def _bars(
-    values: np.ndarray, limits: tuple[float, float], ticks: Iterable[tuple[float, str]],
-    mean: float = math.nan
-) -> dict[str, Any]:
-    """Chart at most MAX_BARS evenly spaced values as bars above and below 0."""
-    n = min(len(values), MAX_BARS)
-    values = values[np.linspace(0, len(values) - 1, n).round().astype(int)]
-    zero = _height(0, *limits)
-    down = values[values < 0]
-    return {
-        "scale": [(_height(tick, *limits), text) for tick, text in ticks],
-        "mean": None if math.isnan(mean) else _height(mean, *limits),
-        "width": max(n, 1),
-        "zero": zero,
-        "up": _outline(values[values > 0], 0, zero, limits),
-        "down": _outline(down, n - len(down), zero, limits),
-    }
-
-
-def _outline(values: np.ndarray, start: int, zero: float, limits: tuple[float, float]) -> str:
-    if not len(values):
-        return ""
-    steps = (f"V{_height(value, *limits):g}h1" for value in values.tolist())
-    return f"M{start},{zero:g}{''.join(steps)}V{zero:g}Z"
-
-
-def _height(value: float, low: float, high: float) -> float:
-    return round(100 * (high - value) / (high - low), 1)
 
 
 # Intervals ---------------------------------------------------------------------------------------
@@ -229,36 +150,3 @@ def _ticks(low: float, high: float) -> tuple[list[float], int]:
     digits = max(0, -math.floor(math.log10(step) + 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [i * step for i in range(first, last + 1)], digits
-
-
-# Pairs -------------------------------------------------------------------------------------------
-
-def heat_map(
-    measure: str, names: list[str], differences: np.ndarray, significant: np.ndarray
-) -> dict[str, Any]:
-    """Shade the mean difference for each pair of systems: row mean minus column mean.
-
-    `differences` and `significant` have shape (n_systems, n_systems), in the order of `names`;
-    `significant` is nan for pairs that are not tested.
-    """
-    tested = np.isfinite(significant).sum(axis=1)
-    note = "; bold with *: significantly different" if tested.any() else "; not tested"
-    if 0 < tested.min() < len(names) - 1:
-        note += " (only pairs with the baseline are tested)"
-    if len(names) > MAX_SHADED:
-        note += f". The {len(names) - MAX_SHADED} lowest systems are omitted"
-    differences = differences[:MAX_SHADED, :MAX_SHADED]
-    peak = np.nanmax(np.abs(differences), initial=0.0) or 1.0
-    digits = 3 if peak >= 0.01 else DIGITS  # twenty columns fit a window only with 3 decimals
-    rows = []
-    for i, of_system in enumerate(differences.tolist()):
-        cells = []
-        for j, value in enumerate(of_system):
-            share = 0 if math.isnan(value) else abs(value) / peak
-            shade = math.ceil(SHADES * share - 1e-9)
-            side = "" if shade == 0 else f"{'win' if value > 0 else 'loss'}-{shade}"
-            is_known = i != j and not math.isnan(value)  # Summaries lack pairs that are not tested
-            text = signed(value, digits).replace("0.", ".", 1) if is_known else ""
-            cells.append({"text": text, "shade": side, "significant": significant[i][j] == 1})
-        rows.append((names[i], cells))
-    return {"measure": measure, "rows": rows, "note": f"{note}."}

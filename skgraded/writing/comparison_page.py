@@ -1,4 +1,4 @@
-"""HTML for comparisons: a self-contained page and a fragment for notebooks."""
+"""HTML pages for comparisons."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,26 +12,24 @@ from skgraded.writing.columns import PageTable
 from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
-MAX_ROWS = 40  # maximum number of table rows in a notebook
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
 MAX_BARS = 4  # if there are more measures, only the first has bars in the leaderboard
 SECTIONS = {
-    "leaderboard": "Leaderboard", "pairs": "Pairs", "words": "Findings",
-    "intervals": "Intervals", "differences": "Differences", "table": "Table", "queries": "Queries",
+    "leaderboard": "Leaderboard", "words": "Findings", "intervals": "Intervals", "table": "Table",
+    "queries": "Queries",
 }
 FIRST = "system", "baseline", "segment", "measure", "mean", "baseline_mean"  # columns
 
 
 @dataclass(frozen=True)
 class QueryTable:
-    """Per-query values for the table and the charts of a page."""
+    """Per-query values for the table of a page."""
 
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]  # (n_systems, n_queries) by measure name
     weights: np.ndarray | None
     systems: list[str]
     baseline: int  # index of the system that the table shows first
-    differences: Callable[[Any], np.ndarray]  # returns the per-query differences for a row
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +48,6 @@ class ComparisonPage:
     level: float  # of the intervals
     sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
     gap_sentences: Callable[[], list[str]]  # differences between segments
-    # Returns matrices of mean differences and significance, with systems in leaderboard order.
-    matrices: Callable[[], dict[str, tuple[np.ndarray, np.ndarray]]]
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
@@ -60,9 +56,7 @@ class ComparisonPage:
         groups: dict[str, list[Any]] = {}  # rows by heading
         for row in self.rows:
             groups.setdefault(row.heading, []).append(row)
-        drawn = {heading: charts.charted(rows) for heading, rows in groups.items()}
-        absent = [] if len(systems) > 2 else ["pairs"]
-        absent += [] if self.queries else ["differences", "queries"]
+        absent = [] if self.queries else ["queries"]
         return render("comparison.html.j2", {
             "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
             "leaderboard": self._leaderboard(), "letters": letters,
@@ -71,35 +65,15 @@ class ComparisonPage:
                 (text.shortened(name), text.label(name)) for name in systems
                 if text.shortened(name) != text.label(name)
             ],
-            "heat_maps": [] if len(systems) <= 2 else [
-                charts.heat_map(heading, systems, *matrices)
-                for heading, matrices in self.matrices().items()
-            ],
             "groups": self._findings(),
             "percent": text.percent_text(self.level),
             "is_tested": self.rows[0].is_significant is not None,
             "forests": [
-                charts.forest(heading, *shown, letters) for heading, shown in drawn.items()
+                charts.forest(heading, *charts.charted(rows), letters)
+                for heading, rows in groups.items()
             ],
             "summary": self._differences(self.frame),
-            **self._of_queries(drawn),
-        })
-
-    def fragment(self) -> str:
-        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
-        frame, note = self.frame, ""
-        if len(frame) > MAX_ROWS:
-            note = (
-                f"The {MAX_ROWS} of {len(frame):,} rows with the smallest p; to_html and to_frame "
-                "contain all rows. "
-            )
-            order = np.argsort([row.p_adjusted for row in self.rows], kind="stable")  # nan last
-            frame = frame.iloc[order[:MAX_ROWS]]
-        table = self._differences(frame)
-        return render("fragment.html.j2", {
-            "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
-            "summary": self._leaderboard(),
-            "details": {"Differences": table._replace(caption=note + table.caption)},
+            **self._of_queries(),
         })
 
     def _parts(self, sentence: str) -> list[tuple[str, str]]:
@@ -150,8 +124,8 @@ class ComparisonPage:
             shown.append(("Differences between segments", "", [], [(n, gaps)]))
         return shown
 
-    def _of_queries(self, drawn: dict[str, tuple[list[Any], str]]) -> dict[str, Any]:
-        """Return the charts of per-query differences, and the data for the table of queries."""
+    def _of_queries(self) -> dict[str, Any]:
+        """Return the data for the table of queries."""
         queries = self.queries
         if queries is None:
             return {"data": None}
@@ -160,10 +134,6 @@ class ComparisonPage:
         quarter = f"{len(kept) // 4:,}"
         weights = queries.weights
         return {
-            "charts": [
-                self._charts(heading, rows, note, queries.differences)
-                for heading, (rows, note) in drawn.items()
-            ],
             "n_queries": len(queries.query_ids),
             "kept": (  # shown if the table does not contain all queries
                 f"the {quarter} with the largest loss of any system against "
@@ -183,17 +153,6 @@ class ComparisonPage:
                 "weights": None if weights is None else text.json_numbers(weights[kept]),
             },
         }
-
-    def _charts(
-        self, name: str, rows: list[Any], note: str, differences: Callable[[Any], np.ndarray]
-    ) -> dict[str, Any]:
-        drawn = rows[:charts.MAX_CHARTS]
-        if len(rows) > len(drawn):
-            note = f"{note} The first {len(drawn)} of {len(rows)} charts are shown.".strip()
-        of_pairs = charts.difference_charts(
-            drawn, [differences(row) for row in drawn], self.board.letters
-        )
-        return {"measure": name, "note": note, "charts": of_pairs}
 
 
 def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list[Any], list[Any]]:

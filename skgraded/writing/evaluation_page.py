@@ -1,7 +1,7 @@
-"""HTML for reports: a self-contained page and a small fragment for notebooks.
+"""HTML for reports: self-contained pages.
 
-A page contains its styles, script and data, and makes no network requests. Summaries and charts
-are static HTML; the script draws the table of queries and sorts tables.
+A page contains its styles, script and data, and makes no network requests. Tables and
+charts are static HTML; the script draws the table of queries and sorts tables.
 """
 
 from dataclasses import dataclass, field
@@ -14,14 +14,13 @@ from skgraded._input.needs import needs
 from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
-from skgraded.writing.charts import axis_ends, level_chart, with_intervals
+from skgraded.writing.charts import axis_ends, with_intervals
 from skgraded.writing.columns import PageTable
 
 MOST_IN_VERDICT = 2  # measures in the verdict
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
 SECTIONS = {
-    "summary": "Summary", "segments": "Segments", "folds": "Folds", "values": "Values",
-    "queries": "Queries",
+    "summary": "Summary", "segments": "Segments", "folds": "Folds", "queries": "Queries",
 }
 FOLDS = "Means and times per fold"
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
@@ -33,8 +32,7 @@ class EvaluationPage:
 
     The frames have one row per measure (`summary`), per segment and measure (`segments`) or per
     fold (`folds`). The arrays have one element per query. A Summary contains values for only some
-    of the `n_queries` queries, but its `profiles` are quantiles over all of them. Notebooks display
-    only the queries at the positions `lowest`.
+    of the `n_queries` queries (`is_sample`).
     """
 
     title: str
@@ -45,47 +43,25 @@ class EvaluationPage:
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]
     undefined: dict[str, np.ndarray]
-    lowest: np.ndarray
     weights: np.ndarray | None = None
     fold: np.ndarray | None = None
     folds: Any = None
     segments: Any = None
-    profiles: dict[str, np.ndarray] | None = None
+    is_sample: bool = False
     judged: dict[str, float] = field(default_factory=dict)  # share of judged documents, such as @10
     n_unanswered: int = 0  # number of queries for which nothing was retrieved
 
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
-        tables = {"summary": self._summary()}
+        tables = {"summary": _means_table(self.summary, self.level)}
         if self.segments is not None:
-            tables["segments"] = _means_table(
-                self.segments, self.level, self.profiles or self.per_query
-            )
+            tables["segments"] = _means_table(self.segments, self.level)
         if self.folds is not None:
             tables["folds"] = self._folds()
-        profiles, n_profiled = self.per_query, None
-        if self.profiles is not None:
-            profiles, n_profiled = self.profiles, self.n_queries
-        means = zip(self.summary["measure"], self.summary["mean"].tolist(), strict=True)
         return render("tables.html.j2", {
-            "title": self.title, "lead": self._lead(), "verdict": self._verdict(), "tables": tables,
-            "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "values", "queries")},
-            "charts": [level_chart(name, profiles[name], mean, n_profiled) for name, mean in means],
+            "title": self.title, "lead": self.lead(), "verdict": self._verdict(), "tables": tables,
+            "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "queries")},
             "n_queries": self.n_queries, "kept": self._kept(), "data": self._data(),
-        })
-
-    def fragment(self) -> str:
-        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
-        details = {} if self.folds is None else {"Folds": self._folds()}
-        lowest = [values[self.lowest] for values in self.per_query.values()]
-        details["Lowest queries"] = PageTable(
-            f"Lowest {next(iter(self.per_query))}",
-            [("Query", "name"), *((name, "value") for name in self.per_query)],
-            list(zip(map(text.label, self.query_ids[self.lowest]), *lowest, strict=True)),
-        )
-        return render("fragment.html.j2", {
-            "title": self.title, "lead": self._lead(), "verdict": [], "summary": self._summary(),
-            "details": details,
         })
 
     def _verdict(self) -> list[tuple[str, str]]:
@@ -96,7 +72,7 @@ class EvaluationPage:
             means.append(f"{record['measure']}: {text.fixed(record['mean'])}{interval}")
         return text.name_parts("; ".join(means), self.per_query)
 
-    def _lead(self) -> str:
+    def lead(self) -> str:
         """Return the numbers of queries, measures and folds as text."""
         parts = [
             counted(self.n_queries, "query", "queries"),
@@ -113,16 +89,13 @@ class EvaluationPage:
             lead += f" Nothing was retrieved for {counted(self.n_unanswered, 'query', 'queries')}."
         return lead
 
-    def _summary(self) -> PageTable:
-        return _means_table(self.summary, self.level, self.profiles or self.per_query)
-
     def _folds(self) -> PageTable:
         trained = (name for name in self.folds if name.startswith("train_"))
         return PageTable.of(self.folds, FOLDS, measures={*self.per_query, *trained})
 
     def _kept(self) -> str:
         """Describe the selection of queries if the table does not contain all queries."""
-        if self.profiles is not None:
+        if self.is_sample:
             return "the lowest by each measure"
         half = f"{MAX_QUERIES // 2:,}"
         return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
@@ -145,14 +118,14 @@ class EvaluationPage:
     def _positions(self) -> np.ndarray:
         """Return the sorted positions of the queries in the table."""
         n, values = len(self.query_ids), next(iter(self.per_query.values()))
-        if n <= MAX_QUERIES or self.profiles is not None:
+        if n <= MAX_QUERIES or self.is_sample:
             return np.arange(n)
         lowest = np.argsort(values, kind="stable")[: MAX_QUERIES // 2]
         highest = np.argsort(-values, kind="stable")[: MAX_QUERIES // 2]
         return np.union1d(lowest, highest)
 
 
-def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> PageTable:
+def _means_table(frame: Any, level: float) -> PageTable:
     by_segment = "segment" in frame
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
@@ -160,8 +133,8 @@ def _means_table(frame: Any, level: float, profiles: dict[str, np.ndarray]) -> P
         "number of queries for which the measure is undefined"
     )
     table = PageTable.of(frame, caption, hidden=("method",))
-    ends = axis_ends(np.hstack([*profiles.values()]))  # correlations can be as low as -1
-    return with_intervals(table, frame, ("mean", "ci_low", "ci_high"), *ends)
+    names = ["mean", "ci_low", "ci_high"]
+    return with_intervals(table, frame, names, *axis_ends(frame[names].to_numpy()))
 
 
 # Templates ---------------------------------------------------------------------------------------

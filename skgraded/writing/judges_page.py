@@ -1,4 +1,4 @@
-"""HTML for comparisons of judges: a self-contained page and a fragment for notebooks."""
+"""HTML pages for comparisons of judges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class JudgesPage:
 
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
-        tables = {"grades": self._labels(drawn=True)}
+        tables = {"grades": self._labels()}
         if self.n_systems:
             tables |= {"leaderboards": self._leaderboards(), "means": PageTable.of(
                 self.means, "Means of the systems under the truth and under the judge, with "
@@ -51,14 +51,6 @@ class JudgesPage:
             "findings": [self._parts(sentence) for sentence in self.sentences], "data": None,
         })
 
-    def fragment(self) -> str:
-        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
-        details = {"Leaderboards": self._leaderboards()} if self.n_systems else {}
-        return render("fragment.html.j2", {
-            "title": self.title, "lead": self._lead(), "verdict": self._parts(self.verdict),
-            "summary": self._labels(), "details": details,
-        })
-
     def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, [self.truth, *self.confusions])
 
@@ -68,15 +60,13 @@ class JudgesPage:
             return f"{lead}."
         return f"{lead}; {self.n_systems} systems, {self.procedure}."
 
-    def _labels(self, drawn: bool = False) -> PageTable:
+    def _labels(self) -> PageTable:
         columns = self.labels
         table = PageTable.of(
             columns, "Agreement with the truth on documents that both judged, with "
             f"{text.percent_text(self.level)} intervals over queries",
             first=("segment", "judge", "alpha", "alpha_low", "kappa", "kappa_low"),
         )
-        if not drawn:
-            return table
         low = -1 if any(end < 0 for end in columns["alpha_low"]) else 0
         return with_intervals(table, columns, ("alpha", "alpha_low", "alpha_high"), low)
 

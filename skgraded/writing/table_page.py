@@ -1,4 +1,4 @@
-"""HTML for reports that consist of a table and sentences: a page and a fragment for notebooks."""
+"""HTML pages for reports that consist of a table and sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,12 +30,4 @@ class TablePage:
             "title": self.title, "lead": self.lead, "verdict": findings[0] if findings else [],
             "tables": {"table": PageTable.of(self.frame, self.title)}, "findings": findings,
             "data": None, "sections": SECTIONS if findings else {"table": SECTIONS["table"]},
-        })
-
-    def fragment(self) -> str:
-        """Render the notebook fragment as HTML; raise an ImportError if Jinja2 is not installed."""
-        verdict = text.name_parts(self.sentences[0], ()) if self.sentences else []
-        return render("fragment.html.j2", {
-            "title": self.title, "lead": self.lead, "verdict": verdict,
-            "summary": PageTable.of(self.frame, self.title), "details": {},
         })

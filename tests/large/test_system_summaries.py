@@ -192,8 +192,3 @@ BAD = {
 def test_bad_input(message):
     with pytest.raises((ValueError, TypeError), match=message):
         BAD[message](sg.Summaries.of(systems(["a", "b"], 5)))
-
-
-def test_cells_of_untested_pairs_are_empty_in_pages():
-    page = sg.compare(small_report("Summaries"), baseline="a").to_html()
-    assert 'class="heat"' in page and "<td>nan</td>" not in page

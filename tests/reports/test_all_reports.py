@@ -76,5 +76,5 @@ class TestEveryReport:
         page = (tmp_path / "report.html").read_text(encoding="utf-8")
         assert "<h1>My &lt;title&gt;</h1>" in page
         assert "<h1>My &lt;title&gt;</h1>" not in report.to_html()
-        fragment = report._repr_html_()
-        assert fragment.startswith('<div class="skgraded-report">') and "<table" in fragment
+        notebook = report._repr_html_()
+        assert notebook.startswith('<div class="skgraded-report"') and "<table" in notebook

@@ -455,9 +455,9 @@ def test_a_page_shows_the_tables(report):
         assert [row[1:] for row in table[1:]] == report.confusion(judge).astype(str).values.tolist()
     for sentence in report.sentences():
         assert sentence in page.text()
-    fragment = Page(report._repr_html_())
-    assert fragment.tables[0][0][0] == "Judge" and len(fragment.tables[0]) == 3
-    assert report.verdict() in fragment.text()
+    notebook = Page(report._repr_html_())
+    assert notebook.tables[0][0][0] == "judge" and len(notebook.tables[0]) == 3
+    assert report.verdict() in notebook.text()
 
 
 def test_hostile_names_are_text():

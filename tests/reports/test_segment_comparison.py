@@ -127,7 +127,7 @@ def test_tables_and_pages_name_the_segments(three):
     assert "60 queries in 2 segments" in page and "<h1>By length" in page
     for sentence in comparison.sentences():
         assert sentence.replace("'", "&#39;") in page
-    assert "MuAP in tail" in comparison._repr_html_()
+    assert "<td>tail</td>" in comparison._repr_html_()
     assert repr(comparison) == (
         "Comparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)"
     )

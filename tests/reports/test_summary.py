@@ -219,8 +219,6 @@ def test_quantiles_of_values_above_1_are_accurate():
         for name, expected in zip(values, np.quantile([*values.values()], q, axis=1), strict=True):
             error = 0.001 if abs(expected) < 64 else 4e-5 * abs(expected)
             assert result.quantile(q)[name] == pytest.approx(expected, rel=1e-15, abs=error)
-    low, median, high = (f"{result.quantile(q)['DCG']:.4f}" for q in (0.25, 0.5, 0.75))
-    assert f"median {median}, quartiles {low} and {high}" in result.to_html()
 
 
 def test_queries_with_weight_0_or_without_a_value_do_not_count():
@@ -272,7 +270,6 @@ def test_json_contains_dates_and_hostile_names_as_ids():
     assert again == summary and again.worst(1)["query_id"].item() == pd.Timestamp(days[0])
     summary = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids_of(["<b>", ("de", 1), 2, 2.5])))
     assert sg.Summary.from_json(summary.to_json()) == summary
-    assert "&lt;b&gt;" in summary._repr_html_()
 
 
 def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
@@ -289,7 +286,6 @@ def test_tables_and_pages():
         expected.drop(columns=["mean", "ci_low", "ci_high"])
     )
     assert "300 queries, 5 measures." in summary.to_html()
-    assert "Lowest NDCNG@10" in summary._repr_html_()
     assert repr(summary) == repr(ev).replace("Evaluation", "Summary")
 
 
