@@ -34,7 +34,7 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from skgraded.large import parts
     from skgraded.large import spark_tasks as tasks
 
-__all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query", "with_folds"]
+__all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]
 
 ROWS_PER_BATCH = 4000  # maximum number of rows per batch; such small batches need no limit in bytes
 WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
@@ -116,7 +116,8 @@ def _with_whole_queries(
     rows of queries that may continue in other partitions. A single execution of the plan returns
     values and rows, because a second execution may partition the rows differently.
     """
-    _check_frame(df)
+    if not isinstance(df, DataFrame):
+        raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
     if df.isStreaming:
         raise ValueError("df must be a static DataFrame; got a streaming DataFrame.")
     refuse_unknown(job.columns, df.columns)
@@ -161,11 +162,6 @@ def _batches_by_rows(spark: Any) -> Iterator[Any]:
     finally:
         for name, value in before.items():
             context.setLocalProperty(name, value)
-
-
-def _check_frame(df: Any) -> None:
-    if not isinstance(df, DataFrame):
-        raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
 
 
 def _quoted(name: str) -> str:
@@ -243,8 +239,8 @@ class RankingEvaluator(
 ):
     """Evaluator for CrossValidator and TrainValidationSplit from ``pyspark.ml``.
 
-    These two classes split rows without regard to queries. To keep queries whole, add a fold column
-    with `with_folds` and pass its name to CrossValidator as `foldCol`.
+    These two classes split rows without regard to queries. To keep queries whole, compute a column
+    of folds from a hash of the query ids and pass its name to CrossValidator as `foldCol`.
 
     Parameters
     ----------
@@ -311,37 +307,3 @@ class RankingEvaluator(
         summary = evaluate(dataset, *columns, self.getMetricName())
         assert isinstance(summary, Summary)
         return next(iter(summary.mean().values()))
-
-
-def with_folds(
-    df: DataFrame, queryCol: str, numFolds: int = 3, foldCol: str = "fold", seed: int = 0
-) -> DataFrame:
-    """Add a fold column that keeps queries whole, for CrossValidator's `foldCol`.
-
-    Without this column, models are scored on queries on which they were fitted.
-
-    Parameters
-    ----------
-    df : pyspark.sql.DataFrame
-    queryCol : str
-        The column of query ids.
-    numFolds : int, default=3
-        The number of folds, at least 2; pass the same number to CrossValidator.
-    foldCol : str, default="fold"
-        The name of the new column, which contains integers from 0 to numFolds - 1.
-    seed : int, default=0
-        Seed of the hash; different seeds give different folds.
-
-    Returns
-    -------
-    pyspark.sql.DataFrame
-        The frame with the new column. The fold is determined by a hash of the query id, so all
-        folds contain about the same number of queries.
-    """
-    _check_frame(df)
-    refuse_unknown([queryCol], df.columns)
-    if foldCol.lower() == queryCol.lower():
-        raise ValueError(f"foldCol and queryCol must be different columns; both are {queryCol!r}.")
-    numFolds = whole_number(numFolds, "numFolds", 2)
-    hashed = F.xxhash64(F.col(_quoted(queryCol)), F.lit(seed))
-    return df.withColumn(foldCol, F.pmod(hashed, F.lit(numFolds)).cast("int"))

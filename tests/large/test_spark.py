@@ -131,7 +131,7 @@ def test_bad_arguments(spark, session):
     with pytest.raises(ValueError, match="n_partitions must be at least 1"):
         spark.measured([table(3)], n_partitions=0)
     with pytest.raises(TypeError, match="df must be a Spark DataFrame; got str"):
-        spark.module.with_folds("day", "query")
+        spark.module.evaluate("day", "grade", "grade", "query")
     stream = session.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
     with pytest.raises(ValueError, match="got a streaming DataFrame"):
         spark.module.evaluate_per_query(stream, "grade", "grade", "query")
@@ -253,28 +253,17 @@ def test_the_evaluator_computes_the_mean(spark, tmp_path):
             spark.module.RankingEvaluator(metricName=wrong)
 
 
-def test_folds_hold_whole_queries(spark):
-    frame = table(200, text=True)
-    data = spark.module.with_folds(spark.frame_of([frame]), "query", numFolds=3)
-    folds = data.select("query", "fold").toArrow().to_pandas()
-    assert (folds.groupby("query")["fold"].nunique() == 1).all()
-    sizes = folds.drop_duplicates()["fold"].value_counts()
-    assert sorted(sizes.index) == [0, 1, 2] and sizes.min() > 40
-    other = spark.module.with_folds(spark.frame_of([frame]), "query", seed=1)
-    assert not folds["fold"].equals(other.select("fold").toArrow().to_pandas()["fold"])
-    with pytest.raises(ValueError, match="foldCol and queryCol must be different .* are 'query'"):
-        spark.module.with_folds(data, "query", foldCol="QUERY")
-
-
 @pytest.mark.nightly
 def test_cross_validator_selects_by_the_measure_on_whole_queries(spark, session):
     from pyspark.ml import Pipeline
     from pyspark.ml.feature import SQLTransformer
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+    from pyspark.sql import functions as F
 
     X, y, qid = sg.datasets.make_ranking(n_queries=60, n_features=4, random_state=0)
     rows = pa.table({f"x{i}": X[:, i] for i in range(4)} | {"label": y.astype(float), "query": qid})
-    data = spark.module.with_folds(session.createDataFrame(rows), "query", 2).cache()
+    fold = F.pmod(F.xxhash64("query"), F.lit(2)).cast("int")
+    data = session.createDataFrame(rows).withColumn("fold", fold).cache()
     ranker = SQLTransformer()  # a regression would load hundreds of other classes
     scores = [f"SELECT *, {score} AS prediction FROM __THIS__" for score in ("x0", "-x0")]
     search = CrossValidator(
@@ -364,10 +353,6 @@ assert sg.Summary.merge(summary.segments.values()) == sg.Summary.of(evaluation)
 values = sgs.evaluate_per_query(rows, measures=MEASURES, **COLUMNS).toPandas()
 by_query = dict(zip(values["query_id"], values["MuAP"], strict=True))
 assert by_query == dict(zip(evaluation.query_ids, evaluation.per_query["MuAP"], strict=True))
-
-folds = sgs.with_folds(rows, "query", numFolds=2).toPandas()
-assert len(folds) == len(frame) and folds["fold"].nunique() == 2
-assert (folds.groupby("query")["fold"].nunique() == 1).all()
 
 columns = {"labelCol": "grade", "predictionCol": "score", "queryCol": "query"}
 evaluator = sgs.RankingEvaluator(metricName="mu_map", **columns)
