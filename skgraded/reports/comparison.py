@@ -204,44 +204,6 @@ class Comparison(Report):
         """
         return tables.frame(comparison_rows.columns_of(comparison_rows.SegmentGap, self.gaps))
 
-    def discriminative_power(self) -> pandas.DataFrame:
-        """Tabulate how many pairs of systems each measure separates (Sakai 2006, 2007).
-
-        The pandas.DataFrame has one row per measure, or per measure and segment. The columns are
-        ``segment`` (with `by`), ``measure``, ``n_pairs``, ``n_significant`` (number of pairs with
-        ``p_adjusted`` ≤ 1 - level), ``share`` (of the pairs) and ``smallest_difference`` (smallest
-        absolute difference of a significant pair; nan if there is none). Compare measures only for
-        the same systems, queries and settings, and with ``family="measure"`` if the number of
-        measures differs. A comparison without a test raises a ValueError.
-
-        References
-        ----------
-        Sakai: Evaluating evaluation metrics based on the bootstrap. SIGIR 2006. Sakai: On the
-        reliability of information retrieval metrics based on graded relevance. IP&M 43(2), 2007.
-
-        Examples
-        --------
-        >>> import skgraded as sg
-        >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-        >>> systems = {str(i): sg.evaluate(y, X[:, i], qid=qid) for i in range(4)}
-        >>> power = sg.compare(systems, rng=0).discriminative_power()
-        >>> power[["measure", "n_pairs", "n_significant"]].values.tolist()
-        [['NDCNG@10', 6, 3], ['MuAP', 6, 3]]
-        """
-        if self.test is None:
-            raise ValueError("The comparison has no test: call compare with a test.")
-        rows, powers = ComparisonView(self).rows, []
-        for pairs in comparison_rows.grouped(rows, "segment", "measure"):
-            first = rows[pairs[0]]
-            differences = [abs(rows[i].difference) for i in pairs if rows[i].is_significant]
-            powers.append({
-                "segment": first.segment, "measure": first.measure, "n_pairs": len(pairs),
-                "n_significant": len(differences), "share": len(differences) / len(pairs),
-                "smallest_difference": min(differences, default=np.nan),
-            })
-        table = tables.frame(powers)
-        return table.drop(columns="segment") if self.segments is None else table
-
     def leaderboard(self) -> Leaderboard:
         """Return the means of all systems, starting with the best system by the first measure.
 

@@ -680,31 +680,3 @@ def test_dates_are_shown_as_dates_and_restored_from_json():
     comparison = sg.compare({"a": first, "b": back}, test=None)
     assert comparison.per_query["AP"].tolist() == [[1, 0], [1, 0.5]]
     np.testing.assert_array_equal(sg.Comparison.from_json(comparison.to_json()).query_ids, days)
-
-
-# Discriminative power ----------------------------------------------------------------------------
-
-FOUR = systems([f"system {i}" for i in range(4)], 40, ["AP", "RR"])
-
-
-@pytest.mark.parametrize("test", ["randomization", "t"])
-def test_significant_pairs_of_each_measure_are_counted(test):
-    comparison = sg.compare(FOUR, **drawn(test))
-    power = comparison.discriminative_power()
-    for i, (_, rows) in enumerate(comparison.to_frame().groupby("measure")):
-        is_significant = rows["p_adjusted"] <= 0.05
-        assert power["n_pairs"][i] == 6 and power["n_significant"][i] == is_significant.sum()
-        assert power["share"][i] == is_significant.mean()
-        assert power["smallest_difference"][i] == pytest.approx(
-            rows["difference"].abs()[is_significant].min(), nan_ok=True
-        )
-
-
-def test_discriminative_power_has_one_row_per_segment_and_measure():
-    by = np.where(np.arange(40) < 20, "head", "tail")
-    power = sg.compare(FOUR, by=by, rng=0).discriminative_power()
-    assert power[["segment", "measure"]].values.tolist() == [
-        ["head", "AP"], ["tail", "AP"], ["head", "RR"], ["tail", "RR"],
-    ]
-    with pytest.raises(ValueError, match="The comparison has no test"):
-        sg.compare(FOUR, test=None).discriminative_power()
