@@ -14,38 +14,10 @@ MOST_NESTED = 16  # maximum number of nested tuples in an id, because ids are re
 
 
 def nearest(word: Any, known: Iterable[Any]) -> str | None:
-    """Return the known word most similar to `word`, ignoring case, or None if no word is similar.
-
-    A known word is similar if it starts with `word`, if at most a quarter of the characters
-    differ, or if two adjacent characters are swapped.
-    """
-    word = str(word).lower()[:LONGEST]
-    near = {}
-    for candidate in map(str, known):
-        other = candidate.lower()[:LONGEST]
-        n_characters = max(len(word), len(other))
-        if 4 * abs(len(word) - len(other)) <= n_characters:  # fast check
-            n_edits = _n_edits(word, other)
-            is_swapped = n_edits == 1 and sorted(word) == sorted(other)
-            is_near = is_swapped or 4 * n_edits <= n_characters
-        else:
-            is_near = len(word) >= 4 and other.startswith(word)
-        if is_near:
-            near[other] = candidate
-    return near[difflib.get_close_matches(word, near, n=1, cutoff=0)[0]] if near else None
-
-
-def _n_edits(word: str, other: str) -> int:
-    """Return the edit distance, where swapping two adjacent characters counts as one edit."""
-    row = before = list(range(len(other) + 1))
-    for i, letter in enumerate(word):
-        earlier, before, row = before, row, [i + 1]
-        for j, character in enumerate(other):
-            costs = [before[j + 1] + 1, row[j] + 1, before[j] + (letter != character)]
-            if i and j and letter == other[j - 1] and word[i - 1] == character:
-                costs.append(earlier[j - 1] + 1)
-            row.append(min(costs))
-    return row[-1]
+    """Return the known word most similar to `word`, ignoring case, or None if none is similar."""
+    by_key = {name.lower()[:LONGEST]: name for name in map(str, known)}
+    near = difflib.get_close_matches(str(word).lower()[:LONGEST], by_key, n=1, cutoff=0.75)
+    return by_key[near[0]] if near else None
 
 
 def did_you_mean(word: Any, known: Iterable[Any]) -> str:

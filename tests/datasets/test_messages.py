@@ -278,7 +278,7 @@ BAD_QRELS = [
     ({"q1": {None: 1}}, ValueError, "qrels.document is missing in row 0"),
     ({"q1": {"a": 1, "\ud800": 1}}, ValueError, "document in row 1 contains .*lone surrogates"),
     ({"qid": ["q"], "doc": ["a"], "grade": [1]}, ValueError, "no column 'document'; its columns "
-     "are 'qid', 'doc', 'grade'. Other accepted names: doc_id, docno."),
+     "are 'qid', 'doc', 'grade'. Did you mean 'doc'. Other accepted names: doc_id, docno."),
     ({"qid": ["q"], "docid": ["a"], "grade": [1]}, ValueError, "Did you mean 'docid'"),
     ({"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]}, ValueError,
      "qrels has several grade columns, 'relevance' and 'label': keep only one of them"),
