@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -35,25 +35,10 @@ from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, 
 from skgraded.stats.welch import GroupMean
 
 
-@runtime_checkable
-class SystemSums(Protocol):
-    """Systems described by sums over queries, such as Summaries; an argument of `compare`."""
-
-    @property
-    def systems(self) -> Mapping[str, Any]:
-        """The systems, keyed by name."""
-
-    def _compared(
-        self, settings: Settings, baseline: str | None, by: str | None
-    ) -> Comparison:
-        """Compare the systems with validated settings, overall or within the segments of `by`."""
-
-
 def compare(
-    evaluations: Mapping[str, Evaluation] | SystemSums, *, baseline: str | None = None,
-    test: str | None = "auto", correction: str | None = "holm", family: str = "all",
-    level: float = 0.95, n_resamples: int | None = None,
-    rng: int | np.random.Generator | None = None, by: Any = None,
+    evaluations: Any, *, baseline: str | None = None, test: str | None = "auto",
+    correction: str | None = "holm", family: str = "all", level: float = 0.95,
+    n_resamples: int | None = None, rng: int | np.random.Generator | None = None, by: Any = None,
     judge: Mapping[str, Evaluation] | None = None, progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
@@ -195,20 +180,19 @@ def compare(
     >>> comparison.sentences()[0].split(":")[0]
     'good is significantly better than bad on NDCNG@10'
     """
-    if isinstance(evaluations, SystemSums):
-        systems = list(evaluations.systems)
-    else:
+    are_sums = hasattr(evaluations, "_compared")  # Summaries
+    if not are_sums:
         pairing.check_evaluations(evaluations)
-        systems = list(evaluations)
     settings = checked_settings(
-        systems, isinstance(evaluations, SystemSums), judge is not None, baseline=baseline,
-        test=test, correction=correction, family=family, level=level, n_resamples=n_resamples,
-        rng=rng,
+        list(evaluations.systems if are_sums else evaluations), are_sums, judge is not None,
+        baseline=baseline, test=test, correction=correction, family=family, level=level,
+        n_resamples=n_resamples, rng=rng,
     )
-    if isinstance(evaluations, SystemSums):
+    if are_sums:
         if judge is not None:
             raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
-        return evaluations._compared(settings, baseline, by)
+        comparison: Comparison = evaluations._compared(settings, baseline, by)
+        return comparison
     if judge is not None:
         if by is not None:
             raise ValueError("Argument 'by' must be None if a judge is passed.")
