@@ -251,12 +251,11 @@ def as_decimals(floats: np.ndarray) -> np.ndarray:
 
 
 def check_grades(
-    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False,
-    row_name: RowName = ROW
+    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False
 ) -> np.ndarray:
     """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
-    grades, _ = grade_column(y, name, n, expected, row_name)
-    refuse_bad_grades(grades, name, allow_nan, row_name)
+    grades, _ = grade_column(y, name, n, expected)
+    refuse_bad_grades(grades, name, allow_nan)
     return grades
 
 

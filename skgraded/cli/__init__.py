@@ -135,7 +135,11 @@ def _report_on_grades(args: argparse.Namespace) -> str:
     args.measures = list(dict.fromkeys(column.measure for column in args.columns))
     is_large = _files.is_large(args.files)
     if args.command == "compare":
-        _check_comparison(args, is_large)
+        names = _files.named_systems(args)
+        if len(names) < 2:
+            raise ValueError("compare requires at least two runs or two --score-column options.")
+        # Checked before any file is read.
+        checked_settings(names, is_large, args.judge is not None, **_settings(args))
     if is_large and not args.per_query:
         report, systems = _files.summarize_files(args)
         if args.command == "evaluate" and args.by is not None:
@@ -163,14 +167,6 @@ def _report_on_grades(args: argparse.Namespace) -> str:
     if args.by is not None:
         return _printing.of_report(comparison, args)
     return _printing.of_comparison(systems, comparison, args, _width(args))
-
-
-def _check_comparison(args: argparse.Namespace, is_large: bool) -> None:
-    """Before any file is read, check the options of `compare` and the name of the baseline."""
-    systems = _files.named_systems(args)
-    if len(systems) < 2:
-        raise ValueError("compare requires at least two runs or two --score-column options.")
-    checked_settings(systems, is_large, args.judge is not None, **_settings(args))
 
 
 def _settings(args: argparse.Namespace) -> dict[str, Any]:

@@ -67,16 +67,13 @@ def make_ranking(
     qid = np.repeat(np.arange(n_queries), sizes)
     X = rng.standard_normal((len(qid), n_features))
 
-    relevance = _signal(X, rng.permutation(n_features))
+    columns = rng.permutation(n_features)
+    a, b, c = (X[:, columns[i % n_features]] for i in range(3))
+    # The signal is bounded, so that long queries are not easier than short queries.
+    relevance = np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
     relevance += (QUERY_EFFECT * rng.standard_normal(n_queries))[qid]
     relevance += NOISE * rng.standard_normal(len(qid))
     return X, _grades(relevance, n_levels), qid
-
-
-def _signal(X: Any, columns: np.ndarray) -> np.ndarray:
-    """Return a bounded signal, so that long queries are not easier than short queries."""
-    a, b, c = (X[:, columns[i % len(columns)]] for i in range(3))
-    return np.tanh(2 * a) + np.cos(2 * b) + np.tanh(2 * c) * (a > 0)
 
 
 def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:

@@ -145,13 +145,9 @@ class Display:
         """Reduce the font size of the row names if they do not fit the height of the rows."""
         labels = self.ax_.get_yticklabels()
         n_lines = max(label.get_text().count("\n") + 1 for label in labels)
-        limit_size(labels, self._unit_size()[1] / (1.4 * n_lines))
-
-    def _unit_size(self) -> tuple[float, float]:
-        """Return the width and height of one data unit, such as a row, in points."""
-        first, second = self.ax_.transData.transform([(0, 0), (1, 1)])
-        width, height = np.abs(second - first) * 72 / self.figure_.dpi
-        return width, height
+        (_, first), (_, second) = self.ax_.transData.transform([(0, 0), (0, 1)])
+        height = abs(second - first) * 72 / self.figure_.dpi  # of a row, in points
+        limit_size(labels, height / (1.4 * n_lines))
 
     @property
     def _ink(self) -> str:
@@ -179,11 +175,6 @@ class Display:
             band = self.ax_.axhspan(low, high, color=self._ink, alpha=0.15, linewidth=0)
         line = self.ax_.axhline(mean, color=self._ink, linestyle="--", linewidth=1.2, label=text)
         return line, band
-
-    def _whole_ticks(self) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
 
     def _fit_height(self, zero: bool = False) -> None:
         """Fit the vertical axis to all curves, including those that earlier displays have drawn."""

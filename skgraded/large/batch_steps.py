@@ -87,7 +87,7 @@ def _in_order(
             yield parts.measure_together(None, job)
             for place, table in tables:
                 measured = parts.measure_together(table, job, place, is_clustered)
-                total.add(Result.of(measured, job, with_sums=False), job)
+                total.add(Result.of(measured, job, with_sums=False))
                 with _disk_errors("writing query ids"):
                     starts.append(file.tell())
                     pickle.dump(measured.query_ids, file, protocol=pickle.HIGHEST_PROTOCOL)

@@ -33,14 +33,14 @@ class Result:
         return cls(sums, marks, [measured.edges], measured.types)
 
     @classmethod
-    def merge(cls, job: Job, *results: "Result") -> "Result":
+    def merge(cls, *results: "Result") -> "Result":
         """Merge the results of several chunks in the given order."""
         total = cls(None, [], [], frozenset())
         for result in results:
-            total.add(result, job)
+            total.add(result)
         return total
 
-    def add(self, other: "Result", job: Job) -> None:
+    def add(self, other: "Result") -> None:
         """Merge the result of the next chunks into this result in place."""
         sums = [sums for sums in (self.sums, other.sums) if sums is not None]
         self.sums = merged_in_order(sums) if sums else None
@@ -90,7 +90,7 @@ def merge_in_tree(
     results = [submit(Result.of, part, job, with_sums) for part in measured]
     while len(results) > 1:
         groups = [results[i : i + MERGE_SIZE] for i in range(0, len(results), MERGE_SIZE)]
-        results = [submit(Result.merge, job, *group) for group in groups]
+        results = [submit(Result.merge, *group) for group in groups]
     return results[0]
 
 

@@ -145,7 +145,8 @@ def joined(tables: Iterable[Any]) -> Any:
         kinds = {table.schema.field(name).type for table in tables}
         if name.startswith(SCORE) and len(kinds) > 1:  # Arrow would convert integers to float64
             with suppress(arrow.pa.ArrowInvalid):  # not all scores are whole numbers
-                tables = [_with_integers(table, name) for table in tables]
+                position, kind = tables[0].column_names.index(name), arrow.pa.int64()
+                tables = [t.set_column(position, name, t[name].cast(kind)) for t in tables]
     try:
         return arrow.pa.concat_tables(tables, promote_options="permissive")
     except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
@@ -160,11 +161,6 @@ def _with_plain_ids(table: Any) -> Any:
         position = table.column_names.index(name)
         table = table.set_column(position, name, arrow.plain(table[name]))
     return table
-
-
-def _with_integers(table: Any, name: str) -> Any:
-    position = table.column_names.index(name)
-    return table.set_column(position, name, table[name].cast(arrow.pa.int64()))
 
 
 def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:

@@ -129,7 +129,7 @@ def _with_whole_queries(
     n = whole_number(n_partitions, "n_partitions", 1)
     is_shuffled = job.partitioning == "shuffle"
     task = tasks.cut if is_shuffled else tasks.inside
-    frame = df.select(*(F.col(_quoted(name)) for name in job.columns))
+    frame = df.select(*(F.col("`" + name.replace("`", "``") + "`") for name in job.columns))
     function = partial(task, job=job, n_pieces=n * PIECES_PER_PARTITION)
     pieces = _mapped(frame, function, tasks.PIECES)
     if keeps_number or is_shuffled:
@@ -162,10 +162,6 @@ def _batches_by_rows(spark: Any) -> Iterator[Any]:
     finally:
         for name, value in before.items():
             context.setLocalProperty(name, value)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
