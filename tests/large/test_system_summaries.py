@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from large_tables import COLUMNS, mixed, pieces, table
-from small_reports import evaluation, small_report, systems
+from small_reports import evaluation, systems
 
 import skgraded as sg
 
