@@ -28,25 +28,15 @@ def show_versions() -> None:
     --------
     >>> import skgraded as sg
     >>> sg.show_versions()  # doctest: +ELLIPSIS
-    System:
-        python: ...
+           python: ...
     """
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
-    sections = {
-        "System": {
-            "python": sys.version.replace("\n", " "),
-            "executable": sys.executable,
-            "machine": platform.platform(),
-        },
-        "Python dependencies": _versions_of((*LIBRARIES, *OPTIONAL)),
-        "Compiled code": {"threads": str(n_threads()), "GIL": "yes" if has_gil else "no"},
+    system = {
+        "python": sys.version.replace("\n", " "), "executable": sys.executable,
+        "machine": platform.platform(), "threads": n_threads(), "GIL": "yes" if has_gil else "no",
     }
-    width = max(len(name) for section in sections.values() for name in section)
-    texts = []
-    for title, section in sections.items():
-        lines = [f"{name.rjust(width)}: {text}" for name, text in section.items()]
-        texts.append("\n".join([f"{title}:", *lines]))
-    print("\n\n".join(texts))
+    for name, text in (system | _versions_of((*LIBRARIES, *OPTIONAL))).items():
+        print(f"{name:>13}: {text}")
 
 
 @cache

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
+from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.segments import day_numbers, refuse_too_many
 from skgraded._input.words import counted
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports import comparison_rows
-from skgraded.reports.comparison import margins_of
 from skgraded.reports.comparison_rows import check_numbers, columns_of, rows_form
 from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
-from skgraded.reports.report import Report
+from skgraded.reports.report import Report, evaluated_name
 from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
 from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
 from skgraded.stats.histograms import bins_of
@@ -225,7 +224,7 @@ def compare_periods(
     _check_summaries({"before": before, "after": after})
     CHECK_LEVEL(level)
     comparison_rows.check_choice("correction", correction, CORRECTIONS)
-    smallest_of = {} if smallest is None else margins_of(smallest, before.measures, "smallest")
+    smallest_of = {} if smallest is None else _smallest_of(smallest, before.measures)
     late_systems = _systems_of(after)
     cases = [
         (system, segment, measure, parts)
@@ -255,6 +254,23 @@ def compare_periods(
         ))
     names = _name_of(before, "before"), _name_of(after, "after")
     return PeriodComparison(*names, rows, correction, level)
+
+
+def _smallest_of(
+    smallest: float | Mapping[str | Measure, float], measures: list[str]
+) -> dict[str, float]:
+    """Return the smallest difference that matters for each measure, keyed by measure name."""
+    if not isinstance(smallest, Mapping):
+        return dict.fromkeys(measures, number_validator("smallest", 0, above=True)(smallest))
+    by_name = {
+        evaluated_name(measure, measures):
+        number_validator(f"smallest[{str(measure)!r}]", 0, above=True)(value)
+        for measure, value in smallest.items()
+    }
+    missing = [measure for measure in measures if measure not in by_name]
+    if missing:
+        raise ValueError(f"smallest has no value for {missing}: pass a value for every measure.")
+    return by_name
 
 
 def _undefined_change(measure: str, before: Summary, after: Summary) -> tuple[float, ...]:

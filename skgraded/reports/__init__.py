@@ -2,7 +2,7 @@
 
 from skgraded.reports.comparing import compare
 from skgraded.reports.comparing_judges import compare_judges
-from skgraded.reports.comparison import Comparison, MarginTests
+from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate, evaluate_preferences, evaluate_runs
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.judges import JudgeComparison
@@ -10,7 +10,7 @@ from skgraded.reports.powered_means import PredictionPowered, plan_judgments, pr
 from skgraded.reports.summary import Summary
 
 __all__ = [
-    "Comparison", "CrossEvaluation", "Evaluation", "JudgeComparison", "MarginTests",
+    "Comparison", "CrossEvaluation", "Evaluation", "JudgeComparison",
     "PredictionPowered", "Summary", "compare", "compare_judges", "evaluate",
     "evaluate_preferences", "evaluate_runs", "plan_judgments", "prediction_powered",
 ]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator, number_validator, whole_number
-from skgraded.measures import Measure
+from skgraded._input.columns import choice_validator, whole_number
 from skgraded.reports import comparison_rows
 from skgraded.reports.comparison_view import ComparisonView, Leaderboard
-from skgraded.reports.pairing import BY_SYSTEM, QUERY_VALUES, QueryValues, refuse_unequal
-from skgraded.reports.report import SHARES, Axis, Report, Table, evaluated_name
+from skgraded.reports.pairing import BY_SYSTEM, QUERY_VALUES, QueryValues
+from skgraded.reports.report import SHARES, Axis, Report
 from skgraded.stats import corrections, paired_tests
-from skgraded.stats.intervals import CHECK_LEVEL, mean_interval
-from skgraded.writing import json_text, sentences, tables
+from skgraded.stats.intervals import CHECK_LEVEL
+from skgraded.writing import json_text, tables
 from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import Form
 
@@ -263,62 +261,6 @@ class Comparison(Report):
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()
 
-    def equivalence(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        r"""Test for equivalence: whether the means of two systems differ by less than a margin.
-
-        Two one-sided t-tests (TOST [1]_) test whether the mean difference is above -margin and
-        below margin; p is the larger of their p-values.
-
-        Parameters
-        ----------
-        margin : float, or mapping of measures to floats
-            The largest negligible difference, above 0. Choose it before you see the values. A
-            mapping contains a margin for each measure.
-
-        Returns
-        -------
-        MarginTests
-            The result of `to_frame` has the column ``margin`` and columns of `compare`. ``ci_low``
-            and ``ci_high`` are Student's t interval at level 1 - 2 (1 - level), 90 % by default,
-            which lies between -margin and margin if equivalence is shown; with a correction it is
-            wider, as in `compare`.
-
-        Raises
-        ------
-        ValueError
-            If a margin is not above 0 or is missing for a measure, or if the weights are unequal.
-
-        Notes
-        -----
-        The test is the same as ``ttost_paired`` in statsmodels. If all n differences are equal and
-        within the margin, p is 2^-n, as in a one-sided sign test. For a single query, p is 1.
-
-        References
-        ----------
-        .. [1] Schuirmann: A comparison of the two one-sided tests procedure and the power approach
-           for assessing the equivalence of average bioavailability. J. Pharmacokin. 15, 1987.
-
-        Examples
-        --------
-        >>> import skgraded as sg
-        >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, random_state=0)
-        >>> exact, rounded = (
-        ...     sg.evaluate(y, X[:, 0].round(n), qid=qid, measures="ndcng@10") for n in (15, 1))
-        >>> tests = sg.compare({"exact": exact, "rounded": rounded}).equivalence(0.01)
-        >>> tests.sentences()[0].split(":")[0]
-        'rounded is equivalent to exact on NDCNG@10 (margin ±0.01)'
-        """
-        return margin_tests(self, margin, "equivalence")
-
-    def noninferiority(self, margin: float | Mapping[Any, float]) -> MarginTests:
-        """Test whether systems are noninferior: not worse than the baseline by more than a margin.
-
-        This is one of the two one-sided t-tests of `equivalence`. It tests whether the mean of
-        `system` minus `baseline` is above -margin. Noninferiority is shown if ``ci_low`` is above
-        -margin. Parameter, columns and errors are those of `equivalence`.
-        """
-        return margin_tests(self, margin, "noninferiority")
-
 
 def aligned_differences(
     comparison: Comparison, system: str, baseline: str, measure: str, segment: Any = None
@@ -327,123 +269,3 @@ def aligned_differences(
     values = comparison._values()
     first, second = (comparison.systems.index(name) for name in (system, baseline))
     return values.differences(first, second, measure, values.queries_of(segment))
-
-
-# Margins -----------------------------------------------------------------------------------------
-
-@dataclass(frozen=True)
-class MarginRow:
-    """The difference between two systems and its margin test; see `Comparison.equivalence`."""
-
-    system: str
-    measure: str
-    margin: float
-    difference: float
-    ci_low: float
-    ci_high: float
-    p_value: float
-    p_adjusted: float
-    n_queries: int
-    n_undefined: float
-    baseline: str
-    mean: float
-    baseline_mean: float
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class MarginTests(Table):
-    """Results of `Comparison.equivalence` or `Comparison.noninferiority`.
-
-    Attributes
-    ----------
-    question : {"equivalence", "noninferiority"}
-    correction : str or None
-    level : float
-        Equivalence or noninferiority is shown if p_adjusted ≤ 1 - level.
-    rows : list of MarginRow
-    family : {"all", "measure"}
-    """
-
-    question: str
-    correction: str | None
-    level: float
-    rows: list[MarginRow]
-    family: str = "all"
-
-    def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the tests in a pandas.DataFrame; see `Comparison.equivalence`."""
-        return tables.frame(comparison_rows.columns_of(MarginRow, self.rows))
-
-    def sentences(self) -> list[str]:
-        """Describe each row in a sentence; significant results come first for each measure."""
-        families = comparison_rows.families_by_measure(self.correction, self.rows, self.family)
-        measures = list(families)
-        rows = sorted(self.rows, key=lambda row: (
-            measures.index(row.measure), not corrections.is_significant(row.p_adjusted, self.level)
-        ))
-        return [
-            sentences.margin_sentence(row, self.question, self.level, families[row.measure])
-            for row in rows
-        ]
-
-    def _shown_in_latex(self) -> pandas.DataFrame:
-        return self.to_frame().loc[:, :"p_adjusted"]
-
-    def __repr__(self) -> str:
-        rows = "; ".join(
-            f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
-            f"margin {row.margin:g}, p={row.p_value:.3g}"
-            for row in self.rows
-        )
-        return f"{self.question}({rows})"
-
-
-def margin_tests(comparison: Any, margin: Any, question: str) -> MarginTests:
-    """Test the difference in each row of a Comparison against a margin."""
-    if comparison.segments is not None:
-        raise ValueError("Margin tests do not support segments: call compare without by=.")
-    refuse_unequal(comparison.weights, comparison.query_ids)
-    margins = margins_of(margin, comparison.measures)
-    level, correction = comparison.level, comparison.correction
-    if level <= 0.5:
-        raise ValueError(
-            f"Margin tests require a comparison with a level above 0.5; got {level}. Use the "
-            "default, compare(..., level=0.95)."
-        )
-    samples = [
-        comparison.differences(row.system, row.baseline, row.measure) for row in comparison.rows
-    ]
-    p_values = np.array([
-        paired_tests.margin_p_value(sample, margins[row.measure], question)
-        for sample, row in zip(samples, comparison.rows, strict=True)
-    ])
-    adjusted, levels = comparison_rows.corrected_p_values(
-        p_values, correction, level,
-        comparison_rows.grouped(comparison.rows, *comparison_rows.FAMILIES[comparison.family]),
-    )
-    shared = [item.name for item in fields(MarginRow) if item.name != "margin"]
-    rows = []
-    for i, row in enumerate(comparison.rows):
-        low, high = mean_interval(samples[i], None, 2 * levels[i] - 1, "t")
-        rows.append(MarginRow(**{name: getattr(row, name) for name in shared} | {
-            "margin": margins[row.measure], "ci_low": low, "ci_high": high,
-            "p_value": float(p_values[i]), "p_adjusted": adjusted[i],
-        }))
-    return MarginTests(question, correction, level, rows, comparison.family)
-
-
-def margins_of(
-    margin: float | Mapping[str | Measure, float], measures: list[str], argument: str = "margin"
-) -> dict[str, float]:
-    """Return the margin for each measure, keyed by measure name."""
-    if not isinstance(margin, Mapping):
-        return dict.fromkeys(measures, number_validator(argument, 0, above=True)(margin))
-    margins = {
-        evaluated_name(measure, measures):
-        number_validator(f"{argument}[{str(measure)!r}]", 0, above=True)(value)
-        for measure, value in margin.items()
-    }
-    missing = [measure for measure in measures if measure not in margins]
-    if missing:
-        raise ValueError(f"{argument} has no value for {missing}: pass a value for every measure.")
-    return margins

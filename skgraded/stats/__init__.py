@@ -1,1 +1,1 @@
-"""Statistics on arrays: intervals, paired tests, corrections, power, margins and exact sums."""
+"""Statistics on arrays: intervals, paired tests, corrections, power and exact sums."""

@@ -1,4 +1,4 @@
-"""Paired tests of per-query differences: difference tests and margin tests."""
+"""Paired tests of per-query differences."""
 
 import math
 import warnings
@@ -175,28 +175,6 @@ def _t(differences: np.ndarray) -> float:
     mean = differences.mean()
     variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
     return p_of_t(n, mean / np.sqrt(variance / n))
-
-
-def margin_p_value(differences: np.ndarray, margin: float, question: str) -> float:
-    """Return the p-value for noninferiority (mean > -margin) or equivalence (|mean| < margin)."""
-    below = _p_above(differences, -margin)
-    return below if question == "noninferiority" else max(below, _p_above(-differences, -margin))
-
-
-def _p_above(differences: np.ndarray, bound: float) -> float:
-    """Return the one-sided p-value for "mean > bound"; use a sign test for identical values."""
-    from scipy.special import stdtr
-
-    n = len(differences)
-    if n < 2:
-        return 1.0 if n else math.nan
-    if not has_spread(differences):
-        is_above = differences[0] > bound and not are_equal(differences[0], bound)
-        return 2.0**-n if is_above else 1.0
-    unit = unit_of(differences.min(), differences.max())
-    differences, bound = differences / unit, bound / unit
-    t = (differences.mean() - bound) / (differences.std(ddof=1) / math.sqrt(n))
-    return float(stdtr(n - 1, -t))
 
 
 def p_of_t(n: int, t: float) -> float:

@@ -1,4 +1,4 @@
-"""Sentences for comparisons, segments, margins, periods and judges.
+"""Sentences for comparisons, segments, periods and judges.
 
 Systems are described by two patterns: "a leads on AP (0.5000); significantly better than b." and "a
 is significantly better than b on AP: 0.5000 against 0.4000, +0.1000 (95 % interval 0.0500 to …".
@@ -173,15 +173,6 @@ def sentence(
     claim = f"{row.system} {relation} {row.baseline} on {row.heading}"
     counts = f"{text.outcomes(row)} over {query_counts(n)}"
     return _difference(claim, row, level, family, counts, notes)
-
-
-def margin_sentence(row: Any, question: str, level: float, family: Family) -> str:
-    """Describe the result of a test; `question` is "equivalence" or "noninferiority"."""
-    verb = "is" if is_significant(row.p_adjusted, level) else "is not shown to be"
-    relation = "equivalent to" if question == "equivalence" else "noninferior to"
-    margin = f"(margin {'±' * (question == 'equivalence')}{row.margin:g})"
-    claim = f"{row.system} {verb} {relation} {row.baseline} on {row.measure} {margin}"
-    return _difference(claim, row, 2 * level - 1, family, query_counts(row.n_queries))
 
 
 def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, family: Family) -> str:

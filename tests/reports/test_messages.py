@@ -71,25 +71,6 @@ COMPARE = [
     ("segment", lambda: small_report("SegmentComparison").differences("b", "a", "MuAP", "body"), V,
      r"must be one of \['x', \('de', 2\)\] or None"),
 ]
-PAIR = sg.compare(systems("ab", 20), rng=0)
-MARGINS = [
-    *((f"{name} of {margin!r}",
-       lambda name=name, margin=margin: getattr(PAIR, name)(margin), (V, T), message)
-      for name in ("equivalence", "noninferiority")
-      for margin, message in (
-          (0, "margin must be a finite number > 0; got 0"), (None, "margin must"),
-          ({"ndcng@10": 0.01}, r"margin has no value for \['MuAP'\]"),
-          ({"ndcng@10": 1, "mu_map": 0}, r"margin\['mu_map'\] must be a finite number > 0; got 0"),
-          ({"ap": 0.01}, "one of the evaluated measures NDCNG@10, MuAP; got AP"),
-      )),
-    ("a margin with weights",
-     lambda: sg.compare(systems("ab", 20, weights=np.arange(20.0)), test=None).equivalence(0.1),
-     V, "The tests weight all queries equally"),
-    ("a margin with a low level", lambda: sg.compare(TWO, level=0.5).equivalence(0.1), V,
-     "require a comparison with a level above 0.5; got 0.5"),
-    ("a margin with segments", lambda: small_report("SegmentComparison").equivalence(0.1), V,
-     "Margin tests do not support segments"),
-]
 
 # evaluate and Evaluation -------------------------------------------------------------------------
 
@@ -354,7 +335,6 @@ POWERED = [
           "query_ids": lambda report: report.query_ids,
           "per_query": lambda report: report.per_query,
           "differences": lambda report: report.differences("a", "b", "MuAP"),
-          "equivalence": lambda report: report.equivalence(0.1),
       }.items()),
     ("a large sample", lambda: sample(["a", "b", "a"], 3), V,
      "n is 3, but query_ids contains only 2 distinct queries"),
@@ -401,7 +381,7 @@ SUMMARIES = [
 
 @pytest.mark.parametrize("call, error, message", [
     pytest.param(*row, id=name) for name, *row in [
-        *COMPARE, *MARGINS, *EVALUATE, *SEGMENTS, *CONCAT, *PREFERENCES, *JUDGES, *POWERED,
+        *COMPARE, *EVALUATE, *SEGMENTS, *CONCAT, *PREFERENCES, *JUDGES, *POWERED,
         *SUMMARIES,
     ]
 ])
