@@ -8,12 +8,14 @@ from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.model_selection.split_queries import TornQueryWarning
 
 if TYPE_CHECKING:
+    from skgraded.model_selection.racing import RacingSearchCV
     from skgraded.model_selection.splitters import QueryKFold, QueryTimeSeriesSplit
 
 __all__ = [
     "QueryKFold",
     "QueryRanker",
     "QueryTimeSeriesSplit",
+    "RacingSearchCV",
     "TornQueryWarning",
     "cross_evaluate",
     "make_ranking_scorer",
@@ -21,6 +23,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "RacingSearchCV":
+        from skgraded.model_selection import racing
+
+        return racing.RacingSearchCV
     if name in ("QueryKFold", "QueryTimeSeriesSplit"):
         from skgraded.model_selection import splitters  # sklearn.model_selection is slow to import
 

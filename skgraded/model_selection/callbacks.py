@@ -1,9 +1,7 @@
-"""Boosting rounds as tasks of scikit-learn's callbacks, which scikit-learn 1.9 introduced."""
+"""Boosting rounds and folds as tasks of scikit-learn's callbacks, new in scikit-learn 1.9."""
 
 from collections.abc import Callable
 from typing import Any
-
-from skgraded.model_selection.early_stopping import fits_all_rows
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -18,26 +16,26 @@ except ImportError:
 
 
 @with_callbacks
-def report_fit(
-    ranker: Any, train: Callable[[], None], adapter: Any, X: Any, y: Any, qid: Any
+def report_tasks(
+    estimator: Any, run: Callable[[Callable[[], None] | None], None], task_name: str,
+    n_tasks: int | None, X: Any, y: Any, qid: Any
 ) -> None:
-    """Call `train`, and report the fit and its rounds to the callbacks of the ranker, if any."""
-    if not getattr(ranker, "_skl_callbacks", None):
-        train()
+    """Call `run`, and report the fit and its tasks to the callbacks of the estimator, if any.
+
+    `run` receives the function to call after each task, or None if there are no callbacks.
+    """
+    if not getattr(estimator, "_skl_callbacks", None):
+        run(None)
         return
-    n_rounds = adapter.max_rounds
-    if n_rounds and fits_all_rows(ranker):
-        n_rounds *= 2
     data = {"X": X, "y": y, "metadata": {} if qid is None else {"qid": qid}}
-    whole = ranker._init_callback_context(max_subtasks=n_rounds)
-    whole.call_on_fit_task_begin(estimator=ranker, **data)
+    whole = estimator._init_callback_context(max_subtasks=n_tasks)
+    whole.call_on_fit_task_begin(estimator=estimator, **data)
 
-    def report_round() -> None:
-        task = whole.subcontext(task_name="round")
-        task.call_on_fit_task_begin(estimator=ranker)
-        task.call_on_fit_task_end(estimator=ranker)
+    def report_task() -> None:
+        task = whole.subcontext(task_name=task_name)
+        task.call_on_fit_task_begin(estimator=estimator)
+        task.call_on_fit_task_end(estimator=estimator)
 
-    adapter.report_to(report_round)
-    train()
-    # The attributes of a fitted ranker are complete, so callbacks receive a copy of the ranker.
-    whole.call_on_fit_task_end(estimator=ranker, reconstruction_attributes={}, **data)
+    run(report_task)
+    # The attributes of a fitted estimator are complete, so callbacks receive a copy of it.
+    whole.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
-from skgraded._input.columns import column
 from skgraded._input.needs import needs
 from skgraded._input.progress import progress_bar
 from skgraded._input.queries import warn_of_row_ids
@@ -109,7 +108,7 @@ def cross_evaluate(
     from sklearn.utils.parallel import Parallel, delayed
 
     measures = as_measures(measures)
-    _check_error_score(error_score)
+    check_error_score(error_score)
     if progress:
         with needs("progress=True", "tqdm"):
             import tqdm  # noqa: F401
@@ -141,7 +140,8 @@ def cross_evaluate(
     )
 
 
-def _check_error_score(error_score: Any) -> None:
+def check_error_score(error_score: Any) -> None:
+    """Raise a ValueError unless `error_score` is "raise", a finite number or nan."""
     is_number = isinstance(error_score, numbers.Real) and not isinstance(error_score, bool)
     is_raise = isinstance(error_score, str) and error_score == "raise"
     if not is_raise and not (is_number and not np.isinf(error_score)):
@@ -179,7 +179,7 @@ def _run_fold(
         run.fit_time = fitted_at - start
         scores = data.scores(fitted, test)
         score_time = time.perf_counter() - fitted_at
-        run.scores, run.score_time = _checked(scores, test), score_time
+        run.scores, run.score_time = scores, score_time
         run.estimator = fitted if return_estimator else None
         if train_measures:
             scores = data.scores(fitted, train)
@@ -189,14 +189,6 @@ def _run_fold(
             raise
         run.error = utf8(f"{type(error).__name__}: {error}")
     return run
-
-
-def _checked(predicted: Any, test: np.ndarray) -> np.ndarray:
-    scores = column(predicted, "The prediction", len(test), "the test set")
-    if np.isnan(scores).any():
-        row = test[np.argmax(np.isnan(scores))]
-        raise ValueError(f"Predictions must not contain NaN; got nan for row {row} of X.")
-    return scores
 
 
 # All folds ---------------------------------------------------------------------------------------

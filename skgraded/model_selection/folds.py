@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 
 from skgraded._input import query_source
 from skgraded._input.columns import check_grades, column
@@ -40,7 +41,7 @@ class RankerOnRows:
     def __post_init__(self) -> None:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
         adapter = adapter_of(self.ranker)
-        finds_queries = getattr(adapter.estimator, "qid", None) is not None
+        finds_queries = source_of_queries(self.ranker) is not None
         if finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
             return
         with config_context(enable_metadata_routing=True):
@@ -62,8 +63,14 @@ class RankerOnRows:
             )
 
     def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
-        """Score the given rows with a fitted copy of the ranker."""
-        return document_scores(fitted, _safe_indexing(self.features, rows), self.response_method)
+        """Score the given rows with a fitted copy of the ranker; reject NaN."""
+        X = _safe_indexing(self.features, rows)
+        predicted = document_scores(fitted, X, self.response_method)
+        scores = column(predicted, "The prediction", len(rows), "the test set")
+        if np.isnan(scores).any():
+            row = rows[np.argmax(np.isnan(scores))]
+            raise ValueError(f"Predictions must not contain NaN; got nan for row {row} of X.")
+        return scores
 
     def judgments_of(self, rows: np.ndarray) -> Judgments:
         """Return the grades, queries and weights of the given rows as Judgments."""
@@ -98,7 +105,7 @@ def ranker_on_rows(
     check_response_method(response_method)
     removed = None
     if qid is None and group is None:
-        source = getattr(ranker, "qid", None)
+        source = source_of_queries(ranker, within_steps=False)
         if source is None:
             source = getattr(cv, "qid", None)
         if source is None:
@@ -109,9 +116,11 @@ def ranker_on_rows(
         qid = read_queries(X, source)
     elif is_column(qid):
         query_source.check_source(qid)
-        removed = None if _reads_queries(ranker) else query_source.TableColumn.of(as_table(X), qid)
+        reads_queries = source_of_queries(ranker) is not None
+        removed = None if reads_queries else query_source.TableColumn.of(as_table(X), qid)
         qid = read_queries(X, qid)
     X = as_table(X)
+    (y,) = indexable(y)
     check_grades(y, "y", X.shape[0])
     judgments = make_judgments(y, qid, group, sample_weight)
     for measure in measures:
@@ -121,12 +130,29 @@ def ranker_on_rows(
     return RankerOnRows(ranker, X, features, y, judgments, weights, response_method)
 
 
-def _reads_queries(ranker: Any) -> bool:
-    """Return whether a ranker, or the ranker in a search or pipeline, reads its queries from X."""
+def source_of_queries(ranker: Any, within_steps: bool = True) -> Any:
+    """Return the `qid` of a ranker, or of the ranker in a search or at the end of a pipeline.
+
+    Return None without `within_steps` if the ranker is in a pipeline and `qid` is a position,
+    because the steps may move columns: it is then no position in the X of the pipeline.
+    """
+    is_step = False
     while ranker is not None and getattr(ranker, "qid", None) is None:
         steps = getattr(ranker, "steps", None)
+        is_step = is_step or bool(steps)
         ranker = steps[-1][1] if steps else getattr(ranker, "estimator", None)
-    return ranker is not None
+    source = getattr(ranker, "qid", None)
+    if is_step and not within_steps and isinstance(source, numbers.Integral):
+        return None
+    return source
+
+
+def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
+    """Return the metadata request, without `qid` if the queries are read from X."""
+    for method in ("fit", "score") if are_in_X else ():
+        if "qid" in request.consumes(method, ["qid"]):
+            getattr(request, method).add_request(param="qid", alias=UNUSED)
+    return request
 
 
 def _requested(estimator: Any, names: list[str]) -> set[str]:

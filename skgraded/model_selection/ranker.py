@@ -24,7 +24,8 @@ from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import make_judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
-from skgraded.model_selection.callbacks import CallbackSupportMixin, report_fit
+from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
+from skgraded.model_selection.folds import requests_of_queries
 from skgraded.model_selection.rounds import JointRounds
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
@@ -242,17 +243,22 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
         parts = self._parts(adapter, table, rows, queries, validation, fit_params)
 
-        def train() -> None:
+        fits_all = early_stopping.fits_all_rows(self)
+
+        def train(report_round: Any) -> None:
+            if report_round is not None:
+                adapter.report_to(report_round)
             self._fit_parts(adapter, parts, measures, fit_params)
             parts.clear()  # free the copies of the rows
-            if early_stopping.fits_all_rows(self):
+            if fits_all:
                 everything = rows.sorted_by(queries) if by_query else rows
                 everything.X = adapter.readable(everything.X)
                 if validation is not None:
                     everything = everything.joined(validation)
                 self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
 
-        report_fit(self, train, adapter, X, y, qid)
+        n_rounds = adapter.max_rounds
+        report_tasks(self, train, "round", n_rounds and n_rounds * (1 + fits_all), X, y, qid)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -440,12 +446,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless it was passed to the constructor."""
-        request = super().get_metadata_routing()
-        if self.qid is not None:
-            for method in ("fit", "score"):
-                if "qid" in request.consumes(method, ["qid"]):
-                    getattr(request, method).add_request(param="qid", alias=UNUSED)
-        return request
+        return requests_of_queries(super().get_metadata_routing(), self.qid is not None)
 
     def __sklearn_clone__(self) -> Self:
         # `clone` fails for some estimators of CatBoost, so the adapter copies the estimator.

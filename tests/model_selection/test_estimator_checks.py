@@ -1,4 +1,4 @@
-"""QueryRanker around each kind of estimator passes the estimator checks of scikit-learn."""
+"""QueryRanker around each kind of estimator, and searches, pass scikit-learn's estimator checks."""
 
 import numpy as np
 import pytest
@@ -38,6 +38,19 @@ class FiveByFive(sg.QueryRanker):
         return np.argsort(np.argsort(y, kind="stable")) * 5 // len(y)
 
 
+class RaceByFive(sg.model_selection.RacingSearchCV):
+    """A RacingSearchCV whose queries are five consecutive rows."""
+
+    def __repr__(self):
+        return "RacingSearchCV"
+
+    def fit(self, X, y):
+        return super().fit(X, y, qid=np.arange(_num_samples(X)) // 5)
+
+    def score(self, X, y):
+        return super().score(X, y, qid=np.arange(_num_samples(X)) // 5)
+
+
 SMALL_LIGHTGBM = LGBMRanker(n_estimators=3, min_child_samples=1, n_jobs=1, verbose=-1)
 SMALL_CATBOOST = CatBoostRanker(
     iterations=3, thread_count=1, verbose=False, allow_writing_files=False
@@ -55,7 +68,7 @@ def excluded(ranker):
         "check_supervised_y_2d": "grades must be 1-D, as everywhere in skgraded",
         "check_complex_data": "the error about complex grades has another message",
     }
-    if ranker.early_stopping:
+    if isinstance(ranker, RaceByFive) or ranker.early_stopping:
         reasons["check_fit2d_1sample"] = "a single query cannot be split"
     if isinstance(ranker.estimator, CatBoostRanker):
         reasons |= {
@@ -71,6 +84,16 @@ def excluded(ranker):
     expected_failed_checks=excluded,
 )
 def test_rankers_pass_the_checks_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+# The checks have grades from 1, and score other rows of the queries that they pass to fit.
+@pytest.mark.filterwarnings("ignore:All grades are from 1", "ignore::skgraded.model_selection.TornQueryWarning")
+@parametrize_with_checks(
+    [RaceByFive(sg.QueryRanker(Ridge()), {"estimator__alpha": [1, 10]}, cv=2, random_state=0)],
+    expected_failed_checks=excluded,
+)
+def test_searches_pass_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 

@@ -1,0 +1,447 @@
+"""RacingSearchCV, a hyperparameter search that drops candidates by their per-query values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterGrid, ParameterSampler
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from skgraded._input.atomic_files import write_text
+from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.needs import needs
+from skgraded._input.progress import progress_bar
+from skgraded._input.queries import warn_of_row_ids
+from skgraded._input.query_source import is_column
+from skgraded._input.row_labels import check_row_labels
+from skgraded._input.words import did_you_mean
+from skgraded.boosting.adapter import adapter_of
+from skgraded.boosting.metric import has_value
+from skgraded.measures import Measure, as_measures
+from skgraded.model_selection.callbacks import report_tasks
+from skgraded.model_selection.cross_evaluating import check_error_score
+from skgraded.model_selection.folds import (
+    RankerOnRows,
+    ranker_on_rows,
+    requests_of_queries,
+    source_of_queries,
+)
+from skgraded.model_selection.racing_results import CandidateRun, Fold, Results, run_candidate
+from skgraded.model_selection.scorer import make_ranking_scorer
+from skgraded.reports.comparing import compare
+from skgraded.reports.evaluating import warn_of_grades_from_1
+from skgraded.reports.report import check_page_packages
+from skgraded.stats.racing import Race
+from skgraded.writing.table_page import TablePage
+from skgraded.writing.text import percent_text
+
+if TYPE_CHECKING:
+    import pandas
+
+
+
+class RacingSearchCV(BaseSearchCV):
+    """Hyperparameter search that drops candidates as soon as their per-query values rule them out.
+
+    All candidates are evaluated on the first fold, the remaining ones on the second, and so on.
+    After each fold, every candidate is compared with the leader on the values of all queries so
+    far. Candidates that cannot be better than the leader by more than `margin` are dropped. The
+    remaining candidates, `survivors_`, are a confidence set for the best candidate.
+
+    Parameters
+    ----------
+    estimator : ranker or regressor
+        A `QueryRanker`, a pipeline that ends with one, or any estimator that `cross_evaluate`
+        accepts.
+    param_distributions : dict or list of dicts
+        Parameter names with lists of values or scipy distributions, as in ``GridSearchCV`` and
+        ``RandomizedSearchCV``.
+    n_iter : int, optional
+        Number of candidates to sample as in ``RandomizedSearchCV``. If None, the candidates are all
+        combinations of the values, all of which must then be lists.
+    measure : Measure, str, or a list of them, default="ndcng@10"
+        In a list, the first measure decides; the other measures are reported.
+    cv : int, scikit-learn splitter or list of splits, default=10
+        Folds that keep queries whole, as in `cross_evaluate`. They are evaluated in random order.
+    level : float or None, default=0.95
+        Probability that the candidate with the highest expected value is among the survivors, for
+        ``margin=0``. If None, no candidate is dropped.
+    margin : float, default=0.0
+        Difference, in units of the measure, that does not matter: a candidate is dropped once it
+        cannot be better than the leader by more than this.
+    prefer : str or callable, optional
+        How to choose among the survivors: the name of a parameter, of which smaller values are
+        preferred, or a function of a dict of parameters that returns a number, of which smaller
+        values are preferred. If None, the survivor with the highest mean is the best.
+    refit : bool, default=True
+        Whether to fit the best candidate on all rows.
+    n_jobs : int, optional
+        Number of candidates to fit in parallel. It does not change the result.
+    error_score : "raise" or float, default="raise"
+        If "raise", the error of a candidate's fit is raised. If a float, the queries of the fold
+        get this value for the candidate and a FitFailedWarning is issued; after nan, the candidate
+        is dropped. An error is raised if all candidates fail.
+    progress : bool, default=False
+        Whether to show a progress bar for each fold on a terminal or in a notebook; requires tqdm.
+    random_state : int, RandomState instance or None, default=None
+        Seed for sampling candidates, for the order of the folds, and for the simulated critical
+        values.
+
+    Attributes
+    ----------
+    best_index_, best_params_, best_score_ : int, dict and float
+        The best candidate, and its mean over the queries of its folds.
+    best_estimator_ : estimator
+        The best candidate, fitted on all rows. Requires `refit`, as does `refit_time_` (seconds).
+    cv_results_ : dict of arrays of shape (n_candidates,)
+        The columns of ``GridSearchCV``. ``split0_test_score`` belongs to the first fold of the
+        race; scores after a candidate was dropped are nan. ``mean_test_score`` is the mean over
+        queries, whereas ``GridSearchCV`` averages the folds. ``n_folds`` is the number of folds of
+        a candidate, and ``dropped_after`` the number of its last fold, counted from 0, or -1 for
+        survivors, which rank first. For several measures, names end with the measure instead of
+        ``score``.
+    survivors_ : ndarray of int
+        Indices into ``cv_results_["params"]`` of the survivors, the highest mean first.
+    comparison_ : Comparison or None
+        Comparison of the survivors, named "0", "1", … after their indices, with the survivor that
+        has the highest mean, by paired t-tests (without a test for unequal weights). None if there
+        is only one survivor.
+    n_fits_ : int
+        Number of fits on folds, without the refit.
+    n_splits_ : int
+        Number of folds.
+
+    See Also
+    --------
+    cross_evaluate : Evaluates one ranker.
+
+    Notes
+    -----
+    The test of a candidate uses the joint distribution of its differences from all other
+    candidates, by a Gaussian multiplier bootstrap over queries [1]_. The error ``1 - level`` is
+    spent over the folds in proportion to their queries [2]_. Queries are treated as independent,
+    although folds share training data [3]_: the level holds for rankers trained on the given data,
+    rather than on new data.
+
+    References
+    ----------
+    .. [1] Chernozhukov, Chetverikov & Kato (2013), "Gaussian approximations and multiplier
+       bootstrap for maxima of sums of high-dimensional random vectors", Annals of Statistics 41.
+    .. [2] Lan & DeMets (1983), "Discrete sequential boundaries for clinical trials", Biometrika 70.
+    .. [3] Bengio & Grandvalet (2004), "No unbiased estimator of the variance of K-fold
+       cross-validation", JMLR 5.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
+    >>> search = sg.model_selection.RacingSearchCV(
+    ...     sg.QueryRanker(Ridge()), {"estimator__alpha": [1, 1e3, 1e6]}, cv=5, random_state=0
+    ... ).fit(X, y, qid=qid)
+    >>> search.n_fits_ <= 15, search.best_index_ in search.survivors_
+    (True, True)
+    """
+
+    # Group sizes cannot be split along with the rows, so they cannot be routed.
+    __metadata_request__fit = {"qid": True, "group": UNUSED}
+    __metadata_request__score = {"qid": True}
+
+    def __init__(
+        self, estimator: Any, param_distributions: Any, *, n_iter: int | None = None,
+        measure: str | Measure | Iterable[str | Measure] = "ndcng@10", cv: Any = 10,
+        level: float | None = 0.95, margin: float = 0.0, prefer: Any = None, refit: bool = True,
+        n_jobs: int | None = None, error_score: float | str = "raise", progress: bool = False,
+        random_state: Any = None
+    ) -> None:
+        self.estimator = estimator
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.measure = measure
+        self.cv = cv
+        self.level = level
+        self.margin = margin
+        self.prefer = prefer
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.error_score = error_score
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Run the search.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n, n_columns)
+            The documents.
+        y : array-like of shape (n,)
+            Grades ≥ 0.
+        qid : array-like of shape (n,), optional
+            The query of each row, in any row order, unless a `QueryRanker` in `estimator` reads
+            the queries from X.
+        group : array-like of shape (n_queries,), optional
+            Sizes of consecutive queries, in place of `qid`.
+        sample_weight : array-like of shape (n,), optional
+            A query's weight in means is the mean over its rows. The estimator's ``fit`` receives
+            the weights only after ``set_fit_request(sample_weight=True)``.
+
+        Returns
+        -------
+        RacingSearchCV
+            The fitted search.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an argument is invalid, there are no candidates, a parameter is unknown, a query
+            would be split across folds, or the first measure is undefined for all queries; raised
+            before any fit.
+        """
+        rng = check_random_state(self.random_state)
+        measures = as_measures(self.measure)
+        self._check_settings(qid)
+        candidates = self._candidates(rng)
+        check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
+        data = ranker_on_rows(
+            self.estimator, X, y, measures, qid, group, sample_weight, self.cv, None
+        )
+        warn_of_grades_from_1(data.judgments)
+        warn_of_row_ids(data.judgments.sizes)
+        if not has_value(measures[0], data.judgments):
+            raise ValueError(
+                f"The measure {measures[0]} is undefined for all {data.judgments.n_queries} "
+                "queries, because no query with positive weight has a relevant document."
+            )
+        rankers = [self._with_parameters(data, parameters) for parameters in candidates]
+        folds = [Fold.of(data, *split) for split in data.folds(self.cv)]
+        folds = [folds[i] for i in rng.permutation(len(folds))]
+        results = Results(measures, data.judgments, candidates, len(folds))
+        seed = rng.randint(2**31)
+
+        def run(report_fold: Callable[[], None] | None) -> None:
+            self._race(results, rankers, folds, np.random.default_rng(seed), report_fold)
+            self._choose(results)
+            if self.refit:
+                self._fit_best(rankers[self.best_index_])
+
+        report_tasks(self, run, "fold", len(folds), X, y, qid)
+        return self
+
+    def _fit_best(self, ranker: RankerOnRows) -> None:
+        start = time.perf_counter()
+        self.best_estimator_ = ranker.fit(np.arange(ranker.judgments.n_rows))
+        self.refit_time_ = time.perf_counter() - start
+        if hasattr(self.best_estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.best_estimator_.feature_names_in_
+
+    def _check_settings(self, qid: Any) -> None:
+        check_error_score(self.error_score)
+        number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
+        number_validator("margin", 0)(self.margin)
+        if self.prefer is not None and self.level is None:
+            raise ValueError("prefer chooses among the survivors, so it requires a level.")
+        if is_column(qid):
+            raise TypeError(
+                f"qid must be an array; got {qid!r}. To read the queries from a column of X, pass "
+                f"QueryRanker(…, qid={qid!r}) as the estimator."
+            )
+
+    def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
+        """Return the parameters of the candidates."""
+        if self.n_iter is not None:
+            n_iter = whole_number(self.n_iter, "n_iter", 1)
+            candidates = list(ParameterSampler(self.param_distributions, n_iter, random_state=rng))
+        else:
+            spaces = self.param_distributions
+            for space in [spaces] if isinstance(spaces, Mapping) else spaces:
+                for name, values in space.items():
+                    if hasattr(values, "rvs"):
+                        raise ValueError(
+                            f"The values of {name!r} are a distribution: pass n_iter, the number "
+                            "of candidates to sample."
+                        )
+            candidates = list(ParameterGrid(self.param_distributions))
+        if not candidates:
+            raise ValueError("param_distributions contains no candidates.")
+        if isinstance(self.prefer, str):
+            for parameters in candidates:
+                if self.prefer not in parameters:
+                    raise ValueError(
+                        f"prefer={self.prefer!r} is not a parameter of the candidate {parameters}."
+                        f"{did_you_mean(self.prefer, parameters)}"
+                    )
+        return candidates
+
+    def _with_parameters(self, data: RankerOnRows, parameters: dict[str, Any]) -> RankerOnRows:
+        ranker = adapter_of(self.estimator).copy().set_params(**clone(parameters, safe=False))
+        return replace(data, ranker=ranker)
+
+    def _race(
+        self, results: Results, rankers: list[RankerOnRows], folds: list[Fold],
+        rng: np.random.Generator, report_fold: Callable[[], None] | None
+    ) -> None:
+        """Evaluate the remaining candidates on each fold, and drop those that cannot win."""
+        race = Race(len(rankers), 0.0 if self.level is None else self.level, self.margin, rng)
+        remaining = np.arange(len(rankers))
+        for number, fold in enumerate(folds):
+            runs = self._run_fold(results.measures, [rankers[c] for c in remaining], fold)
+            kept = results.record(number, fold, remaining, runs)
+            race.keep(kept)
+            remaining = remaining[kept]
+            if report_fold is not None:
+                report_fold()
+            if self.level is None:
+                continue
+            look = race.look(*results.comparable(remaining), (number + 1) / len(folds))
+            results.difference[remaining] = look.difference
+            results.half_width[remaining] = look.half_width
+            results.dropped_after[remaining[look.is_dropped]] = number
+            race.keep(~look.is_dropped)
+            remaining = remaining[~look.is_dropped]
+
+    def _run_fold(
+        self, measures: list[Measure], rankers: list[RankerOnRows], fold: Fold
+    ) -> list[CandidateRun]:
+        runs = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(run_candidate)(ranker, fold, measures, self.error_score) for ranker in rankers
+        )
+        return list(
+            progress_bar(runs, total=len(rankers), desc="candidates", leave=False)
+            if self.progress else runs
+        )
+
+    def _choose(self, results: Results) -> None:
+        """Set the attributes that describe the result of the race."""
+        means = results.means(results.deciding)
+        survivors = np.flatnonzero(results.dropped_after < 0)
+        self.survivors_ = survivors[np.argsort(-means[survivors], kind="stable")]
+        self.cv_results_ = results.table()
+        self.n_splits_ = results.times["fit_time"].shape[1]
+        self.n_fits_ = int(results.n_folds.sum())
+        self.best_index_ = int(min(
+            self.survivors_, key=lambda c: self._preference(results.candidates[c])
+        ))
+        self.best_params_ = results.candidates[self.best_index_]
+        self.best_score_ = float(means[self.best_index_])
+        self.comparison_ = None
+        if len(self.survivors_) > 1:
+            evaluations = {str(c): results.evaluation(c) for c in self.survivors_}
+            weights = results.judgments.weights
+            is_weighted = weights is not None and np.ptp(weights) > 0
+            self.comparison_ = compare(
+                evaluations, baseline=str(self.survivors_[0]),
+                test=None if is_weighted else "t", level=self.level or 0.95,
+            )
+        self._differences = results.difference, results.half_width
+        self.multimetric_ = len(results.measures) > 1
+        self.scorer_ = make_ranking_scorer(self.measure)
+
+    def _preference(self, parameters: dict[str, Any]) -> Any:
+        if self.prefer is None:
+            return 0
+        if callable(self.prefer):
+            return self.prefer(parameters)
+        return parameters[self.prefer]
+
+    def _run_search(self, evaluate_candidates: Any) -> None:
+        raise NotImplementedError("RacingSearchCV evaluates the candidates in fit.")
+
+    def score(
+        self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float | dict[str, float]:
+        """Return the mean of `measure` over the queries, for the best estimator.
+
+        `X`, `y`, `qid` and `sample_weight` are as for `fit`. The result is a dict by measure name
+        if `measure` is a list.
+        """
+        check_is_fitted(self, "best_estimator_")
+        return self.scorer_(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per candidate, in the order of ``cv_results_["params"]``.
+
+        The columns are the parameters, ``mean``, ``n_folds``, ``dropped_after``, ``difference``
+        (from the leader, on the queries of the candidate's folds), ``ci_low`` and ``ci_high`` (its
+        simultaneous interval, by which the candidate was dropped or kept; nan before the first
+        comparison) and ``survives``.
+        """
+        check_is_fitted(self, "cv_results_")
+        with needs("to_frame", "pandas"):
+            import pandas as pd
+        table = self.cv_results_
+        parameters = {
+            name.removeprefix("param_"): column.filled(None)
+            for name, column in table.items() if name.startswith("param_")
+        }
+        name = as_measures(self.measure)[0].name if self.multimetric_ else "score"
+        difference, half_width = self._differences
+        return pd.DataFrame({
+            **parameters, "mean": table[f"mean_test_{name}"], "n_folds": table["n_folds"],
+            "dropped_after": table["dropped_after"], "difference": difference,
+            "ci_low": difference - half_width, "ci_high": difference + half_width,
+            "survives": table["dropped_after"] < 0,
+        })
+
+    def sentences(self) -> list[str]:
+        """Return the result of the search in words."""
+        check_is_fitted(self, "cv_results_")
+        n, n_survivors = len(self.cv_results_["params"]), len(self.survivors_)
+        fits = f"{self.n_fits_} of {n * self.n_splits_} fits"
+        if self.level is None:
+            return [f"The search needed {fits}; level=None keeps all {n} candidates."]
+        could = "could still be the best"
+        if self.margin:
+            could = f"could still be better by more than {self.margin:g}"
+        texts = [
+            f"Candidate {self.survivors_[0]} has the highest mean. Of the other {n - 1} "
+            f"candidates, {n_survivors - 1} {could} and {n - n_survivors} were dropped (level "
+            f"{percent_text(self.level)}).",
+            f"The search needed {fits}.",
+        ]
+        if self.prefer is not None:
+            chosen = f"Candidate {self.best_index_} is the preferred one among them."
+            texts.insert(1, chosen)
+        return texts
+
+    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
+        """Write the sentences and the table of candidates as a self-contained HTML page.
+
+        If `path` is None, the page is returned as a string. An ImportError is raised if pandas or
+        Jinja2 is not installed.
+        """
+        check_page_packages()
+        frame = self.to_frame().sort_values(
+            ["survives", "n_folds", "mean"], ascending=False
+        ).reset_index(names="candidate")
+        lead = f"{len(frame)} candidates, {self.n_splits_} folds"
+        page = TablePage(title or "Racing search", lead, frame, self.sentences()).html()
+        if path is None:
+            return page
+        write_text(page, path)
+        return None
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""
+        return requests_of_queries(
+            BaseEstimator.get_metadata_routing(self), source_of_queries(self.estimator) is not None
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags = get_tags(self.estimator).target_tags
+        return tags
