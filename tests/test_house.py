@@ -41,7 +41,7 @@ PRIVATE_ROOMS = ("_kernels", "_input")  # every room may import their files
 OF_OTHER_LIBRARIES = (
     "._replace", "sys._getframe", "ddf._meta", "model._predictors", "booster._network",
     "Params._dummy", "self._setDefault", "self._set",
-    "ranker._init_callback_context",
+    "estimator._init_callback_context",
 )
 VERSION = ("skgraded", "__version__")  # the only name that rooms may import from the package
 

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     import pandas
 
 
-
 class RacingSearchCV(BaseSearchCV):
     """Hyperparameter search that drops candidates as soon as their per-query values rule them out.
 
@@ -130,9 +129,9 @@ class RacingSearchCV(BaseSearchCV):
     -----
     The test of a candidate uses the joint distribution of its differences from all other
     candidates, by a Gaussian multiplier bootstrap over queries [1]_. The error ``1 - level`` is
-    spent over the folds in proportion to their queries [2]_. Queries are treated as independent,
-    although folds share training data [3]_: the level holds for rankers trained on the given data,
-    rather than on new data.
+    spent over the folds by an alpha spending function of Pocock's type [2]_. Queries are treated as
+    independent, although folds share training data [3]_: the level holds for rankers trained on the
+    given data, rather than on new data.
 
     References
     ----------
@@ -404,18 +403,16 @@ class RacingSearchCV(BaseSearchCV):
         fits = f"{self.n_fits_} of {n * self.n_splits_} fits"
         if self.level is None:
             return [f"The search needed {fits}; level=None keeps all {n} candidates."]
-        could = "could still be the best"
+        could = "may be as good or better"
         if self.margin:
-            could = f"could still be better by more than {self.margin:g}"
+            could = f"may be better by more than {self.margin:g}"
         texts = [
-            f"Candidate {self.survivors_[0]} has the highest mean. Of the other {n - 1} "
-            f"candidates, {n_survivors - 1} {could} and {n - n_survivors} were dropped (level "
-            f"{percent_text(self.level)}).",
-            f"The search needed {fits}.",
+            f"Candidate {self.survivors_[0]} has the highest mean, and {n_survivors - 1} of the "
+            f"other {n - 1} candidates {could} (level {percent_text(self.level)}); the search "
+            f"needed {fits}."
         ]
         if self.prefer is not None:
-            chosen = f"Candidate {self.best_index_} is the preferred one among them."
-            texts.insert(1, chosen)
+            texts.append(f"Among these candidates, {self.best_index_} is the preferred one.")
         return texts
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:

@@ -5,14 +5,16 @@ much that c cannot be better than L by more than a margin. Let d be the mean of 
 c, and s its standard error. The statistic is (d + margin) / s.
 
 The rule inverts a test of the hypothesis "c has the highest expected value". If it holds, the
-statistic is at most the maximum over all candidates i of the centred (mean of i - mean of c) / s.
+statistic is at most the maximum over all candidates i of the centered (mean of i - mean of c) / s.
 The distribution of this maximum follows from the covariance of the per-query values, as in
 a Gaussian multiplier bootstrap over queries (Chernozhukov, Chetverikov & Kato 2013). The hypothesis
 is true only for the best candidate, so its tests need no correction for the number of candidates.
 
-The looks share queries. The error of `level` is spent over the looks in proportion to the number
-of queries (Lan & DeMets 1983), and simulated paths of partial sums give the critical value
-of each look, given that no earlier look has rejected the hypothesis.
+The looks share queries. The error `1 - level` is spent over the looks by a function of the share of
+queries seen so far (Lan & DeMets 1983; the function is the one that they derive from Pocock's
+boundary, which spends more on early looks, where most fits can be saved). Simulated paths of
+partial sums give the critical value of each look, given that no earlier look has rejected the
+hypothesis.
 """
 
 from dataclasses import dataclass
@@ -101,9 +103,9 @@ class Race:
         )
         self.information = information
         scale = np.sqrt(information * self.rng.chisquare(n_queries - 1, N_PATHS) / (n_queries - 1))
-        n_rejected = round((1 - self.level) * share * N_PATHS)
-        n_more = n_rejected - round(self.spent * N_PATHS)
-        self.spent = (1 - self.level) * share
+        spent = (1 - self.level) * float(np.log1p((np.e - 1) * share))
+        n_more = round(spent * N_PATHS) - round(self.spent * N_PATHS)
+        self.spent = spent
         # The critical value lies between the last rejected and the first accepted path.
         last = N_PATHS - max(n_more, 1)
         critical = np.full(len(covariance), np.inf)
