@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 # Loaded on first access, because importing scikit-learn takes most of a second.
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
-        "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay",
+        "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay", "RacingDisplay",
         "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),

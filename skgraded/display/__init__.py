@@ -3,7 +3,9 @@
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._intervals import IntervalDisplay
+from skgraded.display._races import RacingDisplay
 
 __all__ = [
-    "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay", "ThresholdCurveDisplay",
+    "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay", "RacingDisplay",
+    "ThresholdCurveDisplay",
 ]

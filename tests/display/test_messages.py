@@ -77,11 +77,14 @@ ROWS = [
     (lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}), ValueError,
      r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\."),
     (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
+    (lambda: sg.RacingDisplay.from_search([]), TypeError,
+     r"search must be of type RacingSearchCV, as returned by RacingSearchCV.fit; got list"),
     # arrays of the constructors
     *((draw, ValueError, "empty|at least one") for draw in (
         lambda: THRESHOLD([1], np.empty((0, 1))),
         lambda: CUTOFF([1], np.empty((1, 0, 1)), measures=[]),
         lambda: INTERVAL(*np.empty((3, 0, 1)), measures=["AP"]),
+        lambda: sg.RacingDisplay([], [], [], [], survives=[], measure="AP"),
     )),
     (lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]), ValueError,
      "query_ids has 1 rows, but differences has 2"),

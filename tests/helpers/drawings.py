@@ -58,7 +58,8 @@ def _one_line(text):
 def _axes_lines(ax):
     yield f"axes {_one_line(ax.get_title())}".rstrip()
     for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")):
-        ticks = zip(axis.get_majorticklocs(), axis.get_ticklabels(), strict=True)
+        labels = axis.get_ticklabels()  # empty if a shared axis hides them
+        ticks = zip(axis.get_majorticklocs() if labels else [], labels, strict=True)
         is_fixed = type(axis.get_major_locator()).__name__ == "FixedLocator"
         shown = " | ".join(f"{number(at)} {_one_line(tick.get_text())}" for at, tick in ticks)
         yield f"{name} axis {_one_line(axis.get_label_text())}{f': {shown}' * is_fixed}"
@@ -70,7 +71,9 @@ def _axes_lines(ax):
     for collection in ax.collections:
         if hasattr(collection, "get_segments"):
             color = to_hex(collection.get_color()[0], keep_alpha=True)
-            segments = [segment.tolist() for segment in collection.get_segments()]
+            segments = [  # nan if nothing is drawn
+                segment.tolist() or [[np.nan] * 2] * 2 for segment in collection.get_segments()
+            ]
             look = f"{color} {collection.get_linewidth()[0]:g}"
             yield f"segments {_label(collection)} {look}: {numbers(segments)}"
     for image in ax.images:
