@@ -205,7 +205,7 @@ def test_searches_can_be_cloned_pickled_and_drawn(search):
 def test_lightgbm_candidates_race_with_early_stopping(data):
     X, y, qid = data
     ranker = sg.QueryRanker(
-        LGBMRanker(n_estimators=30, n_jobs=1, verbose=-1), early_stopping=True, random_state=0,
+        LGBMRanker(n_estimators=30, n_jobs=1, verbose=-1), early_stopping=3, random_state=0,
         n_iter_no_change=5,
     )
     fitted = race({"estimator__num_leaves": [3, 31]}, ranker, cv=3).fit(X, y, qid=qid)
