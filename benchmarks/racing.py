@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from lightgbm import LGBMRanker
 from scipy.stats import loguniform, randint
+from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingRandomSearchCV, ParameterSampler
 from sklearn.utils import check_random_state
@@ -266,14 +267,55 @@ KINDS = {
 # Folds that share training data ------------------------------------------------------------------
 
 def rankers(args):
-    """How often a race drops the candidate that is best for new data of the same kind."""
-    raise SystemExit("not written yet")
+    """How often a race drops the candidate with the highest mean over training sets."""
+    n = 100  # training queries
+    X, y, qid = sg.datasets.make_ranking(n * args.repetitions + 2000, 10, random_state=0)
+    fresh = qid >= n * args.repetitions
+    judgments = sg.Judgments(y[fresh], qid=qid[fresh])
+    grid = {"estimator__num_leaves": [2, 3, 5, 8], "estimator__learning_rate": [0.05, 0.1, 0.2]}
+    ranker = sg.QueryRanker(
+        LGBMRanker(n_estimators=30, max_bin=63, n_jobs=1, verbose=-1, random_state=0)
+    )
+    means, survivors = [], []
+    for seed in range(args.repetitions):
+        rows = qid // n == seed
+        training = {"X": X[rows], "y": y[rows], "qid": qid[rows]}
+        race = sg.model_selection.RacingSearchCV(
+            ranker, grid, cv=10, random_state=seed, refit=False
+        )
+        survivors.append(race.fit(**training).survivors_)
+        fitted = [
+            clone(ranker).set_params(**parameters).fit(**training)
+            for parameters in race.cv_results_["params"]
+        ]
+        means.append([sg.NDCNG(k=10)(judgments, model.predict(X[fresh])) for model in fitted])
+    means = np.array(means)
+    best, own = means.mean(axis=0).argmax(), means.argmax(axis=1)
+    print(f"{args.repetitions} training sets of {n} queries, {means.shape[1]} candidates")
+    print(f"the best for all training sets is dropped: {dropped_share(survivors, best)}")
+    print(f"the best for the same training set is dropped: {dropped_share(survivors, own)}")
+    print(f"survivors: {np.median(list(map(len, survivors))):g} (median)")
+
+
+def dropped_share(survivors, best):
+    best = np.broadcast_to(best, len(survivors))
+    return np.mean([c not in of_race for c, of_race in zip(best, survivors, strict=True)]).round(3)
 
 
 # Overhead ----------------------------------------------------------------------------------------
 
 def overhead(args):
-    raise SystemExit("not written yet")
+    """Share of a search's CPU time outside fits, predictions and measures."""
+    X, y, qid = sg.datasets.make_ranking(1000, n_features=20, random_state=0)
+    ranker = sg.QueryRanker(LGBMRanker(n_estimators=N_ROUNDS, max_bin=63, n_jobs=1, verbose=-1))
+    search = sg.model_selection.RacingSearchCV(
+        ranker, DISTRIBUTIONS, n_iter=N_CANDIDATES, cv=N_FOLDS, random_state=0, refit=False
+    )
+    start = time.process_time()
+    table = search.fit(X, y, qid=qid).cv_results_
+    total = time.process_time() - start
+    fits = (table["n_folds"] * (table["mean_fit_time"] + table["mean_score_time"])).sum()
+    print(f"{search.n_fits_} fits, {total:.1f} s; outside of them {1 - fits / total:.1%}")
 
 
 if __name__ == "__main__":
