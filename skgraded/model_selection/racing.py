@@ -407,8 +407,8 @@ class RacingSearchCV(BaseSearchCV):
         if self.margin:
             could = f"may be better by more than {self.margin:g}"
         texts = [
-            f"Candidate {self.survivors_[0]} has the highest mean, and {n_survivors - 1 or 'none'} of "
-            f"the other {n - 1} candidates {could} (level {percent_text(self.level)}); the search "
+            f"Candidate {self.survivors_[0]} has the highest mean, and {n_survivors - 1 or 'none'} "
+            f"of the other {n - 1} candidates {could} (level {percent_text(self.level)}); the search "
             f"needed {fits}."
         ]
         if self.prefer is not None and n_survivors > 1:
