@@ -408,8 +408,8 @@ class RacingSearchCV(BaseSearchCV):
             could = f"may be better by more than {self.margin:g}"
         texts = [
             f"Candidate {self.survivors_[0]} has the highest mean, and {n_survivors - 1 or 'none'} "
-            f"of the other {n - 1} candidates {could} (level {percent_text(self.level)}); the search "
-            f"needed {fits}."
+            f"of the other {n - 1} candidates {could} (level {percent_text(self.level)}); the "
+            f"search needed {fits}."
         ]
         if self.prefer is not None and n_survivors > 1:
             texts.append(f"Among these candidates, {self.best_index_} is the preferred one.")
