@@ -176,6 +176,11 @@ class Display:
         line = self.ax_.axhline(mean, color=self._ink, linestyle="--", linewidth=1.2, label=text)
         return line, band
 
+    def _whole_ticks(self) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+
     def _fit_height(self, zero: bool = False) -> None:
         """Fit the vertical axis to all curves, including those that earlier displays have drawn."""
         self.ax_.autoscale(axis="y")

@@ -188,10 +188,8 @@ class QueryDifferenceDisplay(SystemsDisplay):
         return patch
 
     def _name_queries(self) -> None:
-        from matplotlib.ticker import MaxNLocator
-
         if self.query_ids is None or len(self.query_ids) > MOST_NAMED:
-            self.ax_.xaxis.set_major_locator(MaxNLocator(integer=True))
+            self._whole_ticks()
             return
         half = ID_WIDTH // 2
         ids = map(str, self.query_ids)

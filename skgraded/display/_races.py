@@ -1,6 +1,8 @@
 """Plot of a racing search."""
 
-from typing import Any, Self
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,8 +10,10 @@ from numpy.typing import ArrayLike
 from skgraded.display._base import LineDisplay, Style, documented
 from skgraded.display._systems import as_names, check_made_by, check_shape
 from skgraded.measures import as_measures
-from skgraded.model_selection.racing import RacingSearchCV
 from skgraded.writing.text import percent_text
+
+if TYPE_CHECKING:
+    from skgraded.model_selection.racing import RacingSearchCV
 
 
 class RacingDisplay(LineDisplay):
@@ -84,6 +88,8 @@ class RacingDisplay(LineDisplay):
         search : RacingSearchCV
             Fitted search. Rows are named after the positions in ``search.cv_results_["params"]``.
         """
+        from skgraded.model_selection.racing import RacingSearchCV
+
         cls._need_matplotlib("from_search")
         check_made_by("RacingSearchCV.fit", search, RacingSearchCV, "search")
         frame = search.to_frame()
