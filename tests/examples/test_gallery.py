@@ -99,6 +99,14 @@ def check_judges(names):
         assert len(of_judge) == 3 and np.ptp(of_judge["mean"]) < of_judge["std"].min()
 
 
+def check_racing(names):
+    """The search drops candidates, and chooses the survivor with the fewest leaves."""
+    search, name = names["search"], "estimator__num_leaves"
+    candidates = search.cv_results_["params"]
+    assert search.n_fits_ < 120 and (search.cv_results_["dropped_after"] >= 0).any()
+    assert search.best_params_[name] == min(candidates[c][name] for c in search.survivors_)
+
+
 CHECKS = {
     name.replace("check_", "plot_"): check for name, check in list(globals().items())
     if name.startswith("check_")
