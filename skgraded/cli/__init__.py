@@ -104,8 +104,6 @@ def _report(args: argparse.Namespace) -> str:
     if args.command == "measures":
         return _printing.of_measures()
     _check_options(args)
-    if args.command == "trend":
-        return _printing.of_report(_files.read_trend(args), args)
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
     if args.command == "preferences":
@@ -269,7 +267,7 @@ def _parser() -> "_Parser":
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|preferences|judges|trend|measures"
+        dest="command", required=True, metavar="evaluate|compare|preferences|judges|measures"
     )
     for name, what, files, add_options in (
         ("evaluate", "Evaluate systems: means over queries, or per-query values.", FILES,
@@ -280,7 +278,6 @@ def _parser() -> "_Parser":
          "Kendall's τ.", _preferences.FILES, _add_preferences),
         ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
          _judging.FILES, _add_judges),
-        ("trend", "Find unusual days among Summaries. Requires pandas.", None, _add_trend),
         ("measures", "List the measures with their other names and parameters.", None, None),
     ):
         command = commands.add_parser(
@@ -368,15 +365,6 @@ def _add_runs(add: Add, measure: str, default: str) -> None:
 def _add_split(add: Add) -> None:
     add("--split", metavar="SUBSET/SPLIT",
         help="subset and split of MTEB's predictions, such as default/test, if a file has several")
-
-
-def _add_trend(add: Add) -> None:
-    add("files", nargs="+", metavar="SUMMARY.json",
-        help="one file per day in order of time, written by Summary.to_json")
-    add("--season", type=_at_least(2), metavar="DAYS",
-        help="compare each day with the days at the same position in the season, such as 7")
-    add("--format", choices=_printing.FORMATS, default="table", help="as for evaluate")
-    add("--title", help="title of the HTML page")
 
 
 def _add_files(add: Add, measure: str, default: str) -> None:

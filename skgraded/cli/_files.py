@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -21,12 +20,10 @@ from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
 from skgraded.datasets.trec import HEAD, is_qrels, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
-from skgraded.large.periods import Trend, trend
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports.evaluating import evaluate, evaluate_run
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.summary import Summary
 from skgraded.writing.text import utf8
 
 TABLES = (".parquet", *(
@@ -182,19 +179,6 @@ def _evaluate_folder(args: Namespace) -> dict[str, Evaluation]:
         sample_weight=args.weight, unjudged_documents=args.unjudged_documents,
         document=args.document,
     )
-
-
-def read_trend(args: Namespace) -> Trend:
-    """Read Summaries from JSON files, and return their trend."""
-    summaries = []
-    for path in args.files:
-        try:
-            with open(path, "rb") as file:
-                kind = Summaries if b'"Summaries"' in file.read(100) else Summary
-            summaries.append(kind.from_json(Path(path)))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path}: {error}") from None
-    return trend(summaries, season=args.season)
 
 
 def _score_columns(args: Namespace) -> list[str]:

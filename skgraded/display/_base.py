@@ -1,23 +1,16 @@
-"""Code shared by all Displays: axes, legends, labels and scores of estimators."""
+"""Code shared by all Displays: axes, legends and labels."""
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skgraded._input import docstrings
-from skgraded._input.columns import check_grades
 from skgraded._input.needs import needs
-from skgraded._input.query_source import is_column, read_queries
-from skgraded.display._systems import as_names, common_source, systems_of
-from skgraded.judgments import Judgments
-from skgraded.model_selection.scorer import check_response_method, document_scores
-from skgraded.model_selection.split_queries import warn_of_split_queries
+from skgraded.display._systems import as_names
 from skgraded.writing.text import fixed, percent_text, shortened, signed
 
 # The colors of Okabe and Ito's palette are distinguishable with any type of color blindness.
@@ -261,7 +254,7 @@ class Display:
 
 
 class LineDisplay(Display):
-    """Base class of plots of lines or means for which `plot` has no further parameters."""
+    """Base class of plots for which `plot` has no further parameters."""
 
     @documented
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
@@ -269,57 +262,7 @@ class LineDisplay(Display):
         return self._plot(ax, line_kw=line_kw)
 
 
-class SystemsDisplay(Display):
-    """Base class of plots that are computed from the scores of one or more systems."""
-
-    from_predictions: Any
-    _systems_of = staticmethod(systems_of)  # subclasses may restrict the systems
-
-    @classmethod
-    @documented
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None,
-        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        name: str | None = None, response_method: str | list[str] | None = None, ax: Any = None,
-        **kwargs: Any,
-    ) -> Any:
-        """Compute scores with fitted estimators, and plot the scores like `from_predictions`.
-
-        Parameters
-        ----------
-        estimator : estimator, or mapping of str to estimator
-            Fitted estimator, or several estimators by name. `QueryDifferenceDisplay` requires two
-            estimators, the baseline first.
-        qid : array-like of shape (n,), str or int, optional
-            Query id of each row, or a column of X by name or position. May be omitted if every
-            estimator is a `QueryRanker` whose `qid` names the same column of X.
-        response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
-            Method that returns the scores, as in `make_ranking_scorer`.
-        **kwargs : dict
-            Additional parameters of `from_predictions`.
-        """
-        cls._need_matplotlib("from_estimator")
-        inspect.signature(cls.from_predictions).bind(y, X, **kwargs)  # refuses unknown parameters
-        check_response_method(response_method)
-        names, estimators = cls._systems_of(estimator, name, "estimator")
-        source = qid if is_column(qid) else None
-        if qid is None and group is None:
-            source = common_source(estimators)
-        if source is not None:
-            qid = read_queries(X, source)
-        check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
-        judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
-        if group is None:
-            for model in estimators:
-                warn_of_split_queries(model, X, judgments, source)
-        scores = {
-            name: document_scores(model, X, response_method)
-            for name, model in zip(names or [type(estimator).__name__], estimators, strict=True)
-        }
-        return cls.from_predictions(judgments, scores, ax=ax, **kwargs)
-
-
-class NamedDisplay(SystemsDisplay):
+class NamedDisplay(Display):
     """Base class of plots that show means over queries for one or more systems."""
 
     def __init__(self, name: Any, n_systems: int, n_queries: Any, n_undefined: Any) -> None:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import column, whole_number
+from skgraded._input.columns import check_grades, column, whole_number
+from skgraded._input.query_source import is_column, read_queries
 from skgraded.display import _base
 from skgraded.display._base import LINESTYLES, NamedDisplay, Style, documented, legend_name
-from skgraded.display._systems import check_predictions, systems_first
+from skgraded.display._systems import (
+    check_predictions,
+    common_source,
+    systems_first,
+    systems_of,
+)
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
+from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.model_selection.split_queries import warn_of_split_queries
 
 MARKERS = (".", "x", "^", "s", "+")  # five markers and eight colors give 40 combinations
 MOST_SYSTEMS = 8  # maximum number of systems drawn by default
@@ -26,6 +35,50 @@ def _check_most(max_systems: int | None) -> int | None:
 
 class CurveDisplay(NamedDisplay):
     """Base class of plots with one or more curves per system."""
+
+    from_predictions: Any
+
+    @classmethod
+    @documented
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None,
+        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        name: str | None = None, response_method: str | list[str] | None = None, ax: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Compute scores with fitted estimators, and plot the scores like `from_predictions`.
+
+        Parameters
+        ----------
+        estimator : estimator, or mapping of str to estimator
+            Fitted estimator, or several estimators by name.
+        qid : array-like of shape (n,), str or int, optional
+            Query id of each row, or a column of X by name or position. May be omitted if every
+            estimator is a `QueryRanker` whose `qid` names the same column of X.
+        response_method : {"predict", "decision_function", "predict_proba"} or a list, optional
+            Method that returns the scores, as in `make_ranking_scorer`.
+        **kwargs : dict
+            Additional parameters of `from_predictions`.
+        """
+        cls._need_matplotlib("from_estimator")
+        inspect.signature(cls.from_predictions).bind(y, X, **kwargs)  # refuses unknown parameters
+        check_response_method(response_method)
+        names, estimators = systems_of(estimator, name, "estimator")
+        source = qid if is_column(qid) else None
+        if qid is None and group is None:
+            source = common_source(estimators)
+        if source is not None:
+            qid = read_queries(X, source)
+        check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
+        judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
+        if group is None:
+            for model in estimators:
+                warn_of_split_queries(model, X, judgments, source)
+        scores = {
+            name: document_scores(model, X, response_method)
+            for name, model in zip(names or [type(estimator).__name__], estimators, strict=True)
+        }
+        return cls.from_predictions(judgments, scores, ax=ax, **kwargs)
 
     @documented
     def plot(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +9,9 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import as_array, column, refuse_other_length
 from skgraded._input.words import counted
-from skgraded.display._base import Style, SystemsDisplay, documented, legend_name, wrapped_name
-from skgraded.display._systems import check_comparison, evaluate_systems, systems_of
-from skgraded.judgments import Judgments
+from skgraded.display._base import Display, Style, documented, legend_name, wrapped_name
+from skgraded.display._systems import check_comparison
 from skgraded.measures import Measure
-from skgraded.measures import measure as as_measure
-from skgraded.reports.comparing import compare
 from skgraded.reports.comparison import Comparison, aligned_differences
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.report import evaluated_name
@@ -25,7 +21,7 @@ MOST_NAMED = 20  # maximum number of queries whose ids are shown
 ID_WIDTH = 20  # maximum number of characters in a query id; longer ids are shortened
 
 
-class QueryDifferenceDisplay(SystemsDisplay):
+class QueryDifferenceDisplay(Display):
     """Per-query differences between two systems, in descending order.
 
     Queries for which `system` is better are above zero. Queries for which `baseline` is better are
@@ -110,47 +106,10 @@ class QueryDifferenceDisplay(SystemsDisplay):
             mean=row.difference, interval=(row.ci_low, row.ci_high), level=comparison.level,
         ).plot(ax=ax, patch_kw=patch_kw)
 
-    @classmethod
-    @documented
-    def from_predictions(
-        cls, y_true: ArrayLike | Judgments, y_score: Mapping[str, ArrayLike], *, qid: Any = None,
-        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        unjudged_documents: str | None = None, measure: str | Measure = "ndcng@10",
-        level: float = 0.95, ax: Any = None, patch_kw: Style = None,
-    ) -> Self:
-        """Plot the per-query differences between two systems, computed from their scores.
-
-        Parameters
-        ----------
-        y_score : mapping of str to array-like of shape (n,)
-            Scores of two systems by name, the baseline first. Higher scores rank first, and -inf
-            means not retrieved.
-        measure : Measure or str, default="ndcng@10"
-        """
-        cls._need_matplotlib("from_predictions")
-        cls._systems_of(y_score, None, "y_score")
-        evaluations = evaluate_systems(
-            y_true, y_score, None, [as_measure(measure)], unjudged_documents, qid=qid, group=group,
-            sample_weight=sample_weight,
-        )
-        baseline = next(iter(evaluations))
-        comparison = compare(evaluations, baseline=baseline, test=None, level=level)
-        return cls.from_comparison(comparison, ax=ax, patch_kw=patch_kw)
-
     @documented
     def plot(self, ax: Any = None, *, patch_kw: Style = None) -> Self:
         """Draw the stored values and return the display."""
         return self._plot(ax, patch_kw=patch_kw)
-
-    @staticmethod
-    def _systems_of(systems: Any, name: Any, argument: str) -> tuple[Any, list[Any]]:
-        if not isinstance(systems, Mapping) or len(systems) != 2:
-            got = len(systems) if isinstance(systems, Mapping) else type(systems).__name__
-            raise ValueError(
-                f"Argument {argument} must be a mapping of two systems, with the baseline first, "
-                f"such as {{'bm25': …, 'lgbm': …}}; got {got}."
-            )
-        return systems_of(systems, name, argument)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         from matplotlib.colors import to_rgba

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from skgraded.display import _systems
 from skgraded.display._base import NamedDisplay, Style, best_first, documented, legend_name
-from skgraded.judgments import Judgments
-from skgraded.measures import Measure, as_measures
+from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation
@@ -159,32 +158,6 @@ class IntervalDisplay(NamedDisplay):
             zero_line=True, level=comparison.level, n_queries=n_queries,
             significant=None if comparison.test is None else is_significant,
         ).plot(ax=ax, line_kw=line_kw)
-
-    @classmethod
-    @documented
-    def from_predictions(
-        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
-        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
-        measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-        level: float = 0.95, method: str = "t", n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = 0, line_kw: Style = None,
-    ) -> Self:
-        """Plot means and intervals, computed from the scores of one or more systems.
-
-        Parameters
-        ----------
-        measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
-        """
-        cls._need_matplotlib("from_predictions")
-        evaluations: Any = _systems.evaluate_systems(
-            y_true, y_score, name, as_measures(measures), unjudged_documents, qid=qid, group=group,
-            sample_weight=sample_weight,
-        )
-        return cls.from_evaluations(
-            evaluations, name=name, level=level, method=method, n_resamples=n_resamples, rng=rng,
-            ax=ax, line_kw=line_kw,
-        )
 
     def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
         is_filled = np.ones(self.means.shape) if self.significant is None else self.significant

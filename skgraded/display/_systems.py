@@ -10,7 +10,6 @@ from skgraded._input.query_source import is_column
 from skgraded.judgments import Judgments, check_judgments, without_unjudged
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.report import evaluated_name
 
 
@@ -44,18 +43,6 @@ def check_predictions(
         if rows is not None:  # row -1 has the score -inf
             scores = [np.append(values, -np.inf)[rows] for values in scores]
     return judgments, names, scores
-
-
-def evaluate_systems(
-    y_true: Any, y_score: Any, name: Any, measures: list[Measure],
-    unjudged_documents: str | None = None, **truth: Any
-) -> Any:
-    """Return the Evaluation of a system or, for a mapping of systems, a dict of Evaluations."""
-    rule = check_unjudged_documents(unjudged_documents)
-    judgments, names, scores = check_predictions(y_true, y_score, name, **truth)
-    evaluations = [evaluate_judgments(measures, judgments, values, rule) for values in scores]
-    is_mapping = isinstance(y_score, Mapping)
-    return dict(zip(names, evaluations, strict=True)) if is_mapping else evaluations[0]
 
 
 def common_source(estimators: Sequence[Any]) -> Any:

@@ -74,26 +74,6 @@ def test_intervals_are_those_of_the_summary(capsys, source):
     assert run(capsys, f"evaluate {source} --intervals --format csv").out.startswith("run,measure")
 
 
-@pytest.mark.parametrize("several", [False, True])
-def test_the_trend_of_summaries_in_files(files, capsys, several):
-    rng = np.random.default_rng(0)
-    for day in range(6):
-        y, (a, b) = rng.integers(0, 3, 400), rng.random((2, 400))
-        frame = pd.DataFrame({"y": y, "a": a + y * (day < 5), "b": b, "qid": np.arange(400) // 20})
-        summary = sg.evaluate_batches(
-            [frame], "y", ["a", "b"] if several else "a", "qid", "ap", label=f"2026-11-0{day + 1}"
-        )
-        summary.to_json(files / f"{day}.json")
-    command = "trend " + " ".join(f"{day}.json" for day in range(6))
-    result = json.loads(run(capsys, f"{command} --format json").out)
-    assert result["kind"] == "Trend" and len(result["labels"]) == 6
-    out = run(capsys, command).out
-    first, second = out.split()[:2]
-    assert (first, second) == (("system", "label") if several else ("label", "measure"))
-    assert "2026-11-06" in out.splitlines()[-1]  # the sentence about the fall
-    assert "requires at least 14 Summaries" in refused(capsys, f"{command} --season 7")
-
-
 @pytest.mark.parametrize(("command", "message"), [
     ("evaluate qrels a.run --by x", "--by requires a folder or a pattern of Parquet files"),
     ("evaluate t.csv --weight-column x", "--weight-column requires a folder"),
@@ -102,8 +82,6 @@ def test_the_trend_of_summaries_in_files(files, capsys, several):
     ("evaluate logs --per-query --score-column nowhere", "There is no column 'nowhere'"),
     ("evaluate logs/0.parquet", "must be finite; got nan for row 0: use --unjudged-documents"),
     ("evaluate logs", "set --unjudged-documents to 'irrelevant'"),
-    ("trend nowhere.json", "nowhere.json: No such file"), ("trend qrels", "qrels: "),
-    ("trend logs/0.parquet", "logs/0.parquet: "),
 ])
 def test_invalid_options_and_files_are_named(capsys, command, message):
     assert message in refused(capsys, command)

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-import skgraded as sg
 from skgraded import display
 
 METHODS = [
@@ -30,9 +29,3 @@ def test_every_parameter_of_a_method_is_described_once(cls, name):
     expected = set(inspect.signature(method).parameters) - {"self"}
     assert sorted(names) == sorted(expected)
     assert "\nRaises\n------\n" in returned
-
-
-def test_a_description_of_a_method_replaces_the_shared_one():
-    text = inspect.getdoc(sg.QueryDifferenceDisplay.from_predictions)
-    assert "Scores of two systems by name, the baseline first" in text
-    assert "A mapping contains the scores" not in text

@@ -133,8 +133,6 @@ CASES = {
             comparison(3), system="s2", baseline="s0", measure=MEASURES[1], ax=ax),
         "only pair, weighted": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
             comparison(2, test=None, is_weighted=True), ax=ax),
-        "predictions": lambda ax: sg.QueryDifferenceDisplay.from_predictions(
-            queries()[0], scores(2), qid=queries()[1], measure="ap", level=0.8, ax=ax),
         "rounding makes no win": lambda ax: difference([0.5, -0.25, 1e-15, 0.1]).plot(ax),
         "twenty queries": lambda ax: difference(
             np.arange(20), query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
@@ -165,9 +163,6 @@ CASES = {
             many_systems(30), measures="mu_ap", ax=ax),
         "many with a baseline": lambda ax: sg.IntervalDisplay.from_comparison(
             many_systems(30, baseline="run-3"), ax=ax),
-        "predictions": lambda ax: sg.IntervalDisplay.from_predictions(
-            queries()[0], scores(2)["s0"], name="line", qid=queries()[1], measures="ap",
-            level=0.8, ax=ax),
         "arrays": lambda ax: sg.IntervalDisplay(
             [[0.5], [NAN]], [[NAN], [NAN]], [[NAN], [NAN]], measures="AP",
             name=["one query", "none"]).plot(ax, line_kw={"ms": 9, "c": "black"}),

@@ -1,4 +1,4 @@
-"""Plots of estimators, predictions and reports of the same systems agree."""
+"""Plots of estimators and of their predictions agree."""
 
 import numpy as np
 import pandas as pd
@@ -33,42 +33,8 @@ def test_estimators_are_plotted_like_their_scores(cls, ranking):
         assert display.name == [type(estimator).__name__]
 
 
-def test_plots_of_scores_and_estimators_equal_plots_of_their_reports(ranking):
-    X, y, qid = ranking
-    models = {
-        "tree": sg.QueryRanker(DecisionTreeRegressor(max_depth=2)).fit(X, y, qid=qid),
-        "line": LinearRegression().fit(X, y),
-    }
-    scores = {name: model.predict(X) for name, model in models.items()}
-    reports = {name: sg.evaluate(y, s, qid=qid, measures="ap") for name, s in scores.items()}
-    cls, data = sg.QueryDifferenceDisplay, {"qid": qid, "measure": "ap"}
-    comparison = sg.compare(reports, baseline="tree", test=None)
-    expected = cls.from_comparison(comparison, ax=Figure().subplots())
-    for display in (
-        cls.from_predictions(y, scores, **data, ax=Figure().subplots()),
-        cls.from_estimator(models, X, y, **data, ax=Figure().subplots()),
-    ):
-        assert display.differences.tolist() == expected.differences.tolist()
-        assert (display.system, display.baseline) == ("line", "tree")
-        assert (display.mean, display.interval) == (expected.mean, expected.interval)
-    cls, settings = sg.IntervalDisplay, {"level": 0.8, "method": "bootstrap", "n_resamples": 100}
-    expected = cls.from_evaluations(reports["line"], **settings, ax=Figure().subplots())
-    data = {"qid": qid, "measures": "ap"} | settings
-    for display in (
-        cls.from_predictions(y, scores["line"], name="line", **data, ax=Figure().subplots()),
-        cls.from_estimator({"line": models["line"]}, X, y, **data, ax=Figure().subplots()),
-    ):
-        assert (display.low, display.means, display.high) == (
-            expected.low, expected.means, expected.high
-        )
-        assert display.name == ["line"]
-
-
 @pytest.mark.parametrize("rule", ["irrelevant", "drop"])
-@pytest.mark.parametrize("cls", [
-    sg.ThresholdCurveDisplay, sg.CutoffCurveDisplay, sg.IntervalDisplay,
-    sg.QueryDifferenceDisplay,
-])
+@CURVES
 def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule, ranking):
     X, y, qid = ranking
     y = np.where(np.arange(len(y)) % 5 == 0, np.nan, y)

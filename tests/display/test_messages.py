@@ -54,11 +54,6 @@ ROWS = [
     (lambda: predictions(CUTOFF, cutoffs=[0, 1]), ValueError, "^cutoffs must be at least 1; got 0"),
     (lambda: predictions(CUTOFF, cutoffs=10), ValueError, "^cutoffs must be 1-D; got a single va"),
     # pairs of systems
-    *((lambda other=other: predictions(DIFFERENCE, other), ValueError,
-       "^Argument y_score must be a mapping of two systems")
-      for other in ([1, 2, 3], {"a": [1, 2, 3]}, dict.fromkeys("abc", [1, 2, 3]))),
-    (lambda: DIFFERENCE.from_estimator({"a": 1}, [[1], [2], [3]], Y), ValueError,
-     "^Argument estimator must be a mapping of two"),
     (pair(), ValueError,
      r"select 2\. Choose one of these pairs: system='good', baseline='fair'; system='poor'"),
     (pair(system="fair"), ValueError, "system='fair' and baseline=None must .* select 0"),

@@ -538,7 +538,7 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
       for value in ("nan", None, np.inf, True)),
     *((f"response method {method}", lambda method=method: evaluate(response_method=method),
        ValueError, "response_method") for method in ("transform", [], ["predict", "score"])),
-    ("response method of a display", lambda: sg.IntervalDisplay.from_estimator(
+    ("response method of a display", lambda: sg.CutoffCurveDisplay.from_estimator(
         NeverFitted(), X, Y, qid=QID, response_method="transform"
     ), ValueError, "response_method"),
     *((f"bare {type(model).__name__}", lambda model=model: evaluate(model), TypeError,

@@ -108,10 +108,10 @@ def test_displays_use_the_response_method(ranking):
     by = {"predict": fitted.predict(X), "predict_proba": expected_grades(fitted, X)}
     figure = pytest.importorskip("matplotlib.figure").Figure()
     for method, scores in by.items():
-        display = sg.IntervalDisplay.from_estimator(
-            fitted, X, y, qid=qid, measures=MEASURE, response_method=method, ax=figure.subplots()
+        display = sg.ThresholdCurveDisplay.from_estimator(
+            fitted, X, y, qid=qid, response_method=method, ax=figure.subplots()
         )
-        assert display.means[0, 0] == pytest.approx(MEASURE(y, scores, qid=qid), rel=1e-12)
+        assert display.mu_ap == pytest.approx([sg.MuAP()(y, scores, qid=qid)], rel=1e-12)
 
 
 def test_estimators_without_metadata_routing_are_cross_evaluated(ranking):
