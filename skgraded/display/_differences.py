@@ -55,9 +55,9 @@ class QueryDifferenceDisplay(Display):
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> systems = {"feature 0": X[:, 0], "feature 1": X[:, 1]}
-    >>> display = sg.QueryDifferenceDisplay.from_predictions(
-    ...     y, systems, qid=qid, measure="ndcng@10", ax=Figure().subplots())
+    >>> systems = {name: sg.evaluate(y, X[:, i], qid=qid) for name, i in [("a", 0), ("b", 1)]}
+    >>> comparison = sg.compare(systems, baseline="a", test="t")
+    >>> display = sg.QueryDifferenceDisplay.from_comparison(comparison, ax=Figure().subplots())
     >>> display.ax_.get_ylabel(), display.wins, display.ties, display.losses
     ('difference in NDCNG@10', 43, 3, 14)
     """

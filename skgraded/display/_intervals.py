@@ -58,11 +58,10 @@ class IntervalDisplay(NamedDisplay):
     >>> import skgraded as sg
     >>> from matplotlib.figure import Figure
     >>> X, y, qid = sg.datasets.make_ranking(n_queries=60, random_state=0)
-    >>> systems = {"feature 0": X[:, 0], "feature 1": X[:, 1]}
-    >>> display = sg.IntervalDisplay.from_predictions(
-    ...     y, systems, qid=qid, measures="ndcng@10", ax=Figure().subplots())
+    >>> ev = sg.evaluate(y, X[:, 0], qid=qid, measures="ndcng@10")
+    >>> display = sg.IntervalDisplay.from_evaluations(ev, ax=Figure().subplots())
     >>> display.ax_.get_xlabel()
-    'NDCNG@10: mean\n95 % intervals, 60 queries, 2 undefined'
+    'mean\n95 % intervals, 60 queries, 2 undefined'
     """
 
     def __init__(
