@@ -140,6 +140,11 @@ GLOSSARY = (Path(__file__).parent / "glossary.md").read_text("utf-8").partition(
 TERMS = {term.replace(" ", "-"): term for term in re.findall(r"(?m)^(\w.*)\n  ", GLOSSARY)}
 
 
+def _show_foreign_terms(app, what, name, obj, options, lines):
+    """Show the terms of scikit-learn's glossary in inherited docstrings as code."""
+    lines[:] = [re.sub(r":term:`([^`]+)`", r"``\1``", line) for line in lines]
+
+
 def _link_to_pages(app, document, source):
     """Convert links to files of the repository and to terms of the glossary."""
     for file, page in PAGES.items():
@@ -170,4 +175,5 @@ def setup(app):
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
     app.connect("source-read", _link_to_pages)
     app.connect("source-read", _add_messages)
+    app.connect("autodoc-process-docstring", _show_foreign_terms, priority=400)
     app.connect("autodoc-process-docstring", _set_formula, priority=400)  # before numpydoc
