@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skgraded._input.needs import is_installed
+from skgraded._input.needs import is_installed, needs
+
+
+def check_progress(progress: bool) -> None:
+    """Raise an ImportError if a progress bar is requested, but tqdm is not installed."""
+    if progress:
+        with needs("progress=True", "tqdm"):
+            import tqdm  # noqa: F401
 
 
 def progress_bar(*args: Any, **settings: Any) -> Any:

@@ -62,6 +62,16 @@ def drop_columns(table: Any, positions: list[Any]) -> Any:
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
 
 
+def refuse_other_than_names(arguments: Iterable[tuple[str, Any]]) -> None:
+    """Raise a TypeError unless every argument names a column, as `data` requires."""
+    for argument, name in arguments:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"If data is passed, {argument} must be the name of a column; got "
+                f"{type(name).__name__}."
+            )
+
+
 def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return a dict of the named columns of a frame, an Arrow table or a mapping."""
     package = type(data).__module__.partition(".")[0]

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import columns
+from skgraded._input import columns, table_kinds
 from skgraded._input.needs import needs
 from skgraded._input.queries import queries_of, query_codes, rows_by_query
-from skgraded._input.table_kinds import named_columns, refuse_unknown
 from skgraded._input.words import plain_list
+from skgraded._kernels.layout import relative_exp2_gains
+from skgraded.datasets.entries import repeated_keys
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -33,12 +34,7 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     if data is None:
         return arguments
     names = {argument: name for argument, name in arguments.items() if name is not None}
-    for argument, name in names.items():
-        if not isinstance(name, str):
-            raise TypeError(
-                f"If data is passed, {argument} must be the name of a column; got "
-                f"{type(name).__name__}."
-            )
+    table_kinds.refuse_other_than_names(names.items())
     if isinstance(data, (str, os.PathLike)):
         with needs("A Parquet file", "pyarrow"):
             import pyarrow.dataset as parquet
@@ -46,9 +42,9 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             files = parquet.dataset(os.fspath(data), format="parquet")
         except ValueError as error:
             raise ValueError(f"{data} is no Parquet file: {error!s:.200}") from None
-        refuse_unknown(names.values(), files.schema.names, f"{data}: ")
+        table_kinds.refuse_unknown(names.values(), files.schema.names, f"{data}: ")
         data = files.to_table(columns=sorted(set(names.values())))
-    table = named_columns(data, names.values())
+    table = table_kinds.named_columns(data, names.values())
     return arguments | {argument: table[name] for argument, name in names.items()}
 
 
@@ -134,7 +130,7 @@ def click_preferences(
     clicks, places = read_clicks(log["clicked"], log["position"])
     sessions, session_ids = query_codes(log["session"], len(clicks), "clicked", name="session")
     items, item_ids = query_codes(log["item"], len(clicks), "clicked", name="item")
-    if (row := _repeated(sessions * len(item_ids) + items)) is not None:
+    for row in repeated_keys(sessions * len(item_ids) + items)[0]:
         raise ValueError(
             f"Session {plain_list(session_ids)[sessions[row]]!r} shows item "
             f"{plain_list(item_ids)[items[row]]!r} more than once (again in row {row}): keep one "
@@ -146,7 +142,7 @@ def click_preferences(
     steps[starts[1:-1] - 1] = 1  # the next row is the first of another session
     if (steps <= 0).any():
         rows = rows[np.lexsort((places[rows], sessions[rows]))]
-        if (row := _repeated(sessions * (places.max() + 1) + places)) is not None:
+        for row in repeated_keys(sessions * (places.max() + 1) + places)[0]:
             raise ValueError(
                 f"Session {plain_list(session_ids)[sessions[row]]!r} shows several items at "
                 f"position {places[row] + 1}: number the items of a session from top to bottom."
@@ -154,13 +150,6 @@ def click_preferences(
     first, second = (rows[side] for side in _pairs_of_rule(clicks[rows] > 0, starts, rule))
     pairs = np.column_stack([item_ids[items[first]], item_ids[items[second]]])
     return pairs, session_ids[sessions[first]]
-
-
-def _repeated(keys: np.ndarray) -> int | None:
-    """Return a row whose key an earlier row has, or None."""
-    ordered = np.sort(keys)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    return int(np.flatnonzero(keys == repeated[0])[1]) if len(repeated) else None
 
 
 def _pairs_of_rule(
@@ -273,21 +262,30 @@ def make_clicks(
     session = np.repeat(np.arange(n_sessions), sizes)
     place = np.arange(len(session)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     item = rankings[ranker[session], starts[query[session]] + place]
-    gains = np.expm1(grades * np.log(2))  # 2^grade - 1
-    attraction = (noise + (1 - noise) * gains / max(gains.max(), 1e-300))[item]
+    levels, level = np.unique(grades, return_inverse=True)
+    gains = relative_exp2_gains(levels, np.array([0, len(levels)]))[level]
+    attraction = (noise + (1 - noise) * gains)[item]
     rates = attraction if model == "cascade" else theta[place] * attraction
     if model == "trust":
         trusted = (1 - 0.1 * place / len(theta)) * attraction
         rates = theta[place] * (trusted + 0.3 / (place + 1) * (1 - attraction))
     clicked = rng.random_sample(len(session)) < rates
     if model == "cascade":
-        hits = np.flatnonzero(clicked)
-        _, first = np.unique(session[hits], return_index=True)
-        clicked = np.isin(np.arange(len(session)), hits[first])
-        last = np.full(n_sessions, len(theta))
-        last[session[clicked]] = place[clicked]
-        theta = np.bincount(place, place <= last[session]) / np.bincount(place)
+        clicked, theta = _until_first_click(clicked, session, place)
     return Bunch(
         session=session, qid=query_ids[query[session]], item=item, position=place + 1,
         clicked=clicked.astype(np.int8), examination=theta,
     )
+
+
+def _until_first_click(
+    clicked: np.ndarray, session: np.ndarray, place: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Keep the first click of each session; also return the share of sessions at each position."""
+    hits = np.flatnonzero(clicked)
+    sessions, first = np.unique(session[hits], return_index=True)
+    kept = np.zeros(len(clicked), dtype=bool)
+    kept[hits[first]] = True
+    last = np.full(session[-1] + 1, len(place))
+    last[sessions] = place[hits[first]]
+    return kept, np.bincount(place, place <= last[session]) / np.bincount(place)

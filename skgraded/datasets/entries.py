@@ -141,12 +141,17 @@ def repeats(query_codes: np.ndarray, document: Any) -> np.ndarray:
     repeated = [np.empty((2, 0), dtype=np.intp)]
     for first, last in itertools.pairwise(bounds):
         codes, known = numbered(document[first:last])
-        keys = query_codes[first:last] * len(known) + codes
-        ordered = np.sort(keys)
-        if (ordered[1:] == ordered[:-1]).any():
-            _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            later = np.flatnonzero(firsts[inverse] < np.arange(len(keys)))
-            repeated.append(np.stack([later, firsts[inverse[later]]]) + first)
+        repeated.append(repeated_keys(query_codes[first:last] * len(known) + codes) + first)
     rows = np.concatenate(repeated, axis=1)
     rows = rows if order is None else order[rows]
     return rows[:, np.argsort(rows[0])]
+
+
+def repeated_keys(keys: np.ndarray) -> np.ndarray:
+    """Return the rows that repeat the key of an earlier row, and the rows that they repeat."""
+    ordered = np.sort(keys)
+    if not (ordered[1:] == ordered[:-1]).any():  # much faster than np.unique
+        return np.empty((2, 0), dtype=np.intp)
+    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    later = np.flatnonzero(firsts[inverse] < np.arange(len(keys)))
+    return np.stack([later, firsts[inverse[later]]])

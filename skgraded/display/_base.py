@@ -253,15 +253,6 @@ class Display:
         return legend
 
 
-class LineDisplay(Display):
-    """Base class of plots for which `plot` has no further parameters."""
-
-    @documented
-    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
-        """Draw the stored values and return the display."""
-        return self._plot(ax, line_kw=line_kw)
-
-
 class NamedDisplay(Display):
     """Base class of plots that show means over queries for one or more systems."""
 

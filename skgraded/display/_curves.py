@@ -13,12 +13,7 @@ from skgraded._input.columns import check_grades, column, whole_number
 from skgraded._input.query_source import is_column, read_queries
 from skgraded.display import _base
 from skgraded.display._base import LINESTYLES, NamedDisplay, Style, documented, legend_name
-from skgraded.display._systems import (
-    check_predictions,
-    common_source,
-    systems_first,
-    systems_of,
-)
+from skgraded.display._systems import check_predictions, common_source, systems_first, systems_of
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, MuAP, curves
 from skgraded.model_selection.scorer import check_response_method, document_scores

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded.display._base import LineDisplay, Style, documented
+from skgraded.display._base import Display, Style, documented
 from skgraded.display._systems import as_names, check_made_by, check_shape
 from skgraded.measures import as_measures
 from skgraded.writing.text import percent_text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from skgraded.model_selection.racing import RacingSearchCV
 
 
-class RacingDisplay(LineDisplay):
+class RacingDisplay(Display):
     r"""The folds of each candidate of a racing search, and its difference to the leader.
 
     Each row is a candidate. Survivors come first, the highest mean on top. The left panel shows
@@ -98,6 +98,11 @@ class RacingDisplay(LineDisplay):
             survives=frame["survives"], measure=as_measures(search.measure)[0].name,
             margin=search.margin, level=search.level,
         ).plot(ax=ax, line_kw=line_kw)
+
+    @documented
+    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
+        """Draw the stored values and return the display."""
+        return self._plot(ax, line_kw=line_kw)
 
     def _draw(self, ax: Any, settings: Any) -> None:
         from matplotlib.ticker import MaxNLocator

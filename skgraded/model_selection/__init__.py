@@ -1,5 +1,6 @@
 """Model selection for rankers: scorers, early stopping and folds of whole queries."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from skgraded.model_selection.cross_evaluating import cross_evaluate
@@ -21,14 +22,13 @@ __all__ = [
     "make_ranking_scorer",
 ]
 
+# Loaded on first access, because sklearn.model_selection is slow to import.
+LATER = {
+    "QueryKFold": "splitters", "QueryTimeSeriesSplit": "splitters", "RacingSearchCV": "racing",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "RacingSearchCV":
-        from skgraded.model_selection import racing
-
-        return racing.RacingSearchCV
-    if name in ("QueryKFold", "QueryTimeSeriesSplit"):
-        from skgraded.model_selection import splitters  # sklearn.model_selection is slow to import
-
-        return getattr(splitters, name)
+    if name in LATER:
+        return getattr(import_module(f"skgraded.model_selection.{LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

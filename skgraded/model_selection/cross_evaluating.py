@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import FitFailedWarning
 
-from skgraded._input.needs import needs
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.row_labels import check_row_labels
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures
-from skgraded.model_selection.folds import RankerOnRows, ranker_on_rows
+from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
 from skgraded.model_selection.scorer import means_of
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests
@@ -105,25 +104,19 @@ def cross_evaluate(
     1     1         10
     2     2         10
     """
-    from sklearn.utils.parallel import Parallel, delayed
+    from sklearn.utils.parallel import delayed
 
     measures = as_measures(measures)
     check_error_score(error_score)
-    if progress:
-        with needs("progress=True", "tqdm"):
-            import tqdm  # noqa: F401
+    check_progress(progress)
     check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
     data = ranker_on_rows(ranker, X, y, measures, qid, group, sample_weight, cv, response_method)
     warn_of_grades_from_1(data.judgments)
     warn_of_row_ids(data.judgments.sizes)
     folds = data.folds(cv)
     settings = error_score, measures if return_train_score else [], return_estimator
-    runs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_run_fold)(data, fold, *split, *settings) for fold, split in enumerate(folds)
-    )
-    if progress:
-        runs = progress_bar(runs, total=len(folds), desc="folds")
-    runs = list(runs)
+    calls = [delayed(_run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
+    runs = in_parallel(calls, n_jobs, progress, desc="folds")
     errors = [run.error for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")

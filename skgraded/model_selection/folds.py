@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 
 from skgraded._input import query_source
 from skgraded._input.columns import check_grades, column
+from skgraded._input.progress import progress_bar
 from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import is_column, read_queries
 from skgraded._input.table_kinds import as_table
@@ -128,6 +129,14 @@ def ranker_on_rows(
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     features = X if removed is None else query_source.without_columns(X, [removed])
     return RankerOnRows(ranker, X, features, y, judgments, weights, response_method)
+
+
+def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool, **bar: Any) -> list[Any]:
+    """Return the results of delayed calls; if `progress`, show a bar with the settings `bar`."""
+    from sklearn.utils.parallel import Parallel
+
+    runs = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    return list(progress_bar(runs, total=len(calls), **bar) if progress else runs)
 
 
 def source_of_queries(ranker: Any, within_steps: bool = True) -> Any:

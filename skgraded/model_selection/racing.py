@@ -15,13 +15,12 @@ from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.atomic_files import write_text
 from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.needs import needs
-from skgraded._input.progress import progress_bar
+from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import is_column
 from skgraded._input.row_labels import check_row_labels
@@ -33,6 +32,7 @@ from skgraded.model_selection.callbacks import report_tasks
 from skgraded.model_selection.cross_evaluating import check_error_score
 from skgraded.model_selection.folds import (
     RankerOnRows,
+    in_parallel,
     ranker_on_rows,
     requests_of_queries,
     source_of_queries,
@@ -41,7 +41,7 @@ from skgraded.model_selection.racing_results import CandidateRun, Fold, Results,
 from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import warn_of_grades_from_1
-from skgraded.reports.report import check_page_packages
+from skgraded.reports.report import write_page
 from skgraded.stats.racing import Race
 from skgraded.writing.table_page import TablePage
 from skgraded.writing.text import percent_text
@@ -250,6 +250,7 @@ class RacingSearchCV(BaseSearchCV):
 
     def _check_settings(self, qid: Any) -> None:
         check_error_score(self.error_score)
+        check_progress(self.progress)
         number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
         number_validator("margin", 0)(self.margin)
         if self.prefer is not None and self.level is None:
@@ -316,13 +317,10 @@ class RacingSearchCV(BaseSearchCV):
     def _run_fold(
         self, measures: list[Measure], rankers: list[RankerOnRows], fold: Fold
     ) -> list[CandidateRun]:
-        runs = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        calls = [
             delayed(run_candidate)(ranker, fold, measures, self.error_score) for ranker in rankers
-        )
-        return list(
-            progress_bar(runs, total=len(rankers), desc="candidates", leave=False)
-            if self.progress else runs
-        )
+        ]
+        return in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)
 
     def _choose(self, results: Results) -> None:
         """Set the attributes that describe the result of the race."""
@@ -421,16 +419,14 @@ class RacingSearchCV(BaseSearchCV):
         If `path` is None, the page is returned as a string. An ImportError is raised if pandas or
         Jinja2 is not installed.
         """
-        check_page_packages()
+        return write_page(lambda: self._page(title), path)
+
+    def _page(self, title: str | None) -> TablePage:
         frame = self.to_frame().sort_values(
             ["survives", "n_folds", "mean"], ascending=False
         ).reset_index(names="candidate")
         lead = f"{len(frame)} candidates, {self.n_splits_} folds"
-        page = TablePage(title or "Racing search", lead, frame, self.sentences()).html()
-        if path is None:
-            return page
-        write_text(page, path)
-        return None
+        return TablePage(title or "Racing search", lead, frame, self.sentences())
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""

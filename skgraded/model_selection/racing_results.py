@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -134,17 +134,13 @@ class Results:
         if not errors:
             return
         first = min(errors)
-        if len(errors) == len(runs):
-            raise ValueError(
-                f"All {len(runs)} candidates failed in fold {number}. Error of candidate {first}, "
-                f"{self.candidates[first]}: {errors[first]}"
-            )
-        warnings.warn(
-            f"{len(errors)} of {len(runs)} candidates failed in fold {number}. Error of candidate "
-            f"{first}, {self.candidates[first]}: {errors[first]}",
-            FitFailedWarning,
-            stacklevel=5,
+        words = (
+            f"{len(runs)} candidates failed in fold {number}. Error of candidate {first}, "
+            f"{self.candidates[first]}: {errors[first]}"
         )
+        if len(errors) == len(runs):
+            raise ValueError(f"All {words}")
+        warnings.warn(f"{len(errors)} of {words}", FitFailedWarning, stacklevel=5)
 
     def comparable(self, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of the remaining candidates on tested, defined queries, and weights."""
@@ -182,20 +178,20 @@ class Results:
                 parameters.get(name, np.ma.masked) for parameters in self.candidates
             ])
         table["params"] = self.candidates
+        ranks = self.ranks()  # by the deciding measure
         for measure in self.measures:
             name = "score" if len(self.measures) == 1 else measure.name
             for number, means in enumerate(self.fold_means[measure.name].T):
                 table[f"split{number}_test_{name}"] = means
             table[f"mean_test_{name}"] = self.means(measure.name)
             table[f"std_test_{name}"] = _std(self.fold_means[measure.name])
-            table[f"rank_test_{name}"] = self.ranks()
+            table[f"rank_test_{name}"] = ranks.copy()
         return table | {"n_folds": self.n_folds, "dropped_after": self.dropped_after}
 
 
-def _masked(values: Iterable[Any]) -> np.ma.MaskedArray:
+def _masked(values: list[Any]) -> np.ma.MaskedArray:
     """Return the values as a masked array of objects, as in GridSearchCV."""
-    values = list(values)
-    array = np.ma.MaskedArray(np.empty(len(values), dtype=object), mask=True)
+    array = np.ma.masked_all(len(values), dtype=object)
     for i, value in enumerate(values):
         if value is not np.ma.masked:
             array[i] = value

@@ -242,8 +242,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if group is None:
             self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
         parts = self._parts(adapter, table, rows, queries, validation, fit_params)
-
-        fits_all = early_stopping.fits_all_rows(self)
+        fits_all, n_rounds = early_stopping.fits_all_rows(self), adapter.max_rounds
 
         def train(report_round: Any) -> None:
             if report_round is not None:
@@ -251,13 +250,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self._fit_parts(adapter, parts, measures, fit_params)
             parts.clear()  # free the copies of the rows
             if fits_all:
-                everything = rows.sorted_by(queries) if by_query else rows
-                everything.X = adapter.readable(everything.X)
-                if validation is not None:
-                    everything = everything.joined(validation)
-                self.estimator_ = adapter.fit_rounds(everything, self.best_iteration_, fit_params)
+                sorted_rows = rows.sorted_by(queries) if by_query else rows
+                self._fit_all_rows(adapter, sorted_rows, validation, fit_params)
 
-        n_rounds = adapter.max_rounds
         report_tasks(self, train, "round", n_rounds and n_rounds * (1 + fits_all), X, y, qid)
         return self
 
@@ -386,6 +381,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_iteration_ = state.best_round
         self.best_score_ = state.best_score
         self.evals_result_ = {"validation": state.history}
+
+    def _fit_all_rows(
+        self, adapter: Any, rows: Rows, validation: Rows | None, fit_params: dict[str, Any]
+    ) -> None:
+        """Fit `estimator_` on training and validation rows for the best number of rounds."""
+        rows.X = adapter.readable(rows.X)
+        if validation is not None:
+            rows = rows.joined(validation)
+        self.estimator_ = adapter.fit_rounds(rows, self.best_iteration_, fit_params)
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -261,8 +261,7 @@ class ComparisonView:
         return ComparisonPage(
             title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
             lead=self._lead(), board=board, level=comparison.level, rows=self.ranked_rows,
-            frame=frame,
-            sentences=self.row_sentences, gap_sentences=self.gap_sentences,
+            frame=frame, sentences=self.row_sentences, gap_sentences=self.gap_sentences,
             queries=queries,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import columns, queries
-from skgraded._input.table_kinds import named_columns
+from skgraded._input.table_kinds import named_columns, refuse_other_than_names
 from skgraded._input.words import check_names, plain_list
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
@@ -176,12 +176,7 @@ def _read_columns(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read the named columns; return the ground truth, and the scores keyed by column name."""
     named = [item for item in truth.items() if item[1] is not None]
-    for argument, name in [*named, *(("y_score", name) for name in score_names)]:
-        if not isinstance(name, str):
-            raise TypeError(
-                f"If data is passed, {argument} must be the name of a column; got "
-                f"{type(name).__name__}."
-            )
+    refuse_other_than_names([*named, *(("y_score", name) for name in score_names)])
     if not score_names:
         raise ValueError("y_score is an empty list: pass at least one column name.")
     for name in score_names:

@@ -27,6 +27,7 @@ from skgraded.reports.report import (
     means_rows,
     means_text,
     plain_numbers,
+    write_page,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.stats.paired_samples import deviations_of_queries
@@ -337,7 +338,7 @@ class Evaluation(Report):
         `path` and `title` are as for `Summary.to_html`; `by`, as for `summary`, adds a table of
         segments.
         """
-        return self._write_page(path, title, by)
+        return write_page(lambda: self._page(title, by), path)
 
     def _page(self, title: str | None = None, by: Any = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage

@@ -238,16 +238,7 @@ class Report(Checked, Table):
         If `path` is None, the page is returned as a string. The default title is the kind of
         report. An ImportError is raised if pandas or Jinja2 is not installed.
         """
-        return self._write_page(path, title)
-
-    def _write_page(self, path: str | Path | None, *settings: Any) -> str | None:
-        """Write the page, or return it if `path` is None; `settings` are passed to `_page`."""
-        check_page_packages()
-        page = self._page(*settings).html()
-        if path is None:
-            return page
-        write_text(page, path)
-        return None
+        return write_page(lambda: self._page(title), path)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         """Return the text and the table that a notebook shows."""
@@ -263,6 +254,16 @@ class Report(Checked, Table):
         return utf8(
             f'<div class="skgraded-report" style="overflow-x: auto"><p>{words}</p>{table}</div>'
         )
+
+
+def write_page(make_page: Callable[[], Any], path: str | Path | None) -> str | None:
+    """Write a page, or return it if `path` is None; packages are checked before it is made."""
+    check_page_packages()
+    html: str = make_page().html()
+    if path is None:
+        return html
+    write_text(html, path)
+    return None
 
 
 def check_page_packages() -> None:

@@ -29,13 +29,12 @@ FEWEST_QUERIES = 20  # before a first look; with fewer, a t statistic of skewed 
 
 @dataclass(frozen=True)
 class Look:
-    """Means of the candidates still in the race after a fold, and the intervals of differences.
+    """Differences of the remaining candidates from the leader after a fold, and their intervals.
 
     All arrays have the shape (n_candidates,). `half_width` belongs to the difference from the
     leader; a candidate is dropped if its upper limit is below the margin.
     """
 
-    mean: np.ndarray
     difference: np.ndarray
     half_width: np.ndarray
     is_dropped: np.ndarray
@@ -78,17 +77,17 @@ class Race:
         leader = int(np.argmax(mean))
         difference = mean - mean[leader]
         difference[np.abs(difference) <= TOLERANCE * max(1.0, abs(mean[leader]))] = 0.0
-        covariance, information = _covariance(values - mean, weights)
         if len(values) < FEWEST_QUERIES and share < 1:
             unknown = np.full(len(mean), np.nan)
-            return Look(mean, difference, unknown, np.zeros(len(mean), dtype=bool))
+            return Look(difference, unknown, np.zeros(len(mean), dtype=bool))
+        covariance, information = _covariance(values - mean, weights)
         critical = self._critical_values(covariance, information, len(values), share)
         error = np.sqrt(_variances(covariance, leader) * information) / weights.sum()
         # Values equal to the leader's have no error, even if the critical value is infinite.
         half_width = np.where(error > 0, critical, 0.0) * np.where(error > 0, error, 1.0)
         is_dropped = difference + half_width < self.margin
         is_dropped[leader] = False
-        return Look(mean, difference, half_width, is_dropped)
+        return Look(difference, half_width, is_dropped)
 
     def keep(self, kept: np.ndarray) -> None:
         """Keep the candidates of a boolean mask; the next look has no values of the others."""
@@ -130,9 +129,9 @@ def _covariance(deviations: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray
 
 def _variances(covariance: np.ndarray, c: int) -> np.ndarray:
     """Return the variances of the differences from candidate `c`; rounding errors become 0."""
-    own = np.diag(covariance)
-    variances = own + own[c] - 2 * covariance[c]
-    return np.where(variances > 1e-12 * (own + own[c]), variances, 0.0)
+    sums = np.diag(covariance) + covariance[c, c]
+    variances = sums - 2 * covariance[c]
+    return np.where(variances > 1e-12 * sums, variances, 0.0)
 
 
 def _draws(covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -13,8 +13,6 @@ from skgraded.writing.text import fixed, interval_text, shortened, signed
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
 
 
-# Intervals ---------------------------------------------------------------------------------------
-
 def _percent(value: float, low: float, high: float) -> float:
     return round(100 * (value - low) / (high - low), 2)
 

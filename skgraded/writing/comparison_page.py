@@ -56,11 +56,12 @@ class ComparisonPage:
         groups: dict[str, list[Any]] = {}  # rows by heading
         for row in self.rows:
             groups.setdefault(row.heading, []).append(row)
-        absent = [] if self.queries else ["queries"]
         return render("comparison.html.j2", {
             "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
             "leaderboard": self._leaderboard(), "letters": letters,
-            "sections": {at: heading for at, heading in SECTIONS.items() if at not in absent},
+            "sections": {
+                at: name for at, name in SECTIONS.items() if at != "queries" or self.queries
+            },
             "long_names": [
                 (text.shortened(name), text.label(name)) for name in systems
                 if text.shortened(name) != text.label(name)
