@@ -24,7 +24,6 @@ from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, p_of_identical, p_of_t
 from skgraded.stats.rounding import are_equal
-from skgraded.stats.welch import GroupMean
 from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, packed, record
 
 # One pair of systems by one measure --------------------------------------------------------------
@@ -269,14 +268,12 @@ class Summaries(Mergeable):
         p_values = [
             np.nan if settings.test is None else of_case.p_value() for of_case in differences
         ]
-        groups = [GroupMean.of_moments(of_case.moments) for of_case in differences if segments]
         return Comparison(
             systems=systems, measures=measures, baseline=baseline, seed=None,
             rows=rows.compared_rows(cases, samples, p_values, systems, settings),
-            gaps=rows.gaps_between(cases, groups, systems, settings), segments=segments,
-            test=settings.test, correction=settings.correction, family=settings.family,
-            level=settings.level, n_resamples=None, n_queries=self.n_queries,
-            is_weighted=is_weighted,
+            segments=segments, test=settings.test, correction=settings.correction,
+            family=settings.family, level=settings.level, n_resamples=None,
+            n_queries=self.n_queries, is_weighted=is_weighted,
             system_means={
                 heading: np.array([
                     [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]

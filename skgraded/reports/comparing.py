@@ -22,7 +22,6 @@ from skgraded.reports.comparison_rows import (
     cases_of,
     check_choice,
     compared_rows,
-    gaps_between,
     grouped,
 )
 from skgraded.reports.comparison_view import ComparisonView
@@ -32,7 +31,6 @@ from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, p_values
-from skgraded.stats.welch import GroupMean
 
 
 def compare(
@@ -265,7 +263,6 @@ def _compare_values(
     samples = [
         _sample(values, paired.undefined, *pair) for pair in zip(cases, differences, strict=True)
     ]
-    groups = [GroupMean.of_moments(sample.differences) for sample in samples if segments]
     work = len(cases) * settings.n_resamples
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
@@ -275,7 +272,6 @@ def _compare_values(
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids), is_weighted=values.weights is not None,
         query_values=values, segments=values.segments,
-        gaps=gaps_between(cases, groups, values.systems, settings),
     )
 
 

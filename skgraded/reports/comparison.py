@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +42,6 @@ class Comparison(Report):
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_values : QueryValues or None
         Per-query values; None in a comparison of Summaries.
-    gaps : list of SegmentGap
-        Comparisons of the differences between segments; empty without `by`.
     system_means : dict of str to ndarray of shape (n_systems, 3), or None
         Mean of each system and the limits of its interval, keyed by heading; None if they are
         computed from `query_values`.
@@ -71,7 +69,6 @@ class Comparison(Report):
     n_queries: int
     is_weighted: bool
     query_values: QueryValues | None = None
-    gaps: list[comparison_rows.SegmentGap] = field(default_factory=list)
     system_means: dict[str, np.ndarray] | None = None
     n_judge: int | None = None
     judged: dict[str, np.ndarray] | None = None
@@ -83,7 +80,6 @@ class Comparison(Report):
         "segments": json_text.maybe(json_text.SEGMENT_NAMES),
         "n_unanswered": json_text.maybe(json_text.list_of(json_text.INTEGER)),
         "rows": comparison_rows.rows_form(comparison_rows.ComparisonRow),
-        "gaps": comparison_rows.rows_form(comparison_rows.SegmentGap),
         "query_values": json_text.maybe(QUERY_VALUES),
         "system_means": json_text.maybe(json_text.by_name(Form(
             lambda means: BY_SYSTEM.write(means.T),
@@ -117,7 +113,7 @@ class Comparison(Report):
         self._check_values()
         segments = [(segment, None) for segment in self.segments or []]
         cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
-        comparison_rows.check_rows(self.rows, self.gaps, systems, cases, self.n_queries)
+        comparison_rows.check_rows(self.rows, systems, cases, self.n_queries)
 
     def _check_values(self) -> None:
         """Check the per-query values, the means of the systems and the shares of documents."""
@@ -183,25 +179,6 @@ class Comparison(Report):
         table = tables.frame(comparison_rows.columns_of(comparison_rows.ComparisonRow, self.rows))
         return table.drop(columns=hidden)
 
-    def between_segments(self) -> pandas.DataFrame:
-        """Tabulate how the differences between two systems vary across segments.
-
-        The pandas.DataFrame has one row per pair of systems, measure and pair of segments; it is
-        empty without `by`. The columns are
-
-        - ``system``, ``measure``,
-        - ``segment``, ``other_segment``: the later and the earlier of the two segments,
-        - ``difference``, ``other_difference``: mean difference in each segment,
-        - ``interaction``: ``difference`` minus ``other_difference``,
-        - ``ci_low``, ``ci_high``: Welch's t interval for the interaction,
-        - ``p_value``: from Welch's t-test, as ``scipy.stats.ttest_ind(…, equal_var=False)``; at
-          least 2^(1 - n) if all n differences of a segment are equal, and nan if a segment has
-          fewer than two queries,
-        - ``p_adjusted``: p-value after the correction over all rows of this table,
-        - ``n_queries``, ``other_n_queries``, ``baseline``.
-        """
-        return tables.frame(comparison_rows.columns_of(comparison_rows.SegmentGap, self.gaps))
-
     def leaderboard(self) -> Leaderboard:
         """Return the means of all systems, starting with the best system by the first measure.
 
@@ -232,7 +209,7 @@ class Comparison(Report):
         return {"interval" if name == "ci_low" else name: cells for name, cells in table.items()}
 
     def sentences(self) -> list[str]:
-        """Return one sentence per row, followed by one per comparison between segments.
+        """Return one sentence per row.
 
         For each measure, significant differences come first. Each sentence begins with the system
         that has the higher mean, and reports if no outcome of the test could have been significant.
@@ -241,7 +218,7 @@ class Comparison(Report):
         """
         view = ComparisonView(self)
         texts = [text for _, text in view.row_sentences()]
-        return [*texts, *view.gap_sentences(), *view.caveats()]
+        return [*texts, *view.caveats()]
 
     def __repr__(self) -> str:
         if self.segments is not None:

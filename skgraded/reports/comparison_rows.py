@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from skgraded.stats.intervals import METHODS, t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
-from skgraded.stats.welch import GroupMean, gap_of, welch_interval, welch_p_value
 from skgraded.writing import json_text
 from skgraded.writing.json_text import Form
 from skgraded.writing.sentences import Family
@@ -95,12 +94,6 @@ def grouped(cases: Sequence[Any], *names: str) -> list[list[int]]:
     return list(groups.values())
 
 
-def segment_pairs(cases: Sequence[Case]) -> list[tuple[int, int]]:
-    """Return the positions (earlier, later) of pairs of cases that differ only in the segment."""
-    groups = grouped(cases, "measure", "system", "baseline")
-    return [pair for positions in groups for pair in combinations(positions, 2)]
-
-
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
     """Raise a ValueError unless `value` is None or one of the `known` values."""
     if value is not None and value not in list(known):
@@ -146,40 +139,17 @@ class ComparisonRow:
             raise ValueError(f"wins, ties and losses of {self} must add up to n_queries.")
 
 
-@dataclass(frozen=True)
-class SegmentGap:
-    """The differences between two systems in two segments; see `Comparison.between_segments`."""
-
-    system: str
-    measure: str
-    segment: Any
-    other_segment: Any
-    difference: float
-    other_difference: float
-    interaction: float
-    ci_low: float
-    ci_high: float
-    p_value: float
-    p_adjusted: float
-    n_queries: int
-    other_n_queries: int
-    baseline: str
-
-    def __post_init__(self) -> None:
-        check_numbers(self)
-
-
 OF_SAMPLE = (  # columns with the values of a PairedSample
     "mean", "difference", "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size",
     "baseline_mean", "weight", "worth",
 )
-COUNTS = "n_queries", "wins", "ties", "losses", "other_n_queries", "n_before", "n_after"
+COUNTS = "n_queries", "wins", "ties", "losses", "n_before", "n_after"
 
 
 def check_numbers(row: Any) -> None:
     """Raise a ValueError if counts, p-values or intervals of a row are impossible."""
     for name, cell in vars(row).items():
-        if name not in ("segment", "other_segment") and cell in (math.inf, -math.inf):
+        if name != "segment" and cell in (math.inf, -math.inf):
             raise ValueError(f"{name} of {row} must be finite or nan; got {cell!r}.")
         is_count = name in COUNTS or name == "n_undefined" and cell == cell
         if is_count and not (type(cell) is int and cell >= 0):
@@ -212,24 +182,6 @@ class ShownRow(ComparisonRow):
         if not self.is_significant or self.ranks_contradict or self.difference == 0:
             return None
         return self.system if self.difference > 0 else self.baseline
-
-
-def larger_lead_first(gap: SegmentGap) -> SegmentGap:
-    """Return a gap in which the better system and the segment of its larger lead come first."""
-    if gap.difference + gap.other_difference < 0:
-        gap = replace(
-            gap, system=gap.baseline, baseline=gap.system, difference=-gap.difference,
-            other_difference=-gap.other_difference, interaction=-gap.interaction,
-            ci_low=-gap.ci_high, ci_high=-gap.ci_low,
-        )
-    if gap.interaction < 0:
-        gap = replace(
-            gap, segment=gap.other_segment, other_segment=gap.segment,
-            difference=gap.other_difference, other_difference=gap.difference,
-            interaction=-gap.interaction, ci_low=-gap.ci_high, ci_high=-gap.ci_low,
-            n_queries=gap.other_n_queries, other_n_queries=gap.n_queries,
-        )
-    return gap
 
 
 def families_by_measure(
@@ -297,32 +249,6 @@ def detectable(test: str | None, sample: PairedSample, level: float, n_resamples
     return float(effect * deviation / np.sqrt(TESTS[test].efficiency))
 
 
-def gaps_between(
-    cases: Sequence[Case], groups: Sequence[GroupMean], systems: Sequence[str], settings: Settings
-) -> list[SegmentGap]:
-    """Compare the mean difference in each case, which has a group, across segments."""
-    test, correction, level, *_, family = settings
-    pairs = segment_pairs(cases)
-    p_values = np.array([
-        np.nan if test is None else welch_p_value(groups[j], groups[i]) for i, j in pairs
-    ])
-    adjusted, levels = corrected_p_values(
-        p_values, correction, level, grouped([cases[j] for _, j in pairs], *FAMILIES[family])
-    )
-    gaps = []
-    for (i, j), p, p_adjusted, gap_level in zip(
-        pairs, p_values.tolist(), adjusted, levels, strict=True
-    ):
-        case, group, other = cases[j], groups[j], groups[i]
-        low, high = widen_to_zero(welch_interval(group, other, gap_level), p_adjusted, level)
-        gaps.append(SegmentGap(
-            systems[case.system], case.measure, case.segment, cases[i].segment, group.mean,
-            other.mean, gap_of(group, other), low, high, p, p_adjusted, group.n, other.n,
-            systems[case.baseline],
-        ))
-    return gaps
-
-
 # Rows as columns, matrices and JSON --------------------------------------------------------------
 
 def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
@@ -332,10 +258,9 @@ def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def check_rows(
-    rows: Sequence[ComparisonRow], gaps: Sequence[SegmentGap], systems: Sequence[str],
-    cases: Sequence[Case], n_queries: int,
+    rows: Sequence[ComparisonRow], systems: Sequence[str], cases: Sequence[Case], n_queries: int
 ) -> None:
-    """Check that `rows` correspond to the cases, and `gaps` to the segment pairs, in order."""
+    """Check that `rows` correspond to the cases, in order."""
     keys = [
         (systems[case.baseline], systems[case.system], case.measure, case.segment)
         for case in cases
@@ -343,15 +268,8 @@ def check_rows(
     check_keys(
         "rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows], keys
     )
-    check_keys(
-        "gaps",
-        [(gap.baseline, gap.system, gap.measure, gap.other_segment, gap.segment) for gap in gaps],
-        [(*keys[i], keys[j][-1]) for i, j in segment_pairs(cases)],
-    )
-    counts: list[tuple[Any, ...]] = [(row, row.n_queries, row.n_undefined) for row in rows]
-    counts += [(gap, gap.n_queries, gap.other_n_queries) for gap in gaps]
-    for row, *row_counts in counts:
-        if max(row_counts) > n_queries:
+    for row in rows:
+        if max(row.n_queries, row.n_undefined) > n_queries:
             raise ValueError(f"n_queries={n_queries} is less than the number of queries in {row}.")
 
 

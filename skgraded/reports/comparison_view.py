@@ -200,23 +200,6 @@ class ComparisonView:
             ),
         ])]
 
-    def gap_sentences(self) -> list[str]:
-        """Return one sentence per comparison between segments; significant ones come first."""
-        comparison, level = self.comparison, self.comparison.level
-        families = comparison_rows.families_by_measure(
-            comparison.correction, comparison.gaps, comparison.family
-        )
-        gaps = sorted(comparison.gaps, key=lambda gap: (
-            comparison.measures.index(gap.measure), not self.is_significant(gap.p_adjusted)
-        ))
-        return [
-            sentences.gap_sentence(
-                comparison_rows.larger_lead_first(gap), self.segment_texts, level,
-                families[gap.measure],
-            )
-            for gap in gaps
-        ]
-
     @property
     def procedure(self) -> str:
         """Name of the test and, for several tests, the correction and its family."""
@@ -261,8 +244,7 @@ class ComparisonView:
         return ComparisonPage(
             title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
             lead=self._lead(), board=board, level=comparison.level, rows=self.ranked_rows,
-            frame=frame, sentences=self.row_sentences, gap_sentences=self.gap_sentences,
-            queries=queries,
+            frame=frame, sentences=self.row_sentences, queries=queries,
         )
 
 

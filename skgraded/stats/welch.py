@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from skgraded.stats.exact_sums import Moments
-from skgraded.stats.intervals import ConfidenceInterval, MeanEstimate
+from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.stats.paired_tests import p_of_identical
 from skgraded.stats.rounding import are_equal, unit_of
 
@@ -21,8 +21,8 @@ class GroupMean(NamedTuple):
     unit: float = 1.0  # above 1 only for huge values, whose squares could overflow
 
     @classmethod
-    def of_moments(cls, moments: Moments | MeanEstimate) -> Self:
-        """Compute the mean and its squared standard error from exact sums or from an estimate."""
+    def of_moments(cls, moments: Moments) -> Self:
+        """Compute the mean and its squared standard error from exact sums."""
         if not moments.n:
             return cls(0, np.nan, np.nan)
         unit = unit_of(moments.lowest, moments.highest)

@@ -47,7 +47,6 @@ class ComparisonPage:
     frame: Any
     level: float  # of the intervals
     sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
-    gap_sentences: Callable[[], list[str]]  # differences between segments
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
@@ -118,12 +117,7 @@ class ComparisonPage:
         groups: dict[str, list[Any]] = {}
         for row, sentence in self.sentences():
             groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
-        shown = [_finding(heading, pairs) for heading, pairs in groups.items()]
-        gaps = [self._parts(sentence) for sentence in self.gap_sentences()]
-        if gaps:
-            n = counted(len(gaps), "comparison", "comparisons")
-            shown.append(("Differences between segments", "", [], [(n, gaps)]))
-        return shown
+        return [_finding(heading, pairs) for heading, pairs in groups.items()]
 
     def _of_queries(self) -> dict[str, Any]:
         """Return the data for the table of queries."""

@@ -1,4 +1,4 @@
-"""Sentences for comparisons, segments, periods and judges.
+"""Sentences for comparisons, periods and judges.
 
 Systems are described by two patterns: "a leads on AP (0.5000); significantly better than b." and "a
 is significantly better than b on AP: 0.5000 against 0.4000, +0.1000 (95 % interval 0.0500 to …".
@@ -173,23 +173,6 @@ def sentence(
     claim = f"{row.system} {relation} {row.baseline} on {row.heading}"
     counts = f"{text.outcomes(row)} over {query_counts(n)}"
     return _difference(claim, row, level, family, counts, notes)
-
-
-def gap_sentence(gap: Any, segments: Mapping[Any, str], level: float, family: Family) -> str:
-    """Describe how the lead of a system varies; `gap.segment` is the segment of the larger lead."""
-    relation = "larger (not tested)"
-    if gap.interaction != gap.interaction:
-        relation = "not known to be larger"
-    elif gap.p_value == gap.p_value:
-        relation = "not " * (not is_significant(gap.p_adjusted, level)) + "significantly larger"
-    claim = (
-        f"The lead of {gap.system} over {gap.baseline} on {gap.measure} is {relation} in "
-        f"{segments[gap.segment]} than in {segments[gap.other_segment]}"
-    )
-    means = gap.difference, gap.other_difference, gap.interaction
-    counts = f"{gap.n_queries:,} and {query_counts(gap.other_n_queries)}"
-    notes = family.notes_on_zero(gap, level)
-    return _difference(claim, gap, level, family, counts, notes, means)
 
 
 def period_sentence(

@@ -169,6 +169,17 @@ class TestComparePeriods:
         assert "interval" not in periods.sentences()[0]
         assert periods.sentences()[0].startswith("The change of NDCG from ")
 
+    @pytest.mark.parametrize(("before", "after", "p"), [
+        ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # 2 of the 6 assignments to periods are as extreme
+        ([0.1, 0.1], [0.1, 0.1, 0.1], 1),
+        ([0.1] * 2, [0.0] * 5, 2 / 21),
+        ([0.1, 0.1], [0.29, 0.31] * 50, 2 ** -1),  # two values prove little next to 100 others
+    ])
+    def test_few_or_equal_values_are_not_significant(self, before, after, p):
+        periods = sg.compare_periods(summary(before), summary(after))
+        assert periods.rows[0].p_value == pytest.approx(p)
+        assert periods.sentences()[0].startswith("NDCG did not change significantly ")
+
     @pytest.mark.parametrize(("after", "settings", "error", "message"), [
         (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Eval"),
         (summary(AFTER, measures=["RR"]), {}, ValueError, "must have the same measures"),

@@ -389,13 +389,9 @@ def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(corr
     }
     comparison = sg.compare(evaluations, family="measure", **settings)
     for measure, expected in alone.items():
-        for both, single in [
-            (comparison.to_frame(), expected.to_frame()),
-            (comparison.between_segments(), expected.between_segments()),
-        ]:
-            if len(single):
-                both = both[both["measure"] == measure].reset_index(drop=True)
-                pd.testing.assert_frame_equal(both, single.assign(measure=measure))
+        both = comparison.to_frame()
+        both = both[both["measure"] == measure].reset_index(drop=True)
+        pd.testing.assert_frame_equal(both, expected.to_frame().assign(measure=measure))
         texts = [
             re.sub(r"over the (\d+ tests) of \w+", r"over \1", text)
             for text in comparison.sentences() if f" on {measure} " in text.replace(":", " ")

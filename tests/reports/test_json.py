@@ -211,8 +211,6 @@ CHANGES = [
     ("Comparison", "level", 95, "level must be a finite number > 0 and < 1; got 95"),
     ("Comparison", "baseline", "d", r"baseline must be one of \['a', 'b', 'c'\] or None"),
     ("SegmentComparison", "rows.segment.0", "z", r"rows\[0\] must compare .*'x'.*; got .*'z'"),
-    ("SegmentComparison", "gaps.segment.0", "x", r"gaps\[0\] must compare"),
-    ("SegmentComparison", "gaps.other_n_queries.0", 7, "n_queries=6 is less than the number"),
     ("SummaryComparison", "n_queries", 5, "n_queries=5 is less than the number"),
     ("Summaries", "systems", {}, r"At least two systems are required; got \[\]"),
     ("PredictionPowered", "estimates", {}, "estimates must contain measures of the same queries"),
