@@ -5,9 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from skgraded.writing.columns import PageTable
 from skgraded.writing.text import fixed, interval_text, shortened, signed
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
@@ -26,28 +23,7 @@ def interval_mark(value: float, ends: Sequence[float], low: float, high: float) 
     if left is None or right is None:
         left = right = None
     zero = _percent(0, low, high) if low < 0 else None
-    return {"at": at, "low": left, "high": right, "zero": zero, "open": False, "value": value}
-
-
-def axis_ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the ends of an axis for values of a measure; most values range from 0 to 1."""
-    low, high = np.nanmin(values, initial=0.0), np.nanmax(values, initial=0.0)
-    return math.floor(low), 1.0 if high <= 1 else _ticks(0, high)[0][-1]
-
-
-def interval_axis(low: float, high: float) -> list[str]:
-    """Return tick labels for the ends and the middle of an axis."""
-    return [f"{tick:g}".replace("-", "−") for tick in (low, (low + high) / 2, high)]
-
-
-def with_intervals(
-    table: PageTable, frame: Any, names: Sequence[str], low: float, high: float = 1.0
-) -> PageTable:
-    """Add a column that draws the values and limits in the columns `names`, on one axis."""
-    values = zip(*(frame[name] for name in names), strict=True)
-    marks = [interval_mark(value, ends, low, high) for value, *ends in values]
-    rows = [[*row, mark] for row, mark in zip(table.rows, marks, strict=True)]
-    return table._replace(columns=[*table.columns, (interval_axis(low, high), "strip")], rows=rows)
+    return {"at": at, "low": left, "high": right, "zero": zero, "open": False}
 
 
 def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:

@@ -14,7 +14,6 @@ from skgraded._input.needs import needs
 from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
-from skgraded.writing.charts import axis_ends, with_intervals
 from skgraded.writing.columns import PageTable
 
 MOST_IN_VERDICT = 2  # measures in the verdict
@@ -132,9 +131,7 @@ def _means_table(frame: Any, level: float) -> PageTable:
         f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Undefined: "
         "number of queries for which the measure is undefined"
     )
-    table = PageTable.of(frame, caption, hidden=("method",))
-    names = ["mean", "ci_low", "ci_high"]
-    return with_intervals(table, frame, names, *axis_ends(frame[names].to_numpy()))
+    return PageTable.of(frame, caption, hidden=("method",))
 
 
 # Templates ---------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from typing import Any
 
 from skgraded._input.words import counted
 from skgraded.writing import text
-from skgraded.writing.charts import with_intervals
 from skgraded.writing.columns import PageTable
 from skgraded.writing.evaluation_page import render
 
@@ -61,14 +60,11 @@ class JudgesPage:
         return f"{lead}; {self.n_systems} systems, {self.procedure}."
 
     def _labels(self) -> PageTable:
-        columns = self.labels
-        table = PageTable.of(
-            columns, "Agreement with the truth on documents that both judged, with "
+        return PageTable.of(
+            self.labels, "Agreement with the truth on documents that both judged, with "
             f"{text.percent_text(self.level)} intervals over queries",
             first=("segment", "judge", "alpha", "alpha_low", "kappa", "kappa_low"),
         )
-        low = -1 if any(end < 0 for end in columns["alpha_low"]) else 0
-        return with_intervals(table, columns, ("alpha", "alpha_low", "alpha_high"), low)
 
     def _leaderboards(self) -> PageTable:
         return PageTable.of(

@@ -69,7 +69,6 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
-      if (head.classList.contains("drawn")) return;  // charts repeat other columns
       const name = (head.querySelector(".label") ?? head).textContent;
       addButton(head, (ascending) => {
         const rows = [...body.rows];
