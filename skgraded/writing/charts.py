@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from skgraded.writing.text import fixed, interval_text, shortened, signed
+from skgraded.writing.text import interval_text, shortened, signed
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
 
@@ -24,23 +24,6 @@ def interval_mark(value: float, ends: Sequence[float], low: float, high: float) 
         left = right = None
     zero = _percent(0, low, high) if low < 0 else None
     return {"at": at, "low": left, "high": right, "zero": zero, "open": False}
-
-
-def interval_bars(cells: Sequence[Any]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-    """Return an axis that spans the intervals of all cells, and the position of each interval."""
-    ends = [end for cell in cells for end in (cell.value, *cell.interval) if math.isfinite(end)]
-    if not ends:
-        return None, []
-    ticks, digits = _ticks(min(ends), max(ends))
-    low, high = ticks[0], ticks[-1]
-    axis = {
-        "ends": [fixed(end, digits) for end in (low, high)],
-        "grid": [_percent(tick, low, high) for tick in ticks],
-    }
-    return axis, [
-        interval_mark(cell.value, cell.interval, low, high) | {"grid": axis["grid"]}
-        for cell in cells
-    ]
 
 
 def forest(

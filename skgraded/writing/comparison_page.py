@@ -13,7 +13,6 @@ from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
-MAX_BARS = 4  # if there are more measures, only the first has bars in the leaderboard
 SECTIONS = {
     "leaderboard": "Leaderboard", "words": "Findings", "intervals": "Intervals", "table": "Table",
     "queries": "Queries",
@@ -89,26 +88,13 @@ class ComparisonPage:
 
     def _leaderboard(self) -> PageTable:
         board = self.board
-        note = board.note.replace("* best", "Means with "
-            f"{text.percent_text(self.level)} intervals of each system alone; bold: best")
-        n_bars = len(board.measures) if len(board.measures) <= MAX_BARS else 1
-        columns = [
-            charts.interval_bars([row[i] for row in board.cells]) if i < n_bars else (None, [])
-            for i in range(len(board.measures))
-        ]
-        widest = max(len(cell.mark) for row in board.cells for cell in row)
+        note = board.note.replace("* best", "Means; bold: best")
         rows = []
         for i, (name, row) in enumerate(zip(board.systems, board.cells, strict=True)):
             is_baseline = name == board.baseline
             system = {"letter": board.letters[name], "name": name, "is_baseline": is_baseline}
-            rows.append([system, *(
-                {"mean": cell, "bar": bars[i] if bars else None, "width": widest}
-                for cell, (_, bars) in zip(row, columns, strict=True)
-            ), *(shares[i] for shares in board.more.values())])
-        headings = [
-            ({"text": heading, "axis": axis, "width": widest}, "mean")
-            for heading, (axis, _) in zip(board.measures, columns, strict=True)
-        ]
+            rows.append([system, *row, *(shares[i] for shares in board.more.values())])
+        headings = [(heading, "mean") for heading in board.measures]
         headings += [(name, "value") for name in board.more]
         return PageTable(note, [("System", "system"), *headings], rows)
 

@@ -20,7 +20,7 @@ from small_reports import (
 
 import skgraded as sg
 from skgraded.reports.comparison_rows import ShownRow
-from skgraded.writing import charts, comparison_page, tables, text
+from skgraded.writing import charts, comparison_page, text
 from skgraded.writing.columns import COLUMNS, PageTable, fitting
 
 LETTERS = {"new": "a", "old": "b"}
@@ -247,7 +247,7 @@ def test_the_page_of_a_comparison_contains_its_table_intervals_and_sentences():
 
 
 @pytest.mark.parametrize("baseline", [None, "old"])
-def test_a_page_opens_with_the_verdict_and_a_leaderboard_of_intervals(baseline):
+def test_a_page_opens_with_the_verdict_and_a_leaderboard(baseline):
     cmp = compared(["old", "new", "newer"], 40, baseline=baseline, test="t")
     page, board = Page(cmp.to_html()), cmp.leaderboard()
     assert page.text("header").index(board.verdict) < page.text("header").index("40 queries")
@@ -259,8 +259,6 @@ def test_a_page_opens_with_the_verdict_and_a_leaderboard_of_intervals(baseline):
             assert cell.interval == pytest.approx(expected)
         system = f"{board.letters[name]} {name} " + "baseline " * (name == baseline)
         assert system + f"{row[0].value:.4f}" in page.text("tr")
-    bars = [line for line in page.all("line") if line.get("class") == "reach"]
-    assert len(bars) == 3 * 2  # systems and measures
     assert page.data["letters"] == ["a", "b", "c"] and page.data["systems"] == board.systems
     options = [text for tags, text in page.texts if "option" in tags]
     assert options.count(f"a {board.systems[0]}") == 2
@@ -482,19 +480,3 @@ def test_marks_are_limited_to_the_axis_and_unknown_limits_are_not_drawn():
         mark = charts.interval_mark(0.5, ends, 0, 1)
         assert mark["at"] == 50 and mark["low"] is mark["high"] is None
     assert charts.interval_mark(math.nan, (0, 1), 0, 1)["at"] is None
-
-
-def test_the_bars_of_a_measure_share_an_axis_that_may_be_negative():
-    cells = [
-        tables.Marked(value, False, "", interval) for value, interval in
-        [(-0.25, (-0.4, -0.1)), (0.15, (0.0, 0.3)), (0.1, (math.nan, math.nan))]
-    ]
-    axis, bars = charts.interval_bars(cells)
-    assert axis == {"ends": ["−0.4", "0.4"], "grid": [0, 25, 50, 75, 100]}
-    assert [(bar["low"], bar["at"], bar["high"]) for bar in bars] == [
-        (0, round(100 * 0.15 / 0.8, 2), 37.5), (50, round(100 * 0.55 / 0.8, 2), 87.5),
-        (None, 62.5, None),
-    ]
-    assert charts.interval_bars([tables.Marked(math.nan, False, "")]) == (None, [])
-    axis, (bar,) = charts.interval_bars([tables.Marked(0.5, True, "", (0.5, 0.5))])
-    assert axis["ends"] == ["0.0", "0.6"]  # equal values: the axis begins at 0

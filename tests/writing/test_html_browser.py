@@ -297,7 +297,7 @@ def test_without_scripts_the_page_shows_its_summary(visit, driver):
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
     assert "NDCNG@10" in text and "bm25" in text
     assert driver.find_elements(By.CSS_SELECTOR, ".verdict")
-    assert driver.find_elements(By.CSS_SELECTOR, "#leaderboard ~ .scroll .reach")
+    assert driver.find_elements(By.CSS_SELECTOR, "#leaderboard ~ .scroll .mean-cell")
     script = "return document.querySelector('noscript').textContent"
     assert "This section needs JavaScript, which is disabled." in text or script
     assert "Find a query" not in text

@@ -32,10 +32,9 @@
   }
 
   function addButton(head, sort) {
-    const label = head.querySelector(".label") ?? head;  // excludes the axis below the label
     const button = element("button", { type: "button" });
-    button.append(element("span", {}, label.textContent));
-    label.replaceChildren(button);
+    button.append(element("span", {}, head.textContent));
+    head.replaceChildren(button);
     button.addEventListener("click", () => sort(head.getAttribute("aria-sort") !== "ascending"));
   }
 
@@ -69,7 +68,7 @@
   for (const table of document.querySelectorAll("table.sortable")) {
     const body = table.tBodies[0];
     [...table.tHead.rows[0].cells].forEach((head, column) => {
-      const name = (head.querySelector(".label") ?? head).textContent;
+      const name = head.textContent;
       addButton(head, (ascending) => {
         const rows = [...body.rows];
         const values = rows.map((row) => cellValue(row.cells[column]));
