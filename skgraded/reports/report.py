@@ -137,8 +137,9 @@ class Table:
     ) -> str:
         r"""Return the table as LaTeX text.
 
-        Tables wider than a line are scaled down, and tables with more than 40 rows use longtable.
-        The document requires ``\usepackage{booktabs,array,graphicx,longtable}``.
+        Tables with more than 40 rows use longtable. The document requires
+        ``\usepackage{booktabs,longtable}``. A table may be wider than a line: without a caption and
+        with at most 40 rows, ``\resizebox{\linewidth}{!}{...}`` of graphicx shrinks it.
 
         Parameters
         ----------
@@ -155,6 +156,8 @@ class Table:
         ValueError
             If `digits` is not an integer ≥ 0, `label` is passed without `caption`, or one of them
             contains ``%``, ``#`` or ``&`` without a backslash.
+        ImportError
+            If pandas or Jinja2 is not installed.
         """
         return tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
 

@@ -4,9 +4,8 @@ import io
 import math
 import numbers
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from csv import writer as csv_writer
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,35 +20,8 @@ from skgraded.writing.text import DIGITS, Bound
 _MARKDOWN = str.maketrans({
     **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
 })
-SHORT_TABLE, SHORT_NAME = 40, 30  # in LaTeX, longer tables (rows) and names (characters) are split
-LINE, LETTER, GAP = 345, 4.2, 6  # widths of a line, a character and a column gap, in points
-SMALL = 0.75  # width of a character in marks and intervals, relative to other characters
-_NAMES = r">{\raggedright\arraybackslash}p"
+SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
 _UNESCAPED = re.compile(r"(?<!\\)[%#&]")  # LaTeX reads these characters as commands
-_AT_MOST_A_LINE = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
-_TABULAR = r"""\begin{tabular}{%s}
-\toprule
-%s\midrule
-%s\bottomrule
-\end{tabular}
-"""
-_LONGTABLE = r"""\begin{longtable}{%s}
-%s\toprule
-%s\midrule
-\endfirsthead
-\toprule
-%s\midrule
-\endhead
-\midrule
-\multicolumn{%d}{r}{Continued on next page} \\
-\midrule
-\endfoot
-\bottomrule
-\endlastfoot
-%s\end{longtable}
-"""
-_ENDS = re.compile(r"(?<=,)|(?=\()|(?=@)")  # ends of lines in long headings
-_BREAK = re.compile(r"([^\w\s]|_|[^\W_]{6}(?=[^\W_]))")  # long names may be broken here
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
 _LATEX = str.maketrans({
@@ -132,80 +104,36 @@ def markdown(table: Any) -> str:
 def latex(
     table: Any, *, caption: str | None = None, label: str | None = None, digits: int = DIGITS
 ) -> str:
-    """Format a table as LaTeX that fits the line width; see `Grid.of` and `Table.to_latex`."""
-    title, digits = _title(caption, label), whole_number(digits, "digits", 0)
-    grid = Grid.of(table)
-    is_long, numeric = len(grid.rows) > SHORT_TABLE, grid.are_numbers
-    small = "tiny" if is_long else "scriptsize"
-    text = _as_text(
-        grid, partial(_safe_in_latex, longest=6) if is_long else _safe_in_latex,
-        best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}", digits=digits,
-        with_interval=lambda *lines: _in_lines(lines, "r", "t", rf"[-.5ex]\{small} "),
+    """Format a table as LaTeX; see `Grid.of` and `Table.to_latex`."""
+    _check_title(caption, label)
+    grid, digits = Grid.of(table), whole_number(digits, "digits", 0)
+    names, rows = _as_text(
+        grid, _safe_in_latex, best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}",
+        with_interval="{} {}".format, digits=digits,
     )
-    headings = [_ENDS.split(name) if len(name) > 12 else [name] for name in map(str, grid.names)]
-    names = [
-        _in_lines([_safe_in_latex(line) for line in lines], "r" if is_number else "l", "b")
-        for lines, is_number in zip(headings, numeric, strict=True)
-    ]
-    widths = [
-        max([*map(len, lines), *(_width(cell, digits) for cell in grid.column(i)[1:])])
-        for i, lines in enumerate(headings)
-    ]
-    columns = _columns_of_line(widths, numeric) if is_long else [
-        "r" if is_number else "l" if width <= SHORT_NAME else f"{_NAMES}{{14em}}"
-        for is_number, width in zip(numeric, widths, strict=True)
-    ]
-    head, *lines = [f"{' & '.join(row)} \\\\\n" for row in (names, *text.rows)]
-    if is_long:
-        title = title and rf"{title} \\" + "\n"
-        table = _LONGTABLE % ("".join(columns), title, head, head, len(names), "".join(lines))
-        return f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{{GAP / 2:g}pt}}\n{table}}}\n"
-    table = _TABULAR % ("".join(columns), head, "".join(lines))
-    table = f"\\noindent{_AT_MOST_A_LINE}{{%\n{table}}}\n"
-    return f"\\begin{{table}}\n\\centering\n{title}\n{table}\\end{{table}}\n" if title else table
+    with needs("to_latex", "pandas", "jinja2"):
+        import pandas as pd
+
+        # By default, older versions of pandas omit rows of very long tables.
+        with pd.option_context(
+            "styler.render.max_elements", max(1, len(names) * len(rows)),
+            "styler.render.max_rows", None, "styler.render.max_columns", None,
+        ):
+            return pd.DataFrame(rows, columns=names).to_latex(
+                index=False, escape=False, caption=caption, label=label,
+                longtable=len(rows) > SHORT_TABLE,
+                column_format="".join("r" if number else "l" for number in grid.are_numbers),
+            )
 
 
-def _title(caption: str | None, label: str | None) -> str:
-    r"""Return the commands \caption and \label, or "" without a caption."""
-    texts = {"caption": caption, "label": label}
-    for name, text in texts.items():
+def _check_title(caption: str | None, label: str | None) -> None:
+    for name, text in {"caption": caption, "label": label}.items():
         if text is not None and (not isinstance(text, str) or _UNESCAPED.search(text)):
             raise ValueError(
                 f"{name} must be LaTeX text with a backslash before each %, # and &; got {text!r}."
             )
     if label is not None and caption is None:
         raise ValueError("label requires a caption: LaTeX numbers only tables with captions.")
-    return "".join(rf"\{name}{{{text}}}" for name, text in texts.items() if text is not None)
-
-
-def _columns_of_line(widths: Sequence[float], numeric: Sequence[bool]) -> list[str]:
-    """Return longtable column types; name columns share the width left by number columns."""
-    columns = ["r"] * len(widths)
-    names = sorted((width, i) for i, width in enumerate(widths) if not numeric[i])
-    taken = sum(widths) - sum(width for width, _ in names)
-    room = LINE - GAP * len(widths) - LETTER * taken
-    for n_left, (width, i) in zip(range(len(names), 0, -1), names, strict=True):
-        share = max(room / n_left, LINE / 12)
-        fits = LETTER * width <= share
-        columns[i] = "l" if fits else f"{_NAMES}{{{share / LINE:.3f}\\linewidth}}"
-        room -= LETTER * width if fits else share
-    return columns
-
-
-def _in_lines(lines: Sequence[str], side: str, at: str, second: str = "") -> str:
-    """Return a cell of lines, aligned at the top ("t") or bottom; `second` precedes the second."""
-    if len(lines) == 1:
-        return lines[0]
-    text = rf"\\{second}".join(lines)
-    return rf"\begin{{tabular}}[{at}]{{@{{}}{side}@{{}}}}{text}\end{{tabular}}"
-
-
-def _width(cell: Any, digits: int) -> float:
-    """Return the width of a cell in characters; marks and intervals have smaller characters."""
-    if not isinstance(cell, Marked):
-        return len(cell_text(cell, digits))
-    mean = len(cell_text(cell.value, digits)) + SMALL * len(cell.mark)
-    return max(mean, SMALL * len(cell_text(cell.interval, digits)))
 
 
 def aligned(table: Any) -> str:
@@ -287,7 +215,5 @@ def safe_in_markdown(text: str) -> str:
     return _OUTER_UNDERSCORES.sub(lambda match: match[0].replace("_", r"\_"), escaped)
 
 
-def _safe_in_latex(text: str, longest: int = SHORT_NAME) -> str:
-    if len(text) <= longest:
-        return text.translate(_LATEX)
-    return _BREAK.sub("\\1\0", text).translate(_LATEX).replace("\0", r"\hspace{0pt}")
+def _safe_in_latex(text: str) -> str:
+    return text.translate(_LATEX)

@@ -51,11 +51,12 @@ uses, commands = json.loads(sys.argv[1])
 print(json.dumps([{{use: error_of(use) for use in uses}}, [*map(output_of, commands)]]))
 """
 TABLE = 'A table of results needs pandas: pip install "skgraded[all]"'
+LATEX = 'to_latex needs pandas and Jinja2: pip install "skgraded[all]"'
 PAGE = 'An HTML page needs pandas and Jinja2: pip install "skgraded[all]"'
 ERRORS = {
     "ev.to_frame()": TABLE, "ev.summary()": TABLE, "ev.worst()": TABLE, "ev.to_csv()": TABLE,
     "cmp.to_frame()": TABLE, "cmp.to_latex()": TABLE, "str(cmp.leaderboard())": TABLE,
-    "cv.by_fold()": TABLE, "summary.to_frame()": TABLE,
+    "cv.by_fold()": TABLE, "summary.to_frame()": TABLE, "ev.to_latex()": LATEX,
     "ev.to_html()": PAGE, "cmp.to_html()": PAGE, "cv.to_html()": PAGE, "summary.to_html()": PAGE,
     "sg.ThresholdCurveDisplay([1], [0.5]).plot()":
         'ThresholdCurveDisplay.plot needs matplotlib: pip install "skgraded[all]"',
@@ -73,7 +74,7 @@ ERRORS = {
         'skgraded.ray needs ray, pyarrow and pandas: pip install "skgraded[ray]"',
 }
 WORKING = {
-    "ev.to_markdown()", "ev.to_latex()", "ev.to_markdown(per_query=True)", "ev.to_json()",
+    "ev.to_markdown()", "ev.to_markdown(per_query=True)", "ev.to_json()",
     "cmp.sentences()", "cmp.to_json()", "repr(cmp)", "ev._repr_html_()", "sg.show_versions()",
 }
 FILES = {
@@ -87,15 +88,16 @@ FILES = {
 }
 COMMANDS = [
     *(f"evaluate qrels.txt a.run b.run --format {form}"
-      for form in ("table", "csv", "json", "markdown", "latex")),
+      for form in ("table", "csv", "json", "markdown")),
     "evaluate qrels.txt a.run -c --ties trec -m map -m ndcg@5 --per-query --format csv",
     "evaluate test.letor scores.txt --per-query --format markdown",
-    "evaluate table.csv --score-column x --score-column y --document-column doc --format latex",
+    "evaluate table.csv --score-column x --score-column y --document-column doc --format markdown",
     "preferences truth.pref a.run b.run -m edrc -m pair_accuracy --format csv",
     "measures",
 ]
 ERRORS_OF_COMMANDS = {
     "evaluate qrels.txt a.run --format html": PAGE,
+    "evaluate qrels.txt a.run --format latex": LATEX,
     "evaluate table.parquet":
         'Reading a Parquet file needs pyarrow and pandas: pip install "skgraded[all]"',
     "evaluate folder": 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
