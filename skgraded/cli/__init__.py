@@ -1,7 +1,7 @@
 """Command-line interface for evaluating and comparing runs; see ``skgraded --help``.
 
-`_files`, `_preferences` and `_judging` evaluate the files, `_printing` formats the results,
-and `_messages` words the library's messages with the names of options.
+`_files` and `_judging` evaluate the files, `_printing` formats the results, and `_messages`
+words the library's messages with the names of options.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.words import plain_list, printable
-from skgraded.cli import _columns, _files, _judging, _messages, _preferences, _printing
+from skgraded.cli import _columns, _files, _judging, _messages, _printing
 from skgraded.datasets.text_files import parsed
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import checked_settings, compare
@@ -106,11 +106,6 @@ def _report(args: argparse.Namespace) -> str:
     _check_options(args)
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
-    if args.command == "preferences":
-        systems = _preferences.evaluate_preference_files(args)
-        if args.format == "html":  # an HTML page compares the runs
-            _refuse_differing_queries(systems)
-        return _print_evaluations(systems, args)
     return _report_on_grades(args)
 
 
@@ -267,15 +262,13 @@ def _parser() -> "_Parser":
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|preferences|judges|measures"
+        dest="command", required=True, metavar="evaluate|compare|judges|measures"
     )
     for name, what, files, add_options in (
         ("evaluate", "Evaluate systems: means over queries, or per-query values.", FILES,
          _add_evaluation),
         ("compare", "Compare systems: differences, intervals and tests. Requires pandas.", FILES,
          _add_comparison),
-        ("preferences", "Evaluate runs against preference judgments: EDRC, pair accuracy, "
-         "Kendall's τ.", _preferences.FILES, _add_preferences),
         ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
          _judging.FILES, _add_judges),
         ("measures", "List the measures with their other names and parameters.", None, None),
@@ -305,9 +298,12 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 
 def _add_evaluation(add: Add) -> None:
-    _add_runs(add, "measure, such as ndcng@10 or \"AP(threshold=2)\", with another name for the "
-              "column as in \"ndcg@10 as nDCG\", or official, the official measures of trec_eval "
-              "(implies --names trec_eval)", "ndcng@10 and mu_map")
+    _add_files(add, "measure, such as ndcng@10 or \"AP(threshold=2)\", with another name for the "
+               "column as in \"ndcg@10 as nDCG\", or official, the official measures of trec_eval "
+               "(implies --names trec_eval)")
+    add("-c", "--complete", action="store_true",
+        help="count judged queries that are missing from a run as empty rankings")
+    add("--per-query", action="store_true", help="also print the values of each query")
     add("--names", choices=("trec_eval",),
         help="give all names of measures the meaning of trec_eval 10, including lists of cut-offs "
         "such as P, and order ties by document id (--ties trec) by default")
@@ -353,25 +349,13 @@ def _add_columns(add: Add) -> None:
     add("--weight-column", dest="weight", metavar="NAME", help="column with weights, for folders")
 
 
-def _add_runs(add: Add, measure: str, default: str) -> None:
-    """Add the options shared by the commands that evaluate runs."""
-    _add_files(add, measure, default)
-    add("-c", "--complete", action="store_true",
-        help="count judged queries that are missing from a run as empty rankings")
-    add("--per-query", action="store_true", help="also print the values of each query")
-    _add_split(add)
-
-
-def _add_split(add: Add) -> None:
-    add("--split", metavar="SUBSET/SPLIT",
-        help="subset and split of MTEB's predictions, such as default/test, if a file has several")
-
-
-def _add_files(add: Add, measure: str, default: str) -> None:
+def _add_files(add: Add, measure: str) -> None:
     """Add the options shared by all commands that read files."""
     add("files", nargs="+", metavar="FILE", help="see below")
     add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help=f"{measure}; may be repeated (default: {default})")
+        help=f"{measure}; may be repeated (default: ndcng@10 and mu_map)")
+    add("--split", metavar="SUBSET/SPLIT",
+        help="subset and split of MTEB's predictions, such as default/test, if a file has several")
     add("--format", choices=_printing.FORMATS, default="table",
         help="output format (default: %(default)s)")
     add("--title",
@@ -386,10 +370,9 @@ def _add_files(add: Add, measure: str, default: str) -> None:
 
 
 def _add_judges(add: Add) -> None:
-    _add_files(add, "measure of the leaderboards", "ndcng@10 and mu_map")
+    _add_files(add, "measure of the leaderboards")
     add("--run", dest="runs", action="extend", nargs="+", metavar="RUN", default=[],
         help="runs of the systems, one file per system")
-    _add_split(add)
     add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
         help="in the leaderboards, unjudged documents have grade 0 (irrelevant, the default) or "
         "are left out (drop)")
@@ -399,24 +382,6 @@ def _add_judges(add: Add) -> None:
     add("--level", type=float, default=0.95,
         help="confidence level of the intervals (default: %(default)s)")
     add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
-
-
-def _add_preferences(add: Add) -> None:
-    _add_runs(add, "measure: edrc, pair_accuracy or kendall_tau", "edrc")
-    add("--items", choices=_preferences.ITEMS, default="all",
-        help="documents to evaluate: all documents in either file (all, the default), those in "
-        "TRUTH (judged), or those in the run (predicted)")
-    add("--discount", choices=("linear", "log2", "exp2"), default="linear",
-        help="discount function of EDRC (default: %(default)s)")
-    add("--prior", type=float, default=0.5, metavar="P",
-        help="EDRC value of a pair without a preference in TRUTH or in the run (default: "
-        "%(default)s)")
-    add("--cycles", choices=("raise", "unknown", "majority", "ignore"),
-        default="raise",
-        help="handling of contradictory preferences: raise an error, leave them out as unknown, "
-        "first decide them by majority, or count every pair as stated, without transitive closure "
-        "(ignore, only for pair_accuracy and kendall_tau, its default measures) (default: "
-        "%(default)s)")
 
 
 def _add_comparison(add: Add) -> None:

@@ -259,7 +259,7 @@ def _is_letor(file: Any) -> bool:
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
-class Differing(NamedTuple):
+class _Differing(NamedTuple):
     """Judged queries that a run lacks, and queries of the run that have no judgments."""
 
     judged: np.ndarray
@@ -301,13 +301,13 @@ def _evaluate_runs(
                 "count them as empty rankings."
             )
         is_unjudged = np.zeros_like(joined.unjudged) if is_sample else joined.unjudged
-        differing[name] = Differing(qrels.query_ids, run.query_ids, joined.missing, is_unjudged)
+        differing[name] = _Differing(qrels.query_ids, run.query_ids, joined.missing, is_unjudged)
         del run, joined  # free the memory of large runs
-    note_differing(differing, args.complete)
+    _note_differing(differing, args.complete)
     return evaluations
 
 
-def note_differing(differing: Mapping[str, Differing], complete: bool) -> None:
+def _note_differing(differing: Mapping[str, _Differing], complete: bool) -> None:
     """Issue one note about the queries of all runs that either side lacks."""
     texts = {name: difference.text(complete) for name, difference in differing.items()}
     texts = {name: text for name, text in texts.items() if text}

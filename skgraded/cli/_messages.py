@@ -8,19 +8,17 @@ from typing import Any
 WORDS: tuple[tuple[str, Any], ...] = (
     (r"^(?:evaluations|human) has (only )?(\d+ quer)", r"The first QRELS has \1\2"),
     (r"compare\(judge=…\)", "--judge"),
-    (r"\b(test|correction|cycles|split|family)=(['\"])(.*?)\2", r"--\1 \3"),
+    (r"\b(test|correction|split|family)=(['\"])(.*?)\2", r"--\1 \3"),
     (r"\btest=None", "--test none"),
     (r"\bunjudged_documents=(?:(['\"])(.*?)\1|(?:\.\.\.|…))?",
      lambda match: f"--unjudged-documents {match[2] or ''}".rstrip()),
     (r"\b(?:Pass|pass) missing='count'", "use -c"),
     (r"\bset unjudged_documents to\b", "set --unjudged-documents to"),
     ("but Summaries contain only sums", "which are not computed for folders"),
-    (r"\bin true_pairs\b", "in TRUTH"),
     (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
-    (r" To count them per query, use skgraded\S+$", ""),
     (r"^rng\b|(?<=Omit )rng\b", "--seed"),
     (r"^n_resamples\b|(?<=Omit )n_resamples\b", "--resamples"),
-    (r"^(level|prior|baseline|weights) must", r"--\1 must"),
+    (r"^(level|baseline|weights) must", r"--\1 must"),
     (r"(?<=\]) or None; got", "; got"),  # "--baseline must be one of [...] or None"
     (r"\b(?:or )?pass (?=--)", lambda match: match[0].replace("pass", "use")),
 )

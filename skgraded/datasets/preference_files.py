@@ -71,12 +71,6 @@ def read_preferences(path: str | os.PathLike[str] | BinaryIO, *, progress: bool 
     """
     from sklearn.utils import Bunch
 
-    query, preferred, other = read_preference_columns(path, progress)
-    return Bunch(query=query, preferred=preferred, other=other)
-
-
-def read_preference_columns(path: Any, progress: bool = False) -> np.ndarray:
-    """Read the columns `query`, `preferred` and `other` as object arrays of shape (n,)."""
     source, path = path, check_path(path)
     n_columns = 0
 
@@ -104,7 +98,8 @@ def read_preference_columns(path: Any, progress: bool = False) -> np.ndarray:
             (query, other, preferred) if chosen == [other] else (query, preferred, other)
             for _, (query, preferred, other, *chosen) in rows
         ]
-    return np.array(pairs, dtype=object).T.copy()
+    query, preferred, other = np.array(pairs, dtype=object).T.copy()
+    return Bunch(query=query, preferred=preferred, other=other)
 
 
 def _pairs_of_levels(rows: list[tuple[int, list[Any]]], path: str) -> list[tuple[str, str, str]]:

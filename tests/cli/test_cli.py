@@ -324,7 +324,6 @@ def test_qrels_and_runs_of_other_formats(capsys, qrels, system):
 @pytest.mark.usefixtures("other_files")
 def test_other_commands_read_the_same_formats(capsys):
     run(capsys, "judges beir.tsv trec.tsv --run run.json run.tsv")
-    run(capsys, "preferences truth.pref mteb.json --split en/dev")
 
 
 @pytest.mark.parametrize("text", ["", "# no results\n"])
@@ -340,7 +339,6 @@ def test_an_empty_run_counts_as_empty_rankings_on_request(files, capsys, text):
 
 @pytest.mark.parametrize("command, name", [
     ("evaluate qrels a.run", "qrels"), ("evaluate qrels a.run", "a.run"),
-    ("preferences truth.pref a.run", "truth.pref"), ("evaluate test.letor scores", "test.letor"),
 ])
 @pytest.mark.parametrize(
     "comment", ["# qrels", "#", "# q9 a b", "# q9 0 a 1", "\ufeff#q9 Q0 a 1 1 s"]

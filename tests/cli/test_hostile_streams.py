@@ -205,7 +205,7 @@ def test_the_command_neither_loads_scikit_learn_nor_changes_signal_handlers():
         "before = {number: signal.getsignal(number) for number in signal.valid_signals()}\n"
         "import skgraded.__main__\n"
         "from skgraded.cli import main\n"
-        "main(['preferences', 'truth.pref', 'b.run', '--quiet'])\n"
+        "main(['evaluate', 'qrels', 'b.run', '--quiet'])\n"
         "after = {number: signal.getsignal(number) for number in before}\n"
         "print(before == after, 'sklearn' in sys.modules)"
     )

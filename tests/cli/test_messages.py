@@ -50,8 +50,6 @@ COMMANDS = [  # each with a regex that the message matches
      "--resamples has no effect, because --test t draws no"),
     ("judges none few --level 2", "skgraded: --level must be .* got 2.0"),
     ("judges none few -m ndcgn", "Unknown measure 'ndcgn'"),
-    ("preferences none a.run -m ndcg", "must be edrc, pair_accuracy or kendall_tau; got NDCG"),
-    ("preferences none a.run --prior 2", "--prior must be .* got 2.0"),
     ("evaluate qrels b.run --output /dev/full", "/dev/full: No space left on dev"),
     ("compare qrels b.run a.run --strict",
      r"Run a.run does not contain 1 of the 3 queries of qrels \(the first is 'q3'\): omit"),
@@ -66,13 +64,6 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate t.csv --score-column scoer",
      "no column 'scoer'.*Did you mean 'score'.*Name the columns with --query-column"),
     ("evaluate nothing/*.parquet", "no Parquet or CSV file found"),
-    # Preferences
-    ("preferences truth.pref", "at least one run after the preferences file truth.pref"),
-    ("preferences truth.pref truth.pref", "line 1: the rank must be an integer ≥ 0; got 'b'"),
-    ("preferences a.run a.run", "a file of preferences must have 3 col"),
-    ("preferences truth.pref a.run b.run --format html", "a.run does not contain 1 of the 3"),
-    ("preferences cyclic.pref a.run",
-     "in TRUTH .query 'q1'. contain a cycle.* use --cycles unknown or --cycles majority"),
     # Judges
     ("judges qrels", "Pass at least one judge's qrels after qrels"),
     ("judges qrels few --run a.run", "Leaderboards require at least two runs"),
@@ -188,9 +179,6 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (FOLDER, "compare parts --test t", "at least two runs or two --score-column options"),
     ({"test.letor": "nan qid:1 1:1\n0 qid:1 1:2\n"},
      "evaluate test.letor scores --unjudged-documents drop", "line 1"),
-    # Preferences
-    ({"c.run": "q8 Q0 a 1 1 s\n"}, "preferences truth.pref c.run",
-     "truth.pref and c.run have no query in common"),
     # compare --judge
     *((FOLDER, f"compare {path} --judge qrels", "--judge requires qrels and runs")
       for path in ("t.csv", "test.letor a.run b.run", "parts")),
@@ -200,7 +188,6 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
 @pytest.mark.parametrize("command, message", COMMANDS, ids=[command for command, _ in COMMANDS])
 def test_a_wrong_command_fails_with_one_line(files, capsys, command, message):
     (files / "few").write_text("q1 0 a 1\nq2 0 a 1\n")
-    (files / "cyclic.pref").write_text("q1 a b\nq1 b a\n")
     assert re.search(message, refused(capsys, command))
 
 

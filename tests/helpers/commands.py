@@ -17,7 +17,6 @@ FILES = {
                   "1 qid:7 #docid = a\n",
     "scores": "1\n2\n3\n",
     "t.csv": "query,grade,score\nq,0,2\nq,1,1\n",
-    "truth.pref": "q1 a b\nq1 b c\nq2 a b\nq3 x y\n",
 }
 
 

@@ -80,7 +80,6 @@ WORKING = {
 FILES = {
     "qrels.txt": "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 b 3\n",
     "a.run": "1 Q0 a 1 3 r\n1 Q0 b 2 2 r\n1 Q0 c 3 2 r\n2 Q0 a 1 2 r\n2 Q0 z 2 1 r\n3 Q0 a 1 1 r\n",
-    "truth.pref": "1 a b\n1 b c\n2 b z\n",
     "b.run": "1 Q0 a 1 3 r\n1 Q0 c 2 2 r\n2 Q0 b 1 2 r\n",
     "test.letor": "2 qid:1 1:.5\n0 qid:1 1:.2\n1 qid:2 1:.3\n0 qid:2 1:.1\n",
     "scores.txt": "1\n2\n3\n1\n",
@@ -92,7 +91,6 @@ COMMANDS = [
     "evaluate qrels.txt a.run -c --ties trec -m map -m ndcg@5 --per-query --format csv",
     "evaluate test.letor scores.txt --per-query --format markdown",
     "evaluate table.csv --score-column x --score-column y --document-column doc --format markdown",
-    "preferences truth.pref a.run b.run -m edrc -m pair_accuracy --format csv",
     "measures",
 ]
 ERRORS_OF_COMMANDS = {
