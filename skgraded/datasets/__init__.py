@@ -4,10 +4,9 @@ from skgraded.datasets.click_logs import click_preferences, make_clicks
 from skgraded.datasets.generators import make_ranking, make_swapped_rankings
 from skgraded.datasets.join import join_judgments, join_run
 from skgraded.datasets.letor import read_letor
-from skgraded.datasets.preference_files import read_preferences
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [
     "click_preferences", "join_judgments", "join_run", "make_clicks", "make_ranking",
-    "make_swapped_rankings", "read_letor", "read_preferences", "read_qrels", "read_run",
+    "make_swapped_rankings", "read_letor", "read_qrels", "read_run",
 ]

@@ -15,7 +15,6 @@ from skgraded.datasets import (
     make_ranking,
     make_swapped_rankings,
     read_letor,
-    read_preferences,
     read_qrels,
     read_run,
     text_files,
@@ -26,9 +25,6 @@ from skgraded.datasets import (
 LETOR = b"1 qid:1 1:1 2:2 #docid = a\n" * 3
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
 RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
-PAIRS = b"31_1 d1 d2\n31_1 d2 d3\n32_1 d1 d9\n"
-SHOWN = b"31_1 d1 d2 d1\n31_1 d3 d2 d2\n32_1 d9 d1 d1\n"
-LEVELS = b"31_1 ann 1 d2 2.0\n31_1 ann 1 d1 3.0\n31_1 ann 2 d1 2\n"
 LETOR_LINES = [
     *((f"{word} qid:1 1:1", f"the grade must be a finite number; got '{word}'")
       for word in ("x", "1,2", "nan", "-inf", "1e999", "1_0")),
@@ -89,29 +85,10 @@ RANKS_LINES = [
     ("302 Q0 d2 2 9 s", "a run with ranks must have 3 columns .query document rank.; got 6"),
     ("302 d1 7", "query '302' already contains document 'd1' at line 3"),
 ]
-PAIRS_LINES = [
-    ("32_1 d1", "previous lines have 3 columns .query preferred"),
-    ("32_1 d1 d1", "document 'd1' is preferred to itself"),
-    (b"\0\1\2", "a NUL byte"),
-    (b"32_1 d\xff d1", "text must be UTF-8"),
-    ("32_1 d1 d2\r32_1 d1 d3", "the line contains a carriage return"),
-]
-SHOWN_LINES = [
-    ("32_1 a 0 d1 1", "4 columns .query document document pref"),
-    ("32_1 d1 d2 d3", "must name the preferred document, 'd1' or 'd2'; got 'd3'"),
-]
-LEVELS_LINES = [
-    *((f"32_1 ann 1 d1 {word}", f"must be a finite number; got '{word}'")
-      for word in ("high", "inf", "1_0")),
-    ("31_1 ann 2 d1 9", "has level 9, but it has a different level on line 3"),
-]
 
 
 @pytest.mark.parametrize("arrow, read, good, lines", [
     ("without", read_letor, LETOR, LETOR_LINES),  # only the readers of qrels and runs use Arrow
-    ("without", read_preferences, PAIRS, PAIRS_LINES),
-    ("without", read_preferences, SHOWN, SHOWN_LINES),
-    ("without", read_preferences, LEVELS, LEVELS_LINES),
     *((arrow, *reader) for arrow in ("with Arrow", "without")
       for reader in ((read_run, RUN, RUN_LINES), (read_qrels, QRELS, QRELS_LINES),
                      (read_qrels, BEIR, BEIR_LINES), (read_run, RANKS, RANKS_LINES))),
@@ -133,7 +110,7 @@ def test_the_first_bad_line_is_named(arrow, read, good, lines, monkeypatch):
 GROUP_ROWS = "2 1:1\n1 1:2\n"
 FILES = [
     *((read, text, "<file>: the file is empty or contains")
-      for read in (read_letor, read_run, read_qrels, read_preferences)
+      for read in (read_letor, read_run, read_qrels)
       for text in (b"", b"\n \n", gzip.compress(b"", mtime=0))),
     (read_letor, b"# only a comment\n", "<file>: the file is empty or contains only comments"),
     (read_letor, b"# one\n\n1 qid:1 1:1\n\nbad qid:1\n", "line 5: the grade"),
@@ -161,11 +138,6 @@ FILES = [
     (read_run, b'{"mteb_model_meta": {}, "en": {"test": [1]}}', "predictions must be .*; got a l"),
     (read_run, b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}', "contains 2 subsets and "
      r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test' \(in the command: --split en/"),
-    (read_preferences, b"\n1 2\n", "line 2: a file of preferences must have 3 columns .query pref.*"
-     "or 4 .*got 2"),
-    (read_preferences, b"1 Q0 d 1 0.5 bm25\n", "line 1: .*got 6: '1 Q0 d 1 0.5 bm25'"),
-    (read_preferences, b"301 0 d1 2\n", "line 1: the last column must name the .*, '0' or 'd1'"),
-    (read_preferences, b"1 a 0 d1 2\n1 a 0 d2 2\n1 a 1 d3 5\n", "contains no preferences"),
 ]
 
 
