@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from textwrap import fill
 from typing import Any, Self
 
 import numpy as np
@@ -289,31 +289,14 @@ def escaped(text: str) -> str:
 
 def wrapped(text: str, width: int) -> str:
     """Wrap text into lines of at most `width` characters."""
-    lines = []
-    for paragraph in str(text).replace(" %", "\u00a0%").split("\n"):  # "95 %" stays on one line
-        clauses = re.findall(r".+?(?:, |$)", paragraph)
-        has_room = max(map(len, clauses), default=0) <= width + 1  # break after commas only
-        lines.append("")
-        for piece in clauses if has_room else _pieces(paragraph, width):
-            if lines[-1] and len((lines[-1] + piece).rstrip(" ")) > width:
-                lines.append("")
-            lines[-1] += piece
-    return "\n".join(line.rstrip(" ") for line in lines).replace("\u00a0", " ")
+    lines = str(text).replace(" %", "\u00a0%").split("\n")  # "95 %" stays on one line
+    return "\n".join(fill(line, width) for line in lines).replace("\u00a0", " ")
 
 
 def fitted(text: str, points: float, label: Any) -> str:
     """Wrap a text to a width in points, in the font size of the matplotlib text `label`."""
     n_characters = max(12, int(points / (EM * label.get_fontsize())))
     return escaped(wrapped(text, n_characters))
-
-
-def _pieces(text: str, width: int) -> Iterator[str]:
-    """Yield words with a trailing space; split long words, preferably after punctuation."""
-    for word in re.findall(r" *[^ ]+ ?", text):
-        parts = [word] if len(word.rstrip(" ")) <= width else re.split(r"(?<=[_/.,-])", word)
-        for part in parts:
-            for start in range(0, len(part), width):
-                yield part[start : start + width]
 
 
 def wrapped_name(name: str, width: int = NAME_WIDTH) -> str:
