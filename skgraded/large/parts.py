@@ -7,7 +7,7 @@ state the chunk and the row within the chunk.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from skgraded.large.jobs import Job
 from skgraded.large.system_summaries import Summaries
 from skgraded.measures.base import accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
-from skgraded.reports.evaluation import Evaluation, joined_masks, judged_shares
+from skgraded.reports.evaluation import Evaluation, joined_evaluations
 from skgraded.reports.summary import Summary, labelled, merged_in_order
 
 EDGES = "the first and last queries of the partitions"
@@ -307,10 +307,7 @@ class Measured(NamedTuple):
 
     def take(self, queries: Any) -> Measured:
         """Return the results of the queries at the given positions, without edges."""
-        taken = {
-            name: _per_query([evaluation], queries)
-            for name, evaluation in self.evaluations.items()
-        }
+        taken = {name: evaluation.take(queries) for name, evaluation in self.evaluations.items()}
         segments = self.segments and self.segments._replace(codes=self.segments.codes[queries])
         n_dropped = None if self.n_dropped is None else self.n_dropped[queries]
         return Measured(taken, segments, self.place, None, self.types, n_dropped)
@@ -323,29 +320,6 @@ class Measured(NamedTuple):
             return report
         n_duplicates = 0 if self.n_dropped is None else int(self.n_dropped.sum())
         return replace(report, n_duplicates=n_duplicates, n_copied=self.n_copied)
-
-
-def _per_query(evaluations: Sequence[Evaluation], queries: Any = slice(None)) -> Evaluation:
-    """Concatenate evaluations of distinct queries, and select queries."""
-    if len(evaluations) == 1:
-        return evaluations[0].take(queries)
-
-    def selected(values: Sequence[Any]) -> Any:
-        first = values[0]
-        if isinstance(first, dict):
-            return {name: selected([by_name[name] for by_name in values]) for name in first}
-        return None if first is None else np.concatenate(values)[queries]
-
-    named: dict[str, Any] = {
-        name: selected([getattr(part, name) for part in evaluations])
-        for name in ("query_ids", "per_query", "undefined", "weights")
-    }
-    if any(part.judged is not None for part in evaluations):
-        named["unanswered"] = joined_masks(evaluations)[queries]
-        named["judged"] = {
-            name: selected(shares) for name, shares in judged_shares(evaluations).items()
-        }
-    return Evaluation(**named, unjudged_documents=evaluations[0].unjudged_documents)
 
 
 def ids_with(measured: Measured, marks: np.ndarray) -> np.ndarray:
@@ -397,7 +371,7 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
     """Concatenate pairs (result of a chunk, code of the segment of each query)."""
     results = [(measured, codes) for measured, codes in group if len(codes)] or group[:1]
     evaluations = {
-        system: _per_query([measured.evaluations[system] for measured, _ in results])
+        system: joined_evaluations([measured.evaluations[system] for measured, _ in results])
         for system in results[0][0].evaluations
     }
     segments = Segments(names, np.concatenate([codes for _, codes in results]))

@@ -200,18 +200,7 @@ class Evaluation(Report):
                 )
             _refuse_mismatch(i, part, parts[0])
         _refuse_overlap(parts)
-        weights = [part.weights for part in parts if part.weights is not None]
-        judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
-        return Evaluation(
-            _joined_ids([part.query_ids for part in parts]),
-            concatenated([part.per_query for part in parts]),
-            concatenated([part.undefined for part in parts]),
-            weights=np.concatenate(weights) if weights else None,
-            judged=judged or None,
-            unanswered=joined_masks(parts) if any(part.n_unanswered for part in parts) else None,
-            unjudged_documents=parts[0].unjudged_documents,
-            n_duplicates=sum(part.n_duplicates for part in parts),
-        )
+        return joined_evaluations(parts)
 
     # Looking closer ------------------------------------------------------------------------------
 
@@ -426,12 +415,24 @@ def _refuse_overlap(parts: Sequence[Evaluation]) -> None:
         )
 
 
-def joined_masks(parts: Sequence[Evaluation]) -> np.ndarray:
-    """Concatenate the masks `unanswered`."""
-    return np.concatenate([
+def joined_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
+    """Concatenate evaluations of disjoint queries with the same measures and settings."""
+    weights = [part.weights for part in parts if part.weights is not None]
+    judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
+    unanswered = np.concatenate([
         np.zeros(len(part.query_ids), dtype=bool) if part.unanswered is None else part.unanswered
         for part in parts
     ])
+    return Evaluation(
+        _joined_ids([part.query_ids for part in parts]),
+        concatenated([part.per_query for part in parts]),
+        concatenated([part.undefined for part in parts]),
+        weights=np.concatenate(weights) if weights else None,
+        judged=judged or None,
+        unanswered=unanswered if unanswered.any() else None,
+        unjudged_documents=parts[0].unjudged_documents,
+        n_duplicates=sum(part.n_duplicates for part in parts),
+    )
 
 
 def _joined_ids(arrays: list[np.ndarray]) -> np.ndarray:
