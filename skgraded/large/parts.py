@@ -316,10 +316,15 @@ class Measured(NamedTuple):
         """Return the Summary or, for several systems, the Summaries of all queries."""
         single = self.evaluations[job.y_score[0]]
         report: Any = Summary.of(single) if job.is_single else Summaries.of(self.evaluations)
-        if self.n_dropped is None and not self.n_copied:
+        if self.n_dropped is not None or self.n_copied:
+            n_duplicates = 0 if self.n_dropped is None else int(self.n_dropped.sum())
+            report = replace(report, n_duplicates=n_duplicates, n_copied=self.n_copied)
+        if self.segments is None:
             return report
-        n_duplicates = 0 if self.n_dropped is None else int(self.n_dropped.sum())
-        return replace(report, n_duplicates=n_duplicates, n_copied=self.n_copied)
+        return replace(report, by=job.by, segments={
+            segment: self.take(queries)._replace(segments=None).sums(job)
+            for segment, queries in self.segments.queries()
+        })
 
 
 def ids_with(measured: Measured, marks: np.ndarray) -> np.ndarray:
@@ -337,18 +342,9 @@ def table_of_values(measured: Measured, id_type: Any = None) -> Any:
 
 def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:
     """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
-    if job.by is None:
-        return merged_in_order(measured.sums(job) for measured in results)
-    return merged_in_order(
-        _segment_sums(measured, job) for measured in _gathered_segments(results)
-    )
-
-
-def _segment_sums(measured: Any, job: Job) -> Summary | Summaries:
-    return replace(measured.sums(job), by=job.by, segments={
-        segment: measured.take(queries).sums(job)
-        for segment, queries in measured.segments.queries()
-    })
+    if job.by is not None:
+        results = _gathered_segments(results)
+    return merged_in_order(measured.sums(job) for measured in results)
 
 
 def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:
