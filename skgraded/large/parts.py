@@ -86,7 +86,10 @@ def _checked(table: Any, job: Job) -> Any:
     """Return the validated columns as an Arrow table with standard column names."""
     grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
     _refuse_grades(grades, job)
-    columns = {QUERY: arrow.ids(table[job.qid], "qid"), GRADE: grades}
+    columns = {GRADE: grades} | {
+        IDS[argument]: arrow.ids(table[name], argument)
+        for argument, name in job.arguments if argument in IDS
+    }
     for i, name in enumerate(job.y_score):
         columns[f"{SCORE} {i}"] = arrow.scores(
             table[name], "y_score" if job.is_single else f"y_score {name!r}"
@@ -96,10 +99,6 @@ def _checked(table: Any, job: Job) -> Any:
         if weights.any():  # all weights of a chunk may be 0
             weights = check_weights(weights, len(weights), "y_true")
         columns[WEIGHT] = weights
-    if job.by is not None:
-        columns[SEGMENT] = arrow.ids(table[job.by], "by")
-    if job.document is not None:
-        columns[DOCUMENT] = arrow.ids(table[job.document], "document")
     return arrow.pa.table(columns)
 
 
