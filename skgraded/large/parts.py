@@ -136,16 +136,13 @@ def joined(tables: Iterable[Any]) -> Any:
     refuse_other_types(frozenset().union(*map(types_of, tables)))
     if len(tables) < 2:
         return tables[0] if tables else None
-    if len({tuple(map(str, table.schema.types)) for table in tables}) > 1:
-        tables = [_with_plain_ids(table) for table in tables]
-    if len({str(table.schema.field(GRADE).type) for table in tables}) > 1:
-        tables = [_with_wide_grades(table) for table in tables]
-    for name in tables[0].column_names:
-        kinds = {table.schema.field(name).type for table in tables}
-        if name.startswith(SCORE) and len(kinds) > 1:  # Arrow would convert integers to float64
-            with suppress(arrow.pa.ArrowInvalid):  # not all scores are whole numbers
-                position, kind = tables[0].column_names.index(name), arrow.pa.int64()
-                tables = [t.set_column(position, name, t[name].cast(kind)) for t in tables]
+    for position, name in enumerate(tables[0].column_names):
+        columns = [table[name] for table in tables]
+        if len({column.type for column in columns}) > 1:
+            tables = [
+                table.set_column(position, name, column)
+                for table, column in zip(tables, _aligned(columns, name), strict=True)
+            ]
     try:
         return arrow.pa.concat_tables(tables, promote_options="permissive")
     except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
@@ -154,12 +151,16 @@ def joined(tables: Iterable[Any]) -> Any:
         ) from None
 
 
-def _with_plain_ids(table: Any) -> Any:
-    """Decode the ids and segments of a validated table if they are in dictionaries or views."""
-    for name in set(IDS.values()).intersection(table.column_names):
-        position = table.column_names.index(name)
-        table = table.set_column(position, name, arrow.plain(table[name]))
-    return table
+def _aligned(columns: list[Any], name: str) -> list[Any]:
+    """Convert columns of different types to types that Arrow joins without loss, if possible."""
+    if name in IDS.values():
+        return list(map(arrow.plain, columns))
+    if name == GRADE:
+        return [[grade_column(column.to_numpy(), name)[0]] for column in columns]
+    if name.startswith(SCORE):  # Arrow would convert integers to float64
+        with suppress(arrow.pa.ArrowInvalid):  # not all scores are whole numbers
+            return [column.cast(arrow.pa.int64()) for column in columns]
+    return columns
 
 
 def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:
@@ -170,15 +171,6 @@ def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:
             raise TypeError(
                 f"{argument} must have the same type in all partitions; got {' and '.join(names)}."
             )
-
-
-def _with_wide_grades(table: Any) -> Any:
-    """Convert the grades of a validated table to float64 if they are float16 or float32."""
-    grades = table[GRADE].to_numpy()
-    if grades.dtype.kind != "f" or grades.dtype == np.float64:
-        return table
-    position = table.column_names.index(GRADE)
-    return table.set_column(position, GRADE, [grade_column(grades, GRADE)[0]])
 
 
 def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[Iterator[tuple[Any, ...]]]:
