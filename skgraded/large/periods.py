@@ -22,7 +22,7 @@ from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.report import Report, evaluated_name
 from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
-from skgraded.stats.corrections import CORRECTIONS, widen_to_zero
+from skgraded.stats.corrections import CORRECTIONS, adjust, widen_to_zero
 from skgraded.stats.histograms import bins_of
 from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
 from skgraded.stats.rounding import are_equal
@@ -117,11 +117,9 @@ class PeriodComparison(Report):
         """
         families = comparison_rows.families_by_measure(self.correction, self.rows)
         names = self.before, self.after
+        columns = columns_of(PeriodRow, self.rows)
         p_values = zip(*(
-            comparison_rows.corrected_p_values(
-                [getattr(row, name) for row in self.rows], self.correction, self.level,
-                [list(range(len(self.rows)))],
-            )[0]
+            adjust(np.array(columns[name]), self.correction).tolist()
             for name in ("p_undefined", "p_defined")
         ), strict=True)
         return [
@@ -552,13 +550,10 @@ def trend(
         )
     days = day_numbers(labels, is_required=season is not None)
     seasons = np.zeros(len(labels)) if days is None else days % (season or 1)
-    by_system: dict[Any, list[Summary]] = {
-        system: [_systems_of(part)[system] for part in summaries]
-        for system in _systems_of(summaries[0])
-    }
+    systems = [_systems_of(part) for part in summaries]
     rows = [
-        row for system, parts in by_system.items()
-        for row in _trend_rows(system, labels, parts, seasons, level)
+        row for system in systems[0]
+        for row in _trend_rows(system, labels, [part[system] for part in systems], seasons, level)
     ]
     return Trend(labels, summaries[0].measures, rows, season, level)
 
@@ -577,13 +572,12 @@ def _trend_rows(
         shares = np.divide(counts, sizes, out=np.full(len(sizes), np.nan), where=sizes > 0)
         limits = prediction_limits(means, seasons, WIDTH * errors)
         share_limits = prediction_limits(shares, seasons, share_errors(counts, sizes))
-        charts[measure] = limits.tolist(), shares.tolist(), share_limits.clip(0, 1)[:, 1:].tolist()
+        charts[measure] = np.column_stack([limits, shares, share_limits.clip(0, 1)]).tolist()
     names = "measure", "mean", "ci_low", "ci_high", "n_queries"
     rows = []
     for i, (label, part) in enumerate(zip(labels, parts, strict=True)):
         for row in overall_rows(part, level):
-            limits, share, (low, high) = (chart[i] for chart in charts[row["measure"]])
-            center, lower, upper = limits
+            center, lower, upper, share, _, low, high = charts[row["measure"]][i]
             rows.append(TrendRow(
                 system, label, **{name: row[name] for name in names},
                 center=center, lower=lower, upper=upper,
