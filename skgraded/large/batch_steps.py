@@ -133,12 +133,14 @@ def _shuffled(
     batches: Iterable[tuple[str, Any]], n_rows: int | None, job: Job, show: Callable[[int], Any]
 ) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
-    with closing(_Pieces(n_rows)) as pieces:
+    # A spooled file of at least one byte is on disk; until then, there is no file.
+    with _closing(tempfile.SpooledTemporaryFile(1, prefix="skgraded-")) as file:
+        pieces = _Pieces(file, n_rows)
         may_fit = n_rows is None or n_rows < MAX_ROWS_IN_MEMORY
         n_gathered = MAX_ROWS_IN_MEMORY if may_fit else pieces.rows_per_write
         for _, tables in parts.gathered(_cleaned(batches, job, show), n_gathered):
             table = parts.joined(tables)
-            if may_fit and pieces.file is None and table.num_rows < MAX_ROWS_IN_MEMORY:
+            if may_fit and not file.tell() and table.num_rows < MAX_ROWS_IN_MEMORY:
                 return parts.summed([parts.measure_together(table, job)], job)
             pieces.write(table)
             del tables, table  # free memory before the next rows are read
@@ -148,31 +150,23 @@ def _shuffled(
 class _Pieces:
     """Temporary file that stores rows in pieces of whole queries."""
 
-    def __init__(self, n_rows: int | None) -> None:
+    def __init__(self, file: Any, n_rows: int | None) -> None:
+        self._file = file
         n = N_PIECES if n_rows is None else min(max(n_rows // ROWS_PER_PIECE, 8), 1024)
         # offset and size of each block
         self._places: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-        self.file: Any = None  # created by the first write
         self.rows_per_write = min(max(ROWS, MIN_ROWS_PER_WRITE * n), MAX_ROWS_IN_MEMORY)
-
-    def close(self) -> None:
-        """Close and remove the file."""
-        if self.file is not None:
-            with _closing(self.file):
-                pass
 
     def write(self, table: Any) -> None:
         """Append the rows of a validated table to the pieces, in blocks that reuse memory."""
         for first in range(0, table.num_rows, self.rows_per_write):
             rows = table.slice(first, self.rows_per_write)
             with _disk_errors("writing rows for partitioning='shuffle'"):
-                if self.file is None:
-                    self.file = tempfile.TemporaryFile(prefix="skgraded-")
                 for number, piece in pieces_of(rows, len(self._places)):
-                    start = self.file.tell()
-                    write_batch(self.file, piece)
-                    self._places[number].append((start, self.file.tell() - start))
-                self.file.flush()
+                    start = self._file.tell()
+                    write_batch(self._file, piece)
+                    self._places[number].append((start, self._file.tell() - start))
+                self._file.flush()
 
     def read(self) -> Iterator[Any]:
         """Yield each piece as a table."""
@@ -180,8 +174,8 @@ class _Pieces:
 
     def _read(self, place: tuple[int, int]) -> Any:
         start, size = place
-        self.file.seek(start)
-        return py_buffer(self.file.read(size))
+        self._file.seek(start)
+        return py_buffer(self._file.read(size))
 
 
 @contextmanager
