@@ -161,7 +161,7 @@ def read_header(file: BinaryIO, path: str) -> tuple[int, str, list[str]]:
 
 def _lines(file: BinaryIO) -> io.TextIOWrapper:
     """Return the lines of a file as text; invalid UTF-8 is allowed in unused columns."""
-    return io.TextIOWrapper(file, "utf-8", errors="surrogateescape", newline="")
+    return io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _not_text(path: str, number: int) -> ValueError:

@@ -17,7 +17,7 @@ from pyarrow import compute
 from skgraded._input.arrow import is_table, numbers, plain
 from skgraded._input.table_kinds import UnknownColumnError, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
-from skgraded.datasets.text_files import BOM, unpacked
+from skgraded.datasets.text_files import unpacked
 from skgraded.large.jobs import Job
 
 CSV = re.compile(r"\.[ct]sv(\.(gz|bz2|xz))?$", re.IGNORECASE)  # all other files are Parquet
@@ -299,21 +299,12 @@ def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Ite
             raise OSError(f"it has {n_read:,} rows instead of {file.metadata.num_rows:,}")
 
 
-@contextmanager
-def _opened_csv(path: str) -> Iterator[Any]:
-    """Open a CSV file, which may be compressed, after its byte order mark."""
-    with unpacked(path) as (file, _):
-        if file.peek(len(BOM)).startswith(BOM):
-            file.read(len(BOM))
-        yield file
-
-
 def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
     """Read query ids, segments and document ids as text, and the other columns as float64.
 
     From the first block with a score that float64 may round, scores are read as `_as_integers`.
     """
-    with _opened_csv(path) as file:
+    with unpacked(path) as (file, _):
         header = read_header(file, path)
     columns = _columns_in_file(path, header[-1], folders, job)
     scores = [name for name in job.y_score if name in columns and name not in job.ids]
@@ -340,7 +331,7 @@ def _csv_tables(
     texts = [*job.ids, *texts]
     types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
-        _read_errors(f"{path}: the CSV file"), _opened_csv(path) as file,
+        _read_errors(f"{path}: the CSV file"), unpacked(path) as (file, _),
         open_table(file, n_blank, separator, types, [""]) as reader,
     ):
         is_whole = job.partitioning == "whole"
