@@ -96,7 +96,7 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = jobs.check_query_job(y_true, y_score, qid, measures, **settings)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True)
     measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
     frames = [delayed(_values)(part, dtype) for part in measured]

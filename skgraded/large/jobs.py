@@ -17,7 +17,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 Measures = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURES = ("ndcng@10", "mu_map")
 PARTITIONINGS = ("shuffle", "clustered", "whole")
-DEFAULTS = {"partitioning": "shuffle", "duplicates": "raise"}  # None for all other settings
 _check_partitioning = choice_validator("partitioning", PARTITIONINGS)
 
 PARAMETERS = """
@@ -92,7 +91,7 @@ def entry_point(settings: type, sections: str) -> Callable[[F], F]:
         optional = [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation,
-                default=DEFAULTS.get(name),
+                default=getattr(Job, name),
             )
             for name, annotation in settings.__annotations__.items()
         ]
@@ -121,14 +120,14 @@ class Job:
     y_score: tuple[str, ...]
     qid: str
     measures: tuple[Measure, ...]
-    sample_weight: str | None
-    partitioning: str
-    unjudged_documents: str | None
-    document: str | None
-    duplicates: str
-    by: str | None
-    label: str | None
     is_single: bool  # whether y_score was a single name rather than a list
+    sample_weight: str | None = None
+    partitioning: str = "shuffle"
+    unjudged_documents: str | None = None
+    document: str | None = None
+    duplicates: str = "raise"
+    by: str | None = None
+    label: str | None = None
 
     @property
     def arguments(self) -> list[tuple[str, str]]:
@@ -155,41 +154,34 @@ class Job:
 
 
 def check_job(
-    y_true: Any, y_score: Any, qid: Any, measures: Any, *, sample_weight: Any = None,
-    partitioning: Any = "shuffle", unjudged_documents: Any = None, document: Any = None,
-    duplicates: Any = "raise", by: Any = None, label: Any = None, shipped: bool = True,
+    y_true: Any, y_score: Any, qid: Any, measures: Any, *, shipped: bool = True,
+    per_query: bool = False, **settings: Any
 ) -> Job:
-    """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled."""
+    """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled.
+
+    If `per_query`, `y_score` must be a single name.
+    """
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
-    job = Job(
-        y_true, scores, qid, tuple(as_measures(measures)), sample_weight,
-        _check_partitioning(partitioning), check_unjudged_documents(unjudged_documents), document,
-        check_duplicates(duplicates, document), by, label, is_single,
-    )
+    job = Job(y_true, scores, qid, tuple(as_measures(measures)), is_single, **settings)
+    _check_partitioning(job.partitioning)
+    check_unjudged_documents(job.unjudged_documents)
+    check_duplicates(job.duplicates, job.document)
     for argument, name in job.arguments:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
         refuse_unwritable(name, f"The column name {argument}")
-    if not isinstance(label, (str, type(None))):
-        raise TypeError(f"label must be a str; got {type(label).__name__}.")
-    refuse_unwritable(label, "label")
+    if not isinstance(job.label, (str, type(None))):
+        raise TypeError(f"label must be a str; got {type(job.label).__name__}.")
+    refuse_unwritable(job.label, "label")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
     if shipped:
         pickle.dumps(job)  # raises an error if a measure contains a lambda
-    return job
-
-
-def check_query_job(
-    y_true: Any, y_score: Any, qid: Any, measures: Any, **settings: Any
-) -> Job:
-    """Validate the arguments of a function that returns per-query values; return a Job."""
-    job = check_job(y_true, y_score, qid, measures, **settings)
-    if not job.is_single:
-        raise TypeError(f"y_score must be the name of one column; got {list(job.y_score)!r}.")
+    if per_query and not is_single:
+        raise TypeError(f"y_score must be the name of one column; got {list(scores)!r}.")
     return job
 
 

@@ -90,7 +90,7 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = jobs.check_query_job(y_true, y_score, qid, measures, **settings)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True)
     with _original_errors():
         measured = _measured(dataset, job)
         result = ray.get(merge_in_tree(measured, job, _submit, with_sums=False))

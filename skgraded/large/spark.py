@@ -93,7 +93,7 @@ def evaluate_per_query(
         `sample_weight`, ``weight``. Invalid input and split queries raise an error when the frame
         is computed; the message is at the end of Spark's error.
     """
-    job = jobs.check_query_job(y_true, y_score, qid, measures, **settings)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures]
     names += ["weight"] * (job.sample_weight is not None)
