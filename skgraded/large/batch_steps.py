@@ -3,7 +3,7 @@
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -28,6 +28,8 @@ MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
 ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
 
+Tables = Iterator[tuple[str, Any]]  # names and batches, which are tables once they are validated
+
 
 def evaluate_in_steps(
     batches: Any, job: Job, progress: bool, skipped: Skipped | None
@@ -38,18 +40,17 @@ def evaluate_in_steps(
         closing(batches_by_place),  # after an error, closes files and streams at once
         counting_bar(progress, n_rows, unit=" rows", unit_scale=True) as show,
     ):
+        tables = _cleaned(batches_by_place, job, show)
         if job.partitioning == "shuffle":
-            report = parts.finished(_shuffled(batches_by_place, n_rows, job, show), job)
+            report = parts.finished(_shuffled(tables, n_rows, job), job)
         else:
-            report = _in_order(batches_by_place, job, show)
+            report = _in_order(tables, job)
     return replace(report, skipped=skipped) if skipped else report
 
 
 # Validating batches ------------------------------------------------------------------------------
 
-def _cleaned(
-    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
-) -> Iterator[tuple[str, Any]]:
+def _cleaned(batches: Tables, job: Job, show: Callable[[int], Any]) -> Tables:
     """Yield the name and the validated table of each nonempty batch."""
     first: Any = None
     for place, batch in batches:
@@ -70,12 +71,11 @@ def _cleaned(
 
 # Contiguous queries ------------------------------------------------------------------------------
 
-def _in_order(
-    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
-) -> Summary | Summaries:
+def _in_order(tables: Tables, job: Job) -> Summary | Summaries:
     """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
     is_clustered = job.partitioning == "clustered"
-    tables = (_clustered if is_clustered else _cleaned)(batches, job, show)
+    if is_clustered:
+        tables = _clustered(tables)
     total = Result(None, [], [], frozenset())
     starts: list[int] = []  # position of each table's query ids in the file
     with _closing(tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS)) as file:
@@ -112,12 +112,10 @@ def _closing(file: Any) -> Iterator[Any]:
             file.close()
 
 
-def _clustered(
-    batches: Iterable[tuple[str, Any]], job: Job, show: Callable[[int], Any]
-) -> Iterator[tuple[str, Any]]:
+def _clustered(validated: Tables) -> Tables:
     """Yield tables of whole queries by moving the last query of each table to the next table."""
     rest, place = None, ""
-    for places, tables in parts.gathered(_cleaned(batches, job, show), ROWS):
+    for places, tables in parts.gathered(validated, ROWS):
         first, last = places[0], places[-1]
         place = first if first == last else f"{first} to {last}"
         table = parts.joined([rest, *tables])
@@ -129,16 +127,14 @@ def _clustered(
 
 # Rows in any order -------------------------------------------------------------------------------
 
-def _shuffled(
-    batches: Iterable[tuple[str, Any]], n_rows: int | None, job: Job, show: Callable[[int], Any]
-) -> Summary | Summaries:
+def _shuffled(validated: Tables, n_rows: int | None, job: Job) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
     # A spooled file of at least one byte is on disk; until then, there is no file.
     with _closing(tempfile.SpooledTemporaryFile(1, prefix="skgraded-")) as file:
         pieces = _Pieces(file, n_rows)
         may_fit = n_rows is None or n_rows < MAX_ROWS_IN_MEMORY
         n_gathered = MAX_ROWS_IN_MEMORY if may_fit else pieces.rows_per_write
-        for _, tables in parts.gathered(_cleaned(batches, job, show), n_gathered):
+        for _, tables in parts.gathered(validated, n_gathered):
             table = parts.joined(tables)
             if may_fit and not file.tell() and table.num_rows < MAX_ROWS_IN_MEMORY:
                 return parts.summed([parts.measure_together(table, job)], job)
