@@ -4,7 +4,7 @@ import functools
 import inspect
 import pickle
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypedDict, TypeVar
 
 from skgraded._input.columns import check_unjudged_documents, choice_validator
@@ -88,15 +88,9 @@ def entry_point(settings: type, sections: str) -> Callable[[F], F]:
     def decorator(function: F) -> F:
         signature = inspect.signature(function)
         *named, _ = signature.parameters.values()
-        optional = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation,
-                default=getattr(Job, name),
-            )
-            for name, annotation in settings.__annotations__.items()
-        ]
-        parameters = sorted([*named, *optional], key=lambda parameter: parameter.kind)
-        public = signature.replace(parameters=parameters)
+        of_job = inspect.signature(Job).parameters
+        optional = [of_job[name] for name in settings.__annotations__]
+        public = signature.replace(parameters=[*named, *optional])
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
@@ -121,6 +115,7 @@ class Job:
     qid: str
     measures: tuple[Measure, ...]
     is_single: bool  # whether y_score was a single name rather than a list
+    _: KW_ONLY
     sample_weight: str | None = None
     partitioning: str = "shuffle"
     unjudged_documents: str | None = None
