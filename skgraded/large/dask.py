@@ -1,6 +1,8 @@
 """Evaluation of Dask DataFrames: workers evaluate partitions, and the results are merged."""
 
 from collections.abc import Callable
+from functools import partial
+from operator import getitem
 from typing import Any, Unpack
 
 import numpy as np
@@ -104,7 +106,8 @@ def evaluate_per_query(
         result = merge_in_tree(measured, job, _delayed, with_sums=False)
         shared = delayed(Result.shared_marks)(result)
         ids_of = [delayed(parts.ids_with)(part, shared) for part in measured]
-        frames.append(delayed(_values_at_edges)(result, ids_of, job, dtype))
+        edges = delayed(Result.measure_edges)(result, job, delayed(partial)(getitem, ids_of))
+        frames.append(delayed(_values)(edges, dtype))
     meta = _values(parts.measure_together(None, job), dtype)
     return dd.from_delayed(frames, meta=meta, verify_meta=False)
 
@@ -135,11 +138,6 @@ def _values(measured: parts.Measured, dtype: Any) -> pd.DataFrame:
     if getattr(dtype, "tz", None) is not None and frame["query_id"].dtype.kind == "M":
         frame["query_id"] = frame["query_id"].dt.tz_localize("UTC")
     return frame.astype({"query_id": dtype})
-
-
-def _values_at_edges(result: Result, ids_of: list[Any], job: Job, dtype: Any) -> pd.DataFrame:
-    """Check that no query is split; evaluate the first and last queries of all partitions."""
-    return _values(result.measure_edges(job, ids_of.__getitem__), dtype)
 
 
 def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
