@@ -123,6 +123,7 @@ class Job:
     duplicates: str = "raise"
     by: str | None = None
     label: str | None = None
+    in_order: bool = True  # whether the engine preserves the order of the rows
 
     @property
     def arguments(self) -> list[tuple[str, str]]:

@@ -48,17 +48,14 @@ class Result:
         self.edges += other.edges
         self.types |= other.types
 
-    def measure_edges(
-        self, job: Job, ids_of: Callable[[int], Any], in_order: bool = True
-    ) -> parts.Measured:
+    def measure_edges(self, job: Job, ids_of: Callable[[int], Any]) -> parts.Measured:
         """Check that no query is split, and evaluate the first and last queries of all chunks.
 
-        `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`. If
-        `in_order`, the rows of each query must be contiguous across the chunks.
+        `ids_of` returns the query ids of the chunk with a given index; see `refuse_split`.
         """
         parts.refuse_other_types(self.types)
         rows = parts.joined(self.edges)
-        edges = parts.measure_together(rows, job, parts.EDGES, is_clustered=in_order)
+        edges = parts.measure_together(rows, job, parts.EDGES, is_clustered=job.in_order)
         n_parts = len(self.marks)
         refuse_split(
             [*self.marks, (parts.EDGES, edges.marks)],
@@ -71,11 +68,9 @@ class Result:
         edges = [arrow.marks_of_rows(rows[parts.QUERY]) for rows in self.edges if rows is not None]
         return _repeated([*(marks for _, marks in self.marks), *map(np.unique, edges)])
 
-    def finished(
-        self, job: Job, ids_of: Callable[[int], Any], in_order: bool = True
-    ) -> Summary | Summaries:
+    def finished(self, job: Job, ids_of: Callable[[int], Any]) -> Summary | Summaries:
         """Check that no query is split, and return the sums over all queries of all chunks."""
-        edges = self.measure_edges(job, ids_of, in_order)
+        edges = self.measure_edges(job, ids_of)
         sums = merged_in_order([self.sums, parts.summed([edges], job)])
         return parts.finished(sums, job)
 

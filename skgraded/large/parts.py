@@ -370,14 +370,14 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
     return Measured(evaluations, segments, None, None, frozenset(), n_dropped, n_copied)
 
 
-def measure_part(part: Any, job: Job, place: str, in_order: bool = True) -> Measured:
+def measure_part(part: Any, job: Job, place: str) -> Measured:
     """Evaluate the queries of a chunk; for "clustered", all except the first and last queries."""
     table, edges = clean(part, job, place), None
     is_clustered = job.partitioning == "clustered"
     if is_clustered and table is not None:
-        table, edges = without_edges(table, place, in_order)
+        table, edges = without_edges(table, place, job.in_order)
     # A block of Ray or a partition of Spark may contain several files, in any order.
-    return measure_together(table, job, place, is_clustered and in_order, edges)
+    return measure_together(table, job, place, is_clustered and job.in_order, edges)
 
 
 def measure_together(

@@ -53,11 +53,11 @@ def evaluate(
     >>> skgraded.ray.evaluate(dataset, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, in_order=False)
     with _original_errors():
         measured = _measured(dataset, job)
         result = ray.get(merge_in_tree(measured, job, _submit))
-        return result.finished(job, lambda i: ray.get(measured[i]).query_ids, in_order=False)
+        return result.finished(job, lambda i: ray.get(measured[i]).query_ids)
 
 
 @jobs.entry_point(QuerySettings, jobs.RAISES + NOTES)
@@ -90,13 +90,11 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True, in_order=False)
     with _original_errors():
         measured = _measured(dataset, job)
         result = ray.get(merge_in_tree(measured, job, _submit, with_sums=False))
-        edges = result.measure_edges(
-            job, lambda i: ray.get(measured[i]).query_ids, in_order=False
-        )
+        edges = result.measure_edges(job, lambda i: ray.get(measured[i]).query_ids)
         tables = [_submit(parts.table_of_values, part) for part in [*measured, edges]]
         return ray.data.from_arrow_refs(tables)
 
@@ -115,7 +113,7 @@ def _measured(dataset: ray.data.Dataset, job: Job) -> list[Any]:
     else:
         blocks = (block for bundle in bundles for block in bundle.block_refs)
         measured = [  # in the order in which Ray completes the blocks
-            _submit(parts.measure_part, block, job, f"partition {i}", False)
+            _submit(parts.measure_part, block, job, f"partition {i}")
             for i, block in enumerate(blocks)
         ]
     return measured or [_submit(parts.measure_together, None, job)]

@@ -59,7 +59,7 @@ def evaluate(
         Number of partitions of the shuffled rows; by default ``spark.sql.shuffle.partitions``. Each
         partition must fit in the memory of one Python worker. Only used with "shuffle".
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, in_order=False)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
     rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
@@ -93,7 +93,7 @@ def evaluate_per_query(
         `sample_weight`, ``weight``. Invalid input and split queries raise an error when the frame
         is computed; the message is at the end of Spark's error.
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True)
+    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True, in_order=False)
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures]
     names += ["weight"] * (job.sample_weight is not None)

@@ -87,7 +87,7 @@ def inside(
     table = pa.Table.from_batches(batches)
     try:
         # Rows may be out of order, because Spark sorts files by size and combines small files.
-        measured = parts.measure_part(table, job, f"partition {part}", in_order=False)
+        measured = parts.measure_part(table, job, f"partition {part}")
     except (ValueError, TypeError) as error:
         yield _pieces([0], error=[pickle.dumps((part, error))])
         return

@@ -2,6 +2,7 @@
 
 import datetime
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ def part_of(n_queries, size):
 @pytest.mark.parametrize("in_order", [True, False])
 def test_the_edges_of_a_part_are_its_first_and_last_query(in_order):
     part = part_of(100, 1000)
-    edges = measure_part(part, JOB, "part 0", in_order).edges
+    edges = measure_part(part, replace(JOB, in_order=in_order), "part 0").edges
     assert edges["query"].to_pylist() == [0] * 1000 + [99] * 1000
     assert edges["score 0"].to_pylist() == [*part["score"][:1000], *part["score"][-1000:]]
     assert len(pickle.dumps(edges)) < 2 * edges.nbytes  # the rows in between are not serialized
