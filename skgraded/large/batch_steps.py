@@ -73,8 +73,7 @@ def _cleaned(batches: Tables, job: Job, show: Callable[[int], Any]) -> Tables:
 
 def _in_order(tables: Tables, job: Job) -> Summary | Summaries:
     """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
-    is_clustered = job.partitioning == "clustered"
-    if is_clustered:
+    if job.partitioning == "clustered":
         tables = _clustered(tables)
     total = Result(None, [], [], frozenset())
     starts: list[int] = []  # position of each table's query ids in the file
@@ -86,7 +85,7 @@ def _in_order(tables: Tables, job: Job) -> Summary | Summaries:
         def results() -> Iterator[parts.Measured]:
             yield parts.measure_together(None, job)
             for place, table in tables:
-                measured = parts.measure_together(table, job, place, is_clustered)
+                measured = parts.measure_together(table, job, place)
                 total.add(Result.of(measured, job, with_sums=False))
                 with _disk_errors("writing query ids"):
                     starts.append(file.tell())

@@ -55,7 +55,7 @@ class Result:
         """
         parts.refuse_other_types(self.types)
         rows = parts.joined(self.edges)
-        edges = parts.measure_together(rows, job, parts.EDGES, is_clustered=job.in_order)
+        edges = parts.measure_together(rows, job, parts.EDGES)
         n_parts = len(self.marks)
         refuse_split(
             [*self.marks, (parts.EDGES, edges.marks)],

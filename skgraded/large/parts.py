@@ -373,20 +373,17 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
 def measure_part(part: Any, job: Job, place: str) -> Measured:
     """Evaluate the queries of a chunk; for "clustered", all except the first and last queries."""
     table, edges = clean(part, job, place), None
-    is_clustered = job.partitioning == "clustered"
-    if is_clustered and table is not None:
+    if job.partitioning == "clustered" and table is not None:
         table, edges = without_edges(table, place, job.in_order)
-    # A block of Ray or a partition of Spark may contain several files, in any order.
-    return measure_together(table, job, place, is_clustered and job.in_order, edges)
+    return measure_together(table, job, place, edges)
 
 
 def measure_together(
-    table: Any, job: Job, place: str | None = None, is_clustered: bool = False, edges: Any = None
+    table: Any, job: Job, place: str | None = None, edges: Any = None
 ) -> Measured:
     """Evaluate a validated table, or None if there are no rows.
 
-    If `place` is None, the table must contain whole queries. If `is_clustered`, the rows of each
-    query must be contiguous.
+    If `place` is None, the table must contain whole queries.
     """
     if table is None or not table.num_rows:
         none = None if job.by is None else Segments([], np.empty(0, dtype=np.intp))
@@ -399,9 +396,11 @@ def measure_together(
             sample_weight=weights if has_weight else None,
         )
         segments = None if job.by is None else Segments.of(table, job, judgments)
-    if is_clustered:
-        _refuse_interrupted(judgments, place)
     scores = [arrow.numbers(table[f"{SCORE} {i}"]) for i in range(len(job.y_score))]
+    n_copied = _n_copied(judgments, scores) if job.document is None else 0
+    # A block of Ray or a partition of Spark may contain several files, in any order.
+    if job.partitioning == "clustered" and (job.in_order or n_copied):
+        _refuse_interrupted(judgments, place)
     if job.document is not None:
         systems = dict(zip(job.y_score, scores, strict=True))
         documents = arrow.as_given(table[DOCUMENT])
@@ -409,7 +408,7 @@ def measure_together(
         if rows is not None:
             codes = layout_of(judgments).query_of_row
             measured = measure_together(
-                arrow.take(table, rows), replace(job, document=None), place, edges=edges
+                arrow.take(table, rows), replace(job, document=None), place, edges
             )
             n_dropped = np.bincount(codes) - np.bincount(codes[rows])
             return measured._replace(n_dropped=n_dropped, n_copied=0)
@@ -422,9 +421,6 @@ def measure_together(
         no_weights = np.zeros(judgments.n_queries)
         evaluations = [replace(evaluation, weights=no_weights) for evaluation in evaluations]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
-    n_copied = _n_copied(judgments, scores) if job.document is None else 0
-    if n_copied and job.partitioning == "clustered":
-        _refuse_interrupted(judgments, place)
     return Measured(by_system, segments, place, edges, types_of(table), n_copied=n_copied)
 
 

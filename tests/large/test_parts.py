@@ -67,10 +67,10 @@ def test_rows_of_a_query_must_be_contiguous_in_clustered_parts(name, n_chunks):
     columns = {"grade": [1] * len(ids), "score": [1] * len(ids), "query": ids}
     part = clean(pa.table(columns), JOB, "part 0")
     # the last run of a chunk continues in the next chunk
-    measured = measure_together(part[1:3], JOB, "part 0", is_clustered=True)
+    measured = measure_together(part[1:3], JOB, "part 0")
     assert measured.evaluations["score"].query_ids[0] == IDS[name][0]
     with pytest.raises(ValueError, match="are not contiguous in part 0"):
-        measure_together(part, JOB, "part 0", is_clustered=True)
+        measure_together(part, JOB, "part 0")
 
 
 def test_pieces_are_read_from_unaligned_bytes():
