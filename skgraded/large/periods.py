@@ -219,7 +219,8 @@ def compare_periods(
     >>> periods.sentences()[0].split(":")[0]
     'RR rose by more than 0.01 from Monday to Tuesday'
     """
-    _check_summaries({"before": before, "after": after})
+    periods = {"before": before, "after": after}
+    _check_summaries(periods)
     CHECK_LEVEL(level)
     comparison_rows.check_choice("correction", correction, CORRECTIONS)
     smallest_of = {} if smallest is None else _smallest_of(smallest, before.measures)
@@ -240,18 +241,19 @@ def compare_periods(
     adjusted, levels = comparison_rows.corrected_p_values(
         p_values, correction, level, [list(range(len(cases)))]
     )
-    rows = []
-    for (system, segment, measure, parts), (early, late), p, p_adjusted, row_level in zip(
-        cases, groups, p_values.tolist(), adjusted, levels, strict=True
-    ):
-        low, high = widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level)
-        rows.append(PeriodRow(
-            system, segment, measure, early.mean, late.mean, gap_of(late, early), low, high, p,
+    rows = [
+        PeriodRow(
+            system, segment, measure, early.mean, late.mean, gap_of(late, early),
+            *widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level), p,
             p_adjusted, smallest_of.get(measure, math.nan), early.n, late.n,
             *_undefined_change(measure, *parts),
-        ))
-    names = _name_of(before, "before"), _name_of(after, "after")
-    return PeriodComparison(*names, rows, correction, level)
+        )
+        for (system, segment, measure, parts), (early, late), p, p_adjusted, row_level in zip(
+            cases, groups, p_values.tolist(), adjusted, levels, strict=True
+        )
+    ]
+    names = [part.labels[0] if len(part.labels) == 1 else name for name, part in periods.items()]
+    return PeriodComparison(names[0], names[1], rows, correction, level)
 
 
 def _smallest_of(
@@ -340,10 +342,6 @@ def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple
         raise ValueError("The Summaries have no segment in common.")
     refuse_too_many(shared)
     return {segment: (before.segments[segment], after.segments[segment]) for segment in shared}
-
-
-def _name_of(summary: Any, default: str) -> str:
-    return summary.labels[0] if len(summary.labels) == 1 else default
 
 
 # Many days ---------------------------------------------------------------------------------------
