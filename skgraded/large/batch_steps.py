@@ -16,7 +16,7 @@ from skgraded.large import parts
 from skgraded.large.jobs import Job
 from skgraded.large.merging import Result, refuse_split
 from skgraded.large.shuffle import pieces_of, unpacked
-from skgraded.large.sources import Skipped, batches_of
+from skgraded.large.sources import Batches, Skipped, batches_of
 from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
 
@@ -27,8 +27,6 @@ N_PIECES = 64  # number of pieces on disk for tables with an unknown number of r
 MIN_ROWS_PER_WRITE = 2**14  # minimum rows per piece in each write, on average
 ROWS_PER_PIECE = 2**20  # rows; each piece must fit in memory
 MAX_BYTES_OF_IDS = 2**24  # size in bytes above which query ids are moved to disk
-
-Tables = Iterator[tuple[str, Any]]  # names and batches, which are tables once they are validated
 
 
 def evaluate_in_steps(
@@ -50,7 +48,7 @@ def evaluate_in_steps(
 
 # Validating batches ------------------------------------------------------------------------------
 
-def _cleaned(batches: Tables, job: Job, show: Callable[[int], Any]) -> Tables:
+def _cleaned(batches: Batches, job: Job, show: Callable[[int], Any]) -> Batches:
     """Yield the name and the validated table of each nonempty batch."""
     first: Any = None
     for place, batch in batches:
@@ -71,7 +69,7 @@ def _cleaned(batches: Tables, job: Job, show: Callable[[int], Any]) -> Tables:
 
 # Contiguous queries ------------------------------------------------------------------------------
 
-def _in_order(tables: Tables, job: Job) -> Summary | Summaries:
+def _in_order(tables: Batches, job: Job) -> Summary | Summaries:
     """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
     if job.partitioning == "clustered":
         tables = _clustered(tables)
@@ -111,7 +109,7 @@ def _closing(file: Any) -> Iterator[Any]:
             file.close()
 
 
-def _clustered(validated: Tables) -> Tables:
+def _clustered(validated: Batches) -> Batches:
     """Yield tables of whole queries by moving the last query of each table to the next table."""
     rest, place = None, ""
     for places, tables in parts.gathered(validated, ROWS):
@@ -126,7 +124,7 @@ def _clustered(validated: Tables) -> Tables:
 
 # Rows in any order -------------------------------------------------------------------------------
 
-def _shuffled(validated: Tables, n_rows: int | None, job: Job) -> Summary | Summaries:
+def _shuffled(validated: Batches, n_rows: int | None, job: Job) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
     # A spooled file of at least one byte is on disk; until then, there is no file.
     with _closing(tempfile.SpooledTemporaryFile(1, prefix="skgraded-")) as file:

@@ -378,9 +378,7 @@ def measure_part(part: Any, job: Job, place: str) -> Measured:
     return measure_together(table, job, place, edges)
 
 
-def measure_together(
-    table: Any, job: Job, place: str | None = None, edges: Any = None
-) -> Measured:
+def measure_together(table: Any, job: Job, place: str | None = None, edges: Any = None) -> Measured:
     """Evaluate a validated table, or None if there are no rows.
 
     If `place` is None, the table must contain whole queries.
