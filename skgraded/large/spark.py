@@ -37,7 +37,6 @@ with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]
 
 ROWS_PER_BATCH = 4000  # maximum number of rows per batch; such small batches need no limit in bytes
-WORKER_PACKAGES = ("skgraded", "pyarrow", "pandas")
 PIECES_PER_PARTITION = 4  # Spark distributes pieces by hash; several pieces balance the partitions
 MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
@@ -189,7 +188,7 @@ def _check_python(python: str) -> None:
     """Raise an ImportError if the executable fails or if required packages are missing."""
     code = (
         "import importlib.util as u; "
-        f"print(*[name for name in {WORKER_PACKAGES} if u.find_spec(name) is None])"
+        "print(*[x for x in ('skgraded', 'pyarrow', 'pandas') if u.find_spec(x) is None])"
     )
     try:
         missing = subprocess.run(

@@ -51,15 +51,11 @@ def _freeze_modules() -> None:
     gc.freeze()
 
 
-def _part() -> int:
-    return TaskContext.get().partitionId()  # type: ignore[union-attr]
-
-
 def cut(
     batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a partition in pieces of whole queries, or the first error."""
-    part, first, is_good = _part(), 0, True
+    part, first, is_good = TaskContext.get().partitionId(), 0, True  # type: ignore[union-attr]
     n_rows = min(ROWS, ROWS_PER_PIECE * n_pieces)
     for _, group in parts.gathered(enumerate(batches), n_rows):
         if not is_good:  # Spark requires that all rows are read
@@ -81,7 +77,7 @@ def inside(
     batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
 ) -> Iterator[pa.RecordBatch]:
     """Evaluate a partition; yield per-query values, and the rows of possibly incomplete queries."""
-    part, batches = _part(), list(batches)
+    part, batches = TaskContext.get().partitionId(), list(batches)  # type: ignore[union-attr]
     if not batches:
         return
     table = pa.Table.from_batches(batches)
