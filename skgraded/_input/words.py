@@ -1,9 +1,13 @@
-"""Helpers for messages: suggestions for misspelled names, plurals, and readable values."""
+"""Helpers for messages and ids: suggestions, plurals, readable values, and the order of ids."""
 
 import difflib
+import heapq
+import numbers
 import re
 import reprlib
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from itertools import repeat
 from typing import Any
 
@@ -98,3 +102,25 @@ _UNPRINTABLE = re.compile(
 def printable(text: str) -> str:
     """Escape characters that a terminal would interpret or cannot print."""
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+# Order of ids of any type, for lists that do not depend on the order of the rows ------------------
+
+def lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
+    """Return the positions of the queries with the n lowest ids."""
+    ids = ids[positions]
+    if ids.dtype.kind != "O":
+        return positions[np.argsort(ids, kind="stable")[:n]]
+    keys = ids if set(map(type, ids)) == {str} else map(order_of, ids)  # shortcut for strings
+    lowest = heapq.nsmallest(n, zip(keys, positions.tolist(), strict=True))
+    return np.array([i for _, i in lowest], dtype=np.intp)
+
+
+def order_of(query: Any) -> tuple[str, Any]:
+    """Return a sort key for ids of any type: the name of the type, then the value."""
+    if isinstance(query, tuple):
+        return "tuple", tuple(map(order_of, query))
+    if isinstance(query, (numbers.Real, Decimal)):
+        return "", query
+    known = isinstance(query, (str, bytes, np.generic, timedelta)) or hasattr(query, "isoformat")
+    return type(query).__name__, query if known else repr(query)

@@ -23,9 +23,9 @@ from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.report import Report, evaluated_name
 from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
 from skgraded.stats.corrections import CORRECTIONS, adjust, widen_to_zero
-from skgraded.stats.histograms import bins_of
 from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
 from skgraded.stats.rounding import are_equal
+from skgraded.stats.sketches import bins_of
 from skgraded.stats.welch import GroupMean, gap_of, share_p_value, welch_interval, welch_p_value
 from skgraded.writing import sentences, tables
 from skgraded.writing.text import measured, percent_text

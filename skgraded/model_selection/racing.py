@@ -23,7 +23,7 @@ from skgraded._input.needs import needs
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import is_column
-from skgraded._input.row_labels import check_row_labels
+from skgraded._input.table_kinds import check_row_labels
 from skgraded._input.words import did_you_mean
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value

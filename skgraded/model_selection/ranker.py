@@ -17,8 +17,7 @@ from skgraded._input import query_source
 from skgraded._input.columns import check_grades, choice_validator, grade_type
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
 from skgraded._input.query_source import TableColumn, is_column
-from skgraded._input.row_labels import check_row_labels
-from skgraded._input.table_kinds import as_table, column_names, take_column
+from skgraded._input.table_kinds import as_table, check_row_labels, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import make_judgments

@@ -15,7 +15,7 @@ import numpy as np
 
 from skgraded._input.columns import check_unjudged_documents, number_validator, whole_number
 from skgraded._input.segments import SegmentDict
-from skgraded._input.words import object_array, plain_list, refuse_unwritable
+from skgraded._input.words import lowest_ids, object_array, order_of, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
@@ -28,11 +28,9 @@ from skgraded.reports.report import (
     means_text,
     plain_numbers,
 )
+from skgraded.stats import sketches
 from skgraded.stats.exact_sums import Moments, exact_sum
-from skgraded.stats.histograms import MAX_BIN, bins_of, counts_of_bins, values_of_bins
 from skgraded.stats.intervals import check_settings, t_interval
-from skgraded.stats.ordering import lowest_ids, order_of
-from skgraded.stats.sketches import merged_sketch, sketch_of
 from skgraded.writing import json_text, tables
 from skgraded.writing.json_text import INTEGER, Form, by_name, list_of, maybe, packed, record
 
@@ -65,7 +63,7 @@ class Tally(Checked):
         bins, n_values = counts
         if (
             n_values.min(initial=1) < 1 or (bins[1:] <= bins[:-1]).any() or n_values.sum() != n
-            or np.abs(bins).max(initial=0) > MAX_BIN
+            or np.abs(bins).max(initial=0) > sketches.MAX_BIN
         ):
             raise ValueError(f"counts must add up to {n} values; got {n_values.sum()}.")
         if self.n_undefined < 0:
@@ -89,7 +87,7 @@ class Tally(Checked):
         values = values[counting]
         return cls(
             Moments.of(values, weights), int(evaluation.undefined[name].sum()),
-            counts_of_bins(bins_of(values)),
+            sketches.counts_of_bins(sketches.bins_of(values)),
             _worst_of(evaluation, name), list(evaluation.per_query).index(name),
         )
 
@@ -99,7 +97,7 @@ class Tally(Checked):
             worst.setdefault(query, row)
         return Tally(
             self.moments + other.moments, self.n_undefined + other.n_undefined,
-            counts_of_bins(*np.hstack([self.counts, other.counts])),
+            sketches.counts_of_bins(*np.hstack([self.counts, other.counts])),
             list(islice(worst.items(), N_KEPT)), self.at,
         )
 
@@ -126,7 +124,7 @@ class Tally(Checked):
         lowest, highest = self.moments.lowest, self.moments.highest
         bins, n_values = self.counts
         places = np.searchsorted(np.cumsum(n_values), ranks, side="right")
-        values = np.clip(values_of_bins(bins[places]), lowest, highest)
+        values = np.clip(sketches.values_of_bins(bins[places]), lowest, highest)
         values[ranks == 0] = lowest
         values[ranks == self.moments.n - 1] = highest
         return values
@@ -444,7 +442,7 @@ class Summary(Mergeable):
         check_unjudged_documents(self.unjudged_documents)
         if not 0 <= self.unjudged <= self.n_queries:
             raise ValueError(f"unjudged must be from 0 to {self.n_queries}; got {self.unjudged}.")
-        if merged_sketch(self.sketch, []) != self.sketch:
+        if sketches.merged_sketch(self.sketch, []) != self.sketch:
             raise ValueError("sketch must contain at most 64 ascending integers.")
         self._set(segments=checked_segments(self))
 
@@ -457,7 +455,7 @@ class Summary(Mergeable):
         summary = cls(
             len(evaluation.query_ids), tallies, evaluation.unjudged_documents,
             evaluation.weights is not None, _unjudged_of(evaluation),
-            sketch_of(evaluation.query_ids, evaluation.per_query.values()),
+            sketches.sketch_of(evaluation.query_ids, evaluation.per_query.values()),
             n_duplicates=evaluation.n_duplicates,
         )
         return labelled(summary, label)
@@ -470,7 +468,7 @@ class Summary(Mergeable):
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         return Summary(
             self.n_queries + other.n_queries, tallies, self.unjudged_documents, self.is_weighted,
-            self.unjudged + other.unjudged, merged_sketch(self.sketch, other.sketch),
+            self.unjudged + other.unjudged, sketches.merged_sketch(self.sketch, other.sketch),
             **merged_parts(self, other),
         )
 
