@@ -1,28 +1,39 @@
-"""Clicks as judgments: preferences from clicks, and their scale.
+"""Clicks as judgments: position bias, gains, preferences, training and scale.
 
-python benchmarks/clicks.py preferences
-python benchmarks/clicks.py scale
+python benchmarks/clicks.py bias [--repetitions 200]
+python benchmarks/clicks.py gains | preferences | training [--seeds 20] | scale
 
-Logs are simulated by `make_clicks`, so the truth is known.
+All logs are simulated by `make_clicks`, so the truth is known.
 """
 
 import argparse
 import resource
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
+from lightgbm import Dataset, LGBMRanker, train
 from scipy.stats import kendalltau
 
 import skgraded as sg
+from skgraded.lightgbm import objective
 
+ETAS = (0.5, 1, 2)
 N_POSITIONS = 10
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=["preferences", "scale"])
-    {"preferences": preferences, "scale": scale}[parser.parse_args().part]()
+    parser.add_argument("part", choices=["bias", "gains", "preferences", "training", "scale"])
+    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=20)
+    args = parser.parse_args()
+    parts = {
+        "bias": bias, "gains": gains, "preferences": preferences, "training": training,
+        "scale": scale,
+    }
+    parts[args.part](args)
 
 
 def world(seed, n_queries=2000, n_rankers=3):
@@ -33,15 +44,80 @@ def world(seed, n_queries=2000, n_rankers=3):
     return y, scores, np.repeat(np.arange(n_queries), N_POSITIONS)
 
 
+def log_of(y, scores, qid, eta, n_sessions, seed, **settings):
+    examination = np.arange(1, N_POSITIONS + 1.0) ** -eta
+    return sg.datasets.make_clicks(
+        y, scores, qid, n_sessions, examination=examination, random_state=seed, **settings
+    )
+
+
+def bias_of(log, **settings):
+    return sg.position_bias(log.clicked, log.position, qid=log.qid, item=log.item, **settings)
+
+
+# Position bias -----------------------------------------------------------------------------------
+
+def bias(args):
+    """Errors with 200,000 sessions, and coverage of the intervals with 20,000."""
+    print("| η | method | largest error, 200,000 sessions |\n| ---: | --- | ---: |")
+    for eta in ETAS:
+        log = log_of(*world(0), eta, 200_000, 0)
+        for method in ("all_pairs", "adjacent_chain", "pivot"):
+            estimate = bias_of(log, method=method, n_resamples=0).examination
+            print(f"| {eta} | {method} | {np.abs(estimate - log.examination).max():.3f} |")
+    print("\n| η | queries | resampled | coverage | lowest of a position |")
+    print("| ---: | ---: | --- | ---: | ---: |")
+    for eta in ETAS:
+        for n_queries in (500, 2000):
+            for unit in ("session", "query"):
+                covered = []
+                for seed in range(args.repetitions):
+                    log = log_of(*world(seed, n_queries), eta, 20_000, seed)
+                    session = log.session if unit == "session" else None
+                    report = bias_of(log, session=session, rng=seed)
+                    truth = log.examination[1:]
+                    covered.append((report.ci_low[1:] <= truth) & (truth <= report.ci_high[1:]))
+                means = np.mean(covered, axis=0)
+                print(f"| {eta} | {n_queries} | {unit} | {means.mean():.3f} | {means.min():.3f} |",
+                      flush=True)
+
+
+# Gains -------------------------------------------------------------------------------------------
+
+def gains(args):
+    """Means of a new ranker from raw and from weighted clicks, against the attractiveness."""
+    measures = ["dcg(gain='linear')@10", "ndcg(gain='linear')@10", "ndcng(gain='linear')@10",
+                "mu_map"]
+    y, scores, qid = world(0)
+    attraction = 0.1 + 0.9 * (2.0**y - 1) / 15
+    new = y + np.random.RandomState(1).normal(0, 1, size=y.size)
+    log = log_of(y, scores, qid, 1, 200_000, 0)
+    estimate = bias_of(log, n_resamples=0)
+    rows = {}
+    for name, grades in (
+        ("attractiveness of the shown documents", attraction[log.item]),
+        ("raw clicks", log.clicked),
+        ("clicks / true examination", sg.click_grades(log.clicked, log.position, log.examination)),
+        ("clicks / estimated examination", sg.click_grades(log.clicked, log.position, estimate)),
+        ("the same, clip=5", sg.click_grades(log.clicked, log.position, estimate, clip=5)),
+    ):
+        ev = sg.evaluate(grades, new[log.item], qid=log.session, measures=measures)
+        rows[name] = {
+            measure: f"{(low + high) / 2:.3f} ± {(high - low) / 2:.3f}"
+            for measure, (low, high) in ev.confidence_interval(method="t").items()
+        }
+    print(pd.DataFrame(rows).T.to_markdown())
+
+
 # Preferences -------------------------------------------------------------------------------------
 
-def preferences():
+def preferences(args):
     """How EDRC from clicks orders five systems, compared with the true grades."""
     rng = np.random.RandomState(0)
     y, scores, qid = world(0, 300)
     systems = {f"noise {s}": y + rng.normal(0, s, size=y.size) for s in (0.5, 1, 2, 3, 5)}
     truth = {name: sg.evaluate(y, s, qid=qid).mean()["NDCNG@10"] for name, s in systems.items()}
-    log = sg.datasets.make_clicks(y, scores, qid, n_sessions=3_000, random_state=0)
+    log = log_of(y, scores, qid, 1, 3_000, 0)
     table = {"NDCNG@10 by grades": truth}
     for rule in ("click_skip_above", "last_click_skip_above", "click_skip_previous",
                  "click_no_click_next"):
@@ -64,9 +140,74 @@ def preferences():
     print(frame.round(3).to_markdown())
 
 
+# Training ----------------------------------------------------------------------------------------
+
+def training(args):
+    """NDCNG@10 by true grades of rankers that are trained on clicks."""
+    warnings.simplefilter("ignore")
+    rows = [trained(seed) for seed in range(args.seeds)]
+    frame = pd.DataFrame(rows)
+    means, errors = frame.mean(), frame.sub(frame["raw clicks"], axis=0).sem()
+    for name in frame:
+        print(f"| {name} | {means[name]:.4f} | {means[name] - means['raw clicks']:+.4f} "
+              f"± {1.96 * errors[name]:.4f} |")
+
+
+def trained(seed):
+    from xgboost import XGBRanker
+
+    X, y, qid = sg.datasets.make_ranking(400, 15, n_features=10, random_state=seed)
+    rng = np.random.RandomState(seed)
+    test = qid >= 300
+    logged = [X[:, i] + rng.normal(0, 0.5, len(y)) for i in range(3)]
+    fit = ~test
+    log = sg.datasets.make_clicks(
+        y[fit], [s[fit] for s in logged], qid[fit], 6_000, random_state=seed
+    )
+    estimate = bias_of(log, n_resamples=0)
+    rows, sessions = X[fit][log.item], log.session
+    weighted = sg.click_grades(log.clicked, log.position, estimate, clip=20)
+    settings = {"n_estimators": 100, "num_leaves": 7, "learning_rate": 0.05, "n_jobs": 1,
+                "verbose": -1, "random_state": 0}
+
+    def value(model):
+        return sg.NDCNG(k=10)(y[test], model.predict(X[test]), qid=qid[test])
+
+    def ranker(grades, **changes):
+        model = sg.QueryRanker(LGBMRanker(**settings | changes), **(
+            {"grades": "gain"} if grades is weighted else {}
+        ))
+        return model.fit(rows, grades, qid=sessions)
+
+    result = {
+        "true grades": value(
+            sg.QueryRanker(LGBMRanker(**settings)).fit(X[fit], y[fit], qid=qid[fit])
+        ),
+        "raw clicks": value(ranker(log.clicked)),
+        "weighted clicks, grades='gain'": value(ranker(weighted)),
+        "weighted clicks, objective('dcg')": value(ranker(
+            weighted, objective=objective("dcg(gain='linear')@10"), metric="None"
+        )),
+    }
+    groups = np.bincount(sessions)
+    data = Dataset(rows, log.clicked, group=groups, position=log.position - 1)
+    params = {"objective": "lambdarank", "num_leaves": 7, "learning_rate": 0.05, "verbose": -1,
+              "num_threads": 1, "lambdarank_position_bias_regularization": 0.1}
+    result["LightGBM's position"] = value(train(params, data, num_boost_round=100))
+    unbiased = XGBRanker(
+        objective="rank:ndcg", lambdarank_unbiased=True, lambdarank_pair_method="topk",
+        n_estimators=100, max_leaves=7, max_depth=0, grow_policy="lossguide", learning_rate=0.05,
+        n_jobs=1, tree_method="hist",
+    )
+    result["XGBoost's lambdarank_unbiased"] = value(
+        unbiased.fit(rows, log.clicked, qid=sessions)
+    )
+    return result
+
+
 # Scale -------------------------------------------------------------------------------------------
 
-def scale():
+def scale(args):
     """CPU time and memory for 10 million rows, against the same group-by in polars."""
     import polars as pl
 
@@ -82,11 +223,18 @@ def scale():
         function()
         return time.process_time() - start
 
+    columns = {"clicked": "clicked", "position": "position"}
     times = {
+        "polars, group_by(qid, item, position)": seconds(lambda: frame.group_by(
+            "qid", "item", "position").agg(pl.col("clicked").sum(), pl.len())),
+        "position_bias, n_resamples=0": seconds(lambda: sg.position_bias(
+            **columns, qid="qid", item="item", session="session", n_resamples=0, data=frame)),
+        "position_bias, 200 resamples of sessions": seconds(lambda: sg.position_bias(
+            **columns, qid="qid", item="item", session="session", rng=0, data=frame)),
         "polars, group_by(session) sorted by position": seconds(lambda: frame.group_by(
             "session", maintain_order=True).agg(pl.col("item", "clicked").sort_by("position"))),
         "click_preferences": seconds(lambda: sg.datasets.click_preferences(
-            "clicked", "position", session="session", item="item", data=frame)),
+            **columns, session="session", item="item", data=frame)),
     }
     for name, cpu in times.items():
         print(f"| {name} | {cpu:.2f} s |")

@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 # `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
-from skgraded import datasets as datasets, large, reports as reports
+from skgraded import clicks, datasets as datasets, large, reports as reports
 from skgraded._input.versions import show_versions as show_versions
+from skgraded.clicks import *
 from skgraded.judgments import Judgments as Judgments
 from skgraded.large import *
 from skgraded.measures import (
@@ -35,8 +36,8 @@ __version__ = "0.1.0"
 # Loaded on first access, because importing scikit-learn takes most of a second.
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
-        "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay", "RacingDisplay",
-        "ThresholdCurveDisplay",
+        "CutoffCurveDisplay", "IntervalDisplay", "PositionBiasDisplay", "QueryDifferenceDisplay",
+        "RacingDisplay", "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }
@@ -46,6 +47,7 @@ __all__ = sorted([
     "required_queries", "sample_queries", "show_versions",
     *MEASURES,
     *(name for names in LATER.values() for name in names),
+    *clicks.__all__,
     *large.__all__,
     *reports.__all__,
 ])

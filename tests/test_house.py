@@ -17,14 +17,14 @@ ROOT = Path(skgraded.__file__).parent
 # A room imports only from rooms that precede it in this list.
 ROOMS = [
     "_kernels", "_input", "judgments", "measures", "datasets", "boosting", "stats", "writing",
-    "reports", "large", "model_selection", "display", "tools", "cli",
+    "reports", "large", "model_selection", "clicks", "display", "tools", "cli",
 ]
 # Files of a few lines that only re-export public names.
 DOORS = [
     "lightgbm", "xgboost", "catboost", "dask", "spark", "ray", "ir_measures",
     "__init__", "__main__",
 ]
-MOST_ROOMS, MOST_FILES, MOST_LINES = 15, 14, 600
+MOST_ROOMS, MOST_FILES, MOST_LINES = 16, 13, 600
 MOST_IN_REPORTS = {"files": 12, "imports": 40}
 LONGEST_DOOR = 12
 # Maximum numbers of lines, including planned features; a new feature removes lines elsewhere.

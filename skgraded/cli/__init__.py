@@ -16,6 +16,7 @@ from skgraded import __version__
 from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.words import plain_list, printable
 from skgraded.cli import _columns, _files, _judging, _messages, _printing
+from skgraded.clicks import position_bias
 from skgraded.datasets.text_files import parsed
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports.comparing import checked_settings, compare
@@ -25,6 +26,7 @@ from skgraded.reports.powered_means import prediction_powered
 from skgraded.reports.report import check_page_packages
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import DRAWS, TESTS
+from skgraded.stats.position_bias import METHODS
 from skgraded.writing.text import utf8
 
 FILES = """\
@@ -104,6 +106,12 @@ def _report(args: argparse.Namespace) -> str:
     if args.command == "measures":
         return _printing.of_measures()
     _check_options(args)
+    if args.command == "clicks":
+        return _printing.of_report(position_bias(
+            args.clicked, args.position, qid=args.query, item=args.item, session=args.session,
+            n_impressions=args.impressions, method=args.method, level=args.level, rng=args.seed,
+            data=args.files[0],
+        ), args)
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
     return _report_on_grades(args)
@@ -262,7 +270,7 @@ def _parser() -> "_Parser":
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="evaluate|compare|judges|measures"
+        dest="command", required=True, metavar="evaluate|compare|judges|clicks|measures"
     )
     for name, what, files, add_options in (
         ("evaluate", "Evaluate systems: means over queries, or per-query values.", FILES,
@@ -271,6 +279,8 @@ def _parser() -> "_Parser":
          _add_comparison),
         ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
          _judging.FILES, _add_judges),
+        ("clicks", "Estimate the position bias of a log of clicks. Requires pandas.", None,
+         _add_clicks),
         ("measures", "List the measures with their other names and parameters.", None, None),
     ):
         command = commands.add_parser(
@@ -382,6 +392,24 @@ def _add_judges(add: Add) -> None:
     add("--level", type=float, default=0.95,
         help="confidence level of the intervals (default: %(default)s)")
     add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
+
+
+def _add_clicks(add: Add) -> None:
+    add("files", nargs=1, metavar="LOG", help="Parquet file or folder, one row per impression")
+    for argument, default, what in (
+        ("clicked", "clicked", "number of clicks"), ("position", "position", "position, from 1"),
+        ("query", "qid", "query id"), ("item", "item", "document id"),
+        ("session", None, "session, which the bootstrap resamples"),
+        ("impressions", None, "number of impressions, if rows are counted"),
+    ):
+        add(f"--{argument}-column", dest=argument, metavar="NAME", default=default,
+            help=f"column with the {what} (default: {default or 'none'})")
+    add("--method", choices=METHODS, default="all_pairs",
+        help="estimator; randomized requires random rankings (default: %(default)s)")
+    add("--level", type=float, default=0.95, help="level of the intervals (default: %(default)s)")
+    add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
+    add("--format", choices=_printing.FORMATS, default="table", help="as for evaluate")
+    add("--title", help="title of the HTML page")
 
 
 def _add_comparison(add: Add) -> None:

@@ -40,6 +40,8 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             import pyarrow.dataset as parquet
         try:
             files = parquet.dataset(os.fspath(data), format="parquet")
+        except FileNotFoundError:
+            raise FileNotFoundError(2, "No such file or directory", os.fspath(data)) from None
         except ValueError as error:
             raise ValueError(f"{data} is no Parquet file: {error!s:.200}") from None
         table_kinds.refuse_unknown(names.values(), files.schema.names, f"{data}: ")
@@ -51,22 +53,21 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 def read_clicks(clicked: Any, position: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the checked numbers of clicks as floats, and the positions from 0 as integers."""
     places = columns.column(position, "position")
-    bad = ~((places >= 1) & (places <= MAX_POSITION) & (places == np.floor(places)))
-    if bad.any():
-        row = int(np.argmax(bad))
-        advice = " If positions start at 0, pass position + 1." if places.min() == 0 else ""
-        raise ValueError(
-            f"position must contain integers from 1 to {MAX_POSITION:,}; got {places[row]:g} in "
-            f"row {row}.{advice}"
-        )
+    is_valid = (places >= 1) & (places <= MAX_POSITION) & (places == np.floor(places))
+    advice = " If positions start at 0, pass position + 1." * bool(places.min() == 0)
+    rule = f"position must contain integers from 1 to {MAX_POSITION:,}"
+    refuse_invalid(places, is_valid, rule, advice)
     clicks = columns.column(clicked, "clicked", len(places), "position")
-    bad = ~((clicks >= 0) & (clicks < np.inf))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"clicked must contain numbers of clicks ≥ 0; got {clicks[row]:g} in row {row}."
-        )
+    rule = "clicked must contain numbers of clicks ≥ 0"
+    refuse_invalid(clicks, (clicks >= 0) & (clicks < np.inf), rule)
     return clicks, places.astype(np.int64) - 1
+
+
+def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: str = "") -> None:
+    """Raise a ValueError that states the rule and the first invalid value."""
+    if not is_valid.all():
+        row = int(np.argmin(is_valid))
+        raise ValueError(f"{rule}; got {values[row]:g} in row {row}.{advice}")
 
 
 # Preferences -------------------------------------------------------------------------------------
@@ -130,23 +131,20 @@ def click_preferences(
     clicks, places = read_clicks(log["clicked"], log["position"])
     sessions, session_ids = query_codes(log["session"], len(clicks), "clicked", name="session")
     items, item_ids = query_codes(log["item"], len(clicks), "clicked", name="item")
-    for row in repeated_keys(sessions * len(item_ids) + items)[0]:
-        raise ValueError(
-            f"Session {plain_list(session_ids)[sessions[row]]!r} shows item "
-            f"{plain_list(item_ids)[items[row]]!r} more than once (again in row {row}): keep one "
-            "of the rows."
-        )
+    for name, codes in (("item", items), ("position", places)):
+        for row in repeated_keys(sessions * (codes.max() + 1) + codes)[0]:
+            value = plain_list(item_ids)[items[row]] if name == "item" else int(places[row]) + 1
+            raise ValueError(
+                f"Session {plain_list(session_ids)[sessions[row]]!r} contains {name} {value!r} "
+                f"twice (again in row {row}): keep one row per item, and number the items of a "
+                "session from top to bottom."
+            )
     rows, starts = rows_by_query(sessions, len(session_ids))
     rows = np.arange(len(clicks)) if rows is None else rows
     steps = np.diff(places[rows])
     steps[starts[1:-1] - 1] = 1  # the next row is the first of another session
     if (steps <= 0).any():
         rows = rows[np.lexsort((places[rows], sessions[rows]))]
-        for row in repeated_keys(sessions * (places.max() + 1) + places)[0]:
-            raise ValueError(
-                f"Session {plain_list(session_ids)[sessions[row]]!r} shows several items at "
-                f"position {places[row] + 1}: number the items of a session from top to bottom."
-            )
     first, second = (rows[side] for side in _pairs_of_rule(clicks[rows] > 0, starts, rule))
     pairs = np.column_stack([item_ids[items[first]], item_ids[items[second]]])
     return pairs, session_ids[sessions[first]]

@@ -1,11 +1,12 @@
 """Plots, drawn by Display classes that follow the conventions of scikit-learn."""
 
+from skgraded.display._clicks import PositionBiasDisplay
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._intervals import IntervalDisplay
 from skgraded.display._races import RacingDisplay
 
 __all__ = [
-    "CutoffCurveDisplay", "IntervalDisplay", "QueryDifferenceDisplay", "RacingDisplay",
-    "ThresholdCurveDisplay",
+    "CutoffCurveDisplay", "IntervalDisplay", "PositionBiasDisplay", "QueryDifferenceDisplay",
+    "RacingDisplay", "ThresholdCurveDisplay",
 ]

@@ -60,8 +60,8 @@ def test_preferences_of_sessions_are_evaluated():
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"position": [1, 1]}, "Session 's' shows several items at position 1"),
-    ({"item": ["a", "a"]}, r"Session 's' shows item 'a' more than once \(again in row 1\)"),
+    ({"position": [1, 1]}, "Session 's' contains position 1 twice"),
+    ({"item": ["a", "a"]}, r"Session 's' contains item 'a' twice \(again in row 1\)"),
     ({"rule": "skip"}, "rule must be one of"), ({"session": ["s", None]}, "session is missing"),
     ({"clicked": [np.nan, 1]}, "got nan in row 0"), ({"position": [0, 1]}, "pass position . 1"),
 ])

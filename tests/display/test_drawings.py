@@ -169,6 +169,11 @@ CASES = {
         "hostile names": lambda ax: sg.IntervalDisplay(
             [[1, 2]] * 4, [[0, 1]] * 4, [[2, 3]] * 4, measures=HOSTILE[:2], name=HOSTILE).plot(ax),
     },
+    "PositionBiasDisplay": {
+        "a gap": lambda ax: sg.PositionBiasDisplay(
+            [1, NAN, 0.5], [1, NAN, 0.4], [1, NAN, 0.7], click_rate=[0.5, NAN, 0.1], level=0.9,
+        ).plot(ax),
+    },
     "RacingDisplay": {
         "four candidates": lambda ax: sg.RacingDisplay(
             [5, 5, 2, 1], [-0.01, 0, -0.1, NAN], [-0.03, 0, -0.2, NAN], [0.01, 0, -0.05, NAN],

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scripts import EXAMPLES
 
+import skgraded as sg
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -105,6 +107,20 @@ def check_racing(names):
     candidates = search.cv_results_["params"]
     assert search.n_fits_ < 120 and (search.cv_results_["dropped_after"] >= 0).any()
     assert search.best_params_[name] == min(candidates[c][name] for c in search.survivors_)
+
+
+def check_clicks(names):
+    """Estimates are close to 1/k, and weighted clicks to the attractiveness of the documents."""
+    log = names["log"]
+    assert np.abs(names["bias"].examination - 1 / np.arange(1, 11)).max() < 0.02
+    attractiveness = (0.1 + 0.9 * (2.0 ** names["y"] - 1) / 15)[log.item]
+    true = sg.evaluate(
+        attractiveness, names["new"][log.item], qid=log.session, measures="dcg(gain='linear')@10"
+    )
+    raw, weighted, true = (
+        ev.mean()["DCG(gain='linear')@10"] for ev in (names["raw"], names["weighted"], true)
+    )
+    assert raw < 0.5 * true and weighted == pytest.approx(true, rel=0.05)
 
 
 CHECKS = {

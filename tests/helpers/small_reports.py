@@ -238,6 +238,10 @@ REPORTS = {  # small reports of every class, by description
     ),
     "PeriodComparison": lambda: periods(smallest=0.01),
     "PeriodComparison of segments": lambda: periods(by="part"),
+    "PositionBias": lambda: sg.PositionBias(
+        [1, 0.5, np.nan], [1, 0.25, np.nan], [1, 0.75, np.nan], [0.5, 0.125, np.nan], [8, 8, 0],
+        [2, 2, 0], "pivot", 0.9,
+    ),
     "Trend": lambda: sg.trend([labelled_summary(i, f"2026-11-1{i}") for i in range(4)], season=2),
 }
 

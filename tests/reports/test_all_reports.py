@@ -13,7 +13,7 @@ import skgraded as sg
 
 CLASSES = [
     sg.Evaluation, sg.CrossEvaluation, sg.Summary, sg.Summaries, sg.Comparison, sg.JudgeComparison,
-    sg.PredictionPowered, sg.PeriodComparison, sg.Trend,
+    sg.PredictionPowered, sg.PeriodComparison, sg.Trend, sg.PositionBias,
 ]
 
 

@@ -1,0 +1,396 @@
+"""Position bias and grades from logs of clicks."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skgraded._input.columns import choice_validator, column, number_validator, whole_number
+from skgraded._input.queries import query_codes
+from skgraded._input.words import counted
+from skgraded._kernels import layout
+from skgraded.datasets.click_logs import log_columns, read_clicks, refuse_invalid
+from skgraded.reports.report import Axis, Report, Rule
+from skgraded.stats.intervals import CHECK_LEVEL, check_rng
+from skgraded.stats.position_bias import METHODS, Interventions
+from skgraded.writing import tables
+from skgraded.writing.json_text import FLOATS, INTEGERS
+from skgraded.writing.text import fixed, interval_text, percent_text
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["PositionBias", "click_grades", "position_bias"]
+
+CHECK_METHOD = choice_validator("method", METHODS)
+_CHECK_CLIP = number_validator("clip", 1, optional=True)
+AT_LEAST_0 = Rule("values must be ≥ 0, or nan", lambda v: (v < 0) | np.isinf(v))
+SHARES = "examination", "ci_low", "ci_high", "click_rate"
+COUNTS = "n_impressions", "n_interventions"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PositionBias(Report):
+    """How often each position is examined, returned by `position_bias`.
+
+    Attributes
+    ----------
+    examination : ndarray of shape (n_positions,)
+        Estimates of θ_k / θ_1; nan where the log contains no information. They are not clipped, so
+        they may exceed 1.
+    ci_low, ci_high : ndarray of shape (n_positions,)
+        Limits of the bootstrap intervals.
+    click_rate : ndarray of shape (n_positions,)
+        Clicks per impression, not corrected.
+    n_impressions, n_interventions : ndarray of shape (n_positions,)
+        Number of impressions, and of documents of a query that were also shown at another position.
+    method, level
+        As passed to `position_bias`.
+    """
+
+    examination: np.ndarray
+    ci_low: np.ndarray
+    ci_high: np.ndarray
+    click_rate: np.ndarray
+    n_impressions: np.ndarray
+    n_interventions: np.ndarray
+    method: str
+    level: float
+
+    _json = dict.fromkeys(SHARES, FLOATS) | dict.fromkeys(COUNTS, INTEGERS)
+
+    def __post_init__(self) -> None:
+        CHECK_METHOD(self.method)
+        CHECK_LEVEL(self.level)
+        axis = Axis("position", "examination", 1 + np.arange(len(self.examination)))
+        for name in (*SHARES, *COUNTS):
+            numbers = axis.numbers(getattr(self, name), name, AT_LEAST_0)
+            self._set(**{name: numbers.astype(np.intp) if name in COUNTS else numbers})
+
+    def weights(self, position: ArrayLike, clip: float | None = None) -> np.ndarray:
+        """Return the inverse propensity weights 1 / examination of the positions of n rows.
+
+        Weights above `clip`, at least 1, are reduced to it. Beyond the log, the weight is nan.
+        """
+        return _weights(self.examination, position, clip)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Tabulate the attributes, one row per position, with the column ``position``."""
+        columns = {name: getattr(self, name) for name in (*SHARES, *COUNTS)}
+        return tables.frame({"position": 1 + np.arange(len(self.examination)), **columns})
+
+    def sentences(self) -> list[str]:
+        """Describe the lowest position with an estimate, and count those without an estimate."""
+        k = int(np.flatnonzero(np.isfinite(self.examination))[-1])
+        n_unknown = int(np.isnan(self.examination).sum())
+        limits = self.ci_low[k], self.ci_high[k]
+        interval = f" ({percent_text(self.level)} interval {interval_text(limits)})"
+        words = [
+            f"Position {k + 1} is examined {fixed(self.examination[k])} times as often as position "
+            f"1{'' if np.isnan(limits).any() else interval}; its click rate is "
+            f"{fixed(self.click_rate[k] / self.click_rate[0])} times as high."
+        ] * (k > 0)
+        return words + [
+            f"{counted(n_unknown, 'position has', 'positions have')} no estimate, because no chain "
+            "of documents shown at several positions connects them with position 1."
+        ] * (n_unknown > 0)
+
+    def _page(self, title: str | None = None) -> Any:
+        from skgraded.writing.table_page import TablePage
+
+        return TablePage(
+            "Position bias" if title is None else title,
+            f"{self.n_impressions.sum():,} impressions; method {self.method}; "
+            f"{percent_text(self.level)} bootstrap intervals.", self.to_frame(), self.sentences(),
+        )
+
+    def __repr__(self) -> str:
+        values = np.array2string(self.examination, precision=3, threshold=20, separator=", ")
+        return f"PositionBias({self.method}: {values})"
+
+
+def position_bias(
+    clicked: Any, position: Any, *, qid: Any = None, item: Any = None, session: Any = None,
+    n_impressions: Any = None, method: str = "all_pairs", level: float = 0.95,
+    n_resamples: int = 200, rng: Any = None, data: Any = None
+) -> PositionBias:
+    r"""Estimate how often each position is examined, relative to the first.
+
+    In the position-based model, a document at position k is clicked with the probability
+    :math:`\theta_k \gamma`: the position is examined, and the document is attractive. Documents
+    that were shown at several positions for the same query identify the ratios of θ [1]_.
+
+    Parameters
+    ----------
+    clicked : array-like of shape (n,), or str
+        Number of clicks of each row. Without `n_impressions`, every number above 0 counts as one
+        click.
+    position : array-like of shape (n,), or str
+        Position of each row, from 1.
+    qid, item : array-like of shape (n,), or str
+        Query and document of each row. Optional for ``method="randomized"``.
+    session : array-like of shape (n,), or str, optional
+        Session of each row. The intervals resample sessions or, without sessions, queries.
+    n_impressions : array-like of shape (n,), or str, optional
+        Number of impressions of each row, if the log is already counted. By default, each row is
+        one impression.
+    method : str, default="all_pairs"
+        - ``"all_pairs"``: the maximum of a likelihood of all pairs of positions; the most precise,
+        - ``"adjacent_chain"``: the product of the ratios of adjacent positions,
+        - ``"pivot"``: the ratio of each position to the first,
+        - ``"randomized"``: ratios of click rates. Only for logs of random rankings.
+    level : float, default=0.95
+        Level of the intervals.
+    n_resamples : int, default=200
+        Number of bootstrap resamples; 0 means no intervals.
+    rng : int, numpy.random.Generator or None, default=None
+        Random numbers of the bootstrap.
+    data : DataFrame, Arrow table, dict of columns or Parquet path, optional
+        If passed, the other arguments are names of its columns.
+
+    Returns
+    -------
+    PositionBias
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column is invalid, position 1 has no impressions or no clicks, or "all_pairs" has more
+        than 500 positions.
+
+    Warns
+    -----
+    UserWarning
+        If positions have no estimate, because no document was shown there and elsewhere, as in the
+        log of a single ranker.
+
+    References
+    ----------
+    .. [1] Agarwal, Zaitsev, Wang, Li, Najork & Joachims (2019), "Estimating position bias without
+       intrusive interventions", WSDM.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> X, y, qid = sg.datasets.make_ranking(n_queries=200, n_documents=5, random_state=0)
+    >>> log = sg.datasets.make_clicks(y, [X[:, 0], X[:, 1]], qid, n_sessions=50_000, random_state=0)
+    >>> bias = sg.position_bias(
+    ...     log.clicked, log.position, qid=log.qid, item=log.item, session=log.session, rng=0)
+    >>> bias.examination[:3].round(1).tolist(), log.examination[:3].round(1).tolist()
+    ([1.0, 0.5, 0.3], [1.0, 0.5, 0.3])
+    """
+    from threadpoolctl import threadpool_limits  # installed with scikit-learn
+
+    CHECK_METHOD(method)
+    CHECK_LEVEL(level)
+    n_resamples = whole_number(n_resamples, "n_resamples", 0)
+    check_rng(rng)
+    rng = np.random.default_rng(rng)
+    log = log_columns(data, {
+        "clicked": clicked, "position": position, "qid": qid, "item": item, "session": session,
+        "n_impressions": n_impressions,
+    })
+    if method != "randomized":
+        for argument in ("qid", "item"):
+            if log[argument] is None:
+                raise ValueError(f"method={method!r} requires {argument}.")
+    counts = _Counts.of(log, method)
+    n_shown, clicks = (np.bincount(counts.position, numbers) for numbers in counts.of_cells())
+    if n_shown[0] == 0 or clicks[0] == 0:
+        kind = "impressions" if n_shown[0] == 0 else "clicks"
+        raise ValueError(f"Position 1 has no {kind}, but examination is relative to position 1.")
+    examination, n = counts.estimate(), counts.n_units
+    limits = np.full((2, len(n_shown)), np.nan)
+    known = ~np.isnan(examination)
+    if n_resamples:
+        with threadpool_limits(1, "blas"):  # threads slow the many small optimizations down
+            samples = np.array([
+                counts.estimate(np.bincount(rng.integers(n, size=n), minlength=n))[known]
+                for _ in range(n_resamples)
+            ])
+        limits[:, known] = np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    _warn_of_unknown(examination, n_shown)
+    with np.errstate(invalid="ignore"):
+        click_rate = clicks / n_shown
+    return PositionBias(
+        examination, limits[0], limits[1], click_rate, n_shown, counts.n_interventions(), method,
+        level,
+    )
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Rows of a log, counted by cells: (query, document, position).
+
+    In a randomized log, all rows have the same document, so all positions are comparable. The
+    bootstrap resamples the units of the rows: sessions, queries or, without both, rows.
+    """
+
+    clicks: np.ndarray
+    impressions: np.ndarray
+    unit: np.ndarray
+    n_units: int
+    cell: np.ndarray  # of each row
+    position: np.ndarray  # of each cell, from 0
+    document: np.ndarray  # of each cell
+    query: np.ndarray | None  # of each cell, if queries are the units
+    pairs: Interventions
+    method: str
+
+    @classmethod
+    def of(cls, log: dict[str, Any], method: str) -> _Counts:
+        clicks, position = read_clicks(log["clicked"], log["position"])
+        clicks, impressions = _impressions(clicks, log["n_impressions"])
+        n = len(clicks)
+        codes = {
+            name: query_codes(log[name], n, "clicked", name=name)
+            for name in ("session", "qid", "item") if log[name] is not None
+        }
+        unit, units = codes.get("session", codes.get("qid", (np.arange(n), np.arange(n))))
+        query = document = np.zeros(n, dtype=np.intp)
+        if method != "randomized":
+            query, (item, items) = codes["qid"][0], codes["item"]
+            document, *_ = layout.number_by_appearance(query * len(items) + item)
+        keys = document * (position.max() + 1) + position
+        cell, first, *_ = layout.number_by_appearance(keys)
+        order = np.argsort(keys[first])
+        first = first[order]  # one row of each cell
+        return cls(
+            clicks, impressions, unit, len(units), np.argsort(order)[cell], position[first],
+            document[first], None if "session" in codes or method == "randomized" else query[first],
+            Interventions.of(document[first], position[first], method), method,
+        )
+
+    def of_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the impressions and clicks of the cells."""
+        return np.bincount(self.cell, self.impressions), np.bincount(self.cell, self.clicks)
+
+    def n_interventions(self) -> np.ndarray:
+        """Return the number of documents at each position that other positions show, too."""
+        is_shown_twice = (np.bincount(self.document) > 1)[self.document]
+        return np.bincount(self.position, is_shown_twice & (self.method != "randomized"))
+
+    @cached_property
+    def _by_unit(self) -> tuple[Any, ...]:
+        """Impressions and clicks as sparse matrices of cells and units."""
+        from scipy.sparse import csr_array
+
+        is_used = np.zeros(len(self.position), dtype=bool)
+        is_used[self.pairs.first] = is_used[self.pairs.second] = True
+        return tuple(
+            csr_array(
+                (numbers[used], (self.cell[used], self.unit[used])), (len(is_used), self.n_units)
+            )
+            for numbers in (self.impressions, self.clicks)
+            for used in [is_used[self.cell] & (numbers > 0)]
+        )
+
+    def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return the examination if each unit occurs as often as `weights` says (None: once)."""
+        n_shown, clicks = (
+            self.of_cells() if weights is None else (part @ weights for part in self._by_unit)
+        )
+        rates = clicks / np.maximum(n_shown, 1e-300)
+        i, j = self.pairs.first, self.pairs.second
+        times = (n_shown[i] > 0) & (n_shown[j] > 0)
+        if weights is not None and self.query is not None:
+            times = weights[self.query[i]]
+        n_positions = int(self.position.max()) + 1
+        return self.pairs.estimate(rates, times.astype(float), n_positions, self.method)
+
+
+def _impressions(clicks: np.ndarray, n_impressions: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return clicks and impressions of each row; without counts, rows are clicked at most once."""
+    if n_impressions is None:
+        return np.minimum(clicks, 1.0), np.ones(len(clicks))
+    impressions = column(n_impressions, "n_impressions", len(clicks), "clicked")
+    is_valid = (impressions >= np.maximum(clicks, 1)) & (impressions < np.inf)
+    refuse_invalid(impressions, is_valid, "n_impressions must be ≥ 1 and ≥ the number of clicks")
+    return clicks, impressions
+
+
+def _warn_of_unknown(examination: np.ndarray, n_shown: np.ndarray) -> None:
+    unknown = 1 + np.flatnonzero(np.isnan(examination) & (n_shown > 0))
+    if len(unknown):
+        shown = ", ".join(map(str, unknown[:10])) + (", …" if len(unknown) > 10 else "")
+        warnings.warn(
+            f"{len(unknown)} of {np.count_nonzero(n_shown)} positions have no estimate (nan), "
+            f"because no documents with clicks connect them with position 1: {shown}. Documents "
+            "must be shown at several positions; the log of a single ranker cannot show position "
+            "bias.",
+            stacklevel=3,
+        )
+
+
+# Grades ------------------------------------------------------------------------------------------
+
+def click_grades(
+    clicked: ArrayLike, position: ArrayLike, bias: PositionBias | ArrayLike,
+    clip: float | None = None
+) -> np.ndarray:
+    """Return clicks divided by the examination of their positions, as grades without bias.
+
+    For any sum over documents of grade · discount, such as `DCG` with ``gain="linear"``, these
+    grades have the same expectation as the attractiveness of the documents [1]_. This does not
+    hold for measures that divide by an ideal value, such as NDCG, NDCNG and μAP: the ideal value is
+    then computed from noisy grades.
+
+    Parameters
+    ----------
+    clicked : array-like of shape (n,)
+        Number of clicks of each row.
+    position : array-like of shape (n,)
+        Position at which the document was shown, from 1.
+    bias : PositionBias, or array-like of shape (n_positions,)
+        Result of `position_bias`, or the examination of each position.
+    clip : float, optional
+        Largest weight of a click, at least 1. It reduces the variance, and biases sums downwards.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Grades ≥ 0, for ``evaluate(…, measures="dcg(gain='linear')@10")`` or
+        ``QueryRanker(…, grades="gain")``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column is invalid, or a clicked position has no examination.
+
+    References
+    ----------
+    .. [1] Joachims, Swaminathan & Schnabel (2017), "Unbiased learning-to-rank with biased
+       feedback", WSDM.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> sg.click_grades([1, 0, 1], [1, 2, 3], [1, 0.5, 0.25]).tolist()
+    [1.0, 0.0, 4.0]
+    """
+    clicks, places = read_clicks(clicked, position)
+    examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
+    weights = _weights(examination, places + 1, clip)
+    bad = (clicks > 0) & ~np.isfinite(weights)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"Row {row} has a click at position {places[row] + 1}, whose examination is unknown or "
+            "0. Leave out the rows at such positions, or pass an array with a value for them."
+        )
+    return np.where(clicks > 0, clicks * weights, 0.0)
+
+
+def _weights(examination: np.ndarray, position: ArrayLike, clip: float | None) -> np.ndarray:
+    """Return 1 / examination of each position, at most `clip`; nan beyond the last position."""
+    clip = _CHECK_CLIP(clip)
+    _, places = read_clicks(np.zeros(np.size(position)), position)
+    with np.errstate(divide="ignore"):
+        weights = 1 / np.append(examination, np.nan)
+    weights = weights[np.minimum(places, len(examination))]
+    return weights if clip is None else np.minimum(weights, clip)

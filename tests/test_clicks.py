@@ -1,0 +1,240 @@
+"""Position bias and grades from clicks, checked against simulations and the definitions."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import optimize
+
+import skgraded as sg
+from skgraded.cli import main
+
+ETAS = [0.5, 1, 2]
+
+
+def simulated(eta=1.0, n_queries=300, n_sessions=20_000, n_rankers=3, seed=0):
+    """A log of rankers that order ten documents per query by noisy grades."""
+    rng = np.random.RandomState(seed)
+    y = rng.randint(0, 5, size=10 * n_queries)
+    scores = [y + rng.normal(0, 1.5, size=y.size) for _ in range(n_rankers)]
+    return sg.datasets.make_clicks(
+        y, scores, np.repeat(np.arange(n_queries), 10), n_sessions=n_sessions,
+        examination=np.arange(1, 11.0) ** -eta, random_state=seed,
+    )
+
+
+def bias_of(log, **settings):
+    settings = {"session": log["session"], "rng": 0, "n_resamples": 20} | settings
+    return sg.position_bias(
+        log["clicked"], log["position"], qid=log["qid"], item=log["item"], **settings
+    )
+
+
+@pytest.fixture(scope="module")
+def log():
+    return simulated()
+
+
+@pytest.fixture(scope="module")
+def frame(log):
+    names = "session", "qid", "item", "position", "clicked"
+    return pd.DataFrame({name: log[name] for name in names})
+
+
+def pair_sums(frame):
+    """C of each pair of positions by the definition: sums of click rates over S_{k,k'}."""
+    cells = frame.groupby(["qid", "item", "position"])["clicked"].mean().reset_index()
+    pairs = cells.merge(cells, on=["qid", "item"])
+    pairs = pairs[pairs.position_x != pairs.position_y]
+    grouped = pairs.groupby(["position_x", "position_y"])
+    return grouped["clicked_x"].sum().unstack(), grouped.size().unstack()
+
+
+def test_pivot_and_chain_equal_their_closed_forms(log, frame):
+    C, _ = pair_sums(frame)
+    pivot = [1, *(C.loc[k, 1] / C.loc[1, k] for k in range(2, 11))]
+    steps = [1, *(C.loc[k + 1, k] / C.loc[k, k + 1] for k in range(1, 10))]
+    np.testing.assert_allclose(bias_of(log, method="pivot").examination, pivot, rtol=1e-12)
+    chain = bias_of(log, method="adjacent_chain").examination
+    np.testing.assert_allclose(chain, np.cumprod(steps), rtol=1e-12)
+    rates = frame.groupby("position")["clicked"].mean()
+    randomized = bias_of(log, method="randomized")
+    np.testing.assert_allclose(randomized.examination, rates / rates[1], rtol=1e-12)
+    np.testing.assert_allclose(randomized.click_rate, rates, rtol=1e-12)
+
+
+def test_all_pairs_maximizes_the_likelihood_of_the_paper(log, frame):
+    frame = frame[frame.position <= 4]
+    C, n = pair_sums(frame)
+    C, N = C.to_numpy(), (n - C).to_numpy()
+    upper = np.triu_indices(4, 1)
+
+    def loss(logits):
+        theta, rho = np.split(1 / (1 + np.exp(-logits)), [4])
+        symmetric = np.zeros((4, 4))
+        symmetric[upper] = rho
+        p = theta[:, None] * (symmetric + symmetric.T)
+        np.fill_diagonal(p, 0.5)
+        terms = C * np.log(p) + N * np.log1p(-p)
+        return -np.nansum(terms) / 1000
+
+    theta = 1 / (1 + np.exp(-optimize.minimize(loss, np.zeros(10), tol=1e-12).x[:4]))
+    np.testing.assert_allclose(
+        bias_of(frame, session=None).examination, theta / theta[0], rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("eta", ETAS)
+def test_all_pairs_finds_the_truth_of_200000_sessions(eta):
+    log = simulated(eta, 2000, 200_000)
+    bias = bias_of(log, n_resamples=0)
+    np.testing.assert_allclose(bias.examination, log.examination, atol=0.02)
+    assert np.isnan(bias.ci_low).all() and bias.n_impressions.tolist() == [200_000] * 10
+
+
+@pytest.mark.parametrize("unit", ["session", None])
+def test_intervals_cover_the_truth(unit):
+    covered = []
+    for seed in range(12):
+        log = simulated(1.0, 100, 4_000, seed=seed)
+        bias = bias_of(log, session=unit and log.session, n_resamples=100)
+        covered.append((bias.ci_low <= log.examination) & (log.examination <= bias.ci_high))
+    assert np.mean(covered) > 0.9
+
+
+def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame, tmp_path):
+    expected = bias_of(log, session=None)
+    counted = frame.groupby(["qid", "item", "position"], sort=False)["clicked"]
+    counted = counted.agg(["sum", "size"]).reset_index()
+    same = sg.position_bias(
+        "sum", "position", qid="qid", item="item", n_impressions="size", rng=0, n_resamples=20,
+        data=counted,
+    )
+    frame.to_parquet(tmp_path / "log.parquet")
+    columns = {"clicked": "clicked", "position": "position", "qid": "qid", "item": "item"}
+    reports = [same] + [
+        sg.position_bias(**columns, data=data, rng=0, n_resamples=20)
+        for data in (frame, pl.from_pandas(frame), dict(frame), tmp_path / "log.parquet",
+                     frame.assign(item=frame["item"].astype(str)))
+    ]
+    for report in reports:
+        np.testing.assert_allclose(report.examination, expected.examination, rtol=1e-9)
+        np.testing.assert_allclose(report.ci_low, expected.ci_low, rtol=1e-9)
+        assert report.n_interventions.tolist() == expected.n_interventions.tolist()
+
+
+def test_positions_without_interventions_have_no_estimate():
+    single = simulated(n_rankers=1, n_sessions=2_000)
+    with pytest.warns(UserWarning, match="9 of 10 positions have no estimate .*: 2, 3, .*single"):
+        bias = bias_of(single)
+    assert bias.examination[0] == 1 and np.isnan(bias.examination[1:]).all()
+    assert not bias.n_interventions.any() and bias.sentences()[0].startswith("9 positions have")
+    # "b" moves between 1 and 2, "d" between 5 and 6: no chain connects 5 and 6 with 1.
+    with pytest.warns(UserWarning, match="2 of 4 positions have no estimate .*: 5, 6"):
+        bias = sg.position_bias(
+            [1, 1, 1, 1], [1, 2, 5, 6], qid=[0] * 4, item=["b", "b", "d", "d"], n_resamples=0
+        )
+    assert bias.n_impressions.tolist() == [1, 1, 0, 0, 1, 1]
+    assert bias.examination[:2].tolist() == pytest.approx([1, 1]) and len(bias.examination) == 6
+
+
+def test_extreme_logs_have_extreme_estimates():
+    def examination(clicked, position, **settings):
+        return sg.position_bias(
+            clicked, position, qid=[0] * len(clicked), item=[0] * len(clicked), n_resamples=0,
+            **settings,
+        ).examination.tolist()
+
+    for method in ("all_pairs", "pivot", "adjacent_chain"):
+        assert examination([1, 0], [1, 2], method=method) == [1, 0]  # never clicked at 2
+        # Examined twice as often as position 1; estimates are not clipped.
+        estimate = examination([1, 2], [1, 2], n_impressions=[4, 4], method=method)
+        assert estimate == pytest.approx([1, 2])
+    assert examination([1], [1]) == [1]
+    clicked, position = np.ones(100_000), np.arange(1, 100_001)
+    assert examination(clicked, position, method="pivot") == [1] * 100_000
+    with pytest.raises(ValueError, match="at most 500 positions; got 100000"):
+        examination(clicked, position)
+
+
+@pytest.mark.parametrize(("changes", "error", "message"), [
+    ({"position": [0, 1]}, ValueError, "got 0 in row 0. If positions start at 0, pass position"),
+    ({"position": [1.5, 1]}, ValueError, "integers from 1 .*got 1.5 in row 0"),
+    ({"position": [1, np.nan]}, ValueError, "got nan in row 1"),
+    ({"position": [1, 10**9]}, ValueError, "to 10,000,000; got 1e"),
+    ({"position": [2, 3]}, ValueError, "Position 1 has no impressions"),
+    ({"clicked": [0, 1]}, ValueError, "Position 1 has no clicks"),
+    ({"clicked": [-1, 1]}, ValueError, "≥ 0; got -1 in row 0"),
+    ({"clicked": [1]}, ValueError, "clicked has 1 rows, but position has 2"),
+    ({"qid": None}, ValueError, "method='all_pairs' requires qid"),
+    ({"n_impressions": [2, 0]}, ValueError, "n_impressions must be ≥ 1 and ≥ .*; got 0 in row 1"),
+    ({"method": "chain"}, ValueError, "method must be one of"),
+    ({"level": 1}, ValueError, "level"), ({"rng": "a"}, TypeError, "rng"),
+    ({"n_resamples": -1}, ValueError, "n_resamples"),
+    ({"item": ["a", None]}, ValueError, "item is missing in row 1"),
+    ({"data": {}}, TypeError, "If data is passed, clicked must be the name of a column; got list"),
+], ids=str)
+def test_invalid_input_raises_one_clear_error(changes, error, message):
+    settings = {
+        "clicked": [1, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "a"], **changes
+    }
+    with pytest.raises(error, match=message):
+        sg.position_bias(**settings)
+
+
+# Grades ------------------------------------------------------------------------------------------
+
+def test_clicks_divided_by_examination_estimate_sums_without_bias():
+    rng = np.random.RandomState(0)
+    y, qid = rng.randint(0, 3, size=400), np.repeat(np.arange(40), 10)
+    log = sg.datasets.make_clicks(y, rng.rand(400), qid, n_sessions=40_000, random_state=0)
+    bias = np.full(10, np.nan)
+    bias[: len(log.examination)] = log.examination
+    new = rng.rand(400)  # the scores of a new ranker
+    dcg = sg.DCG(gain="linear", k=5)
+    settings = {"qid": log.session}
+    estimates = {
+        name: dcg(grades, new[log.item], **settings)
+        for name, grades in (("raw", log.clicked), ("weighted", sg.click_grades(
+            log.clicked, log.position, bias)))
+    }
+    attraction = 0.1 + 0.9 * (2.0**y - 1) / 3
+    expected = dcg.per_query(attraction, new, qid=qid)
+    truth = np.mean([expected[q] for q in log.qid[log.position == 1]])
+    assert estimates["weighted"] == pytest.approx(truth, rel=0.03)
+    assert estimates["raw"] < 0.6 * truth
+
+
+def test_weights_are_reciprocal_and_may_be_clipped(log):
+    bias = bias_of(log)
+    np.testing.assert_allclose(bias.weights([1, 3]), 1 / bias.examination[[0, 2]])
+    assert bias.weights([10, 1], clip=2).tolist() == [2, 1]
+    assert np.isnan(bias.weights([11])).all()
+    grades = sg.click_grades([0, 2, 0], [1, 3, 99], bias)
+    assert grades.tolist() == [0, 2 / bias.examination[2], 0]
+    with pytest.raises(ValueError, match="Row 1 has a click at position 99, whose examination is"):
+        sg.click_grades([0, 1], [1, 99], bias)
+    with pytest.raises(ValueError, match="Row 0 has a click at position 2"):
+        sg.click_grades([1], [2], [1, 0.0])
+    with pytest.raises(ValueError, match="clip must be a finite number ≥ 1"):
+        sg.click_grades([1], [1], [1.0], clip=0.5)
+
+
+# The command -------------------------------------------------------------------------------------
+
+def test_the_command_prints_the_bias_and_notes_what_a_log_cannot_show(frame, tmp_path, capsys):
+    path = tmp_path / "log.parquet"
+    frame.to_parquet(path)
+    assert main(["clicks", str(path), "--session-column", "session"]) == 0
+    out = capsys.readouterr().out
+    assert out.split()[:2] == ["position", "examination"] and "times as often as" in out
+    assert main(["clicks", str(path), "--method", "pivot", "--format", "json"]) == 0
+    assert json.load(io.StringIO(capsys.readouterr().out))["kind"] == "PositionBias"
+    frame.drop_duplicates(["qid", "item"]).to_parquet(path)
+    assert main(["clicks", str(path)]) == 0
+    assert "the log of a single ranker cannot show position bias" in capsys.readouterr().err
+    assert main(["clicks", str(path), "--item-column", "itm"]) == 2
+    assert "There is no column 'itm'" in capsys.readouterr().err
