@@ -179,15 +179,15 @@ def trained(seed):
         ))
         return model.fit(rows, grades, qid=sessions)
 
+    dcg = {"objective": objective("dcg(gain='linear')@10"), "metric": "None"}
     result = {
         "true grades": value(
             sg.QueryRanker(LGBMRanker(**settings)).fit(X[fit], y[fit], qid=qid[fit])
         ),
         "raw clicks": value(ranker(log.clicked)),
+        "raw clicks, objective('dcg')": value(ranker(log.clicked, **dcg)),
         "weighted clicks, grades='gain'": value(ranker(weighted)),
-        "weighted clicks, objective('dcg')": value(ranker(
-            weighted, objective=objective("dcg(gain='linear')@10"), metric="None"
-        )),
+        "weighted clicks, objective('dcg')": value(ranker(weighted, **dcg)),
     }
     groups = np.bincount(sessions)
     data = Dataset(rows, log.clicked, group=groups, position=log.position - 1)
