@@ -280,10 +280,6 @@ def _until_first_click(
     clicked: np.ndarray, session: np.ndarray, place: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Keep the first click of each session; also return the share of sessions at each position."""
-    hits = np.flatnonzero(clicked)
-    sessions, first = np.unique(session[hits], return_index=True)
-    kept = np.zeros(len(clicked), dtype=bool)
-    kept[hits[first]] = True
-    last = np.full(session[-1] + 1, len(place))
-    last[sessions] = place[hits[first]]
-    return kept, np.bincount(place, place <= last[session]) / np.bincount(place)
+    earlier = np.cumsum(clicked) - clicked  # clicks in the rows above
+    is_examined = earlier == earlier[place == 0][session]
+    return clicked & is_examined, np.bincount(place, is_examined) / np.bincount(place)
