@@ -244,26 +244,29 @@ class _Counts:
 
     @classmethod
     def of(cls, log: dict[str, Any], method: str) -> _Counts:
-        clicks, position = read_clicks(log["clicked"], log["position"])
-        clicks, impressions = _impressions(clicks, log["n_impressions"])
+        clicks, position = read_clicks(log.pop("clicked"), log.pop("position"))
+        clicks, impressions = _impressions(clicks, log.pop("n_impressions"))
         n = len(clicks)
-        codes = {
-            name: query_codes(log[name], n, "clicked", name=name)
+        codes = {  # arrays with one element per row are freed as early as possible
+            name: query_codes(log.pop(name), n, "clicked", name=name)
             for name in ("session", "qid", "item") if log[name] is not None
         }
         unit, units = codes.get("session", codes.get("qid", (np.arange(n), np.arange(n))))
+        has_queries = "session" not in codes and method != "randomized"
         query = document = np.zeros(n, dtype=np.intp)
         if method != "randomized":
-            query, (item, items) = codes["qid"][0], codes["item"]
-            document, *_ = layout.number_by_appearance(query * len(items) + item)
+            query, items = codes["qid"][0], codes.pop("item")
+            document, *_ = layout.number_by_appearance(query * len(items[1]) + items[0])
+            del items, codes
         keys = document * (position.max() + 1) + position
         cell, first, *_ = layout.number_by_appearance(keys)
         order = np.argsort(keys[first])
         first = first[order]  # one row of each cell
+        query, document, position = query[first], document[first], position[first]
+        del keys
         return cls(
-            clicks, impressions, unit, len(units), np.argsort(order)[cell], position[first],
-            document[first], None if "session" in codes or method == "randomized" else query[first],
-            Interventions.of(document[first], position[first], method), method,
+            clicks, impressions, unit, len(units), np.argsort(order)[cell], position, document,
+            query if has_queries else None, Interventions.of(document, position, method), method,
         )
 
     def of_cells(self) -> tuple[np.ndarray, np.ndarray]:
