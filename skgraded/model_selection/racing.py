@@ -37,7 +37,7 @@ from skgraded.model_selection.folds import (
     requests_of_queries,
     source_of_queries,
 )
-from skgraded.model_selection.racing_results import CandidateRun, Fold, Results, run_candidate
+from skgraded.model_selection.racing_results import Fold, Results, run_candidate
 from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import warn_of_grades_from_1
@@ -226,7 +226,11 @@ class RacingSearchCV(BaseSearchCV):
                 f"The measure {measures[0]} is undefined for all {data.judgments.n_queries} "
                 "queries, because no query with positive weight has a relevant document."
             )
-        rankers = [self._with_parameters(data, parameters) for parameters in candidates]
+        copy = adapter_of(self.estimator).copy
+        rankers = [
+            replace(data, ranker=copy().set_params(**clone(parameters, safe=False)))
+            for parameters in candidates
+        ]
         folds = [Fold.of(data, *split) for split in data.folds(self.cv)]
         folds = [folds[i] for i in rng.permutation(len(folds))]
         results = Results(measures, data.judgments, candidates, len(folds))
@@ -287,10 +291,6 @@ class RacingSearchCV(BaseSearchCV):
                     )
         return candidates
 
-    def _with_parameters(self, data: RankerOnRows, parameters: dict[str, Any]) -> RankerOnRows:
-        ranker = adapter_of(self.estimator).copy().set_params(**clone(parameters, safe=False))
-        return replace(data, ranker=ranker)
-
     def _race(
         self, results: Results, rankers: list[RankerOnRows], folds: list[Fold],
         rng: np.random.Generator, report_fold: Callable[[], None] | None
@@ -299,7 +299,11 @@ class RacingSearchCV(BaseSearchCV):
         race = Race(len(rankers), 0.0 if self.level is None else self.level, self.margin, rng)
         remaining = np.arange(len(rankers))
         for number, fold in enumerate(folds):
-            runs = self._run_fold(results.measures, [rankers[c] for c in remaining], fold)
+            calls = [
+                delayed(run_candidate)(rankers[c], fold, results.measures, self.error_score)
+                for c in remaining
+            ]
+            runs = in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)
             kept = results.record(number, fold, remaining, runs)
             race.keep(kept)
             remaining = remaining[kept]
@@ -313,14 +317,6 @@ class RacingSearchCV(BaseSearchCV):
             results.dropped_after[remaining[look.is_dropped]] = number
             race.keep(~look.is_dropped)
             remaining = remaining[~look.is_dropped]
-
-    def _run_fold(
-        self, measures: list[Measure], rankers: list[RankerOnRows], fold: Fold
-    ) -> list[CandidateRun]:
-        calls = [
-            delayed(run_candidate)(ranker, fold, measures, self.error_score) for ranker in rankers
-        ]
-        return in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)
 
     def _choose(self, results: Results) -> None:
         """Set the attributes that describe the result of the race."""
@@ -354,9 +350,6 @@ class RacingSearchCV(BaseSearchCV):
         if callable(self.prefer):
             return self.prefer(parameters)
         return parameters[self.prefer]
-
-    def _run_search(self, evaluate_candidates: Any) -> None:
-        raise NotImplementedError("RacingSearchCV evaluates the candidates in fit.")
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
