@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from skgraded._input.words import object_array
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, mean_over_queries
 from skgraded.model_selection.folds import RankerOnRows
@@ -174,31 +175,18 @@ class Results:
             table[f"mean_{name}"] = np.nanmean(seconds, axis=1)
             table[f"std_{name}"] = np.nanstd(seconds, axis=1)
         for name in dict.fromkeys(name for parameters in self.candidates for name in parameters):
-            table[f"param_{name}"] = _masked([
-                parameters.get(name, np.ma.masked) for parameters in self.candidates
-            ])
+            table[f"param_{name}"] = np.ma.MaskedArray(
+                object_array([parameters.get(name) for parameters in self.candidates]),
+                mask=[name not in parameters for parameters in self.candidates],
+            )
         table["params"] = self.candidates
         ranks = self.ranks()  # by the deciding measure
         for measure in self.measures:
             name = "score" if len(self.measures) == 1 else measure.name
-            for number, means in enumerate(self.fold_means[measure.name].T):
+            fold_means = np.ma.masked_invalid(self.fold_means[measure.name])
+            for number, means in enumerate(fold_means.data.T):
                 table[f"split{number}_test_{name}"] = means
             table[f"mean_test_{name}"] = self.means(measure.name)
-            table[f"std_test_{name}"] = _std(self.fold_means[measure.name])
+            table[f"std_test_{name}"] = fold_means.std(axis=1).filled(np.nan)
             table[f"rank_test_{name}"] = ranks.copy()
         return table | {"n_folds": self.n_folds, "dropped_after": self.dropped_after}
-
-
-def _masked(values: list[Any]) -> np.ma.MaskedArray:
-    """Return the values as a masked array of objects, as in GridSearchCV."""
-    array = np.ma.masked_all(len(values), dtype=object)
-    for i, value in enumerate(values):
-        if value is not np.ma.masked:
-            array[i] = value
-    return array
-
-
-def _std(fold_means: np.ndarray) -> np.ndarray:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a failed candidate has only nan
-        return np.nanstd(fold_means, axis=1)
