@@ -293,40 +293,35 @@ def _json(
     evaluations: Mapping[str, Any], per_query: bool, columns: Sequence[Column] = (),
     comparison: Comparison | None = None
 ) -> str:
-    report: dict[str, dict[str, Any]] = {
-        name: {
-            "mean": _numbers(summary(evaluation, columns)),
-            "n_queries": n_queries(evaluation), "n_undefined": evaluation.n_undefined,
+    report: dict[str, dict[str, Any]] = {}
+    judged = _judged(evaluations)
+    compared: Any = comparison and comparison.to_frame()
+    for i, (name, evaluation) in enumerate(evaluations.items()):
+        values = _numbers(summary(evaluation, columns))
+        totals = {column.name: values.pop(column.name) for column in columns if column.is_count}
+        report[name] = entry = {
+            "mean": values, "n_queries": n_queries(evaluation),
+            "n_undefined": evaluation.n_undefined,
         }
-        for name, evaluation in evaluations.items()
-    }
-    for column in columns:
-        if column.is_count:
-            for values in report.values():
-                values.setdefault("total", {})[column.name] = values["mean"].pop(column.name)
-    for key, shares in _judged(evaluations).items():
-        for values, share in zip(report.values(), shares, strict=True):
-            values.setdefault("judged", {})[key] = share
-    for name, evaluation in evaluations.items():
+        if totals:
+            entry["total"] = totals
+        if judged:
+            entry["judged"] = {key: shares[i] for key, shares in judged.items()}
         if getattr(evaluation, "n_unanswered", 0):
-            report[name]["n_unanswered"] = evaluation.n_unanswered
+            entry["n_unanswered"] = evaluation.n_unanswered
         if hasattr(evaluation, "tallies"):  # of a folder
-            report[name]["summary"] = json.loads(evaluation.to_json())
-    if comparison is not None:
-        for values in report.values():
-            values["compared"] = []
-        for row in comparison.to_frame().to_dict("records"):
-            report[row.pop("system")]["compared"].append(_numbers(row))
-        if comparison.system_means and comparison.n_judge is not None:
-            for i, name in enumerate(comparison.systems):
+            entry["summary"] = json.loads(evaluation.to_json())
+        if comparison is not None:
+            rows = compared[compared["system"] == name].drop(columns="system")
+            entry["compared"] = list(map(_numbers, rows.to_dict("records")))
+            if comparison.system_means and comparison.n_judge is not None:
                 means = comparison.system_means.items()
-                report[name]["mean"] = {key: float(mean[i, 0]) for key, mean in means}
-                report[name]["n_judge"] = comparison.n_judge
-    if per_query:
-        for name, evaluation in evaluations.items():
-            report[name]["per_query"] = {
-                str(query): _numbers({key: v[i] for key, v in evaluation.per_query.items()})
-                for i, query in enumerate(plain_list(evaluation.query_ids))
+                entry["mean"] = {key: float(mean[i, 0]) for key, mean in means}
+                entry["n_judge"] = comparison.n_judge
+        if per_query:
+            entry["per_query"] = {
+                str(query): _numbers({key: v[q] for key, v in evaluation.per_query.items()})
+                for q, query in enumerate(plain_list(evaluation.query_ids))
             }
     return _dumped(report)
 
