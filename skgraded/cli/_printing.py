@@ -67,11 +67,7 @@ def of_summaries(reports: Mapping[str, Any], args: Namespace) -> str:
             raise ValueError("--format html with intervals requires a single run: use compare.")
         (report,) = reports.values()
         return of_report(report, args)
-    tabulated = {
-        name: report.summary(**{"method": "t"} if isinstance(report, Evaluation) else {})
-        for name, report in reports.items()
-    }
-    rows = {name: frame.to_dict("records") for name, frame in tabulated.items()}
+    rows = {name: report.summary().to_dict("records") for name, report in reports.items()}
     if args.format == "json":
         return _dumped({
             name: {
@@ -79,9 +75,8 @@ def of_summaries(reports: Mapping[str, Any], args: Namespace) -> str:
             }
             for name, report in reports.items()
         })
-    rows_of_all = [{"run": name, **row} for name, of_run in rows.items() for row in of_run]
-    columns = {name: [row[name] for row in rows_of_all] for name in rows_of_all[0]}
-    return tables.csv_text(columns) if args.format == "csv" else written(columns, args)
+    table: Any = [{"run": name, **row} for name, of_run in rows.items() for row in of_run]
+    return tables.csv_text(table) if args.format == "csv" else written(table, args)
 
 
 def of_report(report: Any, args: Namespace) -> str:
@@ -198,10 +193,8 @@ def of_measures() -> str:
 
 # Frames ------------------------------------------------------------------------------------------
 
-def _summary(
-    evaluations: Mapping[str, Any], args: Namespace, counts: bool = False
-) -> dict[str, list[Any]]:
-    """Return columns with one row per system; `counts` adds the numbers of undefined queries."""
+def _summary(evaluations: Mapping[str, Any], args: Namespace, counts: bool = False) -> Any:
+    """Return one row per system; `counts` adds the numbers of undefined queries."""
     rows, columns = [], args.columns
     judged = _judged(evaluations) if args.judged else {}
     for i, (name, evaluation) in enumerate(evaluations.items()):
@@ -210,7 +203,7 @@ def _summary(
         if counts:
             row |= {f"n_undefined {key}": n for key, n in evaluation.n_undefined.items()}
         rows.append(row)
-    return {name: [row[name] for row in rows] for name in rows[0]}
+    return rows
 
 
 def _judged(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
