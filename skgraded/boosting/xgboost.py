@@ -120,15 +120,11 @@ class _XGBAdapter(BoosterAdapter):
     ) -> Any:
         """Fit and return `model`; `after_round` receives the Booster and may stop."""
         callbacks = model.callbacks
-        after_round = after_round or self._report_round
+        after_round = after_round or (lambda booster: self.report and self.report())
         model.set_params(callbacks=[_AfterRound(after_round), *(callbacks or ())])
         super().train(model, labels, rows, fit_params)
         model.callbacks = callbacks  # set_params would also change the trained booster
         return model
-
-    def _report_round(self, booster: Any) -> None:
-        if self.report is not None:
-            self.report()
 
 
 class _AfterRound(xgb.callback.TrainingCallback):
