@@ -111,8 +111,8 @@ def ranker_on_rows(
             source = getattr(cv, "qid", None)
         if source is None:
             raise ValueError(
-                "The query of each row is required: pass qid or group to cross_evaluate, or name a "
-                "column of X with QueryRanker(…, qid='query_id')."
+                "The query of each row is required: pass qid or group, or name a column of X with "
+                "QueryRanker(…, qid='query_id')."
             )
         qid = read_queries(X, source)
     elif is_column(qid):
