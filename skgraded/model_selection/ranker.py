@@ -311,13 +311,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
         grades = check_grades(y, y_name, n, X_name)
-        if (advice := adapter.fractional_grades_advice) is not None:
-            refused = grades != np.floor(grades)
-            _refuse(refused, grades, y_name, adapter, "integers", f"fractional grades, {advice}")
+        if adapter.fractional_grades_advice is not None:
+            _refuse_fractions(grades, adapter, y_name)
         if adapter.grade_limit is not None and (not prefix or self.refit):
-            most, advice = adapter.grade_limit
-            refused = grades > most
-            _refuse(refused, grades, y_name, adapter, f"at most {most}", f"higher grades, {advice}")
+            _refuse_high_grades(grades, adapter, y_name)
         qid = self._queries_of(X, qid, group, "fit")
         split_queries.warn_of_partial_queries(X, self.qid, "score" if prefix else "fit")
         if group is None:
@@ -492,15 +489,24 @@ def _shown_difference(names: list[str], others: list[str]) -> str:
     return ", ".join(shown[:10]) + (", …" if len(shown) > 10 else "")
 
 
-def _refuse(
-    refused: np.ndarray, grades: np.ndarray, name: str, adapter: Any, rule: str, advice: str
-) -> None:
-    """Raise a ValueError that names the first row in the mask `refused`, if there is one."""
-    if refused.any():
-        row = int(np.argmax(refused))
+def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:
+    fractional = grades != np.floor(grades)
+    if fractional.any():
+        row = int(np.argmax(fractional))
         raise ValueError(
-            f"Grades in {name} must be {rule} for {type(adapter.estimator).__name__}; got "
-            f"{grades[row]:g} in row {row}. For {advice}."
+            f"Grades in {name} must be integers for {type(adapter.estimator).__name__}; got "
+            f"{grades[row]:g} in row {row}. For fractional grades, "
+            f"{adapter.fractional_grades_advice}."
+        )
+
+
+def _refuse_high_grades(grades: np.ndarray, adapter: Any, name: str) -> None:
+    highest, advice = adapter.grade_limit
+    row = int(np.argmax(grades > highest))
+    if grades[row] > highest:
+        raise ValueError(
+            f"Grades in {name} must be at most {highest} for {type(adapter.estimator).__name__}; "
+            f"got {grades[row]:g} in row {row}. For higher grades, {advice}."
         )
 
 
