@@ -175,6 +175,7 @@ def test_extreme_logs_have_extreme_estimates():
     ({"level": 1}, ValueError, "level"), ({"rng": "a"}, TypeError, "rng"),
     ({"n_resamples": -1}, ValueError, "n_resamples"),
     ({"item": ["a", None]}, ValueError, "item is missing in row 1"),
+    ({"clicked": "clicked"}, TypeError, "Argument clicked must .* pass the table with data=..."),
     ({"data": {}}, TypeError, "If data is passed, clicked must be the name of a column; got list"),
 ], ids=str)
 def test_invalid_input_raises_one_clear_error(changes, error, message):

@@ -65,6 +65,16 @@ def drop_columns(table: Any, positions: list[Any]) -> Any:
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
 
 
+def refuse_names(arguments: Mapping[str, Any]) -> None:
+    """Raise a TypeError if an argument is a column name, which is valid only with `data`."""
+    for argument, value in arguments.items():
+        if isinstance(value, str):
+            raise TypeError(
+                f"Argument {argument} must be an array; got the string {value!r}. If this is a "
+                "column name, pass the table with data=..."
+            )
+
+
 def refuse_other_than_names(arguments: Iterable[tuple[str, Any]]) -> None:
     """Raise a TypeError unless every argument names a column, as `data` requires."""
     for argument, name in arguments:

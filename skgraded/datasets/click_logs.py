@@ -32,6 +32,7 @@ CHECK_NOISE = columns.number_validator("noise", 0, 1)
 def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a log: arrays or, with `data`, columns of a frame or a Parquet path."""
     if data is None:
+        table_kinds.refuse_names(arguments)
         return arguments
     names = {argument: name for argument, name in arguments.items() if name is not None}
     table_kinds.refuse_other_than_names(names.items())

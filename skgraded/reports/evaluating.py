@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import columns, queries
-from skgraded._input.table_kinds import named_columns, refuse_other_than_names
+from skgraded._input.table_kinds import named_columns, refuse_names, refuse_other_than_names
 from skgraded._input.words import check_names, plain_list
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
@@ -128,7 +128,7 @@ def evaluate(
     is_dict = data is not None and isinstance(y_score, (list, tuple))
     if data is None:
         columns.refuse_unordered(y_true, "y_true")
-        _refuse_names(truth | {"y_score": y_score})
+        refuse_names(truth | {"y_score": y_score})
         systems = {"y_score": y_score}
     else:
         truth = truth if document is None else truth | {"document": document}
@@ -159,16 +159,6 @@ def evaluate(
         for name, scores in systems.items()
     }
     return evaluations if is_dict else next(iter(evaluations.values()))
-
-
-def _refuse_names(arguments: Mapping[str, Any]) -> None:
-    """Raise a TypeError if an argument is a column name, which is valid only with `data`."""
-    for argument, value in arguments.items():
-        if isinstance(value, str):
-            raise TypeError(
-                f"Argument {argument} must be an array; got the string {value!r}. If this is a "
-                "column name, pass the table with data=..."
-            )
 
 
 def _read_columns(
