@@ -6,7 +6,8 @@ python benchmarks/racing.py rankers [--repetitions 100]
 python benchmarks/racing.py overhead
 
 `searches` evaluates 40 random LightGBM candidates on all 10 folds, and replays each search from
-these per-query values: a race fits the same models, but fewer of them. FOLDER keeps the values
+these per-query values: a race fits the same models, but fewer of them. For data such as
+generated-1000-wide, candidates come from wider distributions. FOLDER keeps the values
 between runs, and can contain OHSUMED.txt.gz of LETOR 2.0, and rank.train and rank.test of
 LightGBM's example with their files .query.
 """
@@ -36,6 +37,12 @@ DISTRIBUTIONS = {
     "estimator__min_child_samples": randint(5, 100),
     "estimator__colsample_bytree": [0.4, 0.7, 1.0],
     "estimator__reg_lambda": loguniform(1e-3, 100),
+}
+WIDE = DISTRIBUTIONS | {
+    "estimator__num_leaves": randint(2, 128),
+    "estimator__learning_rate": loguniform(0.01, 0.5),
+    "estimator__n_estimators": randint(10, 201),
+    "estimator__min_child_samples": randint(1, 100),
 }
 RANKER = sg.QueryRanker(
     LGBMRanker(n_estimators=N_ROUNDS, max_bin=63, n_jobs=1, verbose=-1, random_state=0), qid="query"
@@ -105,7 +112,7 @@ def searches_of(folder, name, seed):
             f"random search, fits of margin {margin:g}", full[some].argmax(), some,
             costs[some].sum(), is_fitted.sum(),
         ))
-    for resource in ("rounds", "rows"):
+    for resource in ("rounds", "rows") if "halving_rows" in stored else ():
         cpu, chosen = stored[f"halving_{resource}"]
         rows.append(row(f"halving over {resource}", int(chosen), [int(chosen)], cpu, np.nan))
     return rows
@@ -130,7 +137,9 @@ def replayed(values, fold, margin, seed, level=0.95):
 def measured(folder, name, seed):
     """Per-query values and CPU seconds of all candidates, fresh means, and the halving searches."""
     X, y, X_fresh, y_fresh = data_of(folder, name, seed)
-    candidates = list(ParameterSampler(DISTRIBUTIONS, N_CANDIDATES, random_state=seed))
+    is_wide = name.endswith("-wide")  # candidates differ in rounds, the resource of halving
+    distributions = WIDE if is_wide else DISTRIBUTIONS
+    candidates = list(ParameterSampler(distributions, N_CANDIDATES, random_state=seed))
     values, costs, fresh = [], [], []
     for parameters in candidates:
         ranker = sg.QueryRanker(**RANKER.get_params(deep=False)).set_params(**parameters)
@@ -138,9 +147,12 @@ def measured(folder, name, seed):
         values.append(cv.per_query["NDCNG@10"])
         costs.append(cv.fit_time + cv.score_time)  # one thread: CPU time
         fresh.append(ranker.fit(X, y).score(X_fresh, y_fresh))
-    return {
+    result = {
         "values": np.array(values).T, "costs": np.array(costs), "fresh": np.array(fresh),
-        "fold": cv.fold, "halving_rounds": halved(X, y, candidates, "estimator__n_estimators"),
+        "fold": cv.fold,
+    }
+    return result if is_wide else result | {
+        "halving_rounds": halved(X, y, candidates, "estimator__n_estimators"),
         "halving_rows": halved(X, y, candidates, "n_samples"),
     }
 
