@@ -417,7 +417,7 @@ class RacingSearchCV(BaseSearchCV):
     def _page(self, title: str | None) -> TablePage:
         frame = self.to_frame().sort_values(
             ["survives", "n_folds", "mean"], ascending=False
-        ).reset_index(names="candidate")
+        ).drop(columns="dropped_after").reset_index(names="candidate")
         lead = f"{len(frame)} candidates, {self.n_splits_} folds"
         return TablePage(title or "Racing search", lead, frame, self.sentences())
 
