@@ -397,10 +397,11 @@ class RacingSearchCV(BaseSearchCV):
         could = "may be as good or better"
         if self.margin:
             could = f"may be better by more than {self.margin:g}"
+        number = "all" if n_survivors == n > 1 else n_survivors - 1 or "none"
         texts = [
-            f"Candidate {self.survivors_[0]} has the highest mean, and {n_survivors - 1 or 'none'} "
-            f"of the other {n - 1} candidates {could} (level {percent_text(self.level)}); the "
-            f"search needed {fits}."
+            f"Candidate {self.survivors_[0]} has the highest mean, and {number} of the other "
+            f"{n - 1} candidates {could} (level {percent_text(self.level)}); the search needed "
+            f"{fits}."
         ]
         if self.prefer is not None and n_survivors > 1:
             texts.append(f"Among these candidates, {self.best_index_} is the preferred one.")
