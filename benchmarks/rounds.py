@@ -39,9 +39,7 @@ LIBRARIES = {
         iterations=n, depth=3, learning_rate=0.1, thread_count=1, verbose=False,
         allow_writing_files=False,
     ),
-    "HistGradientBoosting": lambda n: HistGradientBoostingRegressor(
-        max_iter=n, max_leaf_nodes=7, early_stopping=False
-    ),
+    "HistGradientBoosting": lambda n: HistGradientBoostingRegressor(max_iter=n, max_leaf_nodes=7),
 }
 
 

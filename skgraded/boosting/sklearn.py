@@ -20,6 +20,20 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
     round_parameters = frozenset({"max_iter"})
     conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
+    def check(self) -> None:
+        if self.estimator.early_stopping is True:
+            raise ValueError(
+                f"{type(self.estimator).__name__}(early_stopping=True) holds out random rows, "
+                "which splits queries: omit it, and set QueryRanker(…, early_stopping=5), which "
+                "holds out whole queries."
+            )
+
+    def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
+        if fit_params.keys() & self.conflicting:  # validation rows, so that no rows are held out
+            return super().fit(rows, fit_params)
+        # early_stopping="auto" would hold out random rows if there are more than 10,000 rows
+        return self.fit_rounds(rows, self.estimator.max_iter, fit_params)
+
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         model = self.copy()
         before = _set(model, max_iter=n_rounds, early_stopping=False)

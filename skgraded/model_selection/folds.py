@@ -10,11 +10,16 @@ from sklearn import config_context
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
 
-from skgraded._input import query_source
 from skgraded._input.columns import check_grades, column
 from skgraded._input.progress import progress_bar
 from skgraded._input.queries import sortable_ids
-from skgraded._input.query_source import is_column, read_queries
+from skgraded._input.query_source import (
+    TableColumn,
+    check_source,
+    is_column,
+    read_queries,
+    without_columns,
+)
 from skgraded._input.table_kinds import as_table
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
@@ -28,11 +33,12 @@ from skgraded.model_selection.scorer import check_response_method, document_scor
 class RankerOnRows:
     """A ranker with judged rows; the methods fit and score copies of the ranker on chosen rows.
 
-    The splitter receives the table `X`; the ranker receives only the columns `features`.
+    The splitter receives the table `X`; the ranker receives `X` without the columns `removed`.
     """
 
     ranker: Any
     X: Any
+    removed: list[TableColumn]
     features: Any
     y: Any
     judgments: Judgments
@@ -100,15 +106,18 @@ def ranker_on_rows(
     """Check the arguments of cross-validation, and return the ranker with its judged rows.
 
     If `qid` and `group` are None, the queries are located in X by the ranker's parameter `qid` or,
-    if that is None, by the `qid` of the splitter `cv`. If `qid` is a column of X, the ranker
-    receives X without this column, unless the ranker itself reads its queries from X.
+    if that is None, by the `qid` of the splitter `cv`. The ranker receives X without the columns
+    that `qid` and the splitter name, unless the ranker itself reads its queries from X.
     """
     check_response_method(response_method)
-    removed = None
+    table, of_splitter, removed = as_table(X), getattr(cv, "qid", None), []
+    if source_of_queries(ranker) is None:
+        named = [source for source in (qid, of_splitter) if is_column(source)]
+        removed = [TableColumn.of(table, source) for source in named]
     if qid is None and group is None:
         source = source_of_queries(ranker, within_steps=False)
         if source is None:
-            source = getattr(cv, "qid", None)
+            source = of_splitter
         if source is None:
             raise ValueError(
                 "The query of each row is required: pass qid or group, or name a column of X with "
@@ -116,19 +125,16 @@ def ranker_on_rows(
             )
         qid = read_queries(X, source)
     elif is_column(qid):
-        query_source.check_source(qid)
-        reads_queries = source_of_queries(ranker) is not None
-        removed = None if reads_queries else query_source.TableColumn.of(as_table(X), qid)
+        check_source(qid)
         qid = read_queries(X, qid)
-    X = as_table(X)
     (y,) = indexable(y)
-    check_grades(y, "y", X.shape[0])
+    check_grades(y, "y", table.shape[0])
     judgments = make_judgments(y, qid, group, sample_weight)
     for measure in measures:
         plan_of(measure, judgments)  # raises if the measure cannot be computed
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
-    features = X if removed is None else query_source.without_columns(X, [removed])
-    return RankerOnRows(ranker, X, features, y, judgments, weights, response_method)
+    features = without_columns(table, removed)
+    return RankerOnRows(ranker, table, removed, features, y, judgments, weights, response_method)
 
 
 def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool, **bar: Any) -> list[Any]:

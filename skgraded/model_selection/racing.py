@@ -22,7 +22,7 @@ from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.needs import needs
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import is_column
+from skgraded._input.query_source import is_column, read_queries
 from skgraded._input.table_kinds import check_row_labels
 from skgraded._input.words import did_you_mean
 from skgraded.boosting.adapter import adapter_of
@@ -39,6 +39,7 @@ from skgraded.model_selection.folds import (
 )
 from skgraded.model_selection.racing_results import Fold, Results, run_candidate
 from skgraded.model_selection.scorer import make_ranking_scorer
+from skgraded.model_selection.split_queries import features_of
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import warn_of_grades_from_1
 from skgraded.reports.report import write_page
@@ -191,8 +192,9 @@ class RacingSearchCV(BaseSearchCV):
         y : array-like of shape (n,)
             Grades ≥ 0.
         qid : array-like of shape (n,), optional
-            The query of each row, in any row order, unless a `QueryRanker` in `estimator` reads
-            the queries from X.
+            The query of each row, in any row order. By default, queries are read with the `qid`
+            of a `QueryRanker` in `estimator` or else of a `QueryKFold` or `QueryTimeSeriesSplit`
+            passed as `cv`. A column of X that only `cv` names is removed before each fit.
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
@@ -242,8 +244,17 @@ class RacingSearchCV(BaseSearchCV):
             if self.refit:
                 self._fit_best(rankers[self.best_index_])
 
+        self._removed_columns = data.removed
         report_tasks(self, run, "fold", len(folds), X, y, qid)
         return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Score documents with the best estimator.
+
+        If the queries come from a column that `cv` names, `X` may be with or without this column.
+        """
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(features_of(self, X))
 
     def _fit_best(self, ranker: RankerOnRows) -> None:
         start = time.perf_counter()
@@ -356,10 +367,15 @@ class RacingSearchCV(BaseSearchCV):
     ) -> float | dict[str, float]:
         """Return the mean of `measure` over the queries, for the best estimator.
 
-        `X`, `y`, `qid` and `sample_weight` are as for `fit`. The result is a dict by measure name
+        `X`, `y`, `qid` and `sample_weight` are as for `fit`; the queries are also read from the
+        column or Series that `cv` names. The result is a dict by measure name
         if `measure` is a list.
         """
         check_is_fitted(self, "best_estimator_")
+        source = getattr(self.cv, "qid", None)
+        if qid is None and source is not None and source_of_queries(self.estimator) is None:
+            qid = read_queries(X, source)
+        X = features_of(self, X)
         return self.scorer_(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
 
     def to_frame(self) -> pandas.DataFrame:

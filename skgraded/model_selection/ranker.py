@@ -59,7 +59,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     early_stopping : bool, int or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
         supported for LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator`
-        sets the maximum number of rounds; its own stopping and evaluation settings are ignored.
+        sets the maximum number of rounds; its own stopping and evaluation settings are ignored. The
+        ``early_stopping="auto"`` of HistGradientBoostingRegressor never holds out rows.
         The validation queries are
 
         - if True, the queries passed to `fit` as `eval_X` or, without it, a random
@@ -70,8 +71,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
           improves. The ranker is then fitted on all queries for the best number of rounds;
         - if a splitter, the queries in the test rows of its last split, such as the latest queries
           with ``QueryTimeSeriesSplit(time="day", qid="session")``. The splitter reads columns of X,
-          receives the queries as groups and must not split any query. The ranker is trained on
-          the training rows of this split; other rows are used only with `refit`.
+          receives the queries as groups and must not split any query. Its query column is removed
+          before `estimator` receives X. The ranker is trained on the training rows of this split;
+          other rows are used only with `refit`.
     validation_fraction : float, default=0.1
         The fraction in (0, 1) of queries to hold out if `early_stopping` is True. At least one
         query is held out, and at least one remains for training.
@@ -228,7 +230,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         check_row_labels(eval_arguments, stacklevel=3)
         table = as_table(X)
         self._query_column = TableColumn.of(table, self.qid)
-        query_columns = [] if self._query_column is None else [self._query_column]
+        of_splitter = TableColumn.of(table, getattr(self.early_stopping, "qid", None))
+        query_columns = [column for column in (self._query_column, of_splitter) if column]
         self._removed_columns = query_columns + query_source.columns_to_drop(table, self.drop)
         rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
         for name in OPTIONAL:
@@ -269,7 +272,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             Higher scores rank first. Scores are comparable within a query.
         """
         check_is_fitted(self, "estimator_")
-        X = features_of(self, as_table(X))
+        X = features_of(self, X)
         self._check_features(X)
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 

@@ -84,9 +84,9 @@ class FittedQueries:
         )
 
 
-def features_of(ranker: Any, table: Any) -> Any:
-    """Return the table without the query column and the columns in `drop`."""
-    return without_columns(table, ranker._removed_columns)
+def features_of(ranker: Any, X: Any) -> Any:
+    """Return X as a table without the query column and the columns in `drop`."""
+    return without_columns(as_table(X), ranker._removed_columns)
 
 
 def _marks(
@@ -129,7 +129,7 @@ def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> list[Any]:
             estimator = getattr(estimator, "estimator_", None)
     if estimator is None or estimator._fitted_queries is None:
         return []
-    features = None if X is None else partial(features_of, estimator, as_table(X))
+    features = None if X is None else partial(features_of, estimator, X)
     return estimator._fitted_queries.shared_with(judgments, features)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
 from skgraded._input.columns import is_missing
+from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes, sortable_ids
 from skgraded._input.query_source import check_source, read_queries, values_of
 from skgraded._input.words import plain
@@ -98,8 +99,9 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     n_splits : int, default=5
         Number of splits, at least 2.
     time : str, int or pandas Series
-        The time of each row, such as a day: a number, a date, or text that sorts by time. All rows
-        of a query must have the same time. Specified in the same way as `qid`.
+        The time of each row, such as a day: a number, a date, or text in ISO 8601, such as
+        "2026-11-28". All rows of a query must have the same time. Specified in the same way as
+        `qid`.
     qid : str, int or pandas Series
         The query of each row, as for `QueryKFold`.
     gap : int, default=0
@@ -148,6 +150,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
         if np.any(missing):
             raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
+        if times.dtype.kind in "UTO" and any(isinstance(time, str) for time in times):
+            times = _parse_times(times)
         names, time_codes = np.unique(times, return_inverse=True)
         first = time_codes[np.unique(codes, return_index=True)[1]]  # of each query's first row
         differs = time_codes != first[codes]
@@ -159,6 +163,22 @@ class QueryTimeSeriesSplit(_QuerySplitter):
                 "rows of a query must have the same time."
             )
         return times
+
+
+def _parse_times(texts: np.ndarray) -> np.ndarray:
+    """Convert ISO 8601 text to times in UTC; other text is an error, because it sorts as text."""
+    with needs("A time column of text", "pandas"):
+        import pandas as pd
+    texts = np.array([str(text) for text in texts], dtype=object)
+    times = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
+    if times.hasnans:
+        row = int(np.argmax(times.isna()))
+        raise ValueError(
+            f"Text in the column time must be in ISO 8601, such as '2026-11-28'; got "
+            f"{texts[row]!r} in row {row} of X. Convert the column with pd.to_datetime or, if it "
+            "contains numbers, with pd.to_numeric."
+        )
+    return times.tz_localize(None).to_numpy()
 
 
 def _check_sources(**sources: Any) -> None:

@@ -577,6 +577,27 @@ def test_refit_stacks_tables_of_every_kind(kind):
     np.testing.assert_allclose(result.predict(make(X)), expected.predict(X), rtol=1e-6)
 
 
+def test_histogram_gradient_boosting_holds_out_no_random_rows():
+    X, y, qid = sg.datasets.make_ranking(n_queries=600, random_state=0)
+    assert len(y) > 10_000  # where scikit-learn's early_stopping="auto" means True
+    booster = HistGradientBoostingRegressor(max_iter=30, learning_rate=0.9, n_iter_no_change=1)
+    assert booster.fit(X, y).n_iter_ < 30
+    for estimator in (booster, make_pipeline(StandardScaler(), booster)):
+        ranker = sg.QueryRanker(estimator).fit(X, y, qid=qid).estimator_
+        fitted = ranker[-1] if estimator is not booster else ranker
+        assert fitted.n_iter_ == 30
+        assert fitted.get_params() == booster.get_params()
+
+
+@pytest.mark.parametrize("early_stopping", [False, True, 2])
+def test_random_rows_of_histogram_gradient_boosting_are_an_error(early_stopping):
+    X, y, qid = data()
+    booster = HistGradientBoostingRegressor(max_iter=3, early_stopping=True)
+    ranker = sg.QueryRanker(booster, early_stopping=early_stopping)
+    with pytest.raises(ValueError, match=r"splits queries.*QueryRanker\(…, early_stopping=5\)"):
+        ranker.fit(X, y, qid=qid)
+
+
 def test_refit_of_histogram_gradient_boosting_and_of_a_pipeline():
     X, y, qid = data()
     booster = HistGradientBoostingRegressor(max_iter=ROUNDS, random_state=0)

@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
@@ -15,6 +17,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from table_kinds import FRAMES, toy_data
 
 import skgraded as sg
@@ -63,7 +66,7 @@ def test_shuffled_folds_keep_queries_whole_and_depend_on_the_seed():
 
 
 @pytest.mark.parametrize("settings", [{}, {"gap": 1}, {"test_size": 1}, {"max_train_size": 2}])
-@pytest.mark.parametrize("day_of", [int, float, str, lambda day: pd.Timestamp(2026, 11, day + 1)])
+@pytest.mark.parametrize("day_of", [int, float, lambda day: pd.Timestamp(2026, 11, day + 1)])
 def test_times_are_split_as_by_scikit_learn(settings, day_of):
     days = np.array([3, 0, 0, 5, 1, 1, 4, 2, 3, 5])
     ids = days * 10 + [0, 0, 0, 0, 0, 1, 0, 0, 1, 0]  # two queries on days 1 and 3
@@ -78,6 +81,34 @@ def test_times_are_split_as_by_scikit_learn(settings, day_of):
         assert days[train].max() < days[test].min()
 
 
+# Six times in chronological order. As text, only the first and the last sort in this order.
+TEXT_TIMES = {
+    "dates": ["2026-09-20", "2026-09-21", "2026-10-05", "2026-10-06", "2026-11-01", "2027-01-01"],
+    "time zones": [
+        "2026-11-28T09:00+02:00", "2026-11-28T08:00Z", "2026-11-28T07:00-03:00",
+        "2026-11-28T13:00+01:00", "2026-11-28T11:00-02:00", "2026-11-28T10:00-05:00",
+    ],
+    "two forms": ["20260920", "2026-09-21", "20261005", "2026-10-06", "20261101", "2027"],
+}
+
+
+@pytest.mark.parametrize("texts", TEXT_TIMES.values(), ids=TEXT_TIMES)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_text_in_iso_8601_is_ordered_by_time(texts, make):
+    order = np.array([3, 0, 5, 1, 4, 2])
+    X = frame_of(order, [texts[i] for i in order], make)
+    for train, test in QueryTimeSeriesSplit(5, time="day", qid="query").split(X):
+        assert order[train].max() < order[test].min() and len(test) == 1
+
+
+@pytest.mark.parametrize("texts", [["05.10.2026", "20.09.2026"], ["10", "9"], ["2026-11-28", ""]])
+@pytest.mark.parametrize("dtype", ["object", "str", "category"])
+def test_other_text_is_no_time_because_it_would_train_on_the_future(texts, dtype):
+    X = frame_of(range(4), pd.Series(2 * texts, dtype=dtype))
+    with pytest.raises(ValueError, match=r"ISO 8601.* in row [01] of X.* pd.to_datetime"):
+        next(QueryTimeSeriesSplit(2, time="day", qid="query").split(X))
+
+
 def test_splitters_have_the_interface_of_scikit_learn():
     splitter = QueryTimeSeriesSplit(3, time="day", qid=0, gap=1)
     assert splitter.get_n_splits() == 3
@@ -85,6 +116,63 @@ def test_splitters_have_the_interface_of_scikit_learn():
     assert repr(QueryKFold(3, "q")) == (
         "QueryKFold(n_splits=3, qid='q', random_state=None, shuffle=False)"
     )
+
+
+# The query column --------------------------------------------------------------------------------
+
+@pytest.fixture(params=[int, str], ids=["numbers", "text"])
+def sessions(request):
+    """Return features, grades, query ids, and a frame of features with a column of these ids."""
+    X, y, qid = toy_data()
+    features = pd.DataFrame(X[:, [0, 2, 3]]).add_prefix("f")
+    qid = np.array([request.param(query) for query in qid])
+    return features, y, qid, features.assign(session=qid)
+
+
+@pytest.mark.parametrize("estimator", [Ridge(), make_pipeline(StandardScaler(), Ridge())])
+def test_cross_evaluate_does_not_train_on_the_query_column_of_the_splitter(sessions, estimator):
+    features, y, qid, frame = sessions
+    expected = sg.cross_evaluate(estimator, features, y, qid=qid, cv=GroupKFold(3))
+    for named in ({}, {"qid": "session"}, {"qid": qid}):
+        result = sg.cross_evaluate(
+            estimator, frame, y, cv=QueryKFold(3, "session"), return_estimator=True, **named
+        )
+        assert {fitted.n_features_in_ for fitted in result.estimators} == {3}
+        assert result.mean()["NDCNG@10"] == pytest.approx(expected.mean()["NDCNG@10"], rel=1e-12)
+
+
+def test_a_racing_search_does_not_train_on_the_query_column_of_the_splitter(sessions):
+    features, y, qid, frame = sessions
+    pipeline, space = make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [1.0, 1e4]}
+
+    def search(cv):
+        return sg.model_selection.RacingSearchCV(pipeline, space, cv=cv, random_state=0)
+
+    expected = search(GroupKFold(3)).fit(features, y, qid=qid)
+    result = search(QueryKFold(3, "session")).fit(frame, y)
+    assert result.best_estimator_.n_features_in_ == 3
+    assert result.best_score_ == pytest.approx(expected.best_score_, rel=1e-12)
+    for X in (frame, features):
+        assert result.predict(X).tolist() == expected.predict(features).tolist()
+    assert result.score(frame, y) == expected.score(features, y, qid=qid)
+    assert result.score(features, y, qid=qid) == expected.score(features, y, qid=qid)
+
+
+def test_a_ranker_does_not_train_on_the_query_column_of_its_early_stopping(sessions):
+    features, y, qid, frame = sessions
+    booster = HistGradientBoostingRegressor(max_iter=5)
+    ranker = sg.QueryRanker(booster, early_stopping=QueryKFold(3, "session"))
+    assert ranker.fit(frame, y, qid=qid).n_features_in_ == 3
+    assert ranker.predict(frame).tolist() == ranker.predict(features).tolist()
+
+
+def test_an_estimator_that_reads_the_query_column_receives_it(sessions):
+    _, y, _, frame = sessions
+    ranker = make_pipeline(Counting(), sg.QueryRanker(Ridge(), qid=-1))
+    result = sg.cross_evaluate(
+        ranker, frame, y, cv=QueryKFold(3, "session"), return_estimator=True
+    )
+    assert {fitted[-1].n_features_in_ for fitted in result.estimators} == {3}
 
 
 # Scorers -----------------------------------------------------------------------------------------
