@@ -20,10 +20,10 @@ from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import BOM, check_path, is_comment, unpacked
 from skgraded.datasets.trec import HEAD, is_qrels, read_qrels_table, read_run_table, run_names
 from skgraded.large.batches import evaluate_batches
-from skgraded.large.system_summaries import Summaries
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports.evaluating import evaluate, evaluate_run
 from skgraded.reports.evaluation import Evaluation
+from skgraded.reports.system_summaries import Summaries
 from skgraded.writing.text import utf8
 
 TABLES = (".parquet", *(

@@ -2,8 +2,5 @@
 
 from skgraded.large.batches import evaluate_batches
 from skgraded.large.periods import PeriodComparison, Trend, compare_periods, trend
-from skgraded.large.system_summaries import Summaries
 
-__all__ = [
-    "PeriodComparison", "Summaries", "Trend", "compare_periods", "evaluate_batches", "trend",
-]
+__all__ = ["PeriodComparison", "Trend", "compare_periods", "evaluate_batches", "trend"]

@@ -17,8 +17,8 @@ from skgraded.large.jobs import Job
 from skgraded.large.merging import Result, refuse_split
 from skgraded.large.shuffle import pieces_of, unpacked
 from skgraded.large.sources import Batches, Skipped, batches_of
-from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 # These constants affect speed and memory usage, but never the results.
 ROWS = 2**18  # small batches are combined up to this number of rows, for speed

@@ -6,8 +6,8 @@ from skgraded._input.columns import choice_validator
 from skgraded._input.needs import needs
 from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Measures, Settings
-from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 _check_errors = choice_validator("errors", ("raise", "skip"))
 

@@ -10,8 +10,8 @@ import numpy as np
 from skgraded._input.needs import needs
 from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
-from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
     import dask.dataframe as dd

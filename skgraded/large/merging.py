@@ -10,8 +10,8 @@ from skgraded._input import arrow, arrow_strings
 from skgraded._input.words import plain_list
 from skgraded.large import parts
 from skgraded.large.jobs import Job
-from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary, merged_in_order
+from skgraded.reports.system_summaries import Summaries
 
 MERGE_SIZE = 16  # number of results merged by each task
 

@@ -22,11 +22,11 @@ from skgraded._input.segments import as_segment
 from skgraded._input.words import counted, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
-from skgraded.large.system_summaries import Summaries
 from skgraded.measures.base import accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation, joined_evaluations
 from skgraded.reports.summary import Summary, labelled, merged_in_order
+from skgraded.reports.system_summaries import Summaries
 
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"

@@ -13,7 +13,6 @@ import numpy as np
 from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.segments import day_numbers, refuse_too_many
 from skgraded._input.words import counted
-from skgraded.large.system_summaries import Summaries
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.reports import comparison_rows
@@ -22,6 +21,7 @@ from skgraded.reports.evaluation import LEVEL
 from skgraded.reports.pairing import refuse_other_settings
 from skgraded.reports.report import Report, evaluated_name
 from skgraded.reports.summary import Summary, overall_rows, refuse_unequal_weights
+from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS, adjust, widen_to_zero
 from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
 from skgraded.stats.rounding import are_equal

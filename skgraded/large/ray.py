@@ -7,8 +7,8 @@ from typing import Any, Unpack
 from skgraded._input.needs import needs
 from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
-from skgraded.large.system_summaries import Summaries
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.ray", "ray", "pyarrow", "pandas", extra="ray"):
     import ray

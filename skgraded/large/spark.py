@@ -15,9 +15,9 @@ from skgraded._input.columns import whole_number
 from skgraded._input.needs import needs
 from skgraded.large import jobs
 from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
-from skgraded.large.system_summaries import Summaries
 from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary, merged_in_order
+from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
     from pyspark import keyword_only

@@ -174,7 +174,7 @@ def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) ->
     """For qrels with a grade above 1, warn once if NDCG or AP@k differs from trec_eval's."""
     texts = {}
     for m in measures if highest_grade > 1 else ():
-        name, k, setting = type(m).__name__, getattr(m, "k", None), m._parameters.get
+        name, k, setting = type(m).__name__, getattr(m, "k", None), vars(m).get
         if name == "NDCG" and setting("gain") == "exp2" and k != "mean":
             texts[name] = (
                 f"NDCG uses 2^r - 1 here; ndcg(gain='linear') or ndcg_cut_{k or 10} is trec_eval's."

@@ -110,7 +110,8 @@ def ranker_on_rows(
     that `qid` and the splitter name, unless the ranker itself reads its queries from X.
     """
     check_response_method(response_method)
-    table, of_splitter, removed = as_table(X), getattr(cv, "qid", None), []
+    table, of_splitter = as_table(X), getattr(cv, "qid", None)
+    removed: list[Any] = []
     if source_of_queries(ranker) is None:
         named = [source for source in (qid, of_splitter) if is_column(source)]
         removed = [TableColumn.of(table, source) for source in named]

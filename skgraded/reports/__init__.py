@@ -8,9 +8,10 @@ from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.judges import JudgeComparison
 from skgraded.reports.powered_means import PredictionPowered, plan_judgments, prediction_powered
 from skgraded.reports.summary import Summary
+from skgraded.reports.system_summaries import Summaries
 
 __all__ = [
     "Comparison", "CrossEvaluation", "Evaluation", "JudgeComparison",
-    "PredictionPowered", "Summary", "compare", "compare_judges", "evaluate",
+    "PredictionPowered", "Summaries", "Summary", "compare", "compare_judges", "evaluate",
     "evaluate_preferences", "evaluate_runs", "plan_judgments", "prediction_powered",
 ]

@@ -27,6 +27,7 @@ from skgraded.reports.comparison_rows import (
 from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation, mean_judged
 from skgraded.reports.powered_means import judged_samples, pool_of, powered_means
+from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.stats.paired_samples import PairedSample
@@ -34,7 +35,8 @@ from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, 
 
 
 def compare(
-    evaluations: Any, *, baseline: str | None = None, test: str | None = "auto",
+    evaluations: Mapping[str, Evaluation] | Summaries, *, baseline: str | None = None,
+    test: str | None = "auto",
     correction: str | None = "holm", family: str = "all", level: float = 0.95,
     n_resamples: int | None = None, rng: int | np.random.Generator | None = None, by: Any = None,
     judge: Mapping[str, Evaluation] | None = None, progress: bool = False,
@@ -178,19 +180,20 @@ def compare(
     >>> comparison.sentences()[0].split(":")[0]
     'good is significantly better than bad on NDCNG@10'
     """
-    are_sums = hasattr(evaluations, "_compared")  # Summaries
-    if not are_sums:
+    if isinstance(evaluations, Summaries):
+        systems = list(evaluations.systems)
+    else:
         pairing.check_evaluations(evaluations)
+        systems = list(evaluations)
     settings = checked_settings(
-        list(evaluations.systems if are_sums else evaluations), are_sums, judge is not None,
-        baseline=baseline, test=test, correction=correction, family=family, level=level,
-        n_resamples=n_resamples, rng=rng,
+        systems, isinstance(evaluations, Summaries), judge is not None, baseline=baseline,
+        test=test, correction=correction, family=family, level=level, n_resamples=n_resamples,
+        rng=rng,
     )
-    if are_sums:
+    if isinstance(evaluations, Summaries):
         if judge is not None:
             raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
-        comparison: Comparison = evaluations._compared(settings, baseline, by)
-        return comparison
+        return evaluations._compare(settings, baseline, by)
     if judge is not None:
         if by is not None:
             raise ValueError("Argument 'by' must be None if a judge is passed.")

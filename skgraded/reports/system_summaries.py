@@ -248,7 +248,7 @@ class Summaries(Mergeable):
             for name, summary in self.systems.items() for row in sums.segment_rows(summary, level)
         ]
 
-    def _compared(
+    def _compare(
         self, settings: Settings, baseline: str | None = None, by: str | None = None
     ) -> Comparison:
         """Compare the systems, or the systems in each segment, using sums and valid settings."""
@@ -313,7 +313,7 @@ class Summaries(Mergeable):
         return any(part.has_unequal_weights for part in moments)
 
     def _page(self, title: str | None = None) -> Any:
-        return self._compared(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
+        return self._compare(Settings(None, None, LEVEL, FEWEST, 0))._page(title)
 
     def __repr__(self) -> str:
         systems = "; ".join(
