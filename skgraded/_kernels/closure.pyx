@@ -20,14 +20,14 @@ cpdef enum:
     ABOVE, BELOW
 
 
-cdef struct Neighbours:
-    vector[int32_t] starts  # where the neighbours of each item start in `items`, and the end
+cdef struct Neighbors:
+    vector[int32_t] starts  # where the neighbors of each item start in `items`, and the end
     vector[int32_t] items
 
 
-cdef Neighbours neighbours_of(const int32_t[:, ::1] pairs, int side, Py_ssize_t n):
+cdef Neighbors neighbours_of(const int32_t[:, ::1] pairs, int side, Py_ssize_t n):
     """For each item at `side` of a pair, the items at the other side."""
-    cdef Neighbours found
+    cdef Neighbors found
     cdef Py_ssize_t i
     cdef vector[int32_t] place
     found.starts.assign(n + 1, 0)
@@ -49,7 +49,7 @@ cdef class Graph:
     `has_cycle` is whether the pairs contain a cycle; if so, no method may be called.
     """
 
-    cdef Neighbours above, below
+    cdef Neighbors above, below
     cdef vector[int32_t] order  # each item follows all items preferred to it
     cdef readonly Py_ssize_t n
     cdef readonly bint has_cycle
@@ -111,7 +111,7 @@ cdef class Graph:
         The block contains at most `size` items with numbers from `first`; bit 0 is for the first.
         A row of `bits` is written only if the item is `reached`.
         """
-        cdef Neighbours* near = &self.above if side == ABOVE else &self.below
+        cdef Neighbors* near = &self.above if side == ABOVE else &self.below
         cdef Py_ssize_t i, j, k, bit, n_words = bits.shape[1]
         cdef int32_t v, u
         with nogil:

@@ -25,7 +25,7 @@ cnp.import_array()
 cdef uint64_t FACTOR = int.from_bytes(urandom(8), "little") | 1
 
 cdef enum:
-    MANY = 1000  # rows; enough to recognise ids that differ in most rows or span a wide range
+    MANY = 1000  # rows; enough to recognize ids that differ in most rows or span a wide range
     AHEAD = 16  # rows between the prefetch of a place in a large table and its use
 
 SMALL = 1e-200  # results may lose digits if the highest grade is below this value

@@ -160,7 +160,7 @@ class Adapter(WholeEstimator):
 
     # Fits ----------------------------------------------------------------------------------------
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""
         return self.copy(), grades
 
@@ -170,7 +170,7 @@ class Adapter(WholeEstimator):
 
     def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator on all rows."""
-        model, labels = self.labelled(rows.grades)
+        model, labels = self.labeled(rows.grades)
         return self.train(model, labels, rows, fit_params)
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
@@ -214,7 +214,7 @@ class BoosterAdapter(Adapter):
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
-        model, labels = self.labelled(rows.grades)
+        model, labels = self.labeled(rows.grades)
         names = self.round_parameters & model.get_params().keys()
         model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
         return self.train(model, labels, rows, fit_params)

@@ -104,7 +104,7 @@ class _LGBMAdapter(BoosterAdapter):
         n_gains = len(gains.split(",") if isinstance(gains, str) else gains)
         return n_gains - 1, f"{advice}, or wrap a regressor: QueryRanker(LGBMRegressor())"
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy and the labels; grades used as gains become integer codes."""
         # Disable the default metric, ndcg: it rejects fractional labels and a second list of gains.
         model = self.copy()
@@ -133,7 +133,7 @@ class _LGBMAdapter(BoosterAdapter):
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
         stop = early_stopping(int(progress.patience), first_metric_only=True, verbose=False)
-        model, labels = self.labelled(training.grades)
+        model, labels = self.labeled(training.grades)
         model.set_params(metric="None", early_stopping_round=0)
         arguments = self.with_callback(fit_params, stop) | self.fit_arguments(training)
         arguments |= self._validation_arguments(validation)

@@ -67,7 +67,7 @@ class _XGBAdapter(BoosterAdapter):
         limit = self.grade_limit  # only objectives with a limit require integers
         return None if limit is None else limit[1]
 
-    def labelled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
+    def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         model = self.copy()
         if self.grades_are_gains and self.query_argument:
             model.set_params(ndcg_exp_gain=False)
@@ -89,7 +89,7 @@ class _XGBAdapter(BoosterAdapter):
                 "QueryRanker(early_stopping=True)", "pass skgraded.xgboost.custom_metric and "
                 "EarlyStopping to xgboost's train: they use the queries of all workers",
             )
-        model, labels = self.labelled(training.grades)
+        model, labels = self.labeled(training.grades)
         data = xgb.DMatrix(
             validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
             nthread=model.n_jobs, feature_types=model.feature_types,

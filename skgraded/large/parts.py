@@ -25,7 +25,7 @@ from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation, joined_evaluations
-from skgraded.reports.summary import Summary, labelled, merged_in_order
+from skgraded.reports.summary import Summary, labeled, merged_in_order
 from skgraded.reports.system_summaries import Summaries
 
 EDGES = "the first and last queries of the partitions"
@@ -485,4 +485,4 @@ def finished(sums: Any, job: Job) -> Summary | Summaries:
             "remove the copy, or pass document= and duplicates='drop' to count each document once.",
             stacklevel=4,
         )
-    return labelled(sums, job.label)
+    return labeled(sums, job.label)

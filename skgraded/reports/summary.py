@@ -331,12 +331,12 @@ def checked_segments(report: Any) -> dict[Any, Any] | None:
     return SegmentDict(dict(sorted(segments.items(), key=lambda item: order_of(item[0]))))
 
 
-def labelled(report: Any, label: str | None) -> Any:
+def labeled(report: Any, label: str | None) -> Any:
     """Return a copy whose only label is `label`; if `label` is None, return the report."""
     if label is None:
         return report
     segments = report.segments and {
-        segment: labelled(part, label) for segment, part in report.segments.items()
+        segment: labeled(part, label) for segment, part in report.segments.items()
     }
     return replace(report, segments=segments, labels=[label])
 
@@ -458,7 +458,7 @@ class Summary(Mergeable):
             sketches.sketch_of(evaluation.query_ids, evaluation.per_query.values()),
             n_duplicates=evaluation.n_duplicates,
         )
-        return labelled(summary, label)
+        return labeled(summary, label)
 
     def _numbers(self) -> dict[str, Any]:
         judged = self.judged if self.n_queries else None

@@ -213,7 +213,7 @@ class Summaries(Mergeable):
             for i, j in combinations(range(len(names)), 2)
         }
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
-        return sums.labelled(cls(systems, differences), label)
+        return sums.labeled(cls(systems, differences), label)
 
     def _numbers(self) -> dict[str, Any]:
         numbers = {name: summary._numbers() for name, summary in self.systems.items()}

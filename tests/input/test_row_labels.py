@@ -100,6 +100,6 @@ def test_two_arguments_that_differ_from_a_third_are_compared():
 
 
 def test_pickled_judgments_contain_no_labels():
-    labelled = Columns(pd.Index(INDEXES["strings"])).y
-    first, second = (len(pickle.dumps(sg.Judgments(y, qid=QID))) for y in (labelled, Y))
+    labeled = Columns(pd.Index(INDEXES["strings"])).y
+    first, second = (len(pickle.dumps(sg.Judgments(y, qid=QID))) for y in (labeled, Y))
     assert first == second
