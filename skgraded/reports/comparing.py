@@ -252,7 +252,11 @@ def _compare_values(
     values = paired.values
     segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
-        pairing.refuse_unequal(values.weights, values.query_ids)
+        pairing.refuse_unequal(
+            values.weights, values.query_ids,
+            "Pass test=None to get weighted means and intervals without tests, or evaluate without "
+            "sample_weight.",
+        )
     if by is not None:
         values = _with_segments(values, segments)
     cases = cases_of(values.systems, list(values.per_query), baseline, segments)

@@ -14,7 +14,7 @@ from skgraded._input.words import check_names, counted, plain_list
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
 from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
-from skgraded.stats.intervals import mean_interval
+from skgraded.stats.intervals import ROUNDING, mean_interval
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.stats.sketches import same_rows
 from skgraded.writing import json_text
@@ -235,21 +235,30 @@ def _common_weights(
     return common
 
 
-def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray) -> None:
+def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray, advice: str) -> None:
     """Raise a ValueError if positive weights are unequal, because tests ignore weights."""
-    if weights is None:
-        return
-    weighted = np.flatnonzero(weights > 0)
-    differing = weighted[weights[weighted] != weights[weighted[:1]]]
-    if len(differing):
-        pair = [weighted[0], differing[0]]
+    pair = unequal_pair(weights)
+    if len(pair):
         query, other = plain_list(query_ids[pair])
         weight, other_weight = (f"{value:g}" for value in weights[pair])
         raise ValueError(
             f"The tests weight all queries equally, but query {query!r} has weight {weight} and "
-            f"query {other!r} has weight {other_weight}. Pass test=None to get weighted means and "
-            "intervals without tests, or evaluate without sample_weight."
+            f"query {other!r} has weight {other_weight}. {advice}"
         )
+
+
+def unequal_pair(weights: np.ndarray | None) -> np.ndarray:
+    """Return the positions of two queries whose positive weights differ, or no positions.
+
+    Means of row weights can differ by rounding errors, for example if row weights were divided by
+    their mean in each query.
+    """
+    if weights is None:
+        return np.empty(0, dtype=np.intp)
+    weighted = np.flatnonzero(weights > 0)
+    first = weights[weighted[:1]]
+    differing = weighted[np.abs(weights[weighted] - first) > ROUNDING * first]
+    return np.append(weighted[:1], differing[:1]) if len(differing) else differing
 
 
 # Summaries with different queries ----------------------------------------------------------------

@@ -16,7 +16,7 @@ from skgraded.reports.comparison_rows import Case
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import ConfidenceIntervals, Report
 from skgraded.stats import prediction_powered as estimators
-from skgraded.stats.intervals import CHECK_LEVEL, t_interval
+from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
 from skgraded.stats.rounding import rounded, subtract
@@ -351,7 +351,8 @@ def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> pai
                     f"{name} has the value nan for {measure} in query {query!r}. Use the measure "
                     "with undefined=0.0, or leave the query out."
                 )
-    if values.weights is not None and np.ptp(values.weights) > 0:
+    weights = values.weights
+    if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
         raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
     return values
 

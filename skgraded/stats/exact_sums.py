@@ -10,6 +10,7 @@ from operator import add
 import numpy as np
 
 from skgraded._kernels.exact import whole_dot
+from skgraded.stats.intervals import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Moments:
     @property
     def has_unequal_weights(self) -> bool:
         """Whether at least two values have different weights."""
-        return self.n > 0 and self.lightest < self.heaviest
+        # Means of row weights can differ by rounding errors.
+        return self.n > 0 and self.heaviest - self.lightest > ROUNDING * self.heaviest
 
     @property
     def mean(self) -> float:
@@ -105,7 +107,9 @@ _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}
 
 
 def _root(square: Fraction) -> float:
-    """Return the square root, also if the square is too large for a float."""
+    """Return the square root, also if the square is too large or too small for a float."""
+    if square < Fraction(1, 2**900):
+        return math.sqrt(square * 2**1200) * 2.0**-600
     try:
         return math.sqrt(square)
     except OverflowError:

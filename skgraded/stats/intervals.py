@@ -192,7 +192,8 @@ def prediction_limits(
         if degrees < FEWEST_DEGREES or not k:
             continue
         means = np.bincount(season, before, minlength=len(names)) / np.maximum(sizes, 1)
-        deviation = np.sqrt(np.sum((before - means[season]) ** 2) / degrees)
+        unit = unit_of(before.min(), before.max())
+        deviation = np.sqrt(np.sum(((before - means[season]) / unit) ** 2) / degrees) * unit
         reach = stdtrit(degrees, ndtr(WIDTH)) * deviation * np.sqrt(1 + 1 / k)
         center = means[season_of[i]]
         limits[i] = center + np.array([0, -1, 1]) * np.fmax(reach, errors[i])

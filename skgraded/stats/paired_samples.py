@@ -51,6 +51,8 @@ class PairedSample:
         """Summarize differences that contain no nan; `means` contains the means of both systems."""
         exact = rounded(differences)
         n, mean, deviation = len(exact), np.nan, 0.0
+        if weights is not None:
+            weights = weights / unit_of(0.0, weights.max(initial=0.0))
         estimate = estimate_mean(differences, weights)
         if n:
             mean = float(np.average(exact, weights=weights))

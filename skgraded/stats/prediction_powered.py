@@ -90,8 +90,8 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
 
 
 def _scaled(*sides: np.ndarray) -> Any:
-    """Return a unit for huge values, and the values divided by it."""
-    unit = max(unit_of(side.min(), side.max()) for side in sides)
+    """Return a unit for huge or tiny values, and the values divided by it."""
+    unit = unit_of(min(map(np.min, sides)), max(map(np.max, sides)))
     return unit, *(side / unit for side in sides)
 
 

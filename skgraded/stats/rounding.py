@@ -1,4 +1,4 @@
-"""Rounding errors: which values are equal, and divisors that prevent overflow.
+"""Rounding errors: which values are equal, and divisors that prevent overflow and underflow.
 
 Rounding errors are proportional to the values: sums over two orders of documents with equal grades
 can differ slightly. Values up to 1 are equal if they differ by at most 5e-13, and larger values if
@@ -57,6 +57,11 @@ def signs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def unit_of(lowest: float, highest: float) -> float:
-    """Return 1 or, for huge values, a power of 2 as a divisor; squares then do not overflow."""
+    """Return 1 or, for huge or tiny values, a power of 2 as a divisor that keeps squares finite.
+
+    Without the divisor, the squares of huge values overflow, and those of tiny values underflow.
+    """
     largest = max(-lowest, highest)
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 2.0**200 else 1.0
+    if largest > 2.0**200 or 0 < largest < 2.0**-200:
+        return math.ldexp(1.0, math.frexp(largest)[1] - 1)
+    return 1.0

@@ -18,7 +18,7 @@ class GroupMean(NamedTuple):
     n: int
     mean: float
     square: float  # squared standard error of the mean / unit; 0 if all values are identical
-    unit: float = 1.0  # above 1 only for huge values, whose squares could overflow
+    unit: float = 1.0  # not 1 only for huge or tiny values, whose squares are no floats
 
     @classmethod
     def of_moments(cls, moments: Moments) -> Self:
@@ -42,7 +42,7 @@ class GroupMean(NamedTuple):
             for power, total in ((1, moments.wv), (2, moments.wvv))
         )
         unit = unit_of(moments.lowest, moments.highest)
-        square = (second - first**2) / max(n - 1, 1) / Fraction(unit) ** 2
+        square = max(second - first**2, 0) / max(n - 1, 1) / Fraction(unit) ** 2
         return cls(n, float(first), float(square), unit)
 
 

@@ -501,6 +501,31 @@ def test_tests_of_queries_with_unequal_weights_are_refused_at_any_scale(weights)
     assert columns(sg.compare(systems, test=None))["p_value"]
 
 
+def test_weights_that_differ_by_rounding_are_equal():
+    weights = np.array([0.1, (0.1 + 0.1 + 0.1) / 3, 0.1])  # the mean is 0.10000000000000002
+    systems = {
+        name: evaluation(values, weights=weights)
+        for name, values in {"a": [0.5, 1, 0.25], "b": [0.25, 0.25, 0]}.items()
+    }
+    summaries = sg.Summaries.of(systems)
+    expected = stats.ttest_1samp([0.25, 0.75, 0.25], 0).pvalue
+    for result in (sg.compare(systems, test="t"), sg.compare(summaries)):
+        assert only_row(result)["p_value"] == pytest.approx(expected)
+
+
+def test_the_scale_of_the_weights_changes_no_column():
+    weights = np.array([0.25, 1.0, 0.5])
+    expected, *scaled = (
+        columns(sg.compare({
+            name: evaluation(values, weights=weights * scale)
+            for name, values in {"a": [0.5, 1, 0.25], "b": [0.25, 0.25, 0]}.items()
+        }, test=None)) for scale in (1, 1e-300, 1e-50, 1.7e308)
+    )
+    for result in scaled:
+        for name in ("mean", "difference", "ci_low", "ci_high", "effect_size"):
+            assert result[name] == pytest.approx(expected[name], rel=1e-12)
+
+
 def test_queries_undefined_in_either_system_are_left_out_and_counted():
     row = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
     assert row["n_queries"] == 3

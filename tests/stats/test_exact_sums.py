@@ -75,6 +75,14 @@ def test_the_deviation_is_weighted_and_signs_can_be_reversed():
     assert -Moments.of(values, weights) == Moments.of(-values, weights)
 
 
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
+def test_errors_and_deviations_scale_with_the_values(scale):
+    values, weights = RNG.normal(size=20), RNG.random(20)
+    moments, scaled = Moments.of(values, weights), Moments.of(values * scale, weights)
+    assert scaled.standard_error / scale == pytest.approx(moments.standard_error, rel=1e-15)
+    assert scaled.deviation() / scale == pytest.approx(moments.deviation(), rel=1e-15)
+
+
 def test_products_too_large_for_floats_are_refused():
     with pytest.raises(ValueError, match=r"weight of 1e\+200 times a value of -3e\+180 is too"):
         Moments.of(np.array([1.0, -3e180]), np.array([1e200, 1e200]))

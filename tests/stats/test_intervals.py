@@ -9,6 +9,7 @@ from scipy import stats
 from small_reports import evaluation
 
 import skgraded as sg
+from skgraded.stats.intervals import prediction_limits
 
 
 def weighted_mean(values, weights, axis=-1):
@@ -116,7 +117,7 @@ class TestBothMethods:
         values = VALUES["spread"]  # squares and cubes of these values would underflow or overflow
         weights = np.random.default_rng(9).random(60) if weighted else None
         low, high = interval(values, weights, method=method, rng=0)
-        for factor in (2.0**-400, 2.0**300, 2.0**400):
+        for factor in (2.0**-900, 2.0**-400, 2.0**300, 2.0**400):
             scaled = interval(values * factor, weights, method=method, rng=0)
             assert scaled == (low * factor, high * factor)
 
@@ -124,6 +125,17 @@ class TestBothMethods:
         values = VALUES["skewed"]
         limits = interval(values, np.full(200, 0.1), method=method, rng=0)
         assert limits == interval(values, method=method, rng=0)
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
+def test_control_limits_scale_with_the_values(scale):
+    values = np.random.default_rng(0).random(10)
+    expected, scaled = (
+        prediction_limits(values * factor, np.zeros(10), np.full(10, np.nan))
+        for factor in (1, scale)
+    )
+    assert np.isfinite(expected[3:]).all()
+    np.testing.assert_array_equal(scaled, expected * scale)
 
 
 def test_an_interval_does_not_depend_on_other_measures():

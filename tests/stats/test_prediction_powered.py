@@ -99,6 +99,18 @@ def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
     assert varied.mean == pytest.approx(human.mean()) and np.isfinite(varied.standard_error)
 
 
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**600])
+def test_the_scale_of_the_values_changes_neither_weight_nor_p_value(scale):
+    sides = values_of(31, 207, 1)
+    expected, scaled = powered_mean(*sides), powered_mean(*(side * scale for side in sides))
+    assert (scaled.weight, scaled.worth) == pytest.approx((expected.weight, expected.worth))
+    assert scaled.p_value == pytest.approx(expected.p_value)
+    assert scaled.standard_error / scale == pytest.approx(expected.standard_error)
+    assert queries_needed(*(side * scale for side in sides), 0.2 * scale, 0.95) == (
+        queries_needed(*sides, 0.2, 0.95)
+    )
+
+
 def test_a_perfect_judge_gives_almost_the_mean_over_all_queries():
     rng = np.random.default_rng(3)
     values = rng.beta(2, 2, 1050)
