@@ -128,7 +128,7 @@ def replayed(values, fold, margin, seed, level=0.95):
     for number in range(N_FOLDS):
         is_fitted[remaining, order[number]] = True
         seen = np.isin(fold, order[: number + 1])
-        look = race.look(values[seen][:, remaining], np.ones(seen.sum()), (number + 1) / N_FOLDS)
+        look = race.look(values[seen][:, remaining], (number + 1) / N_FOLDS)
         race.keep(~look.is_dropped)
         remaining = remaining[~look.is_dropped]
     return remaining, is_fitted
@@ -239,7 +239,7 @@ def dropped_in(kind, n_queries, n_candidates, n_folds, seed):
     remaining, n_fits = np.arange(n_candidates), 0
     for i, end in enumerate(ends):
         n_fits += len(remaining)
-        look = race.look(values[:end, remaining], np.ones(end), (i + 1) / len(ends))
+        look = race.look(values[:end, remaining], (i + 1) / len(ends))
         race.keep(~look.is_dropped)
         remaining = remaining[~look.is_dropped]
     return 0 not in remaining, n_fits / n_candidates / len(ends)

@@ -42,6 +42,7 @@ from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.model_selection.split_queries import features_of
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import warn_of_grades_from_1
+from skgraded.reports.pairing import refuse_unequal, unequal_pair
 from skgraded.reports.report import write_page
 from skgraded.stats.racing import Race
 from skgraded.writing.table_page import TablePage
@@ -76,7 +77,7 @@ class RacingSearchCV(BaseSearchCV):
         Folds that keep queries whole, as in `cross_evaluate`. They are evaluated in random order.
     level : float or None, default=0.95
         Probability that the candidate with the highest expected value is among the survivors, for
-        ``margin=0``. If None, no candidate is dropped.
+        ``margin=0``. If None, no candidate is dropped, and queries may have unequal weights.
     margin : float, default=0.0
         Difference, in units of the measure, that does not matter: a candidate is dropped once it
         cannot be better than the leader by more than this.
@@ -198,8 +199,9 @@ class RacingSearchCV(BaseSearchCV):
         group : array-like of shape (n_queries,), optional
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
-            A query's weight in means is the mean over its rows. The estimator's ``fit`` receives
-            the weights only after ``set_fit_request(sample_weight=True)``.
+            A query's weight in means is the mean over its rows. Queries must have equal weights or
+            weight 0, unless ``level=None``. The estimator's ``fit`` receives the weights only after
+            ``set_fit_request(sample_weight=True)``.
 
         Returns
         -------
@@ -210,8 +212,8 @@ class RacingSearchCV(BaseSearchCV):
         ------
         ValueError, TypeError
             If an argument is invalid, there are no candidates, a parameter is unknown, a query
-            would be split across folds, or the first measure is undefined for all queries; raised
-            before any fit.
+            would be split across folds, the first measure is undefined for all queries, or queries
+            have unequal weights and `level` is not None; raised before any fit.
         """
         rng = check_random_state(self.random_state)
         measures = as_measures(self.measure)
@@ -221,6 +223,12 @@ class RacingSearchCV(BaseSearchCV):
         data = ranker_on_rows(
             self.estimator, X, y, measures, qid, group, sample_weight, self.cv, None
         )
+        if self.level is not None:
+            refuse_unequal(
+                data.judgments.weights, data.judgments.query_ids,
+                "Pass level=None to evaluate all candidates on all folds, or fit without "
+                "sample_weight.",
+            )
         warn_of_grades_from_1(data.judgments)
         warn_of_row_ids(data.judgments.sizes)
         if not has_value(measures[0], data.judgments):
@@ -320,9 +328,10 @@ class RacingSearchCV(BaseSearchCV):
             remaining = remaining[kept]
             if report_fold is not None:
                 report_fold()
-            if self.level is None:
+            values = results.comparable(remaining)
+            if self.level is None or not len(values):
                 continue
-            look = race.look(*results.comparable(remaining), (number + 1) / len(folds))
+            look = race.look(values, (number + 1) / len(folds))
             results.difference[remaining] = look.difference
             results.half_width[remaining] = look.half_width
             results.dropped_after[remaining[look.is_dropped]] = number
@@ -345,11 +354,10 @@ class RacingSearchCV(BaseSearchCV):
         self.comparison_ = None
         if len(self.survivors_) > 1:
             evaluations = {str(c): results.evaluation(c) for c in self.survivors_}
-            weights = results.judgments.weights
-            is_weighted = weights is not None and np.ptp(weights) > 0
+            has_unequal = len(unequal_pair(results.judgments.weights)) > 0
             self.comparison_ = compare(
                 evaluations, baseline=str(self.survivors_[0]),
-                test=None if is_weighted else "t", level=self.level or 0.95,
+                test=None if has_unequal else "t", level=self.level or 0.95,
             )
         self._differences = results.difference, results.half_width
         self.multimetric_ = len(results.measures) > 1

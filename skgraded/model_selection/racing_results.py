@@ -143,13 +143,11 @@ class Results:
             raise ValueError(f"All {words}")
         warnings.warn(f"{len(errors)} of {words}", FitFailedWarning, stacklevel=5)
 
-    def comparable(self, remaining: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of the remaining candidates on tested, defined queries, and weights."""
-        values = self.values(self.deciding, remaining)
-        weights = self.judgments.weights
-        weights = np.ones(len(values)) if weights is None else weights
-        used = np.isfinite(values).all(axis=1) & (weights > 0)
-        return values[used], weights[used]
+    def comparable(self, remaining: np.ndarray) -> np.ndarray:
+        """Return the values of the remaining candidates on tested, defined, weighted queries."""
+        values, weights = self.values(self.deciding, remaining), self.judgments.weights
+        used = np.isfinite(values).all(axis=1) & (True if weights is None else weights > 0)
+        return values[used]
 
     def ranks(self) -> np.ndarray:
         """Rank survivors by their means, then dropped candidates by their folds and means."""

@@ -15,13 +15,16 @@ queries seen so far (Lan & DeMets 1983; the function is the one that they derive
 boundary, which spends more on early looks, where most fits can be saved). Simulated paths of
 partial sums give the critical value of each look, given that no earlier look has rejected the
 hypothesis.
+
+All queries have equal weights: with unequal weights, t statistics of few effective queries reject
+the hypothesis too often.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from skgraded.stats.rounding import TOLERANCE
+from skgraded.stats.rounding import TOLERANCE, unit_of
 
 N_PATHS = 4000  # an error of .05 / 10 per look is then estimated to within 20 %
 FEWEST_QUERIES = 20  # before a first look; with fewer, a t statistic of skewed values is unreliable
@@ -58,33 +61,39 @@ class Race:
     ) -> None:
         self.level, self.margin, self.rng = level, margin, rng
         self.spent = 0.0
-        self.information = 0.0
-        self.sums = np.zeros((n_candidates, N_PATHS), dtype=np.float32)
+        self.n_queries = 0
+        self.sums = np.zeros((n_candidates, N_PATHS))  # in float64, as values can be tiny or huge
         self.is_alive = np.ones((n_candidates, N_PATHS), dtype=bool)
 
-    def look(self, values: np.ndarray, weights: np.ndarray, share: float) -> Look:
+    def look(self, values: np.ndarray, share: float) -> Look:
         """Compare the candidates on all queries seen so far.
 
         Parameters
         ----------
         values : ndarray of shape (n_queries, n_candidates)
             Values of the candidates that were not dropped.
-        weights : ndarray of shape (n_queries,)
         share : float
             Share of the queries of the whole race that `values` contains, in (0, 1].
         """
-        mean = weights @ values / weights.sum()
+        unit = unit_of(values.min(initial=0.0), values.max(initial=0.0))
+        values = values / unit
+        # Small differences between large values would be lost in the rounding of their covariance.
+        centered = values - values.mean(axis=1, keepdims=True)
+        mean = centered.mean(axis=0)
         leader = int(np.argmax(mean))
+        rounding = TOLERANCE * np.abs(values).mean()
         difference = mean - mean[leader]
-        difference[np.abs(difference) <= TOLERANCE * max(1.0, abs(mean[leader]))] = 0.0
-        if len(values) < FEWEST_QUERIES and share < 1:
+        difference[np.abs(difference) <= rounding] = 0.0
+        if len(values) < (FEWEST_QUERIES if share < 1 else 2):
             unknown = np.full(len(mean), np.nan)
-            return Look(difference, unknown, np.zeros(len(mean), dtype=bool))
-        covariance, information = _covariance(values - mean, weights)
-        critical = self._critical_values(covariance, information, len(values), share)
-        error = np.sqrt(_variances(covariance, leader) * information) / weights.sum()
+            return Look(difference * unit, unknown, np.zeros(len(mean), dtype=bool))
+        covariance = np.atleast_2d(np.cov(centered.T))
+        critical = self._critical_values(covariance, unit, len(values), share)
+        error = (centered - centered[:, [leader]]).std(axis=0, ddof=1)
         # Values equal to the leader's have no error, even if the critical value is infinite.
-        half_width = np.where(error > 0, critical, 0.0) * np.where(error > 0, error, 1.0)
+        error[error <= rounding] = 0.0
+        half_width = np.where(error > 0, critical, 0.0) * error / np.sqrt(len(values))
+        difference, half_width = difference * unit, half_width * unit
         is_dropped = difference + half_width < self.margin
         is_dropped[leader] = False
         return Look(difference, half_width, is_dropped)
@@ -94,14 +103,16 @@ class Race:
         self.sums, self.is_alive = self.sums[kept], self.is_alive[kept]
 
     def _critical_values(
-        self, covariance: np.ndarray, information: float, n_queries: int, share: float
+        self, covariance: np.ndarray, unit: float, n_queries: int, share: float
     ) -> np.ndarray:
-        """Return the critical value of each candidate, and end the paths that exceed it."""
-        self.sums += np.sqrt(max(information - self.information, 0)) * _draws(
-            covariance, N_PATHS, self.rng
-        )
-        self.information = information
-        scale = np.sqrt(information * self.rng.chisquare(n_queries - 1, N_PATHS) / (n_queries - 1))
+        """Return the critical value of each candidate, and end the paths that exceed it.
+
+        The covariance belongs to the values divided by `unit`.
+        """
+        draws = _draws(covariance, N_PATHS, self.rng)
+        self.sums += np.sqrt(max(n_queries - self.n_queries, 0)) * draws * unit
+        self.n_queries = n_queries
+        scale = np.sqrt(n_queries * self.rng.chisquare(n_queries - 1, N_PATHS) / (n_queries - 1))
         spent = (1 - self.level) * float(np.log1p((np.e - 1) * share))
         n_more = round(spent * N_PATHS) - round(self.spent * N_PATHS)
         self.spent = spent
@@ -109,7 +120,7 @@ class Race:
         last = N_PATHS - max(n_more, 1)
         critical = np.full(len(covariance), np.inf)
         for c in range(len(covariance)) if n_more > 0 else ():
-            error = np.sqrt(_variances(covariance, c))
+            error = np.sqrt(_variances(covariance, c)) * unit
             others = np.flatnonzero(error > 0)
             if len(others):
                 statistics = (self.sums[others] - self.sums[c]) / error[others, None]
@@ -117,14 +128,6 @@ class Race:
                 critical[c] = np.partition(largest, last)[last]
                 self.is_alive[c] &= largest < critical[c]
         return critical
-
-
-def _covariance(deviations: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the covariance of one query's weighted deviations, and the sum of squared weights."""
-    information = float(weights @ weights)
-    weighted = deviations * weights[:, None]
-    n = len(weights)
-    return weighted.T @ weighted / information * n / max(n - 1, 1), information
 
 
 def _variances(covariance: np.ndarray, c: int) -> np.ndarray:
@@ -137,5 +140,6 @@ def _variances(covariance: np.ndarray, c: int) -> np.ndarray:
 def _draws(covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """Return `n` columns drawn from a normal distribution; the covariance may be singular."""
     values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.clip(values, 0, None))
+    # The symmetric root does not depend on the arbitrary signs of the eigenvectors.
+    root = vectors * np.sqrt(np.clip(values, 0, None)) @ vectors.T
     return root @ rng.standard_normal((len(covariance), n))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lightgbm import LGBMRanker
+from never_fitted import NeverFitted
 from scipy.stats import loguniform
 from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
@@ -129,14 +130,61 @@ def test_queries_are_read_from_a_column_also_in_a_pipeline_and_in_cross_evaluati
     assert fitted.predict(X).shape == y.shape
 
 
-def test_weights_of_queries_count_in_means(data):
+def test_without_a_level_unequal_weights_count_in_means(data):
     X, y, qid = data
-    weights = np.where(qid < 60, 1.0, 0.0)
+    weights = 1.0 + qid % 3
     fitted = race(level=None).fit(X, y, qid=qid, sample_weight=weights)
     values = sg.cross_evaluate(
         fitted.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=6, sample_weight=weights
     )
     assert fitted.best_score_ == pytest.approx(values.mean()["NDCNG@10"], rel=1e-9)
+    frame = fitted.comparison_.to_frame()
+    assert frame["p_value"].isna().all()
+    means = fitted.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(frame["difference"], means[fitted.survivors_[1:]] - means.max())
+
+
+@pytest.mark.parametrize("weights", [
+    pytest.param(lambda qid: 1.0 + (qid == 7), id="one query"),
+    pytest.param(lambda qid: 1e-50 / (1 + qid), id="tiny"),
+])
+def test_unequal_weights_of_queries_are_refused_before_any_fit(data, weights):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="weight all queries equally, but query .*level=None"):
+        race(ranker=sg.QueryRanker(NeverFitted())).fit(X, y, qid=qid, sample_weight=weights(qid))
+
+
+@pytest.mark.parametrize("weight", [2.0, 0.1, 1e-50, 1e50])
+def test_equal_weights_do_not_change_a_search(data, weight):
+    X, y, qid = data
+    plain, weighted = (
+        race(cv=3).fit(X, y, qid=qid, sample_weight=weights)
+        for weights in (None, np.full(len(y), weight))
+    )
+    pd.testing.assert_frame_equal(weighted.to_frame(), plain.to_frame())
+    pd.testing.assert_frame_equal(weighted.comparison_.to_frame(), plain.comparison_.to_frame())
+
+
+def test_row_weights_with_the_same_mean_in_each_query_are_equal_weights(data):
+    X, y, qid = data
+    weights = np.random.default_rng(0).random(len(y))
+    weights /= (np.bincount(qid, weights) / np.bincount(qid))[qid]  # the means are 1 up to rounding
+    assert np.ptp(sg.Judgments(y, qid=qid, sample_weight=weights).weights) > 0
+    fitted = race(cv=3).fit(X, y, qid=qid, sample_weight=weights)
+    assert fitted.comparison_.to_frame()["p_value"].notna().all()
+
+
+def test_queries_of_weight_0_do_not_count(data):
+    X, y, qid = data
+    has_weight = qid % 2 == 0
+    folds = list(GroupKFold(3).split(X, y, qid))
+    fitted = race(CONSTANT, cv=folds).fit(X, y, qid=qid, sample_weight=has_weight.astype(float))
+    assert fitted.survivors_.tolist() == [0]
+    every = sg.cross_evaluate(
+        fitted.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=folds
+    )
+    values = every.per_query["NDCNG@10"][every.query_ids % 2 == 0]
+    assert fitted.best_score_ == pytest.approx(values.mean())
 
 
 def test_repeated_folds_average_the_values_of_a_query(data):

@@ -1,18 +1,18 @@
 """Dropping of candidates in a race over queries."""
 
 import numpy as np
+import pytest
 
 from skgraded.stats.racing import FEWEST_QUERIES, Race
 
 
-def race(values, n_folds=5, level=0.95, margin=0.0, weights=None, seed=0):
+def race(values, n_folds=5, level=0.95, margin=0.0, seed=0):
     """Return the survivors of a race over equal folds, and the last look."""
-    weights = np.ones(len(values)) if weights is None else weights
     remaining = np.arange(values.shape[1])
     state = Race(len(remaining), level, margin, np.random.default_rng(seed))
     for fold in range(1, n_folds + 1):
         seen = slice(0, fold * len(values) // n_folds)
-        look = state.look(values[seen][:, remaining], weights[seen], fold / n_folds)
+        look = state.look(values[seen][:, remaining], fold / n_folds)
         state.keep(~look.is_dropped)
         remaining = remaining[~look.is_dropped]
     return remaining, look
@@ -56,22 +56,49 @@ def test_equal_values_stay_in_the_race():
 def test_nothing_is_dropped_after_a_few_queries():
     values = np.array([[1.0, 0.0]] * (FEWEST_QUERIES - 1))
     state = Race(2, 0.95, 0.0, np.random.default_rng(0))
-    look = state.look(values, np.ones(len(values)), 0.5)
+    look = state.look(values, 0.5)
     assert not look.is_dropped.any()
 
 
-def test_the_scale_of_the_weights_does_not_matter():
-    rng = np.random.default_rng(0)
-    values, weights = equal_candidates(300, 6, rng), rng.integers(1, 5, 300)
-    (_, small), (_, large) = (race(values, weights=weights * scale) for scale in (1, 1000))
-    # The simulated critical values differ, because eigenvectors of a matrix have no fixed sign.
-    np.testing.assert_allclose(large.half_width, small.half_width, rtol=0.1)
+@pytest.mark.parametrize("scale", [1e-200, 1e-50, 1e-20, 1e10, 1e200])
+def test_the_scale_of_the_values_does_not_decide_who_is_dropped(scale):
+    values = equal_candidates(300, 6, np.random.default_rng(0)) - 0.01 * np.arange(6)
+    expected, look = race(values, margin=0.002)
+    remaining, scaled = race(values * scale, margin=0.002 * scale)
+    assert 1 < len(expected) < 6
+    assert remaining.tolist() == expected.tolist()
+    np.testing.assert_allclose(scaled.difference / scale, look.difference)
+    np.testing.assert_allclose(scaled.half_width / scale, look.half_width)
 
 
-def test_a_query_of_weight_0_is_the_same_as_no_query():
+def test_values_that_grow_by_a_large_factor_during_a_race_are_compared():
     values = equal_candidates(300, 6, np.random.default_rng(0))
-    look = Race(6, 0.95, 0.0, np.random.default_rng(0)).look(values, np.ones(300), 1.0)
-    weights = np.repeat([1.0, 0.0], [300, 100])
-    more = np.vstack([values, np.ones((100, 6)) * np.arange(6)])
-    other = Race(6, 0.95, 0.0, np.random.default_rng(0)).look(more, weights, 1.0)
-    np.testing.assert_allclose(other.difference, look.difference)
+    values[:60] *= 1e-200
+    remaining, look = race(values)
+    assert np.isfinite(look.half_width).all()
+    assert len(remaining) > 1
+
+
+def test_a_small_difference_between_large_values_is_neither_certain_nor_ignored():
+    rng = np.random.default_rng(0)
+    common = 1e9 * rng.random((300, 1))
+    differences = rng.normal(0, 1, (300, 3)) - [0, 0, 1]
+    remaining, look = race(common + differences)
+    assert remaining.tolist() == [0, 1]
+    np.testing.assert_allclose(look.half_width, race(differences)[1].half_width, rtol=1e-4)
+
+
+def test_one_small_difference_does_not_drop_a_candidate():
+    values = equal_candidates(300, 4, np.random.default_rng(0))
+    values[:, 3] = values[:, 2]
+    values[7, 3] -= 1e-6  # the only query in which candidates 2 and 3 differ
+    values[:, 2:] += 1
+    look = Race(4, 0.95, 0.0, np.random.default_rng(0)).look(values, 1.0)
+    assert look.difference[3] == pytest.approx(-1e-6 / 300)
+    assert look.is_dropped.tolist() == [True, True, False, False]
+
+
+def test_a_last_look_at_one_query_drops_nothing():
+    look = Race(2, 0.95, 0.0, np.random.default_rng(0)).look(np.array([[1.0, 0.0]]), 1.0)
+    assert look.difference.tolist() == [0, -1]
+    assert not look.is_dropped.any()
