@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ from skgraded.writing.text import utf8
 
 @dataclass(frozen=True)
 class Fold:
-    """Training rows, test rows with their judgments, and the positions of the tested queries."""
+    """Training rows, test rows with unweighted judgments, and the positions of the queries."""
 
     train: np.ndarray
     test: np.ndarray
@@ -33,7 +33,9 @@ class Fold:
         query_of_row = layout_of(data.judgments).query_of_row[test]
         queries, first = np.unique(query_of_row, return_index=True)
         in_order = queries[np.argsort(first)]  # Judgments list queries by first appearance
-        return cls(train, test, data.judgments_of(test), in_order)
+        # All queries of a fold can have weight 0, which is an error in Judgments with weights.
+        unweighted = replace(data, sample_weight=None)
+        return cls(train, test, unweighted.judgments_of(test), in_order)
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,12 @@ class Results:
         self, number: int, fold: Fold, remaining: np.ndarray, runs: Sequence[CandidateRun]
     ) -> np.ndarray:
         """Add the results of a fold; return the mask of candidates that can stay in the race."""
+        weights = self.judgments.weights
+        weights = None if weights is None else weights[fold.queries]
         for c, run in zip(remaining, runs, strict=True):
             for name, values in run.values.items():
                 self.sums[name][fold.queries, c] += values
-                self.fold_means[name][c, number] = mean_over_queries(values, fold.judgments.weights)
+                self.fold_means[name][c, number] = mean_over_queries(values, weights)
             self.n_tests[fold.queries, c] += 1
             self.times["fit_time"][c, number] = run.fit_time
             self.times["score_time"][c, number] = run.score_time

@@ -237,8 +237,7 @@ def _common_weights(
 
 def refuse_unequal(weights: np.ndarray | None, query_ids: np.ndarray, advice: str) -> None:
     """Raise a ValueError if positive weights are unequal, because tests ignore weights."""
-    pair = unequal_pair(weights)
-    if len(pair):
+    if weights is not None and len(pair := unequal_pair(weights)):
         query, other = plain_list(query_ids[pair])
         weight, other_weight = (f"{value:g}" for value in weights[pair])
         raise ValueError(

@@ -42,7 +42,7 @@ class GroupMean(NamedTuple):
             for power, total in ((1, moments.wv), (2, moments.wvv))
         )
         unit = unit_of(moments.lowest, moments.highest)
-        square = max(second - first**2, 0) / max(n - 1, 1) / Fraction(unit) ** 2
+        square = max(second - first**2, Fraction(0)) / max(n - 1, 1) / Fraction(unit) ** 2
         return cls(n, float(first), float(square), unit)
 
 

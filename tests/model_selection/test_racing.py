@@ -187,6 +187,23 @@ def test_queries_of_weight_0_do_not_count(data):
     assert fitted.best_score_ == pytest.approx(values.mean())
 
 
+def test_all_queries_of_a_fold_may_have_weight_0(data):
+    X, y, qid = data
+    folds = list(GroupKFold(3).split(X, y, qid))
+    weights = np.ones(len(y))
+    weights[folds[1][1]] = 0
+    fitted = race(level=None, cv=folds).fit(X, y, qid=qid, sample_weight=weights)
+    table = pd.DataFrame(fitted.cv_results_)
+    folds_with_weight = sorted(
+        name for name in table if name.startswith("split") and table[name].notna().all()
+    )
+    assert len(folds_with_weight) == 2
+    np.testing.assert_allclose(  # the folds have the same number of queries
+        table["mean_test_score"], table[folds_with_weight].mean(axis=1)
+    )
+    assert race(cv=folds).fit(X, y, qid=qid, sample_weight=weights).comparison_.test == "t"
+
+
 def test_repeated_folds_average_the_values_of_a_query(data):
     X, y, qid = data
     folds = list(GroupKFold(3).split(X, y, qid))
@@ -233,6 +250,15 @@ def test_a_measure_without_any_value_is_refused(data):
     X, y, qid = data
     with pytest.raises(ValueError, match="undefined for all 120 queries"):
         race(measure="ndcng(undefined=nan)").fit(X, np.zeros(len(y)), qid=qid)
+
+
+@pytest.mark.parametrize("n_defined", [1, 2])
+def test_a_measure_with_values_for_one_or_two_queries_drops_nothing(data, n_defined):
+    X, y, qid = data
+    y = np.where(qid < n_defined, y, 0)  # some folds have no query with a value
+    fitted = race(measure="ndcng(undefined=nan)").fit(X, y, qid=qid)
+    assert len(fitted.survivors_) == 3
+    assert np.isfinite(fitted.to_frame()["ci_low"]).all() == (n_defined == 2)
 
 
 def test_one_candidate_is_a_race_without_rivals(data):
