@@ -222,15 +222,27 @@ def is_comment(line: bytes) -> bool:
     return line.lstrip(b" \t").startswith(b"#")
 
 
-def words_of(line: bytes) -> list[bytes]:
-    """Split a line at spaces and tabs, without comments; raise a ValueError if it is not text."""
+def split_line(line: bytes, n_tabs: int) -> list[bytes]:
+    """Split a line with exactly `n_tabs` tabs at the tabs only, any other line at white space.
+
+    The list is empty if the line is blank or a comment.
+    """
+    stripped = line.strip(b" \t\r")
+    if stripped.startswith(b"#"):  # as in trec_eval 10
+        return []
+    if line.count(b"\t") == n_tabs and stripped:
+        return [word.strip(b" \r") for word in line.split(b"\t")]
+    return [word for word in stripped.replace(b"\t", b" ").split(b" ") if word]
+
+
+def words_of(line: bytes, n_tabs: int) -> list[bytes]:
+    """Return the words of `split_line`; raise a ValueError if a word is not text."""
     refuse_returns(line)
-    is_data = not is_comment(line)
-    words = line.strip(b" \t\r").replace(b"\t", b" ").split(b" ") if is_data else []
+    words = split_line(line, n_tabs)
     for word in words:
         if parsed(bytes.decode, word) is None:
             raise ValueError(f"text must be UTF-8; got {shown(word)}.")
-    return [word for word in words if word]
+    return words
 
 
 def floats(words: list[bytes]) -> np.ndarray:

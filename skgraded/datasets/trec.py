@@ -8,11 +8,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from skgraded._input.columns import choice_validator
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
@@ -28,32 +30,44 @@ class Form(NamedTuple):
 
     kind: str
     columns: tuple[str, ...]
-    number: str
+    numbers: tuple[str, ...]  # columns to convert; the last one is the grade or the score
     few: tuple[str, ...] = ("query",)
     advice: str = ""  # end of the message about a wrong number of columns or a wrong rank
-    separator: str = " "
 
 
 QRELS = Form(
-    "qrels", ("query", "iteration", "document", "grade"), "grade",
+    "qrels", ("query", "iteration", "document", "grade"), ("grade",),
     advice=" Other accepted forms: three columns separated by tabs below BEIR's header (query-id "
     "corpus-id score), or JSON ({query: {document: grade}}).",
 )
-BEIR = Form("qrels with BEIR's header", ("query", "document", "grade"), "grade", separator="\t")
+BEIR = Form("qrels with BEIR's header", ("query", "document", "grade"), ("grade",))
 RUN = Form(
-    "a run", ("query", "Q0", "document", "rank", "score", "name"), "score", ("query", "name"),
-    " Other accepted forms: three columns (query document rank), or JSON ({query: {document: "
-    "score}}).",
+    "a run", ("query", "Q0", "document", "rank", "score", "name"), ("score",), ("query", "name"),
+    " Other accepted forms: three columns (query document rank or score), four columns (query "
+    "document rank score), or JSON ({query: {document: score}}).",
 )
-RANKS = Form(
-    "a run with ranks", ("query", "document", "rank"), "rank",
-    advice=" A run with scores must have 6 columns (query Q0 document rank score name).",
+FOUR = Form(
+    "a run with four columns", ("query", "document", "rank", "score"), ("rank", "score"),
+    advice=" Qrels, which also have four columns, are not a run.",
 )
+THREE = {  # keyed by the content of the third column; None if it is not known yet
+    "rank": Form(
+        "a run with three columns", ("query", "document", "rank"), ("rank",),
+        advice=" If the column contains scores, pass third='score'.",
+    ),
+    "score": Form("a run with three columns", ("query", "document", "score"), ("score",)),
+    None: Form(
+        "a run with three columns", ("query", "document", "rank or score"), ("rank or score",),
+        ("query", "rank or score"),
+    ),
+}
 HEADER = [b"query-id", b"corpus-id", b"score"]  # of BEIR's qrels
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|json|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
-DATA = re.compile(rb"^[ \t]*([^\s#][^\r\n]*)", re.MULTILINE)  # a line that is no comment
+DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
+WHOLE = re.compile(rb"[+-]?\d+")
+NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
@@ -61,8 +75,9 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 
     The content determines the format:
 
-    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. Blank
-      lines, and lines that begin with ``#``, are skipped.
+    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. A line
+      with exactly three tabs is split at the tabs only, so ids may contain spaces. Blank lines,
+      and lines that begin with ``#``, are skipped.
     - BEIR: the header ``query-id corpus-id score``, then three columns. The separator is a tab.
     - JSON: ``{query: {document: grade}}``, as saved by ranx.
 
@@ -103,7 +118,8 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 
 
 def read_run(
-    path: str | os.PathLike[str] | BinaryIO, *, split: str | None = None, progress: bool = False
+    path: str | os.PathLike[str] | BinaryIO, *, split: str | None = None,
+    third: str | None = None, progress: bool = False
 ) -> Bunch:
     r"""Read a run of TREC, MS MARCO, BEIR or MTEB.
 
@@ -112,8 +128,13 @@ def read_run(
     - TREC: ``query Q0 document rank score name``, separated by spaces or tabs. Documents are ranked
       by score, as in trec_eval; the rank column is ignored. The name may contain spaces. Blank
       lines, and lines that begin with ``#``, are skipped.
-    - MS MARCO: ``query document rank``. The score is -rank.
+    - Four columns: ``query document rank score``. The ranks, integers ≥ 0, are ignored.
+    - Three columns: ``query document rank``, as in MS MARCO, or ``query document score``; see
+      `third`. If the column contains ranks, the score is -rank.
     - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions.
+
+    A line with one tab fewer than columns (five in the format of TREC) is split at the tabs only,
+    so ids may contain spaces.
 
     Parameters
     ----------
@@ -122,6 +143,12 @@ def read_run(
     split : str, optional
         The subset and split of MTEB's predictions, such as ``"default/test"``; required if the file
         contains several.
+    third : {"rank", "score"}, optional
+        The content of the third of three columns. By default, a number with a decimal point or an
+        exponent, or an infinite number, makes all of them scores. They are ranks if the numbers of
+        each query are the integers 1 to n or 0 to n - 1, in any order; otherwise, an error asks for
+        this parameter. With ``"rank"``, ranks may have gaps, and documents with equal ranks are
+        tied.
 
     Returns
     -------
@@ -135,7 +162,8 @@ def read_run(
     Raises
     ------
     ValueError
-        As for `read_qrels`; also if a query contains a document twice, or a score is NaN.
+        As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `split`
+        or `third` is passed for a file of another format.
 
     Examples
     --------
@@ -145,7 +173,7 @@ def read_run(
     >>> run.document.tolist(), run.score.tolist(), run.name.tolist()
     (['FT911-3', 'FT911-4'], [12.5, 7.0], ['bm25', 'bm25'])
     """
-    rows = read_run_table(path, progress, split)
+    rows = read_run_table(path, progress, split, third)
     codes = np.zeros(len(rows.numbers), int) if rows.name_codes is None else rows.name_codes
     names = np.array([""], dtype=object) if rows.names is None else rows.names
     return _bunch(rows, score=rows.numbers, name=names[codes])
@@ -160,18 +188,21 @@ def _bunch(rows: Entries, **columns: np.ndarray) -> Bunch:
 
 def read_qrels_table(path: Any, progress: bool = False) -> Entries:
     """Read qrels; drop repeated judgments, and warn about negative grades."""
-    rows = _read(path, QRELS, progress, None, allow_empty=False).without_repeats()
+    rows = _read(path, QRELS, progress, None, None, allow_empty=False).without_repeats()
     rows.warn_of_negative()
     return rows
 
 
 def read_run_table(
-    path: Any, progress: bool = False, split: str | None = None, *, allow_empty: bool = False
+    path: Any, progress: bool = False, split: str | None = None, third: str | None = None, *,
+    allow_empty: bool = False
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     if not isinstance(split, str | None):
         raise TypeError(f"split must be a string such as 'default/test'; got {split!r}.")
-    return _read(path, RUN, progress, split, allow_empty).refuse_repeats()
+    if third is not None:
+        choice_validator("third", ["rank", "score"])(third)
+    return _read(path, RUN, progress, split, third, allow_empty).refuse_repeats()
 
 
 def is_qrels(head: bytes) -> bool:
@@ -183,9 +214,9 @@ def is_qrels(head: bytes) -> bool:
     line = DATA.search(head)
     if line is None or text_files.JSON.match(head):
         return line is not None
-    words = line[1].split()
+    words = text_files.split_line(line[0], 3)
     is_number = text_files.number_in(words[-1]) is not None
-    return _is_header(line[1]) or len(words) in (3, 4) and is_number
+    return _is_header(line[0]) or len(words) in (3, 4) and is_number
 
 
 def run_tag(path: Any) -> str | None:
@@ -197,9 +228,9 @@ def run_tag(path: Any) -> str | None:
     lines = [] if text_files.JSON.match(head) else DATA.findall(head)
     if len(lines) > 1 and not head.endswith(b"\n"):
         del lines[-1]  # probably incomplete
-    words = [line.split(None, 5) for line in lines]
-    tags = {columns[5].strip() for columns in words if len(columns) == 6}
-    if len(tags) != 1 or any(len(columns) != 6 for columns in words):
+    words = [text_files.split_line(line, 5) for line in lines]
+    tags = {b" ".join(columns[5:]) for columns in words}
+    if len(tags) != 1 or b"" in tags:
         return None
     return text_files.parsed(bytes.decode, tags.pop())
 
@@ -224,22 +255,27 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
-def _read(path: Any, form: Form, progress: bool, split: str | None, allow_empty: bool) -> Entries:
+def _read(
+    path: Any, form: Form, progress: bool, split: str | None, third: str | None, allow_empty: bool
+) -> Entries:
     if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
         import pandas  # noqa: F401
     name = text_files.check_path(path)
     with closing(text_files.blocks(path, name, progress)) as parts:
         first, text = next(parts, (1, b""))
-        if text_files.JSON.match(text):
+        is_json, blocks = text_files.JSON.match(text), chain([(first, text)], parts)
+        file_form, blocks = (form, blocks) if is_json else _recognized(blocks, form, third)
+        if third is not None and file_form is not THREE[third]:
+            raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
+        if is_json:
             return entries_of_json(text, name, "qrels" if form is QRELS else "run", split)
         if split is not None:
             raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
-        return _read_lines(chain([(first, text)], parts), name, form, allow_empty)
+        return _read_lines(blocks, name, file_form, allow_empty)
 
 
 def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
     """Convert the lines of a file to Entries."""
-    form, parts = _recognized(parts, form)
     blocks = list(filter(None, text_files.parse_each(
         parts, name, form.kind, lambda text, first: _parsed(text, first, form),
         lambda line: _check_line(line, form),
@@ -250,37 +286,75 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}
-    query_ids, query_codes = _numbered(columns["query"])
-    names, name_codes = _numbered(columns["name"]) if form is RUN else (None, None)
+    del blocks  # each column of the blocks is freed as soon as it is concatenated
+    query_ids, query_codes = _numbered(columns.pop("query"))
+    names, name_codes = _numbered(columns.pop("name")) if form is RUN else (None, None)
     joined_texts: Any = np.concatenate
     if is_installed("pyarrow", "pandas"):
         from skgraded.datasets.arrow_csv import joined as joined_texts
-    return Entries(
-        name, query_ids, query_codes, joined_texts(columns["document"]),
-        np.concatenate(columns[form.number]), np.concatenate(columns["line"]), names, name_codes,
+    entries = Entries(
+        name, query_ids, query_codes, joined_texts(columns.pop("document")),
+        np.concatenate(columns.pop("number")), np.concatenate(columns.pop("line")),
+        names, name_codes,
     )
+    is_undecided = form is THREE[None] and not any(columns["is_score"])
+    return _from_ranks(entries) if is_undecided else entries
 
 
 def _recognized(
-    blocks: Iterator[tuple[int, bytes]], form: Form
+    blocks: Iterator[tuple[int, bytes]], form: Form, third: str | None
 ) -> tuple[Form, Iterator[tuple[int, bytes]]]:
     """Return the form that the first line with data has, and the blocks without BEIR's header."""
     parts: list[tuple[int, bytes]] = []
     for first, text in blocks:
         line = DATA.search(text)
-        if line and form is QRELS and _is_header(line[1]):
+        if line and form is QRELS and _is_header(line[0]):
             form, first = BEIR, first + text.count(b"\n", 0, line.end())
             text, parts = text[line.end() :], []
-        elif line and form is RUN and len(line[1].split()) == 3:
-            form = RANKS
+        elif line and form is RUN:
+            form = _form_of_run(line[0], third)
         parts.append((first, text))
         if line:
             break
     return form, chain(parts, blocks)
 
 
+def _form_of_run(line: bytes, third: str | None) -> Form:
+    """Return the form of a run that begins with a line."""
+    words, cells = line.split(), [cell.strip() for cell in line.split(b"\t")]
+    is_trec = len(words) > 5 and text_files.number_in(words[4]) is not None
+    has_tabs = len(cells) == 6 or len(cells) in (3, 4) and all(cells) and not is_trec
+    n_columns = len(cells if has_tabs else words)
+    if n_columns != 3:
+        return FOUR if n_columns == 4 else RUN
+    is_whole = WHOLE.fullmatch(words[-1]) or text_files.number_in(words[-1]) is None
+    return THREE[third if third or is_whole else "score"]
+
+
+def _from_ranks(entries: Entries) -> Entries:
+    """Convert the ranks of each query to scores; raise a ValueError if they are no ranks."""
+    ranks, codes = entries.numbers, entries.query_codes
+    sizes = np.bincount(codes)
+    places = ranks - (np.bincount(codes, ranks == 0) == 0)[codes]  # from 0
+    is_wrong = (places < 0) | (places >= sizes[codes])
+    if not is_wrong.any():
+        places += (np.cumsum(sizes) - sizes)[codes]
+        places = places.astype(np.intp)
+        is_wrong = (np.bincount(places) > 1)[places]
+    if is_wrong.any():
+        row = int(np.argmax(is_wrong))
+        raise ValueError(
+            f"{entries.source}: {entries.place(row)}: the third column contains integers that are "
+            f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r}, such as "
+            f"{ranks[row]:.0f}. If they are ranks, use read_run(path, third=\"rank\"). If they are "
+            "scores, use read_run(path, third=\"score\"), or write four columns (query document "
+            "rank score)."
+        )
+    return replace(entries, numbers=-ranks)
+
+
 def _is_header(line: bytes) -> bool:
-    return line.replace(b'"', b"").rstrip().split(b"\t") == HEADER
+    return line.replace(b'"', b"").strip().split(b"\t") == HEADER
 
 
 def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.ndarray, np.ndarray]:
@@ -295,23 +369,29 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
 
 def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse lines into a dict of columns; return None if no line contains data."""
-    text, lines = (_without_blanks if form is BEIR else _tidied)(text, first)
+    text, lines = _without_blanks(text, first) if form is BEIR else _tidied(text, first, form)
     if not text:
         return None
     columns = None
+    separator = "\t" if form is BEIR or b"\t" in text else " "
     # Text with a byte order mark is parsed in Python, because Arrow would drop the mark.
     if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
         with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
-            columns = _by_arrow(text, form)
-    columns = columns or _by_python(text, form)
-    numbers = columns[form.number]
-    if np.isnan(numbers).any() or form is not RUN and np.isinf(numbers).any():
+            columns = _by_arrow(text, form, separator)
+    columns = columns or _by_python(text, form, separator)
+    numbers = columns.pop(form.numbers[-1])
+    if form is THREE[None]:
+        codes, texts = numbers
+        words = list(map(str.encode, texts))
+        numbers = text_files.floats(words)[codes]
+        columns["is_score"] = not all(map(WHOLE.fullmatch, words))
+    if np.isnan(numbers).any() or form.numbers == ("grade",) and np.isinf(numbers).any():
         raise ValueError("a number is NaN, or a grade is infinite")
-    if form is RANKS:
-        if (numbers < 0).any() or (numbers % 1).any():
+    if "rank" in form.numbers:
+        ranks = columns.pop("rank", numbers)
+        if not ((ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)).all():
             raise ValueError("a rank is negative or no integer")
-        columns[form.number] = -numbers
-    return {**columns, "line": lines}
+    return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
 
 
 def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
@@ -324,25 +404,50 @@ def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     return _lines_where(text, first, lambda line: line.strip(b" \t"))
 
 
-def _tidied(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
-    """Remove blank lines, comments and repeated spaces; return the text and its line numbers."""
+def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
+    """Remove blank lines, comments and repeated spaces; return the text and its line numbers.
+
+    Words are separated by spaces; or by tabs, if some line has one tab fewer than columns.
+    """
     if not text.endswith(b"\n"):
         text += b"\n"
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
+    if b"\r" in text:
+        raise ValueError("a carriage return within a line")
     white = np.frombuffer(text, np.uint8) <= ord(" ")
     is_tidy = not (white[0] or (white[1:] & white[:-1]).any())  # true for most files
+    if b"\t" in text:
+        marks, tabs = text.translate(None, NO_MARKS), b"\t" * (len(form.columns) - 1) + b"\n"
+        n_lines = marks.count(b"\n")
+        if is_tidy and marks == tabs * n_lines and not _has_comments(text):
+            return text, np.arange(first, first + n_lines)
+        if b"\n" + tabs in b"\n" + marks:
+            return _split_each(text, first, form)
     if not is_tidy:
-        text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+        text = text.replace(b"\t", b" ")
         while b"  " in text:
             text = text.replace(b"  ", b" ")
         text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    if b"\r" in text:
-        raise ValueError("a carriage return within a line")
     has_blanks = not is_tidy and (text.startswith(b"\n") or b"\n\n" in text)
-    has_comments = b"#" in text and (text.startswith(b"#") or b"\n#" in text)
     text = text.replace(b"\t", b" ")
-    if not (has_blanks or has_comments):
+    if not (has_blanks or _has_comments(text)):
         return text, np.arange(first, first + text.count(b"\n"))
     return _lines_where(text, first, lambda line: line and not line.startswith(b"#"))
+
+
+def _has_comments(text: bytes) -> bool:
+    return b"#" in text and (text.startswith(b"#") or b"\n#" in text)
+
+
+def _split_each(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
+    """Split each line, and separate its words by tabs; return the text and its line numbers."""
+    n_tabs = len(form.columns) - 1
+    words = [_with_name(text_files.split_line(line, n_tabs), form) for line in text.split(b"\n")]
+    numbers = np.array([number for number, line in enumerate(words, first) if line])
+    if not all(_has_columns(line, form) for line in words if line):
+        raise ValueError("a line has more or fewer columns")
+    return b"".join([b"\t".join(line) + b"\n" for line in words if line]), numbers
 
 
 def _lines_where(
@@ -353,41 +458,45 @@ def _lines_where(
     return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
 
 
-def _by_arrow(text: bytes, form: Form) -> dict[str, Any]:
+def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
     from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
 
-    types = {"document": TEXTS, form.number: NUMBERS, **dict.fromkeys(form.few, CODES)}
+    types = {
+        "document": TEXTS, **dict.fromkeys(form.numbers, NUMBERS), **dict.fromkeys(form.few, CODES)
+    }
     if form is BEIR and (b'"' in text or b"\t\t" in text or b"\n\t" in b"\n" + text):
         raise ValueError("a quoted or empty id")
-    columns = read_lines(text, form.columns, types, form.separator)
-    for name in form.few:
-        column = columns[name]
-        columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
-    columns[form.number] = columns[form.number].to_numpy()
+    columns = read_lines(text, form.columns, types, separator)
+    for name, column in columns.items():
+        if name in form.few:
+            columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
+        elif name in form.numbers:
+            columns[name] = column.to_numpy()
     return columns
 
 
-def _by_python(text: bytes, form: Form) -> dict[str, Any]:
-    most = len(form.columns) - 1 if form is RUN else -1
+def _by_python(text: bytes, form: Form, separator: str) -> dict[str, Any]:
     lines = [
-        _words_of(line, form) if form is BEIR else line.split(b" ", most)
+        _words_of(line, form) if form is BEIR else _with_name(line.split(separator.encode()), form)
         for line in text.split(b"\n")[:-1]
     ]
     if not all(_has_columns(line, form) for line in lines):
         raise ValueError("a line has more or fewer columns")
     columns: dict[str, Any] = dict(zip(form.columns, zip(*lines, strict=True), strict=True))
+    for name in form.numbers:
+        if name not in form.few:
+            columns[name] = text_files.floats(columns[name])
     for name in form.few:
         codes, few = numbered(object_array(columns[name]))
         columns[name] = codes, [word.decode() for word in few]
     columns["document"] = object_array(list(map(bytes.decode, columns["document"])))
-    columns[form.number] = text_files.floats(columns[form.number])
-    return {name: columns[name] for name in (*form.few, "document", form.number)}
+    return {name: columns[name] for name in (*form.few, *form.numbers, "document")}
 
 
 def _words_of(line: bytes, form: Form) -> list[bytes]:
     """Split a line into the words of its columns; return an empty list if there are none."""
     if form is not BEIR or not line.strip(b" \t\r"):
-        return text_files.words_of(line)
+        return _with_name(text_files.words_of(line, len(form.columns) - 1), form)
     text_files.refuse_returns(line)
     text = text_files.parsed(bytes.decode, line.removesuffix(b"\r"))
     if text is None:
@@ -403,12 +512,16 @@ def _words_of(line: bytes, form: Form) -> list[bytes]:
     return words
 
 
+def _with_name(words: list[bytes], form: Form) -> list[bytes]:
+    """Join the words of the name in a run, unless the rank is no number: an id contains a space."""
+    if form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None:
+        return [*words[:5], b" ".join(words[5:])]
+    return words
+
+
 def _has_columns(words: list[bytes], form: Form) -> bool:
-    """Return whether a line has all columns; only the last one of a run may contain spaces."""
-    n_columns = len(form.columns)
-    if form is RUN and (len(words) > n_columns or b" " in words[-1]):
-        return text_files.number_in(words[3]) is not None  # otherwise an id contains a space
-    return len(words) == n_columns
+    """Return whether a line has all columns, and none is empty."""
+    return len(words) == len(form.columns) and b"" not in words
 
 
 def _check_line(line: bytes, form: Form) -> None:
@@ -419,16 +532,17 @@ def _check_line(line: bytes, form: Form) -> None:
     if not _has_columns(words, form):
         raise ValueError(
             f"a line of {form.kind} must have {len(form.columns)} columns "
-            f"({' '.join(form.columns)}); got {len(words)}: {text_files.shown(line.strip())}."
-            f"{form.advice}"
+            f"({' '.join(form.columns)}); got {len(list(filter(None, words)))}: "
+            f"{text_files.shown(line.strip())}.{form.advice}"
         )
-    word = words[form.columns.index(form.number)]
-    number = text_files.number_in(word)
-    if form is RANKS and (number is None or number < 0 or number % 1 != 0):
-        raise ValueError(
-            f"the rank must be an integer ≥ 0; got {text_files.shown(word)}.{form.advice}"
-        )
-    if number is None:
-        raise ValueError(f"the {form.number} must be a number; got {text_files.shown(word)}.")
-    if form is not RUN and math.isinf(number):
-        raise ValueError(f"the {form.number} must be finite; got {text_files.shown(word)}.")
+    for name in form.numbers:
+        word = words[form.columns.index(name)]
+        number = text_files.number_in(word)
+        if name == "rank" and (number is None or number < 0 or number % 1 != 0):
+            raise ValueError(
+                f"the rank must be an integer ≥ 0; got {text_files.shown(word)}.{form.advice}"
+            )
+        if number is None:
+            raise ValueError(f"the {name} must be a number; got {text_files.shown(word)}.")
+        if name == "grade" and math.isinf(number):
+            raise ValueError(f"the grade must be finite; got {text_files.shown(word)}.")

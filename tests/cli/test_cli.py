@@ -298,6 +298,8 @@ OTHER_FILES = {
     "trec.tsv": "q1\t0\ta\t2\nq1\t0\tb\t0\nq2\t0\tq2\t1\n",
     "qrels.json": '{"q1": {"a": 2, "b": 0}, "q2": {"q2": 1}}',
     "run.tsv": "q1\tx\t1\nq1\ta\t2\nq2\tq2\t1\n",
+    "scores.tsv": "q1\tx\t0.2\nq1\ta\t0.1\nq2\tq2\t1\n",
+    "four.txt": "q1 x 2 9\nq1 a 1 7\nq2 q2 1 5\n",
     "run.json": '{"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}',
     "mteb.json": '{"mteb_model_meta": {}, "en": {"dev": {"q1": {"a": 1}}, '
                  '"test": {"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}}}',
@@ -313,7 +315,9 @@ def other_files(files):
 
 @pytest.mark.usefixtures("other_files")
 @pytest.mark.parametrize("qrels", ["beir.tsv", "trec.tsv", "qrels.json", "packed.tsv.gz"])
-@pytest.mark.parametrize("system", ["run.tsv", "run.json", "mteb.json --split en/test"])
+@pytest.mark.parametrize("system", [
+    "run.tsv", "scores.tsv", "four.txt", "run.json", "mteb.json --split en/test",
+])
 def test_qrels_and_runs_of_other_formats(capsys, qrels, system):
     for option, of_q2 in (("", 1), ("--drop-identical-ids", 0)):
         command = f"evaluate {qrels} {system} -m map --per-query {option}"
@@ -324,6 +328,29 @@ def test_qrels_and_runs_of_other_formats(capsys, qrels, system):
 @pytest.mark.usefixtures("other_files")
 def test_other_commands_read_the_same_formats(capsys):
     run(capsys, "judges beir.tsv trec.tsv --run run.json run.tsv")
+
+
+def test_ids_in_lines_separated_by_tabs_may_contain_spaces(files, capsys):
+    (files / "qrels.tsv").write_text("q 1\t0\tApollo 11\t0\nq 1\t0\tApollo 13\t1\n")
+    (files / "run").write_text(
+        "q 1\tQ0\tApollo 11\t1\t9.5\tmy bm25\nq 1\tQ0\tApollo 13\t2\t7\tmy bm25\n"
+    )
+    values = report(capsys, "evaluate qrels.tsv run -m rr --per-query")
+    assert values["my bm25"]["per_query"] == {"q 1": {"RR": 1 / 2}}
+
+
+def test_a_third_column_that_is_neither_a_rank_nor_a_score_is_an_error(files, capsys):
+    (files / "whole.tsv").write_text("q1\ta\t27\nq1\tb\t13\n")
+    message = refused(capsys, "evaluate qrels whole.tsv")
+    assert "whole.tsv: line 1: the third column contains integers" in message
+    assert "or write four columns (query document rank score)" in message
+    with pytest.raises(ValueError, match=r'whole.tsv: line 1: .* read_run\(path, third="score"\)'):
+        sg.evaluate_runs("qrels", ["whole.tsv"])
+    run = sg.datasets.read_run("whole.tsv", third="score")
+    # a has grade 2 and b grade 0 (see FILES), and a has the higher score.
+    assert sg.evaluate_runs("qrels", {"whole": run}, "rr", missing="skip")["whole"].mean() == {
+        "RR": 1
+    }
 
 
 @pytest.mark.parametrize("text", ["", "# no results\n"])

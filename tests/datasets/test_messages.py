@@ -55,11 +55,17 @@ RUN_LINES = [
     (b"301 Q0 d\xff 3 1 bm25", "text must be UTF-8"),
     ("301 Q0 d3 3 1 bm25\r301 Q0 d4 3 1 bm25", ""),
     ("# old\r301 Q0 d4 3 1 bm25", "the line contains a carriage return"),
+    ("301\t\tApollo 13\t1\t9.5\tbm25", "a line of a run must have 6 .*got 5"),
+    ("301\tQ0\tApollo 13\t1\t9.5\t", "a line of a run must have 6 .*got 5"),
+    ("301\tQ0\tApollo 13\t1\thigh\tbm25", "the score must be a number; got 'high'"),
+    (b"301\tQ0\tApollo\xff 13\t1\t9\tbm25", "text must be UTF-8"),
     ("301 Q0 d1 3 1 bm25", "query '301' already contains document 'd1' at line 2"),
 ]
 QRELS_LINES = [
     ("302 0 d2", "qrels must have 4 columns .query iteration document grade.; got 3"),
     ("302 0 d2 high", "the grade must be a number; got 'high'"),
+    ("302\t0\td 2\thigh", "the grade must be a number; got 'high'"),
+    ("302\t0\t \t1", "qrels must have 4 columns .*; got 3"),
     ("302 0 d2 inf", "the grade must be finite; got 'inf'"),
     ("302 0 d2 1e400", "the grade must be finite; got '1e400'"),
     ("302 0 d1 -1", "document 'd1' of query '302' has grade -1, but it has grade 1 at line 3"),
@@ -80,10 +86,27 @@ BEIR_LINES = [
 ]
 RANKS = b"301 d1 1\n301 d2 2\n302 d1 1\n"
 RANKS_LINES = [
-    *((f"302 d2 {word}", rf"the rank must be an integer ≥ 0; got '{word}'\. A run with scores must "
-       "have 6 columns .query Q0 document rank score name") for word in ("1.5", "-1", "inf", "x")),
-    ("302 Q0 d2 2 9 s", "a run with ranks must have 3 columns .query document rank.; got 6"),
-    ("302 d1 7", "query '302' already contains document 'd1' at line 3"),
+    *((f"302 d2 {word}", f"the rank or score must be a number; got '{word}'")
+      for word in ("x", "nan", "1_0", "0x10", "１")),
+    ("302 Q0 d2 2 9 s", "a run with three columns must have 3 columns .query document rank or score"
+     ".; got 6"),
+    ("302 d1 2", "query '302' already contains document 'd1' at line 3"),
+    ("302 d2 7", "the third column contains integers that are not the ranks 1 to 2 of query '302', "
+     r"such as 7\. If they are ranks, use read_run\(path, third=.rank.\)\. If they are scores, use "
+     r"read_run\(path, third=.score.\), or write four columns \(query document rank score\)\.$"),
+]
+SCORES_OF_THREE = b"301 d1 7.5\n301 d2 2\n302 d1 1\n"
+SCORE_LINES = [
+    ("302 d2 high", "the score must be a number; got 'high'"),
+    ("302 d2 1 7", "must have 3 columns .query document score.; got 4"),
+    ("302 d1 2", "query '302' already contains document 'd1' at line 3"),
+]
+FOUR = b"301 d1 1 9\n301 d2 2 8.5\n302 d1 0 1\n"
+FOUR_LINES = [
+    *((f"302 d2 {word} 7", f"the rank must be an integer ≥ 0; got '{word}'. Qrels, which also have "
+       "four columns, are not a run") for word in ("1.5", "-1", "inf", "nan", "FT911-3")),
+    ("302 d2 1 high", "the score must be a number; got 'high'"),
+    ("302 d2 1", "a run with four columns must have 4 columns .query document rank score.; got 3"),
 ]
 
 
@@ -91,7 +114,8 @@ RANKS_LINES = [
     ("without", read_letor, LETOR, LETOR_LINES),  # only the readers of qrels and runs use Arrow
     *((arrow, *reader) for arrow in ("with Arrow", "without")
       for reader in ((read_run, RUN, RUN_LINES), (read_qrels, QRELS, QRELS_LINES),
-                     (read_qrels, BEIR, BEIR_LINES), (read_run, RANKS, RANKS_LINES))),
+                     (read_qrels, BEIR, BEIR_LINES), (read_run, RANKS, RANKS_LINES),
+                     (read_run, SCORES_OF_THREE, SCORE_LINES), (read_run, FOUR, FOUR_LINES))),
 ], indirect=["arrow"])
 def test_the_first_bad_line_is_named(arrow, read, good, lines, monkeypatch):
     starts = ((b"", 4), (b"\xef\xbb\xbf", 4), (b"\n\n", 6))
@@ -121,9 +145,9 @@ FILES = [
     *((read_qrels, text, "line 1: a line of qrels must have 4 col.*got 3.*Other accepted forms: "
        r"three columns separated by tabs below BEIR's header .query-id corpus-id score., or JSON")
       for text in (b"1\td\t2\n", b"query-id corpus-id score\n1 d 2\n")),
-    (read_run, b"1 d 1 2\n", "got 4: .*Other accepted forms: three columns .query document rank., "
-     r"or JSON .\{query: \{document: score\}\}"),
-    (read_run, b"query-id\tcorpus-id\tscore\n", "line 1: the rank must be an integer ≥ 0; got 'sc"),
+    (read_run, b"1 Q0 d 1 2\n", "got 5: .*Other accepted forms: three columns .query document rank "
+     r"or score., four columns .query document rank score., or JSON .\{query: \{document: score"),
+    (read_run, b"query-id\tcorpus-id\tscore\n", "line 1: the rank or score must be .*'score'"),
     # JSON
     *((read, text, f"^<file>: {message}") for read in (read_qrels, read_run) for text, message in (
         (b'{"q": {"a": 1}', "line 1: the JSON data are damaged or truncated .*column"),
@@ -188,6 +212,12 @@ ARGUMENTS = [
           (b'{"mteb_model_meta": {}, "en": {"test": {}}}', "no subset and split 'en/tset'; the "
            r"file contains 'en/test'\. Did you mean 'en/test'"),
       )),
+    *((lambda text=text: read_run(io.BytesIO(text), third="rank"), ValueError,
+       "<file>: third='rank' requires a run with three columns") for text in (RUN, FOUR, b"{}")),
+    (lambda: read_run(io.BytesIO(RANKS), third="ranks"), ValueError,
+     r"third must be one of \['rank', 'score'\]; got 'ranks'"),
+    (lambda: read_run(io.BytesIO(SCORES_OF_THREE), third="rank"), ValueError, "<file>: line 1: the "
+     "rank must be an integer ≥ 0; got '7.5'. If the column contains scores, pass third='score'"),
     (lambda: read_run(io.BytesIO(RUN), split=1), TypeError, "split must be .*default/test'; got 1"),
     (lambda: read_letor("no such file"), FileNotFoundError, "no such file"),
     (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*np\.repeat"),

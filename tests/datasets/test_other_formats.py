@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import lzma
+import math
+from itertools import product
 
 import pytest
 
@@ -42,6 +44,19 @@ FORMATS = [
     (read_run, MS_MARCO, RANKS),
     (read_run, b"1 Q0 d 1 2.5 my run\n1 Q0 e 2 0 my  run v2\n", [("1", "d", 2.5), ("1", "e", 0.0)]),
     (read_run, b"# test\n" + MS_MARCO.replace(b"\t", b"  "), RANKS),
+    (read_run, b"q a 2 0.5\nq b 1 7e-1\np a 0 -inf\n",
+     [("q", "a", 0.5), ("q", "b", 0.7), ("p", "a", -math.inf)]),
+    # A line with one tab fewer than columns is split at the tabs only.
+    (read_run, b"q1\tQ0\tApollo 13\t1\t9.5\tsys\n", [("q1", "Apollo 13", 9.5)]),
+    (read_run, b"q 1 \t Q0\t New  York \t-\t 9.5\tmy run\n#\n", [("q 1", "New  York", 9.5)]),
+    (read_run, b"1 Q0 a 1 9 s t\nq 1\tQ0\tb c\t1\t8\ts\n1\tQ0  b\t2 7 s\n",
+     [("1", "a", 9.0), ("q 1", "b c", 8.0), ("1", "b", 7.0)]),
+    (read_run, b"q1\tApollo 13\t1\nq1\tA B C D 8 E\t2\n",
+     [("q1", "Apollo 13", -1.0), ("q1", "A B C D 8 E", -2.0)]),
+    (read_run, b"q1\tApollo 13\t1\t2.5\n", [("q1", "Apollo 13", 2.5)]),
+    (read_run, b"q1\t\td\t1\n", [("q1", "d", -1.0)]),
+    (read_qrels, b"q1\t0\tApollo 13\t1\n# a\tb\tc\t\xe9\n\t\t\t\nq1 0 b 2\nq1  0\tc  0\n",
+     [("q1", "Apollo 13", 1.0), ("q1", "b", 2.0), ("q1", "c", 0.0)]),
     (read_qrels, json.dumps(GRADES).encode(), QRELS),
     (read_run, json.dumps(SCORES, indent=1).encode(), RUN),
     (read_run, json.dumps(META | {"en": {"test": SCORES}}).encode(), RUN),
@@ -71,6 +86,36 @@ def test_the_content_determines_the_format(read, data, expected, monkeypatch):
         for block in (1, 20):
             monkeypatch.setattr(text_files, "BLOCK", block)
             assert rows_of(read, data) == expected, block
+
+
+# Values of queries a and b in a run with three columns, and their signs as scores; 0 is an error.
+THIRD = [
+    ("1 2", "1", -1), ("2 1", "2 3 1", -1), ("0 1", "1 0 2", -1), ("1 0", "1 2", -1),
+    ("1", "1", -1), ("0", "1", -1), ("+1 02", "1", -1),
+    ("1 2.0", "1", 1), ("1 2", "1e0", 1), ("0.5 2", "1", 1), ("1 2", "-inf", 1), ("7 7", "0.5", 1),
+    ("27 13", "1", 0), ("1 2", "27", 0), ("1 1", "1", 0), ("1 3", "1", 0), ("0 0 2", "1", 0),
+    ("0 2", "1", 0), ("0 -1", "1", 0), ("2", "1", 0), ("1 2", "9" * 400, 0),
+]
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("a, b, sign", THIRD)
+def test_the_third_column_contains_ranks_or_scores(a, b, sign, monkeypatch):
+    values = [("a", word) for word in a.split()] + [("b", word) for word in b.split()]
+    rows = [(query, f"d{i}", word) for i, (query, word) in enumerate(values)]
+    for order, block in product((rows, rows[::-1], rows[1:] + rows[:1]), (1, 1 << 22)):
+        monkeypatch.setattr(text_files, "BLOCK", block)
+        text = "".join(f"{query}\t{document}\t{word}\n" for query, document, word in order).encode()
+        scores = [(query, document, float(word)) for query, document, word in order]
+        if sign:
+            assert rows_of(read_run, text) == [(q, d, sign * x) for q, d, x in scores]
+        else:
+            message = r"line \d: the third column contains integers that are not the ranks 1 to \d"
+            with pytest.raises(ValueError, match=message):
+                read_run(io.BytesIO(text))
+        assert rows_of(read_run, text, third="score") == scores
+        if all(x % 1 == 0 and x >= 0 for *_, x in scores):
+            assert rows_of(read_run, text, third="rank") == [(q, d, -x) for q, d, x in scores]
 
 
 def test_a_subset_and_split_of_predictions_is_selected():

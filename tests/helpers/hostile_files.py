@@ -6,6 +6,7 @@ import io
 import math
 import re
 import zlib
+from contextlib import suppress
 
 from skgraded._input.table_kinds import UnknownColumnError
 from skgraded.datasets import read_letor, read_qrels, read_run
@@ -44,8 +45,9 @@ def hostile_file(rng, kind):
         if kind == "csv":
             blanks = rng.choice([b",", b",", b"\t"])
             lines.insert(0, [b"query", b"grade", b"score", b"document", b"note"])
+        if kind == "beir" or kind.endswith("spaces"):
+            blanks, glue = b"\t", rng.choice([b"\t", b" "])
         if kind == "beir":
-            blanks = glue = b"\t"
             lines.insert(0, HEADER)
         data = b"".join(
             (blanks if rng.random() < 0.99 else glue).join(
@@ -100,13 +102,38 @@ def _beir_line(rng, row):
 
 
 def _ranks_line(rng, row):
-    return [_id(rng, row), b"d%d" % rng.choice([row] * 9 + [0]), b"%d" % row]
+    rank = row % 2 + rng.choice([1] * 20 + [0])  # each query has two rows
+    return [_id(rng, row), b"d%d" % rng.choice([row] * 9 + [0]), b"%d" % rank]
+
+
+def _scores_line(rng, row):
+    return [*_ranks_line(rng, row)[:2], rng.choice(NUMBERS)]
+
+
+def _four_line(rng, row):
+    rank = rng.choice([b"0", b"1", b"2.0", b"1e5"])
+    return [*_ranks_line(rng, row)[:2], rank, rng.choice(NUMBERS)]
+
+
+def _with_spaces(line):
+    """Return a function that adds spaces to the ids of lines."""
+    def changed(rng, row):
+        return [
+            rng.choice([word, b"a " + word, b" a  b %s " % word]) if word[:1] in b"qd" else word
+            for word in line(rng, row)
+        ]
+
+    return changed
 
 
 LINES = {
     "letor": _letor_line, "qrels": _qrels_line, "run": _run_line, "csv": _csv_line,
-    "beir": _beir_line, "ranks": _ranks_line,
+    "beir": _beir_line, "ranks": _ranks_line, "scores": _scores_line, "four": _four_line,
+    "qrels with spaces": _with_spaces(_qrels_line), "run with spaces": _with_spaces(_run_line),
+    "ranks with spaces": _with_spaces(_ranks_line), "four with spaces": _with_spaces(_four_line),
 }
+QRELS = ("qrels", "beir", "qrels with spaces")
+RUNS = tuple(set(LINES) - {*QRELS, "letor", "csv"})
 
 
 # Plain readers -----------------------------------------------------------------------------------
@@ -167,24 +194,60 @@ def _trec(data, n_columns, last_has_spaces=False):
     data = data if data.endswith(b"\n") else data + b"\n"
     data = data.replace(b"\r\n", b"\n")
     _good(b"\r" not in data)
-    lines = [re.findall(rb"[^ \t]+", line) for line in data.split(b"\n")]
-    lines = [words for words in lines if words and not words[0].startswith(b"#")]
-    for words in lines if last_has_spaces else ():
-        if len(words) > n_columns:
+    lines = [line for line in data.split(b"\n") if re.match(rb"[ \t]*[^ \t#]", line)]
+    rows = []
+    for line in lines:
+        cells, words = line.split(b"\t"), re.findall(rb"[^ \t]+", line)
+        if len(cells) == n_columns:
+            words = [cell.strip(b" ") for cell in cells]
+        elif last_has_spaces and len(words) > n_columns:
             _number(words[3])  # the rank; otherwise an id contains a space
             words[n_columns - 1:] = [b" ".join(words[n_columns - 1:])]
-    _good(all(len(words) == n_columns for words in lines))
-    return lines
+        _good(len(words) == n_columns and all(words))
+        rows.append(words)
+    return rows
+
+
+def _n_columns_of_run(line):
+    cells, words = [cell.strip() for cell in line.split(b"\t")], line.split()
+    if len(cells) in (3, 4) and all(cells) and not (len(words) > 5 and _is_number(words[4])):
+        return len(cells)
+    return 6 if len(cells) == 6 else len(words)
+
+
+def _is_number(word):
+    with suppress(Bad, ValueError):
+        return not math.isnan(_number(word))
+    return False
+
+
+def _scores_of_three(queries, words):
+    """Return the scores of a run with three columns."""
+    scores = list(map(_number, words))
+    if not all(re.fullmatch(rb"[+-]?\d+", word) for word in words):
+        return scores
+    for query in set(queries):
+        ranks = sorted(score for q, score in zip(queries, scores, strict=True) if q == query)
+        _good(ranks in (list(range(len(ranks))), list(range(1, len(ranks) + 1))))
+    return [-rank for rank in scores]
 
 
 def _run(data):
-    first = re.search(rb"^[ \t]*([^\s#][^\r\n]*)", data, re.M)
-    if first and len(first[1].split()) == 3:
+    first = re.search(rb"^[ \t]*[^\s#][^\r\n]*", data, re.M)
+    n_columns = _n_columns_of_run(first[0]) if first else 0
+    if n_columns == 3:
+        queries, documents, words = zip(*_trec(data, 3), strict=True)
+        scores = _scores_of_three(queries, words)
         rows = [
-            (words[0].decode(), words[1].decode(), -_number(words[2]), "")
-            for words in _trec(data, 3)
+            (query.decode(), document.decode(), score, "")
+            for query, document, score in zip(queries, documents, scores, strict=True)
         ]
-        _good(all(row[2] <= 0 and row[2] % 1 == 0 for row in rows))
+    elif n_columns == 4:
+        rows = [
+            (query.decode(), document.decode(), _number(score), "")
+            for query, document, rank, score in _trec(data, 4)
+            if _good(_number(rank) >= 0 and _number(rank) % 1 == 0) is None
+        ]
     else:
         rows = [
             (words[0].decode(), words[2].decode(), _number(words[4]), words[5].decode())
@@ -246,8 +309,8 @@ def _csv(data):
     return list(result.values())
 
 
-PLAINLY = {"letor": _letor, "qrels": _qrels, "run": _run, "csv": _csv}
-PLAINLY |= {"beir": _qrels, "ranks": _run}
+PLAINLY = {"letor": _letor, "csv": _csv, **{kind: _qrels for kind in QRELS}}
+PLAINLY |= {kind: _run for kind in RUNS}
 
 
 # Readers of the package --------------------------------------------------------------------------
@@ -263,10 +326,10 @@ def read(data, kind):
             for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
         ]
         columns = [result.y.tolist(), result.qid, result.doc_id, features]
-    elif kind in ("qrels", "beir"):
+    elif kind in QRELS:
         result = read_qrels(file)
         columns = [result.query, result.document, result.grade.tolist()]
-    elif kind in ("run", "ranks"):
+    elif kind in RUNS:
         result = read_run(file)
         columns = [result.query, result.document, result.score.tolist(), result.name]
     else:
