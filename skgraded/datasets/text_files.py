@@ -227,9 +227,7 @@ def split_line(line: bytes, n_tabs: int) -> list[bytes]:
 
     The list is empty if the line is blank or a comment.
     """
-    stripped = line.strip(b" \t\r")
-    if stripped.startswith(b"#"):  # as in trec_eval 10
-        return []
+    stripped = b"" if is_comment(line) else line.strip(b" \t\r")
     if line.count(b"\t") == n_tabs and stripped:
         return [word.strip(b" \r") for word in line.split(b"\t")]
     return [word for word in stripped.replace(b"\t", b" ").split(b" ") if word]

@@ -66,6 +66,7 @@ HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|json|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
+COMMENT = re.compile(rb"^[ \t]*#", re.MULTILINE)
 WHOLE = re.compile(rb"[+-]?\d+")
 NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
@@ -75,9 +76,9 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 
     The content determines the format:
 
-    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. A line
-      with exactly three tabs is split at the tabs only, so ids may contain spaces. Blank lines,
-      and lines that begin with ``#``, are skipped.
+    - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. If a line
+      has three tabs, its ids may contain spaces. Blank lines, and lines that begin with ``#``, are
+      skipped.
     - BEIR: the header ``query-id corpus-id score``, then three columns. The separator is a tab.
     - JSON: ``{query: {document: grade}}``, as saved by ranx.
 
@@ -133,8 +134,7 @@ def read_run(
       `third`. If the column contains ranks, the score is -rank.
     - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions.
 
-    A line with one tab fewer than columns (five in the format of TREC) is split at the tabs only,
-    so ids may contain spaces.
+    If a line has one tab fewer than columns (five in TREC's format), its ids may contain spaces.
 
     Parameters
     ----------
@@ -144,11 +144,10 @@ def read_run(
         The subset and split of MTEB's predictions, such as ``"default/test"``; required if the file
         contains several.
     third : {"rank", "score"}, optional
-        The content of the third of three columns. By default, a number with a decimal point or an
-        exponent, or an infinite number, makes all of them scores. They are ranks if the numbers of
-        each query are the integers 1 to n or 0 to n - 1, in any order; otherwise, an error asks for
-        this parameter. With ``"rank"``, ranks may have gaps, and documents with equal ranks are
-        tied.
+        The content of the third of three columns. By default, the column contains scores if some
+        number has a decimal point or an exponent, or is infinite. It contains ranks if the numbers
+        of each query are the integers 1 to n, or 0 to n - 1. Other integers are an error. With
+        ``"rank"``, ranks may have gaps, and documents with equal ranks are tied.
 
     Returns
     -------
@@ -163,7 +162,7 @@ def read_run(
     ------
     ValueError
         As for `read_qrels`; also if a query contains a document twice, a score is NaN, or `split`
-        or `third` is passed for a file of another format.
+        or `third` is passed for another format.
 
     Examples
     --------
@@ -343,6 +342,7 @@ def _from_ranks(entries: Entries) -> Entries:
         is_wrong = (np.bincount(places) > 1)[places]
     if is_wrong.any():
         row = int(np.argmax(is_wrong))
+        entries.refuse_repeats()  # a line that is in the file twice also repeats a rank
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "
             f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r}, such as "
@@ -381,14 +381,13 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     columns = columns or _by_python(text, form, separator)
     numbers = columns.pop(form.numbers[-1])
     if form is THREE[None]:
-        codes, texts = numbers
-        words = list(map(str.encode, texts))
-        numbers = text_files.floats(words)[codes]
+        words = list(map(str.encode, numbers[1]))
+        numbers = text_files.floats(words)[numbers[0]]
         columns["is_score"] = not all(map(WHOLE.fullmatch, words))
     if np.isnan(numbers).any() or form.numbers == ("grade",) and np.isinf(numbers).any():
         raise ValueError("a number is NaN, or a grade is infinite")
     if "rank" in form.numbers:
-        ranks = columns.pop("rank", numbers)
+        ranks = columns.pop("rank", numbers)  # the rank is already removed if it is the only number
         if not ((ranks >= 0) & (ranks < np.inf) & (np.floor(ranks) == ranks)).all():
             raise ValueError("a rank is negative or no integer")
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
@@ -396,12 +395,18 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
 
 def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
     """Remove blank lines; return the text and its line numbers."""
+    return _lines_where(_with_line_feeds(text), first, lambda line: line.strip(b" \t"))
+
+
+def _with_line_feeds(text: bytes) -> bytes:
+    """Return text whose lines, also the last one, end with a line feed."""
     if not text.endswith(b"\n"):
-        text += b"\n"  # after a carriage return at the end of the file
-    text = text.replace(b"\r\n", b"\n")
+        text += b"\n"
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n")
     if b"\r" in text:
         raise ValueError("a carriage return within a line")
-    return _lines_where(text, first, lambda line: line.strip(b" \t"))
+    return text
 
 
 def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
@@ -409,35 +414,25 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
 
     Words are separated by spaces; or by tabs, if some line has one tab fewer than columns.
     """
-    if not text.endswith(b"\n"):
-        text += b"\n"
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n")
-    if b"\r" in text:
-        raise ValueError("a carriage return within a line")
+    text = _with_line_feeds(text)
+    has_comments = b"#" in text and COMMENT.search(text)
     white = np.frombuffer(text, np.uint8) <= ord(" ")
     is_tidy = not (white[0] or (white[1:] & white[:-1]).any())  # true for most files
     if b"\t" in text:
         marks, tabs = text.translate(None, NO_MARKS), b"\t" * (len(form.columns) - 1) + b"\n"
-        n_lines = marks.count(b"\n")
-        if is_tidy and marks == tabs * n_lines and not _has_comments(text):
-            return text, np.arange(first, first + n_lines)
+        if is_tidy and not has_comments and marks == tabs * text.count(b"\n"):
+            return text, np.arange(first, first + text.count(b"\n"))
         if b"\n" + tabs in b"\n" + marks:
             return _split_each(text, first, form)
+    text = text.replace(b"\t", b" ")
     if not is_tidy:
-        text = text.replace(b"\t", b" ")
         while b"  " in text:
             text = text.replace(b"  ", b" ")
         text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
     has_blanks = not is_tidy and (text.startswith(b"\n") or b"\n\n" in text)
-    text = text.replace(b"\t", b" ")
-    if not (has_blanks or _has_comments(text)):
+    if not (has_blanks or has_comments):
         return text, np.arange(first, first + text.count(b"\n"))
     return _lines_where(text, first, lambda line: line and not line.startswith(b"#"))
-
-
-def _has_comments(text: bytes) -> bool:
-    return b"#" in text and (text.startswith(b"#") or b"\n#" in text)
 
 
 def _split_each(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:

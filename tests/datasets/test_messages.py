@@ -90,7 +90,8 @@ RANKS_LINES = [
       for word in ("x", "nan", "1_0", "0x10", "１")),
     ("302 Q0 d2 2 9 s", "a run with three columns must have 3 columns .query document rank or score"
      ".; got 6"),
-    ("302 d1 2", "query '302' already contains document 'd1' at line 3"),
+    *((f"302 d1 {rank}", "query '302' already contains document 'd1' at line 3")
+      for rank in (1, 2, 7)),
     ("302 d2 7", "the third column contains integers that are not the ranks 1 to 2 of query '302', "
      r"such as 7\. If they are ranks, use read_run\(path, third=.rank.\)\. If they are scores, use "
      r"read_run\(path, third=.score.\), or write four columns \(query document rank score\)\.$"),

@@ -201,7 +201,7 @@ def _trec(data, n_columns, last_has_spaces=False):
         if len(cells) == n_columns:
             words = [cell.strip(b" ") for cell in cells]
         elif last_has_spaces and len(words) > n_columns:
-            _number(words[3])  # the rank; otherwise an id contains a space
+            _good(_is_number(words[3]))  # the rank; otherwise an id contains a space
             words[n_columns - 1:] = [b" ".join(words[n_columns - 1:])]
         _good(len(words) == n_columns and all(words))
         rows.append(words)
