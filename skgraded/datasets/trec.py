@@ -66,7 +66,7 @@ HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|json|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
-COMMENT = re.compile(rb"^[ \t]*#", re.MULTILINE)
+DULL = re.compile(rb"[ \t]*(#|$)")  # a comment or a blank line
 WHOLE = re.compile(rb"[+-]?\d+")
 NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
@@ -415,34 +415,39 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
     Words are separated by spaces; or by tabs, if some line has one tab fewer than columns.
     """
     text = _with_line_feeds(text)
-    has_comments = b"#" in text and COMMENT.search(text)
-    white = np.frombuffer(text, np.uint8) <= ord(" ")
-    is_tidy = not (white[0] or (white[1:] & white[:-1]).any())  # true for most files
+    lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
+    starts = [b"\n#"] * (b"#" in text) + [b"\n\n", b"\n ", b"\n\t"] * (not is_tidy)
+    if any(start in b"\n" + text for start in starts):
+        text, lines = _lines_where(text, first, lambda line: not DULL.match(line))
+        is_tidy = _is_tidy(text)
     if b"\t" in text:
         marks, tabs = text.translate(None, NO_MARKS), b"\t" * (len(form.columns) - 1) + b"\n"
-        if is_tidy and not has_comments and marks == tabs * text.count(b"\n"):
-            return text, np.arange(first, first + text.count(b"\n"))
+        if is_tidy and marks == tabs * len(lines):
+            return text, lines
         if b"\n" + tabs in b"\n" + marks:
-            return _split_each(text, first, form)
+            return _split_each(text, form), lines
     text = text.replace(b"\t", b" ")
     if not is_tidy:
         while b"  " in text:
             text = text.replace(b"  ", b" ")
         text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    has_blanks = not is_tidy and (text.startswith(b"\n") or b"\n\n" in text)
-    if not (has_blanks or has_comments):
-        return text, np.arange(first, first + text.count(b"\n"))
-    return _lines_where(text, first, lambda line: line and not line.startswith(b"#"))
+    return text, lines
 
 
-def _split_each(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
-    """Split each line, and separate its words by tabs; return the text and its line numbers."""
+def _is_tidy(text: bytes) -> bool:
+    """Return whether single spaces, tabs or line feeds separate all words, as in most files."""
+    white = np.frombuffer(b"\n" + text, np.uint8) <= ord(" ")
+    return not (white[1:] & white[:-1]).any()
+
+
+def _split_each(text: bytes, form: Form) -> bytes:
+    """Split each line, and separate its words by tabs."""
     n_tabs = len(form.columns) - 1
-    words = [_with_name(text_files.split_line(line, n_tabs), form) for line in text.split(b"\n")]
-    numbers = np.array([number for number, line in enumerate(words, first) if line])
-    if not all(_has_columns(line, form) for line in words if line):
+    lines = [text_files.split_line(line, n_tabs) for line in text.removesuffix(b"\n").split(b"\n")]
+    lines = [_with_name(words, form) for words in lines]
+    if not all(_has_columns(words, form) for words in lines):
         raise ValueError("a line has more or fewer columns")
-    return b"".join([b"\t".join(line) + b"\n" for line in words if line]), numbers
+    return b"".join([b"\t".join(words) + b"\n" for words in lines])
 
 
 def _lines_where(
