@@ -1,6 +1,7 @@
 """Clicks as judgments: position bias, gains, preferences, training and scale.
 
 python benchmarks/clicks.py bias [--repetitions 200]
+python benchmarks/clicks.py coverage --repetitions 500
 python benchmarks/clicks.py gains | preferences | training [--seeds 20] | scale
 
 All logs are simulated by `make_clicks`, so the truth is known.
@@ -17,6 +18,7 @@ from lightgbm import Dataset, LGBMRanker, train
 from scipy.stats import kendalltau
 
 import skgraded as sg
+from skgraded import clicks
 from skgraded.lightgbm import objective
 
 ETAS = (0.5, 1, 2)
@@ -25,15 +27,11 @@ N_POSITIONS = 10
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=["bias", "gains", "preferences", "training", "scale"])
+    parser.add_argument("part", choices=list(PARTS))
     parser.add_argument("--repetitions", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=20)
     args = parser.parse_args()
-    parts = {
-        "bias": bias, "gains": gains, "preferences": preferences, "training": training,
-        "scale": scale,
-    }
-    parts[args.part](args)
+    PARTS[args.part](args)
 
 
 def world(seed, n_queries=2000, n_rankers=3):
@@ -80,6 +78,42 @@ def bias(args):
                 means = np.mean(covered, axis=0)
                 print(f"| {eta} | {n_queries} | {unit} | {means.mean():.3f} | {means.min():.3f} |",
                       flush=True)
+
+
+def coverage(args):
+    """Coverage of the 95 % intervals of few queries, by the smallest number of them required."""
+    warnings.simplefilter("ignore")
+    bounds = (1, 10, 15, 20)
+    print("| method | queries |" + "".join(f" at least {bound} |" for bound in bounds))
+    print("| --- | ---: |" + " ---: |" * len(bounds))
+    for method in ("adjacent_chain", "pivot", "all_pairs"):
+        for n_queries in (3, 10, 15, 20, 50):
+            results = [
+                few_queries(seed, n_queries, method, bounds) for seed in range(args.repetitions)
+            ]
+            cells = []
+            for covered, shown in np.moveaxis(np.array(results, float), 0, 2):
+                if not shown.any():
+                    cells.append("none")
+                    continue
+                mean = covered.sum() / shown.sum()
+                error = np.linalg.norm((covered - mean * shown).sum(axis=1)) / shown.sum()
+                cells.append(f"{mean:.3f} ± {error:.3f} ({shown.mean():.0%})")
+            print(f"| {method} | {n_queries} | {' | '.join(cells)} |", flush=True)
+
+
+def few_queries(seed, n_queries, method, bounds):
+    """For each bound, whether the interval of each position covers the truth, and exists."""
+    log = log_of(*world(seed, n_queries), 1, 2000, seed)
+    truth, result = log.examination[1:], []
+    for bound in bounds:
+        clicks.MIN_UNITS = bound
+        report = bias_of(log, method=method, rng=seed, n_resamples=200 if bound == 1 else 1)
+        if bound == 1:
+            covered = (report.ci_low[1:] <= truth) & (truth <= report.ci_high[1:])
+        exists = ~np.isnan(report.ci_low[1:])
+        result.append([covered & exists, exists])
+    return result
 
 
 # Gains -------------------------------------------------------------------------------------------
@@ -226,7 +260,7 @@ def scale(args):
     columns = {"clicked": "clicked", "position": "position"}
     times = {
         "polars, group_by(qid, item, position)": seconds(lambda: frame.group_by(
-            "qid", "item", "position").agg(pl.col("clicked").sum(), pl.len())),
+            "qid", "item", "position").agg((pl.col("clicked") > 0).sum(), pl.len())),
         "position_bias, n_resamples=0": seconds(lambda: sg.position_bias(
             **columns, qid="qid", item="item", session="session", n_resamples=0, data=frame)),
         "position_bias, 200 resamples of sessions": seconds(lambda: sg.position_bias(
@@ -241,6 +275,11 @@ def scale(args):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"peak memory: {peak:.2f} GB for {len(frame):,} rows")
 
+
+PARTS = {
+    "bias": bias, "coverage": coverage, "gains": gains, "preferences": preferences,
+    "training": training, "scale": scale,
+}
 
 if __name__ == "__main__":
     main()

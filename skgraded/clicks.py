@@ -14,7 +14,7 @@ from skgraded._input.columns import choice_validator, column, number_validator, 
 from skgraded._input.queries import query_codes
 from skgraded._input.words import counted
 from skgraded._kernels import layout
-from skgraded.datasets.click_logs import log_columns, read_clicks, refuse_invalid
+from skgraded.datasets.click_logs import log_columns, read_clicks, read_positions
 from skgraded.reports.report import Axis, Report, Rule
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 from skgraded.stats.position_bias import METHODS, Interventions
@@ -30,6 +30,8 @@ __all__ = ["PositionBias", "click_grades", "position_bias"]
 CHECK_METHOD = choice_validator("method", METHODS)
 _CHECK_CLIP = number_validator("clip", 1, optional=True)
 AT_LEAST_0 = Rule("values must be ≥ 0, or nan", lambda v: (v < 0) | np.isinf(v))
+UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
+MIN_UNITS = 10  # with fewer, intervals are too narrow: `python benchmarks/clicks.py coverage`
 SHARES = "examination", "ci_low", "ci_high", "click_rate"
 COUNTS = "n_impressions", "n_interventions"
 
@@ -77,7 +79,7 @@ class PositionBias(Report):
 
         Weights above `clip`, at least 1, are reduced to it. Beyond the log, the weight is nan.
         """
-        return _weights(self.examination, position, clip)
+        return _weights(self.examination, read_positions(position), clip)
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the attributes, one row per position, with the column ``position``."""
@@ -207,14 +209,30 @@ def position_bias(
     examination, n = counts.estimate(), counts.n_units
     limits = np.full((2, len(n_shown)), np.nan)
     known = ~np.isnan(examination)
+    _warn_of(
+        ~known & (n_shown > 0), n_shown, "estimate",
+        "because no documents with clicks connect them with position 1",
+        "Documents must be shown at several positions; the log of a single ranker cannot show "
+        "position bias.",
+    )
     if n_resamples:
+        n_informative = counts.n_informative_units()
+        few = known & (n_informative < MIN_UNITS)
+        known &= ~few
+        few[0] = False  # the interval of position 1 tells nothing
+        _warn_of(
+            few, n_shown, "interval",
+            f"because it requires clicks from at least {MIN_UNITS} {counts.unit_name} on documents "
+            f"shown at several positions, not from {n_informative[few].min(initial=MIN_UNITS)}",
+            "Use a longer log" + " or pass session" * (counts.unit_name == "queries") + ".",
+        )
+    if n_resamples and known.any():
         with threadpool_limits(1, "blas"):  # threads slow the many small optimizations down
             samples = np.array([
                 counts.estimate(np.bincount(rng.integers(n, size=n), minlength=n))[known]
                 for _ in range(n_resamples)
             ])
         limits[:, known] = np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    _warn_of_unknown(examination, n_shown)
     with np.errstate(invalid="ignore"):
         click_rate = clicks / n_shown
     return PositionBias(
@@ -235,6 +253,7 @@ class _Counts:
     impressions: np.ndarray
     unit: np.ndarray
     n_units: int
+    unit_name: str
     cell: np.ndarray  # of each row
     position: np.ndarray  # of each cell, from 0
     document: np.ndarray  # of each cell
@@ -244,15 +263,17 @@ class _Counts:
 
     @classmethod
     def of(cls, log: dict[str, Any], method: str) -> _Counts:
-        clicks, position = read_clicks(log.pop("clicked"), log.pop("position"))
-        clicks, impressions = _impressions(clicks, log.pop("n_impressions"))
+        clicks, position, impressions = read_clicks(
+            log.pop("clicked"), log.pop("position"), log.pop("n_impressions")
+        )
         n = len(clicks)
         codes = {  # arrays with one element per row are freed as early as possible
             name: query_codes(log.pop(name), n, "clicked", name=name)
             for name in ("session", "qid", "item") if log[name] is not None
         }
-        unit, units = codes.get("session", codes.get("qid", (np.arange(n), np.arange(n))))
-        has_queries = "session" not in codes and method != "randomized"
+        name = "session" if "session" in codes else "qid" if "qid" in codes else "row"
+        unit, units = codes.get(name, (np.arange(n), np.arange(n)))
+        has_queries = name == "qid" and method != "randomized"
         query = document = np.zeros(n, dtype=np.intp)
         if method != "randomized":
             query, items = codes["qid"][0], codes.pop("item")
@@ -265,8 +286,9 @@ class _Counts:
         query, document, position = query[first], document[first], position[first]
         del keys
         return cls(
-            clicks, impressions, unit, len(units), np.argsort(order)[cell], position, document,
-            query if has_queries else None, Interventions.of(document, position, method), method,
+            clicks, impressions, unit, len(units), UNITS[name], np.argsort(order)[cell], position,
+            document, query if has_queries else None,
+            Interventions.of(document, position, method), method,
         )
 
     def of_cells(self) -> tuple[np.ndarray, np.ndarray]:
@@ -293,6 +315,20 @@ class _Counts:
             for used in [is_used[self.cell] & (numbers > 0)]
         )
 
+    def n_informative_units(self) -> np.ndarray:
+        """Return the number of units whose clicks determine the estimate of each position.
+
+        Besides the position itself, position 1 or, in a chain, any position above may limit it.
+        """
+        from scipy.sparse import csr_array
+
+        n = len(self.position)
+        of_position = csr_array((np.ones(n), (self.position, np.arange(n))))
+        n_units = np.diff((of_position @ self._by_unit[1]).indptr)
+        if self.method == "adjacent_chain":
+            return np.minimum.accumulate(n_units)
+        return np.minimum(n_units, n_units[0])
+
     def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the examination if each unit occurs as often as `weights` says (None: once)."""
         n_shown, clicks = (
@@ -307,26 +343,15 @@ class _Counts:
         return self.pairs.estimate(rates, times.astype(float), n_positions, self.method)
 
 
-def _impressions(clicks: np.ndarray, n_impressions: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return clicks and impressions of each row; without counts, rows are clicked at most once."""
-    if n_impressions is None:
-        return np.minimum(clicks, 1.0), np.ones(len(clicks))
-    impressions = column(n_impressions, "n_impressions", len(clicks), "clicked")
-    is_valid = (impressions >= np.maximum(clicks, 1)) & (impressions < np.inf)
-    refuse_invalid(impressions, is_valid, "n_impressions must be ≥ 1 and ≥ the number of clicks")
-    return clicks, impressions
-
-
-def _warn_of_unknown(examination: np.ndarray, n_shown: np.ndarray) -> None:
-    unknown = 1 + np.flatnonzero(np.isnan(examination) & (n_shown > 0))
-    if len(unknown):
-        shown = ", ".join(map(str, unknown[:10])) + (", …" if len(unknown) > 10 else "")
+def _warn_of(
+    is_missing: np.ndarray, n_shown: np.ndarray, what: str, reason: str, advice: str
+) -> None:
+    missing = 1 + np.flatnonzero(is_missing)
+    if len(missing):
+        shown = ", ".join(map(str, missing[:10])) + (", …" if len(missing) > 10 else "")
         warnings.warn(
-            f"{len(unknown)} of {np.count_nonzero(n_shown)} positions have no estimate (nan), "
-            f"because no documents with clicks connect them with position 1: {shown}. Documents "
-            "must be shown at several positions; the log of a single ranker cannot show position "
-            "bias.",
-            stacklevel=3,
+            f"{len(missing)} of {np.count_nonzero(n_shown)} positions have no {what} (nan), "
+            f"{reason}: {shown}. {advice}", stacklevel=3,
         )
 
 
@@ -334,10 +359,11 @@ def _warn_of_unknown(examination: np.ndarray, n_shown: np.ndarray) -> None:
 
 def click_grades(
     clicked: ArrayLike, position: ArrayLike, bias: PositionBias | ArrayLike,
-    clip: float | None = None
+    clip: float | None = None, n_impressions: ArrayLike | None = None
 ) -> np.ndarray:
     """Return clicks divided by the examination of their positions, as grades without bias.
 
+    An impression with a click has the grade 1 / examination, also if it was clicked twice.
     For any sum over documents of grade · discount, such as `DCG` with ``gain="linear"``, these
     grades have the same expectation as the attractiveness of the documents [1]_. This does not
     hold for measures that divide by an ideal value, such as NDCG, NDCNG and μAP: the ideal value is
@@ -346,13 +372,17 @@ def click_grades(
     Parameters
     ----------
     clicked : array-like of shape (n,)
-        Number of clicks of each row.
+        Whether each impression was clicked: every number above 0 is one click, also a number of
+        clicks or a dwell time. With `n_impressions`, the number of impressions with a click.
     position : array-like of shape (n,)
         Position at which the document was shown, from 1.
     bias : PositionBias, or array-like of shape (n_positions,)
         Result of `position_bias`, or the examination of each position.
     clip : float, optional
         Largest weight of a click, at least 1. It reduces the variance, and biases sums downwards.
+    n_impressions : array-like of shape (n,), optional
+        Number of impressions of each row of a counted log, as in `position_bias`. The grades of a
+        row's impressions are summed.
 
     Returns
     -------
@@ -373,12 +403,14 @@ def click_grades(
     Examples
     --------
     >>> import skgraded as sg
-    >>> sg.click_grades([1, 0, 1], [1, 2, 3], [1, 0.5, 0.25]).tolist()
+    >>> sg.click_grades([1, 0, 2], [1, 2, 3], [1, 0.5, 0.25]).tolist()  # clicked twice: one click
     [1.0, 0.0, 4.0]
+    >>> sg.click_grades([2], [3], [1, 0.5, 0.25], n_impressions=[10]).tolist()  # 2 of 10 clicked
+    [8.0]
     """
-    clicks, places = read_clicks(clicked, position)
+    clicks, places, _ = read_clicks(clicked, position, n_impressions)
     examination = bias.examination if isinstance(bias, PositionBias) else column(bias, "bias")
-    weights = _weights(examination, places + 1, clip)
+    weights = _weights(examination, places, clip)
     bad = (clicks > 0) & ~np.isfinite(weights)
     if bad.any():
         row = int(np.argmax(bad))
@@ -389,10 +421,9 @@ def click_grades(
     return np.where(clicks > 0, clicks * weights, 0.0)
 
 
-def _weights(examination: np.ndarray, position: ArrayLike, clip: float | None) -> np.ndarray:
-    """Return 1 / examination of each position, at most `clip`; nan beyond the last position."""
+def _weights(examination: np.ndarray, places: np.ndarray, clip: float | None) -> np.ndarray:
+    """Return 1 / examination of each place, from 0, at most `clip`; nan beyond the last place."""
     clip = _CHECK_CLIP(clip)
-    _, places = read_clicks(np.zeros(np.size(position)), position)
     with np.errstate(divide="ignore"):
         weights = 1 / np.append(examination, np.nan)
     weights = weights[np.minimum(places, len(examination))]

@@ -11,6 +11,7 @@ from scipy import optimize
 
 import skgraded as sg
 from skgraded.cli import main
+from skgraded.clicks import MIN_UNITS
 
 ETAS = [0.5, 1, 2]
 
@@ -141,6 +142,68 @@ def test_positions_without_interventions_have_no_estimate():
     assert bias.examination[:2].tolist() == pytest.approx([1, 1]) and len(bias.examination) == 6
 
 
+def test_an_impression_has_one_click_or_none():
+    # Document "a" at positions 1 and 2, four impressions each: three with a click, and one.
+    position, clicked = np.repeat([1, 2], 4), np.array([1, 1, 1, 0, 1, 0, 0, 0])
+    counts = np.array([2, 37.5, 0.5, 0, 9, 0, 0, 0])  # clicks, or seconds of dwell time
+    for values in (clicked, clicked > 0, counts):
+        bias = sg.position_bias(values, position, qid=[0] * 8, item=["a"] * 8, n_resamples=0)
+        np.testing.assert_allclose(bias.examination, [1, 1 / 3], rtol=1e-5)
+        assert bias.click_rate.tolist() == [3 / 4, 1 / 4]
+        grades = sg.click_grades(values, position, [1, 0.5])
+        assert grades.tolist() == [1, 1, 1, 0, 1 / 0.5, 0, 0, 0]
+    # Rows of a counted log are summed, also if there are several for a document and position.
+    counted = {"n_impressions": [3, 1, 4]}
+    bias = sg.position_bias(
+        [2, 1, 1], [1, 1, 2], qid=[0] * 3, item=["a"] * 3, n_resamples=0, **counted
+    )
+    np.testing.assert_allclose(bias.examination, [1, 1 / 3], rtol=1e-5)
+    assert sg.click_grades([2, 1, 1], [1, 1, 2], [1, 0.5], **counted).tolist() == [2, 1, 1 / 0.5]
+
+
+def few_queries(n_queries, n_others=0, n_positions=2):
+    """Queries that show a document at several positions, and others that show it at position 1."""
+    qid = np.append(np.repeat(np.arange(n_queries), n_positions), n_queries + np.arange(n_others))
+    position = np.append(np.tile(1 + np.arange(n_positions), n_queries), np.ones(n_others, int))
+    n_clicks = np.where(position == 1, 6, 2 + qid % 3)
+    return {
+        "clicked": n_clicks, "position": position, "qid": qid, "item": np.zeros(len(qid)),
+        "n_impressions": np.full(len(qid), 10), "rng": 0,
+    }
+
+
+@pytest.mark.parametrize("method", ["all_pairs", "adjacent_chain", "pivot"])
+def test_intervals_of_few_queries_are_unknown(method):
+    for n_queries, n_others in ((1, 0), (3, 0), (MIN_UNITS - 1, 500)):
+        message = rf"1 of 2 positions have no interval .* at least {MIN_UNITS} queries .*, not from "
+        with pytest.warns(UserWarning, match=rf"{message}{n_queries}: 2. .* or pass session\."):
+            bias = sg.position_bias(**few_queries(n_queries, n_others), method=method)
+        assert np.isnan([bias.ci_low, bias.ci_high]).all() and bias.examination[1] > 0.2
+        assert "interval" not in bias.sentences()[0]
+    bias = sg.position_bias(**few_queries(MIN_UNITS), method=method)
+    assert bias.ci_low[1] < bias.examination[1] < bias.ci_high[1]
+    sg.position_bias(**few_queries(1), method=method, n_resamples=0)  # no interval was requested
+
+
+def test_each_position_needs_enough_units_for_an_interval():
+    many, few = few_queries(50), few_queries(3, n_positions=4)
+    few["qid"] = few["qid"] + 50
+    log = {name: np.append(many[name], few[name]) for name in many if name != "rng"}
+    with pytest.warns(UserWarning, match="2 of 4 positions have no interval .*, not from 3: 3, 4"):
+        bias = sg.position_bias(**log, rng=0)
+    assert np.isnan(bias.ci_low).tolist() == [False, False, True, True]
+    # 100 sessions never click at position 2: the estimate is 0, but its interval is not 0 to 0.
+    position = np.repeat([1, 2], 100)
+    with pytest.warns(UserWarning, match=r"sessions .*, not from 0: 2. Use a longer log\."):
+        bias = sg.position_bias(
+            position == 1, position, qid=[0] * 200, item=[0] * 200, session=np.arange(200)
+        )
+    assert bias.examination.tolist() == [1, 0] and np.isnan(bias.ci_high[1])
+    # In a counted log of random rankings, a row is not a sample.
+    with pytest.warns(UserWarning, match=r"rows .*, not from 1: 2. Use a longer log\."):
+        sg.position_bias([60, 20], [1, 2], n_impressions=[100, 100], method="randomized")
+
+
 def test_extreme_logs_have_extreme_estimates():
     def examination(clicked, position, **settings):
         return sg.position_bias(
@@ -170,7 +233,11 @@ def test_extreme_logs_have_extreme_estimates():
     ({"clicked": [-1, 1]}, ValueError, "≥ 0; got -1 in row 0"),
     ({"clicked": [1]}, ValueError, "clicked has 1 rows, but position has 2"),
     ({"qid": None}, ValueError, "method='all_pairs' requires qid"),
-    ({"n_impressions": [2, 0]}, ValueError, "n_impressions must be ≥ 1 and ≥ .*; got 0 in row 1"),
+    ({"n_impressions": [2, 0]}, ValueError, "n_impressions must contain .* ≥ 1; got 0 in row 1"),
+    ({"n_impressions": [2.5, 1]}, ValueError, "n_impressions must contain integers .*; got 2.5"),
+    ({"n_impressions": [1, 1], "clicked": [1, 2]}, ValueError,
+     r"clicked must .* ≤ n_impressions; got 2 in row 1. Count them with count_if\(clicks > 0\)"),
+    ({"n_impressions": [9, 9], "clicked": [1.5, 1]}, ValueError, "an integer .*; got 1.5 in row 0"),
     ({"method": "chain"}, ValueError, "method must be one of"),
     ({"level": 1}, ValueError, "level"), ({"rng": "a"}, TypeError, "rng"),
     ({"n_resamples": -1}, ValueError, "n_resamples"),
@@ -214,8 +281,8 @@ def test_weights_are_reciprocal_and_may_be_clipped(log):
     np.testing.assert_allclose(bias.weights([1, 3]), 1 / bias.examination[[0, 2]])
     assert bias.weights([10, 1], clip=2).tolist() == [2, 1]
     assert np.isnan(bias.weights([11])).all()
-    grades = sg.click_grades([0, 2, 0], [1, 3, 99], bias)
-    assert grades.tolist() == [0, 2 / bias.examination[2], 0]
+    grades = sg.click_grades([0, 1, 0], [1, 3, 99], bias)
+    assert grades.tolist() == [0, 1 / bias.examination[2], 0]
     with pytest.raises(ValueError, match="Row 1 has a click at position 99, whose examination is"):
         sg.click_grades([0, 1], [1, 99], bias)
     with pytest.raises(ValueError, match="Row 0 has a click at position 2"):

@@ -397,10 +397,11 @@ def _add_judges(add: Add) -> None:
 def _add_clicks(add: Add) -> None:
     add("files", nargs=1, metavar="LOG", help="Parquet file or folder, one row per impression")
     for argument, default, what in (
-        ("clicked", "clicked", "number of clicks"), ("position", "position", "position, from 1"),
+        ("clicked", "clicked", "clicks (0 means none)"), ("position", "position", "position, from 1"),
         ("query", "qid", "query id"), ("item", "item", "document id"),
         ("session", None, "session, which the bootstrap resamples"),
-        ("impressions", None, "number of impressions, if rows are counted"),
+        ("impressions", None, "number of impressions, if rows are counted; the clicks are then the "
+         "impressions with a click"),
     ):
         add(f"--{argument}-column", dest=argument, metavar="NAME", default=default,
             help=f"column with the {what} (default: {default or 'none'})")

@@ -51,17 +51,38 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     return arguments | {argument: table[name] for argument, name in names.items()}
 
 
-def read_clicks(clicked: Any, position: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the checked numbers of clicks as floats, and the positions from 0 as integers."""
+def read_positions(position: Any) -> np.ndarray:
+    """Return the checked positions as integers from 0."""
     places = columns.column(position, "position")
     is_valid = (places >= 1) & (places <= MAX_POSITION) & (places == np.floor(places))
     advice = " If positions start at 0, pass position + 1." * bool(places.min() == 0)
     rule = f"position must contain integers from 1 to {MAX_POSITION:,}"
     refuse_invalid(places, is_valid, rule, advice)
+    return places.astype(np.int64) - 1
+
+
+def read_clicks(
+    clicked: Any, position: Any, n_impressions: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the impressions with a click, the positions from 0, and the impressions of each row.
+
+    Without counts, each row is one impression, and every number above 0 is one click.
+    """
+    places = read_positions(position)
     clicks = columns.column(clicked, "clicked", len(places), "position")
-    rule = "clicked must contain numbers of clicks ≥ 0"
+    rule = "clicked must contain numbers ≥ 0"
     refuse_invalid(clicks, (clicks >= 0) & (clicks < np.inf), rule)
-    return clicks, places.astype(np.int64) - 1
+    if n_impressions is None:
+        return (clicks > 0).astype(float), places, np.ones(len(clicks))
+    impressions = columns.column(n_impressions, "n_impressions", len(clicks), "clicked")
+    is_valid = (impressions >= 1) & (impressions < np.inf) & (impressions == np.floor(impressions))
+    refuse_invalid(impressions, is_valid, "n_impressions must contain integers ≥ 1")
+    refuse_invalid(
+        clicks, (clicks <= impressions) & (clicks == np.floor(clicks)),
+        "With n_impressions, clicked must contain the number of impressions with a click, an "
+        "integer ≤ n_impressions", " Count them with count_if(clicks > 0), not with sum(clicks).",
+    )
+    return clicks, places, impressions
 
 
 def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: str = "") -> None:
@@ -85,7 +106,7 @@ def click_preferences(
     Parameters
     ----------
     clicked : array-like of shape (n,), or str
-        Number of clicks on each shown item; 0 means no click.
+        Whether each shown item was clicked: every number above 0 is one click.
     position : array-like of shape (n,), or str
         Position of the item in its session, from 1. Positions may have gaps.
     session, item : array-like of shape (n,), or str
@@ -129,7 +150,7 @@ def click_preferences(
     log = log_columns(
         data, {"clicked": clicked, "position": position, "session": session, "item": item}
     )
-    clicks, places = read_clicks(log["clicked"], log["position"])
+    clicks, places, _ = read_clicks(log["clicked"], log["position"])
     sessions, session_ids = query_codes(log["session"], len(clicks), "clicked", name="session")
     items, item_ids = query_codes(log["item"], len(clicks), "clicked", name="item")
     for name, codes in (("item", items), ("position", places)):

@@ -205,7 +205,8 @@ def tau_spread(
     """Return the 2.5 % and 97.5 % quantiles of tau-b over resampled queries.
 
     The arrays have the shape (n_systems, n_queries); nan values are ignored. The quantiles are not
-    a confidence interval, because ties in the resamples lower tau.
+    a confidence interval, because ties in the resamples lower tau. They are nan for a single query,
+    which has only one resample.
     """
     n_systems, n_queries = truth.shape
     values = np.concatenate([truth, judge])
@@ -220,7 +221,7 @@ def tau_spread(
         with np.errstate(invalid="ignore", divide="ignore"):
             means = times @ values / (times @ is_known)
             taus[start:start + n] = tau_b(means[:, :n_systems], means[:, n_systems:])
-    if np.isnan(taus).all():
+    if is_known.any(axis=1).sum() < 2 or np.isnan(taus).all():
         return np.nan, np.nan
     low, high = np.nanquantile(taus, [0.025, 0.975])
     return float(low), float(high)

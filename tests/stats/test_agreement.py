@@ -260,9 +260,11 @@ def test_the_spread_equals_tau_over_resampled_queries(is_known):
     assert result[0] < narrower[0] - 0.01 and result[1] > narrower[1] + 0.01
 
 
-def test_the_spread_without_values_is_unknown():
-    for nothing in (np.full((6, 5), np.nan), np.empty((6, 0))):
-        assert np.isnan(tau_spread(nothing, nothing, 100, np.random.default_rng(0))).all()
+def test_the_spread_of_no_or_one_query_is_unknown():
+    one = np.full((6, 5), np.nan)
+    one[:, 2] = np.arange(6)
+    for values in (np.full((6, 5), np.nan), np.empty((6, 0)), one):
+        assert np.isnan(tau_spread(values, values, 100, np.random.default_rng(0))).all()
 
 
 def test_the_spread_of_many_queries_needs_little_memory():
