@@ -222,8 +222,9 @@ def position_bias(
         few[0] = False  # the interval of position 1 tells nothing
         _warn_of(
             few, n_shown, "interval",
-            f"because it requires clicks from at least {MIN_UNITS} {counts.unit_name} on documents "
-            f"shown at several positions, not from {n_informative[few].min(initial=MIN_UNITS)}",
+            f"because fewer than {MIN_UNITS} {counts.unit_name} (as few as "
+            f"{n_informative[few].min(initial=MIN_UNITS)}) have clicks on documents that connect "
+            "them with position 1",
             "Use a longer log" + " or pass session" * (counts.unit_name == "queries") + ".",
         )
     if n_resamples and known.any():

@@ -175,8 +175,11 @@ def few_queries(n_queries, n_others=0, n_positions=2):
 @pytest.mark.parametrize("method", ["all_pairs", "adjacent_chain", "pivot"])
 def test_intervals_of_few_queries_are_unknown(method):
     for n_queries, n_others in ((1, 0), (3, 0), (MIN_UNITS - 1, 500)):
-        message = rf"1 of 2 positions have no interval .* at least {MIN_UNITS} queries .*, not from "
-        with pytest.warns(UserWarning, match=rf"{message}{n_queries}: 2. .* or pass session\."):
+        message = (
+            f"1 of 2 positions have no interval .* fewer than {MIN_UNITS} queries .as few as "
+            rf"{n_queries}\) .*: 2. Use a longer log or pass session\."
+        )
+        with pytest.warns(UserWarning, match=message):
             bias = sg.position_bias(**few_queries(n_queries, n_others), method=method)
         assert np.isnan([bias.ci_low, bias.ci_high]).all() and bias.examination[1] > 0.2
         assert "interval" not in bias.sentences()[0]
@@ -189,18 +192,18 @@ def test_each_position_needs_enough_units_for_an_interval():
     many, few = few_queries(50), few_queries(3, n_positions=4)
     few["qid"] = few["qid"] + 50
     log = {name: np.append(many[name], few[name]) for name in many if name != "rng"}
-    with pytest.warns(UserWarning, match="2 of 4 positions have no interval .*, not from 3: 3, 4"):
+    with pytest.warns(UserWarning, match=r"2 of 4 positions have no interval .* 3\) .*: 3, 4\."):
         bias = sg.position_bias(**log, rng=0)
     assert np.isnan(bias.ci_low).tolist() == [False, False, True, True]
     # 100 sessions never click at position 2: the estimate is 0, but its interval is not 0 to 0.
     position = np.repeat([1, 2], 100)
-    with pytest.warns(UserWarning, match=r"sessions .*, not from 0: 2. Use a longer log\."):
+    with pytest.warns(UserWarning, match=r"sessions .as few as 0\) .*: 2. Use a longer log\."):
         bias = sg.position_bias(
             position == 1, position, qid=[0] * 200, item=[0] * 200, session=np.arange(200)
         )
     assert bias.examination.tolist() == [1, 0] and np.isnan(bias.ci_high[1])
     # In a counted log of random rankings, a row is not a sample.
-    with pytest.warns(UserWarning, match=r"rows .*, not from 1: 2. Use a longer log\."):
+    with pytest.warns(UserWarning, match=r"rows .as few as 1\) .*: 2. Use a longer log\."):
         sg.position_bias([60, 20], [1, 2], n_impressions=[100, 100], method="randomized")
 
 

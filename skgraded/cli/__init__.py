@@ -397,8 +397,9 @@ def _add_judges(add: Add) -> None:
 def _add_clicks(add: Add) -> None:
     add("files", nargs=1, metavar="LOG", help="Parquet file or folder, one row per impression")
     for argument, default, what in (
-        ("clicked", "clicked", "clicks (0 means none)"), ("position", "position", "position, from 1"),
-        ("query", "qid", "query id"), ("item", "item", "document id"),
+        ("clicked", "clicked", "clicks; every number above 0 is one click"),
+        ("position", "position", "position, from 1"), ("query", "qid", "query id"),
+        ("item", "item", "document id"),
         ("session", None, "session, which the bootstrap resamples"),
         ("impressions", None, "number of impressions, if rows are counted; the clicks are then the "
          "impressions with a click"),
