@@ -31,7 +31,7 @@ CHECK_METHOD = choice_validator("method", METHODS)
 _CHECK_CLIP = number_validator("clip", 1, optional=True)
 AT_LEAST_0 = Rule("values must be ≥ 0, or nan", lambda v: (v < 0) | np.isinf(v))
 UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
-MIN_UNITS = 10  # with fewer, intervals are too narrow: `python benchmarks/clicks.py coverage`
+MIN_UNITS = 15  # with fewer, intervals are too narrow: `python benchmarks/clicks.py coverage`
 SHARES = "examination", "ci_low", "ci_high", "click_rate"
 COUNTS = "n_impressions", "n_interventions"
 
@@ -46,7 +46,7 @@ class PositionBias(Report):
         Estimates of θ_k / θ_1; nan where the log contains no information. They are not clipped, so
         they may exceed 1.
     ci_low, ci_high : ndarray of shape (n_positions,)
-        Limits of the bootstrap intervals.
+        Limits of the bootstrap intervals; nan where too few sessions or queries have clicks.
     click_rate : ndarray of shape (n_positions,)
         Clicks per impression, not corrected.
     n_impressions, n_interventions : ndarray of shape (n_positions,)
@@ -130,8 +130,8 @@ def position_bias(
     Parameters
     ----------
     clicked : array-like of shape (n,), or str
-        Number of clicks of each row. Without `n_impressions`, every number above 0 counts as one
-        click.
+        Whether each impression was clicked: every number above 0 is one click, also a number of
+        clicks or a dwell time. With `n_impressions`, the number of impressions with a click.
     position : array-like of shape (n,), or str
         Position of each row, from 1.
     qid, item : array-like of shape (n,), or str
@@ -139,8 +139,10 @@ def position_bias(
     session : array-like of shape (n,), or str, optional
         Session of each row. The intervals resample sessions or, without sessions, queries.
     n_impressions : array-like of shape (n,), or str, optional
-        Number of impressions of each row, if the log is already counted. By default, each row is
-        one impression.
+        Number of impressions of each row, if a database counted the log per query, item and
+        position. Count clicks with ``count_if(clicks > 0)``: ``sum(clicks)`` counts two clicks on
+        one impression twice, and the estimates are then wrong. By default, each row is one
+        impression.
     method : str, default="all_pairs"
         - ``"all_pairs"``: the maximum of a likelihood of all pairs of positions; the most precise,
         - ``"adjacent_chain"``: the product of the ratios of adjacent positions,
@@ -169,7 +171,8 @@ def position_bias(
     -----
     UserWarning
         If positions have no estimate, because no document was shown there and elsewhere, as in the
-        log of a single ranker.
+        log of a single ranker. Also if positions have no interval, because fewer than 15 of the
+        resampled sessions or queries have clicks on documents that connect them with position 1.
 
     References
     ----------
