@@ -93,7 +93,7 @@ def coverage(args):
             ]
             cells = []
             for covered, shown in np.moveaxis(np.array(results, float), 0, 2):
-                if not shown.any():
+                if shown.mean() < 0.01:  # too few for a coverage
                     cells.append("none")
                     continue
                 mean = covered.sum() / shown.sum()
