@@ -40,6 +40,7 @@ PAGES = {
     "../benchmarks/README.md": "benchmarks.md",
     "../../benchmarks/README.md": "../benchmarks.md",  # in docs/recipes
     "../CONTRIBUTING.md": "contributing.md",
+    "../MAINTAINING.md": "maintaining.md",
     "../CHANGELOG.md": "changelog.md",
 }
 

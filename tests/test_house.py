@@ -32,7 +32,10 @@ PUBLIC_MODULES = (
     *(["skgraded.spark"] if find_spec("pyspark") else []),
 )
 # Pages that mention names without explaining them to users.
-NOT_FOR_USERS = ("relied_on.md", "benchmarks.md", "changelog.md", "contributing.md")
+NOT_FOR_USERS = (
+    "relied_on.md", "benchmarks.md", "changelog.md", "contributing.md", "data_flow.md",
+    "maintaining.md",
+)
 PRIVATE_ROOMS = ("_kernels", "_input")  # every room may import their files
 # Private names of other libraries that we use; docs/relied_on.md explains each.
 OF_OTHER_LIBRARIES = (
