@@ -215,6 +215,8 @@ def _as_given_and_float(
 
 def _numbers(array: np.ndarray, name: str, row_name: RowName) -> np.ndarray:
     """Convert an object array of numbers to float64; missing values become NaN."""
+    if array.dtype.kind == "c":  # in the words that scikit-learn requires of all estimators
+        raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
     if array.dtype.kind != "O":
         raise TypeError(
             f"{name} must contain numbers; its dtype is {array.dtype}, and {row_name(0)} "

@@ -79,7 +79,7 @@ def hold_out(
             )
         trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
     else:
-        held_out = _drawn_queries(ranker, len(queries.ids))[query_of_row]
+        held_out = _drawn_queries(ranker, len(queries.ids), len(query_of_row))[query_of_row]
         trained = ~held_out
     return _parts(rows, queries, query_of_row, trained, held_out, by_query)
 
@@ -120,12 +120,12 @@ def _parts(
     return training, part(held_out)
 
 
-def _drawn_queries(ranker: Any, n_queries: int) -> np.ndarray:
+def _drawn_queries(ranker: Any, n_queries: int, n_rows: int) -> np.ndarray:
     """Return a random boolean mask, of shape (n_queries,), of the queries to hold out."""
     if n_queries < 2:
         raise ValueError(
-            "early_stopping=True requires at least two queries; got one. Pass validation queries "
-            "as eval_X, eval_y and eval_qid, or set early_stopping=False."
+            f"early_stopping=True requires at least two queries; got one, with n_samples={n_rows}. "
+            "Pass validation queries as eval_X, eval_y and eval_qid, or set early_stopping=False."
         )
     n_held_out = max(1, round(ranker.validation_fraction * n_queries))
     if n_held_out == n_queries:

@@ -64,12 +64,7 @@ OTHERS = [
 
 def excluded(ranker):
     """The checks that fail, and the reasons."""
-    reasons = {
-        "check_supervised_y_2d": "grades must be 1-D, as everywhere in skgraded",
-        "check_complex_data": "the error about complex grades has another message",
-    }
-    if not isinstance(ranker, RaceByFive) and ranker.early_stopping:
-        reasons["check_fit2d_1sample"] = "a single query cannot be split"
+    reasons = {"check_supervised_y_2d": "grades must be 1-D, as everywhere in skgraded"}
     if isinstance(ranker.estimator, CatBoostRanker):
         reasons |= {
             "check_fit2d_1sample": "CatBoost rejects constant features with another message",

@@ -386,7 +386,7 @@ def split(splitter):
     ("no patience", lambda: stop(n_iter_no_change=0), ValueError,
      "n_iter_no_change must be at least 1"),
     ("one query", lambda: stop(change={"qid": np.zeros(N)}), ValueError,
-     "requires at least two queries; got one"),
+     f"requires at least two queries; got one, with n_samples={N}. Pass"),
     ("weights only of held-out rows",
      lambda: stop(change={"sample_weight": (QID == HELD) * 1.0}), ValueError,
      "must be positive in at least one training row"),
