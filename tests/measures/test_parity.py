@@ -84,7 +84,10 @@ def data():
 
 def ir_measures_values(name, data):
     ir_measures = peer("ir_measures")
-    rows = ir_measures.iter_calc([ir_measures.parse_measure(name)], data.qrels, data.run)
+    measure = ir_measures.parse_measure(name)
+    if not ir_measures.DefaultPipeline.supports(measure):
+        peer("cwl.ruler.ranking")  # an optional dependency of ir_measures, which computes the value
+    rows = ir_measures.iter_calc([measure], data.qrels, data.run)
     return {row.query_id: row.value for row in rows}
 
 

@@ -8,13 +8,21 @@ import pytest
 from skgraded.stats.exact_sums import Moments, exact_dot, exact_sum
 from skgraded.stats.intervals import mean_interval, t_interval
 
-RNG = np.random.default_rng(0)
+
+def normal(n, seed=0):
+    return np.random.default_rng(seed).normal(size=n)
+
+
+def uniform(n, seed=0):
+    return np.random.default_rng(seed).random(n)
+
+
 NUMBERS = {
     "none": np.empty(0),
     "zeros": np.zeros(3),
-    "values": RNG.random(1000),
-    "both signs": RNG.normal(size=1000),
-    "all sizes": RNG.normal(size=1000) * 10.0 ** RNG.integers(-300, 300, 1000),
+    "values": uniform(1000),
+    "both signs": normal(1000),
+    "all sizes": normal(1000) * 10.0 ** np.random.default_rng(1).integers(-300, 300, 1000),
     "the largest and the smallest": np.array([1.7e308, 1.7e308, -1.7e308, 5e-324, -1e-310]),
     "the largest of all": np.full(1000, np.finfo(float).max),
     "the smallest of all": np.full(1000, -5e-324),
@@ -43,8 +51,8 @@ def test_sums_of_infinite_and_missing_values_are_refused():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
-    values = RNG.random(1000)
-    weights = RNG.random(1000) if weighted else None
+    values = uniform(1000)
+    weights = uniform(1000, seed=1) if weighted else None
     whole = Moments.of(values, weights)
     even, odd = (
         Moments.of(values[i::2], weights[i::2] if weighted else None) for i in (0, 1)
@@ -57,7 +65,7 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
 @pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
 @pytest.mark.parametrize("spread", [1.0, 1e-6])
 def test_the_interval_equals_the_interval_of_the_values(scale, spread):
-    values, weights = 0.5 + spread * RNG.normal(size=500), scale * RNG.random(500)
+    values, weights = 0.5 + spread * normal(500), scale * uniform(500, seed=1)
     for weights_or_none in (None, weights, np.full(500, scale)):
         limits = t_interval(Moments.of(values, weights_or_none), 0.95)
         assert limits == pytest.approx(mean_interval(values, weights_or_none, 0.95, "t"), abs=1e-13)
@@ -67,7 +75,7 @@ def test_the_interval_equals_the_interval_of_the_values(scale, spread):
 
 
 def test_the_deviation_is_weighted_and_signs_can_be_reversed():
-    values, weights = RNG.normal(size=20), RNG.random(20)
+    values, weights = normal(20), uniform(20, seed=1)
     mean = np.average(values, weights=weights)
     expected = np.sqrt(np.average((values - mean) ** 2, weights=weights) * 20 / 19)
     assert Moments.of(values, weights).deviation() == pytest.approx(expected, rel=1e-13)
