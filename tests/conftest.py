@@ -82,13 +82,6 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.fixture(scope="session")
-def statsmodels():
-    """Statistics of statsmodels; skip the test if it is not installed."""
-    reason = 'needs statsmodels: pip install "skgraded[test-all]"'
-    return pytest.importorskip("statsmodels.stats.api", reason=reason)
-
-
-@pytest.fixture(scope="session")
 def data_dir():
     """Folder of the real data; the test is skipped if there is no such folder."""
     folder = os.environ.get("SKGRADED_DATA")

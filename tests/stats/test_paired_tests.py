@@ -1,0 +1,175 @@
+"""Paired tests: p-values compared with SciPy, with loops and by hand."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+from small_reports import compared
+
+from skgraded.stats.intervals import BLOCK
+from skgraded.stats.paired_tests import enough_resamples, p_values
+
+TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
+
+
+def only_row(result):
+    (row,) = result.to_frame().to_dict("records")
+    return row
+
+
+@pytest.fixture(scope="module")
+def pair():
+    rng = np.random.default_rng(5)
+    values = rng.beta(2, 2, 40)
+    return values, np.clip(values + rng.normal(0.04, 0.1, 40), 0, 1)
+
+
+@pytest.mark.parametrize("n", [2, 3, 12, 13])
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_the_p_value_of_few_queries_equals_the_exact_test_of_scipy(n, decimals):
+    rng = np.random.default_rng(n)
+    for _ in range(4):
+        a, b = rng.random((2, n)) if decimals is None else rng.random((2, n)).round(decimals)
+        expected = stats.permutation_test(
+            (b - a,), lambda d, axis: d.sum(axis=axis), permutation_type="samples",
+            n_resamples=np.inf, vectorized=True,
+        ).pvalue
+        # SciPy's tolerance is relative to the sum, which may be close to 0
+        if abs((b - a).sum()) > 1e-9:
+            assert only_row(compared(a, b))["p_value"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_all_sign_flips_are_enumerated_if_n_resamples_allows():
+    a, b = np.zeros(7), np.arange(1, 8) / 10
+    for n_resamples, expected in ((128, 2 / 2**7), (1000, 2 / 2**7)):
+        assert only_row(compared(a, b, n_resamples=n_resamples))["p_value"] == expected
+    assert only_row(compared(a, b, n_resamples=127))["p_value"] >= 2 / 128
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1, 1000])
+def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scale):
+    # The sum 0.1 + 0.2 - 0.3 is 0, so sums of 0 must count for both sides.
+    d = np.array([0.1, 0.2, -0.3]) * scale
+    sums = [np.dot(signs, [1, 2, 3]) for signs in itertools.product([-1, 1], repeat=3)]
+    n_reached = min(np.sum(np.array(sums) >= 0), np.sum(np.array(sums) <= 0))
+    p = only_row(compared(np.zeros(3), d, n_resamples=199))["p_value"]
+    assert p == min(1, 2 * n_reached / 8)
+    d = np.array([0.1, 0.2, 0.3, 0.4]) * scale  # only 2 of the 16 outcomes are as extreme
+    assert only_row(compared(np.zeros(4), d, n_resamples=199))["p_value"] == 2 / 16
+
+
+def test_drawing_flips_in_batches_does_not_change_the_p_value():
+    d = np.random.default_rng(0).normal(0.1, 1, 256)
+    bits = np.frombuffer(np.random.default_rng(7).bytes(5000 * 32), np.uint8).reshape(5000, 32)
+    assert bits.size * 8 > BLOCK
+    sums = np.where(np.unpackbits(bits, axis=1), -d, d).sum(axis=1)
+    expected = 2 * (min((sums <= d.sum()).sum(), (sums >= d.sum()).sum()) + 1) / (5000 + 1)
+    assert 0.02 < expected < 0.9
+    assert p_values("randomization", d[None], 5000, np.random.default_rng(7)) == expected
+    # all flips
+    d = np.random.default_rng(2).normal(0.3, 1, 17)
+    signs = 1 - 2 * (np.arange(2**17)[:, None] >> np.arange(17) & 1)
+    assert signs.size > BLOCK
+    sums = signs @ d
+    expected = 2 * min((sums <= d.sum() + 1e-9).mean(), (sums >= d.sum() - 1e-9).mean())
+    assert 0.02 < expected < 0.9
+    assert p_values("randomization", d[None], 2**17, 0) == expected
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_p_values_of_t_and_wilcoxon_equal_scipy(pair, ties):
+    a, b = (np.round(values, 1) for values in pair) if ties else pair
+    d = np.round(b - a, 12)
+    assert (d == 0).any() == ties
+    t, wilcoxon = (only_row(compared(a, b, test=test))["p_value"] for test in ("t", "wilcoxon"))
+    assert t == pytest.approx(stats.ttest_1samp(d, 0).pvalue, rel=1e-9)
+    assert t == pytest.approx(stats.ttest_rel(b, a).pvalue, rel=1e-9)
+    method = {"method": "approx"} if ties else {}
+    assert wilcoxon == pytest.approx(stats.wilcoxon(d, **method).pvalue, rel=1e-12)
+
+
+def test_the_p_value_of_wilcoxon_by_hand():
+    # The negative difference has rank 4. Of the 2^6 sets of ranks, 7 have a sum of at most 4: ∅,
+    # {1}, {2}, {3}, {4}, {1, 2} and {1, 3}.
+    d = np.array([[0.1, 0.2, 0.3, -0.4, 0.5, 0.6]])
+    assert p_values("wilcoxon", d, 0, 0) == pytest.approx(2 * 7 / 2**6, rel=1e-14)
+
+
+def test_the_p_value_of_the_bootstrap_equals_a_loop():
+    d = np.array([0.4, -0.1, 0.2, 0.3, 0.1, -0.2, 0.25])
+    drawn = np.random.default_rng(3).integers(0, 7, (500, 7))
+    n_extreme = 0
+    for rows in drawn:
+        sample = d[rows] - d.mean()
+        if np.ptp(sample) == 0 or abs(sample.mean()) / sample.std() >= d.mean() / d.std():
+            n_extreme += 1
+    result = p_values("bootstrap", d[None], 500, np.random.default_rng(3))
+    assert result == (1 + n_extreme) / (1 + 500)
+    assert 10 < n_extreme < 490
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_tests_are_two_sided(pair, test):
+    a, b = pair
+    there, back = (only_row(compared(*two, test=test)) for two in ((a, b), (b, a)))
+    assert back["difference"] == -there["difference"]
+    assert back["effect_size"] == -there["effect_size"]
+    assert (back["wins"], back["losses"]) == (there["losses"], there["wins"])
+    assert back["p_value"] == pytest.approx(there["p_value"], rel=1e-9)
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_equal_systems_have_a_p_value_of_1(test, n):
+    a = np.random.default_rng(0).random(n)
+    # 0.1 + 0.2 - 0.3 is a rounding error, not a difference
+    row = only_row(compared(a + 0.3, a + 0.1 + 0.2, test=test))
+    assert row["p_value"] == row["p_adjusted"] == 1
+    assert (row["wins"], row["ties"], row["losses"]) == (0, n, 0)
+    assert row["difference"] == pytest.approx(0, abs=1e-15)
+    assert np.isnan(row["effect_size"]) if n == 1 else row["effect_size"] == 0
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_one_query_and_equal_differences_have_large_p_values(test):
+    row = only_row(compared([0], [1], test=test))
+    assert row["p_value"] == 1
+    assert np.isnan([row["ci_low"], row["ci_high"], row["effect_size"]]).all()
+    # if all differences are equal, the limits of the interval are this value
+    row = only_row(compared([0.25, 0.5, 0], [0.5, 0.75, 0.25], test=test))
+    assert (row["ci_low"], row["difference"], row["ci_high"]) == (0.25, 0.25, 0.25)
+    assert np.isnan(row["effect_size"])
+    # t would be infinite, but equal differences prove no more than their signs
+    expected = stats.wilcoxon([0.25, 0.25, 0.25]).pvalue if test == "wilcoxon" else 2 / 2**3
+    assert row["p_value"] == expected
+    # all differences are 0.1, up to rounding
+    row = only_row(compared([0.3, 0.6, 0.7], [0.4, 0.7, 0.8], test=test))
+    assert row["p_value"] == pytest.approx(expected, abs=1e-12)
+    assert np.isnan(row["effect_size"])
+    two = compared([0.25, 0.5], [0.5, 0.75], test=test)
+    assert only_row(two)["p_value"] == 2 / 2**2
+    (sentence,) = two.sentences()
+    assert sentence.startswith("b is not significantly better than a on AP: ")
+    assert "All differences are equal, so the interval has no width." in sentence
+
+
+@pytest.mark.parametrize("n_tests, level, correction, expected", [
+    (1, 0.95, "holm", 9999), (25, 0.95, "holm", 9999), (26, 0.95, "bonferroni", 26 * 400 - 1),
+    (276, 0.95, None, 9999), (2, 0.999, "fdr_bh", 39_999), (10**6, 0.95, "holm", 9_999_999),
+])
+def test_the_number_of_resamples_depends_on_the_number_of_tests(
+    n_tests, level, correction, expected
+):
+    assert enough_resamples(n_tests, level, correction) == expected
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
+def test_resamples_are_shared_by_all_rows(test):
+    rows = np.random.default_rng(0).normal(0.1, 1, (6, 40))
+    rows[2, 7] = rows[3, 30] = rows[5, 39] = 0
+    rows[5, 20:] = np.nan
+    together = p_values(test, rows, 999, 5)
+    for i in range(5):
+        assert together[i] == p_values(test, rows[i : i + 1], 999, 5)[0]
+    assert len(set(together)) == 6
