@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import skgraded as sg
-
 ROOT = Path(__file__).parent.parent
 
 
@@ -17,23 +15,6 @@ def text_of(name):
     if not path.exists():
         pytest.skip("the sdist contains no files of the repository")
     return path.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern"),
-    [("CITATION.cff", r"^version: (.*)$"), ("conda-recipe/recipe.yaml", r'^  version: "(.*)"$')],
-)
-def test_other_files_contain_the_version_of_the_package(name, pattern):
-    assert re.findall(pattern, text_of(name), re.MULTILINE) == [sg.__version__]
-
-
-def test_the_conda_recipe_has_the_requirements_of_pip():
-    settings = ConfigParser()
-    settings.read_string(text_of("setup.cfg"))
-    required = settings["options"]["install_requires"].split()
-    by_pip = {line.replace(">=", " >=") for line in required}
-    run = re.search(r"\n  run:\n(.*?)\n\n", text_of("conda-recipe/recipe.yaml"), re.DOTALL)[1]
-    assert {line.strip(" -") for line in run.splitlines()} - {"python"} == by_pip
 
 
 def test_actions_are_pinned_to_commits():
