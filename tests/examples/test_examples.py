@@ -43,7 +43,7 @@ def test_quickstart_finds_rankers_that_are_better_than_chance():
     assert len(worst) == 1 + 5
 
 
-@pytest.mark.nightly  # .ci/run runs the example on these files as well
+@pytest.mark.nightly  # the session `examples` of noxfile.py also reads these files
 def test_quickstart_reads_files_with_group_sizes(data_dir):
     folder = data_dir / "lightgbm-lambdarank"
     output = run(
