@@ -1,8 +1,7 @@
 """Queries of extreme sizes, and a full disk, on each engine.
 
-    python benchmarks/faults.py sizes      # 4 million rows; needs skgraded[dask,spark,ray] and Java
+    python benchmarks/faults.py sizes      # 4 million rows; needs skgraded[dask,spark] and Java
     python benchmarks/faults.py disk batches Dask Spark    # as root on Linux; mounts file systems
-    python benchmarks/faults.py disk Ray --rows 14000000   # more rows than its shared memory holds
 
 `sizes` evaluates four tables: usual queries, one query with half of the rows, and a million queries
 of 1 to 3 documents, also in 300 segments. `disk` gives each engine a temporary folder on a file
@@ -13,7 +12,6 @@ and whether the next run on a sufficient disk gives the value of all rows in mem
 import argparse
 import os
 import resource
-import secrets
 import subprocess
 import sys
 import tempfile
@@ -30,7 +28,7 @@ import skgraded as sg
 
 COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query"}
 SETTINGS = {**COLUMNS, "measures": ["ndcng@10", "mu_map"]}
-ENGINES = ["batches", "Dask", "Spark", "Ray"]
+ENGINES = ["batches", "Dask", "Spark"]
 N_ROWS, N_FILES = 4_000_000, 16
 ON_DISK = "--on-disk"
 
@@ -39,9 +37,7 @@ ON_DISK = "--on-disk"
 
 def started(engine, stack, folder):
     """Start an engine whose temporary files are in a folder; return its evaluation of a path."""
-    return {"batches": _batches, "Dask": _dask, "Spark": _spark, "Ray": _ray}[engine](
-        stack, str(folder)
-    )
+    return {"batches": _batches, "Dask": _dask, "Spark": _spark}[engine](stack, str(folder))
 
 
 def _batches(stack, folder):
@@ -84,24 +80,6 @@ def _spark(stack, folder):
     stack.callback(spark.stop)
     return lambda path, **others: skgraded.spark.evaluate(
         spark.read.parquet(str(path)), **SETTINGS, **others
-    )
-
-
-def _ray(stack, folder):
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    import ray
-
-    import skgraded.ray
-
-    ray.init(
-        num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL",
-        object_store_memory=100 * 2**20, object_spilling_directory=folder,
-    )
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    stack.callback(ray.shutdown)
-    return lambda path, **others: skgraded.ray.evaluate(
-        ray.data.read_parquet(str(path), override_num_blocks=N_FILES), **SETTINGS, **others
     )
 
 

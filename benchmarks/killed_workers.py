@@ -1,9 +1,9 @@
 """Kill workers in the middle of an evaluation, which must still return the same bits.
 
-    python benchmarks/killed_workers.py            # a few minutes; add dask, spark or ray for one
+    python benchmarks/killed_workers.py            # a few minutes; add dask or spark for one
 
 SIGKILL hits Dask workers while rows are shuffled and while they are measured, Spark's Python
-workers, an executor of a `local-cluster`, and Ray's workers. The data are a million documents with
+workers, and an executor of a `local-cluster`. The data are a million documents with
 ties, weights and text ids; some queries have no relevant document. The order of mixed rows is
 random, so that a repeated task has its rows in another order.
 """
@@ -11,7 +11,6 @@ random, so that a repeated task has its rows in another order.
 import argparse
 import json
 import os
-import secrets
 import signal
 import sys
 import tempfile
@@ -216,52 +215,6 @@ def _lost_tasks(events):
     return {reason: reasons.count(reason) for reason in set(reasons) - {"Success"}}
 
 
-# Ray ---------------------------------------------------------------------------------------------
-
-def on_ray(folder, expected):
-    """Kill a worker that runs a task, at several times of both measurements."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    import ray
-
-    import skgraded.ray
-
-    skgraded.ray.evaluate.__globals__["ROWS_PER_PART"] = 2**16  # several shuffled parts
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL")
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    titles = []
-
-    def victims():
-        busy = {pid: command_of(pid).strip(b"\0 ").decode() for pid in offspring(os.getpid())}
-        busy = {
-            pid: title for pid, title in busy.items()
-            if title.startswith("ray::") and not any(
-                word in title for word in ("IDLE", "Agent", "Actor")  # these do not run tasks
-            )
-        }
-        titles[:] = busy.values()
-        return list(busy)
-
-    good = True
-    try:
-        for kind, partitioning in RUNS:
-            def measure(kind=kind, partitioning=partitioning):
-                dataset = ray.data.read_parquet(str(folder / kind), override_num_blocks=N_FILES)
-                if kind == "mixed":
-                    dataset = dataset.map_batches(reordered, batch_format="pandas")
-                return skgraded.ray.evaluate(
-                    dataset, measures=MEASURES, partitioning=partitioning, **COLUMNS
-                )
-
-            good &= with_kills(
-                f"Ray, {partitioning}", expected, measure, victims,
-                lambda: f"`{titles[0]}`", (0.2, 0.5, 0.8),
-            )
-    finally:
-        ray.shutdown()
-    return good
-
-
 def offspring(pid):
     """All descendants of a process."""
     parents = {}
@@ -295,14 +248,14 @@ def command_of(pid):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("engines", nargs="*", default=["dask", "spark", "ray"])
+    parser.add_argument("engines", nargs="*", default=["dask", "spark"])
     parser.add_argument("--queries", type=int, default=50_000)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         expected = make(Path(folder), args.queries)
         print("| killed process of | killed after s | took s | lost | Summary |")
         print("| --- | ---: | ---: | --- | --- |")
-        runs = {"dask": on_dask, "spark": on_spark, "ray": on_ray}
+        runs = {"dask": on_dask, "spark": on_spark}
         if not all([runs[engine](Path(folder), expected) for engine in args.engines]):
             sys.exit(1)
 

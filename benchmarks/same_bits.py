@@ -1,10 +1,10 @@
 """Check that all engines return equal Summaries (==) for any row order and number of threads.
 
-    python benchmarks/same_bits.py            # a few minutes; needs skgraded[dask,spark,ray], Java
+    python benchmarks/same_bits.py            # a few minutes; needs skgraded[dask,spark], Java
 
 A million documents with ties, weights, text ids and 20 segments; some queries have no relevant
 document, some have weight 0. Each engine and number of threads runs in a separate process, with
-OMP_NUM_THREADS. Dask uses this number of threads per worker, Spark and Ray this number of workers.
+OMP_NUM_THREADS. Dask uses this number of threads per worker, Spark this number of workers.
 """
 
 import argparse
@@ -106,21 +106,8 @@ def by_spark(threads, measured):
     spark.stop()
 
 
-def by_ray(threads, measured):
-    import ray
-
-    import skgraded.ray
-
-    ray.init(num_cpus=threads, include_dashboard=False)
-    measured(lambda folder, partitioning: skgraded.ray.evaluate(
-        ray.data.read_parquet(str(folder), override_num_blocks=N_FILES), measures=MEASURES,
-        partitioning=partitioning, **COLUMNS, by="country",
-    ))
-
-
 ENGINES = {
     "in memory": by_memory, "evaluate_batches": by_batches, "Dask": by_dask, "Spark": by_spark,
-    "Ray": by_ray,
 }
 
 

@@ -4,8 +4,8 @@
 
 Each measurement runs in a separate process with its child processes; their resources are counted
 from its start to its end. The start of Python, of a cluster and of a JVM, and imports are left out.
-Before, Dask and Ray measure four million rows, and the JVM measures all rows twice, so that most of
-its code is compiled. The script prints medians over rounds that alternate between all runs.
+Before, Dask measures four million rows, and the JVM measures all rows twice, so that most of its
+code is compiled. The script prints medians over rounds that alternate between all runs.
 """
 
 import argparse
@@ -27,7 +27,7 @@ ROWS_PER_QUERY = 20
 ROWS_PER_FILE = 1_000_000
 ENGINES = {
     "memory": "in memory", "batches": "batches", "polars": "polars", "duckdb": "DuckDB",
-    "dask": "Dask", "spark": "Spark", "ray": "Ray",
+    "dask": "Dask", "spark": "Spark",
 }
 RUNS = {
     f"{name}, {kind}, {ids} ids": (engine, f"{kind}-{ids}")
@@ -123,8 +123,6 @@ def run(engine, kind, folder):
             skgraded.dask.evaluate(warm_up, **settings)
             ddf = dd.read_parquet(folder)
             print_means(lambda: skgraded.dask.evaluate(ddf, **settings).mean())
-    elif engine == "ray":
-        on_ray(folder, settings)
     else:
         on_spark(folder, settings)
 
@@ -143,17 +141,6 @@ def ndcg_in_polars(folder):
 
 def first_files(folder):
     return sorted(map(str, Path(folder).glob("*.parquet")))[:4]
-
-
-def on_ray(folder, settings):
-    import ray
-
-    import skgraded.ray
-
-    ray.init(num_cpus=2, include_dashboard=False)
-    skgraded.ray.evaluate(ray.data.read_parquet(first_files(folder)), **settings)
-    dataset = ray.data.read_parquet(folder)
-    print_means(lambda: skgraded.ray.evaluate(dataset, **settings).mean())
 
 
 def on_spark(folder, settings):

@@ -26,7 +26,7 @@ ROOMS = {
     "cli": "Command line",
     "stats": "Reports",
     "writing": "Reports",
-    "large": "Large tables, Dask, Spark and Ray",
+    "large": "Large tables, Dask and Spark",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 
 HEAVY = {
     "lightgbm", "xgboost", "catboost", "matplotlib", "polars", "numba", "torch", "jinja2",
-    "dask", "distributed", "pyspark", "ray",
+    "dask", "distributed", "pyspark",
     "sklearn.model_selection", "sklearn.ensemble",
 }
 # Steps, and the heavy modules that each step may load.

@@ -45,7 +45,7 @@ def public_names(module):
 
 
 # Modules that need a library, which may be missing.
-ENGINES = {"dask": "dask", "spark": "pyspark", "ray": "ray"}
+ENGINES = {"dask": "dask", "spark": "pyspark"}
 
 
 @pytest.mark.parametrize("room", ["", *DOORS])

@@ -12,7 +12,7 @@ from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import refuse_lazy
 from skgraded._input.words import did_you_mean, plain
 
-ENGINES = ("dask", "pyspark", "ray")  # packages with a skgraded module for their data frames
+ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
 HASHED_COLUMNS = 16
 UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ pairwise

@@ -12,7 +12,7 @@ from skgraded._kernels.threads import n_threads
 LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
 OPTIONAL = (
     "joblib", "lightgbm", "xgboost", "xgboost-cpu", "catboost", "pandas", "polars", "pyarrow",
-    "matplotlib", "Jinja2", "dask", "pyspark", "ray",
+    "matplotlib", "Jinja2", "dask", "pyspark",
 )
 
 

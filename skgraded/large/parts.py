@@ -396,7 +396,7 @@ def measure_together(table: Any, job: Job, place: str | None = None, edges: Any 
         segments = None if job.by is None else Segments.of(table, job, judgments)
     scores = [arrow.numbers(table[f"{SCORE} {i}"]) for i in range(len(job.y_score))]
     n_copied = _n_copied(judgments, scores) if job.document is None else 0
-    # A block of Ray or a partition of Spark may contain several files, in any order.
+    # A partition of Spark may contain several files, in any order.
     if job.partitioning == "clustered" and (job.in_order or n_copied):
         _refuse_interrupted(judgments, place)
     if job.document is not None:

@@ -56,8 +56,8 @@ def batches_of(
     if not isinstance(source, Iterable) or hasattr(source, "columns"):
         raise TypeError(
             "batches must be a table, an iterable of tables, or the path to Parquet or CSV files; "
-            f"got {type(source).__name__}. For Dask, Spark and Ray, use skgraded.dask.evaluate, "
-            "skgraded.spark.evaluate and skgraded.ray.evaluate."
+            f"got {type(source).__name__}. For Dask and Spark, use skgraded.dask.evaluate "
+            "and skgraded.spark.evaluate."
         )
     return ((f"batch {i}", batch) for i, batch in enumerate(source)), None
 

@@ -371,8 +371,8 @@ SUMS = {
 class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
-    Returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask``, ``skgraded.spark`` and
-    ``skgraded.ray``, and by `Summary.of`. Summaries of the same queries are bitwise equal.
+    Returned by `evaluate_batches`, by ``evaluate`` in ``skgraded.dask`` and ``skgraded.spark``,
+    and by `Summary.of`. Summaries of the same queries are bitwise equal.
 
     Attributes
     ----------

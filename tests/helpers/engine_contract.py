@@ -100,7 +100,7 @@ class EngineContract:
     def test_the_summary_of_many_parts_equals_an_evaluation_in_memory(
         self, engine, partitioning, small_steps
     ):
-        """Dask and Ray merge more than 16 parts in several steps."""
+        """Dask merges more than 16 parts in several steps."""
         frame = table()
         frame.loc[:99, "weight"] = 0.0
         parts = parts_of(frame, partitioning, 17)
@@ -277,7 +277,7 @@ class LazyEngineContract(EngineContract):
                 function([ROWS], measures="p(ties='ordinal')")
             with pytest.raises(Exception, match="its gain is a lambda"):
                 function([ROWS], measures=sg.NDCG(gain=lambda grade: grade))
-        of_engine = "(Dask DataFrame|Spark DataFrame|Ray Dataset)"
+        of_engine = "(Dask|Spark) DataFrame"
         with pytest.raises(TypeError, match=f"must be a {of_engine}; got DataFrame"):
             engine.evaluate(ROWS, **COLUMNS)
         with pytest.raises(TypeError, match="y_score must be the name of one column"):

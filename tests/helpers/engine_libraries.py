@@ -6,7 +6,7 @@ import pytest
 
 LIBRARIES = {
     "dask": ("Dask", "test-all"), "distributed": ("Dask", "test-all"),
-    "pyspark": ("PySpark", "test-all"), "ray": ("Ray", "peers"),
+    "pyspark": ("PySpark", "test-all"),
 }
 
 

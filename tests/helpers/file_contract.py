@@ -55,8 +55,7 @@ SAME_TYPE = "qid must have the same type in all"
 # For each change of a file: the error of each engine. Without an error, no value may change.
 OTHER_TYPES = {
     "text ids": (with_type("query", pa.string()), {
-        "batches": SAME_TYPE, "dask": SAME_TYPE,
-        "spark": IN_FILE, "ray": "Field query has incompatible types",
+        "batches": SAME_TYPE, "dask": SAME_TYPE, "spark": IN_FILE,
     }),
     "float ids": (with_type("query", pa.float64()), {
         "batches": SAME_TYPE, "dask": SAME_TYPE, "spark": IN_FILE,
@@ -68,15 +67,15 @@ OTHER_TYPES = {
     "text scores": (with_type("score", pa.string()), {
         "batches": f"{IN_FILE} .* y_score must contain numbers",
         "dask": "partition 1, .* y_score must contain numbers",
-        "spark": IN_FILE, "ray": "Field score has incompatible types",
+        "spark": IN_FILE,
     }),
     "null ids": (lambda rows: with_column(rows, "query", pa.nulls(len(rows))), dict.fromkeys(
-        ["batches", "dask", "spark", "ray"], "'query' .qid. contains null in row .*: fill in",
+        ["batches", "dask", "spark"], "'query' .qid. contains null in row .*: fill in",
     )),
     "no grades": (lambda rows: rows.drop_columns("grade"), {
         "batches": f"{IN_FILE}: There is no column 'grade'",
         "dask": "'grade'. not in index",
-        "spark": "'grade' .y_true. contains null", "ray": "'grade' .y_true. contains null",
+        "spark": "'grade' .y_true. contains null",
     }),
 }
 
@@ -122,19 +121,15 @@ class FileContract:
         first, second = arrow_parts(frame, 2)
         second = with_column(second, "query", second["query"].dictionary_encode())
         folder = written(tmp_path, [first, second])
-        if engine.name == "ray":  # its reader does not combine the two types
-            with pytest.raises(pa.ArrowTypeError, match="Field query has incompatible types"):
-                engine.measured(folder)
-        else:
-            assert engine.measured(folder) == sg.Summary.of(in_memory(frame))
+        assert engine.measured(folder) == sg.Summary.of(in_memory(frame))
 
     @pytest.mark.parametrize("kind", CORRUPT)
     def test_a_corrupt_file_is_named(self, engine, tmp_path, kind):
         written(tmp_path, arrow_parts(table(), 3))
         path = tmp_path / IN_FILE
         path.write_bytes(CORRUPT[kind](path.read_bytes()))
-        # Dask's errors never name the file; Ray's do if the end of the file is intact.
-        is_unnamed = engine.name == "dask" or (engine.name == "ray" and kind == "truncated")
+        # Dask's errors do not name the file.
+        is_unnamed = engine.name == "dask"
         message = "Parquet magic bytes not found|end of stream" if is_unnamed else IN_FILE
         with pytest.raises(Exception, match=message):
             engine.measured(tmp_path, "clustered")

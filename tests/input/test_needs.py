@@ -11,7 +11,7 @@ from skgraded.cli import main
 
 OPTIONAL = [
     "pandas", "polars", "pyarrow", "matplotlib", "jinja2", "tabulate", "tqdm", "xgboost",
-    "catboost", "dask", "distributed", "pyspark", "ray",
+    "catboost", "dask", "distributed", "pyspark",
 ]
 CODE = f"""
 import contextlib, io, json, sys
@@ -70,8 +70,6 @@ ERRORS = {
         'skgraded.dask needs dask, pyarrow and pandas: pip install "skgraded[dask]"',
     "import skgraded.spark":
         'skgraded.spark needs pyspark, pyarrow and pandas: pip install "skgraded[spark]"',
-    "import skgraded.ray":
-        'skgraded.ray needs ray, pyarrow and pandas: pip install "skgraded[ray]"',
 }
 WORKING = {
     "ev.to_markdown()", "ev.to_markdown(per_query=True)", "ev.to_json()",

@@ -1,7 +1,6 @@
 """The engines that evaluate large tables, behind a common interface; each starts once."""
 
 import os
-import secrets
 import sys
 import warnings
 from pathlib import Path
@@ -43,7 +42,6 @@ class Engine:
         lazy = self.per_query(*args, **others)
         lazy = lazy.toArrow() if hasattr(lazy, "toArrow") else lazy  # Spark
         frame = lazy.compute() if hasattr(lazy, "compute") else lazy.to_pandas()
-        frame = frame.astype(dict.fromkeys(frame.columns[1:], float))  # Ray uses Arrow types
         return frame.sort_values("query_id", ignore_index=True)
 
 
@@ -140,26 +138,6 @@ def spark(session, tmp_path_factory):
         return session.read.schema(schema).parquet(str(folder))
 
     return Engine(skgraded.spark, frame_of, "partition", session.read.parquet)
-
-
-@pytest.fixture(scope="session")
-def ray():
-    """Ray with two workers; small tables are shuffled into several partitions."""
-    ray = library("ray")
-    library("ray.data")
-    from skgraded.large import ray as module
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ROWS_PER_PART", 500)
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        # Otherwise, Ray writes a token to the home folder; a process uses only its first token.
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        ray.init(
-            num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
-        )
-        ray.data.DataContext.get_current().enable_progress_bars = False
-        yield Engine(module, ray.data.from_pandas, "partition", ray.data.read_parquet)
-        ray.shutdown()
 
 
 @pytest.fixture
