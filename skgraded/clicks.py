@@ -31,7 +31,8 @@ CHECK_METHOD = choice_validator("method", METHODS)
 _CHECK_CLIP = number_validator("clip", 1, optional=True)
 AT_LEAST_0 = Rule("values must be ≥ 0, or nan", lambda v: (v < 0) | np.isinf(v))
 UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
-MIN_UNITS = 15  # with fewer, intervals are too narrow: `python benchmarks/clicks.py coverage`
+# Fewest units for intervals: with fewer, 95 % intervals cover less than 90 % (`benchmarks/clicks.py coverage`).
+MIN_UNITS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 SHARES = "examination", "ci_low", "ci_high", "click_rate"
 COUNTS = "n_impressions", "n_interventions"
 
@@ -46,7 +47,7 @@ class PositionBias(Report):
         Estimates of θ_k / θ_1; nan where the log contains no information. They are not clipped, so
         they may exceed 1.
     ci_low, ci_high : ndarray of shape (n_positions,)
-        Limits of the bootstrap intervals; nan where too few sessions or queries have clicks.
+        Limits of the bootstrap intervals; nan with too few sessions or queries.
     click_rate : ndarray of shape (n_positions,)
         Clicks per impression, not corrected.
     n_impressions, n_interventions : ndarray of shape (n_positions,)
@@ -171,8 +172,9 @@ def position_bias(
     -----
     UserWarning
         If positions have no estimate, because no document was shown there and elsewhere, as in the
-        log of a single ranker. Also if positions have no interval, because fewer than 15 of the
-        resampled sessions or queries have clicks on documents that connect them with position 1.
+        log of a single ranker. Also if the limits of the intervals are nan, because fewer than 15
+        sessions (or, without sessions, queries) show documents at several positions; "pivot"
+        requires 50.
 
     References
     ----------
@@ -212,31 +214,14 @@ def position_bias(
     examination, n = counts.estimate(), counts.n_units
     limits = np.full((2, len(n_shown)), np.nan)
     known = ~np.isnan(examination)
-    _warn_of(
-        ~known & (n_shown > 0), n_shown, "estimate",
-        "because no documents with clicks connect them with position 1",
-        "Documents must be shown at several positions; the log of a single ranker cannot show "
-        "position bias.",
-    )
-    if n_resamples:
-        n_informative = counts.n_informative_units()
-        few = known & (n_informative < MIN_UNITS)
-        known &= ~few
-        few[0] = False  # the interval of position 1 tells nothing
-        _warn_of(
-            few, n_shown, "interval",
-            f"because fewer than {MIN_UNITS} {counts.unit_name} (as few as "
-            f"{n_informative[few].min(initial=MIN_UNITS)}) have clicks on documents that connect "
-            "them with position 1",
-            "Use a longer log" + " or pass session" * (counts.unit_name == "queries") + ".",
-        )
-    if n_resamples and known.any():
+    if n_resamples and known[1:].any() and counts.has_enough_units():
         with threadpool_limits(1, "blas"):  # threads slow the many small optimizations down
             samples = np.array([
                 counts.estimate(np.bincount(rng.integers(n, size=n), minlength=n))[known]
                 for _ in range(n_resamples)
             ])
         limits[:, known] = np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    _warn_of_unknown(examination, n_shown)
     with np.errstate(invalid="ignore"):
         click_rate = clicks / n_shown
     return PositionBias(
@@ -319,19 +304,16 @@ class _Counts:
             for used in [is_used[self.cell] & (numbers > 0)]
         )
 
-    def n_informative_units(self) -> np.ndarray:
-        """Return the number of units whose clicks determine the estimate of each position.
-
-        Besides the position itself, position 1 or, in a chain, any position above may limit it.
-        """
-        from scipy.sparse import csr_array
-
-        n = len(self.position)
-        of_position = csr_array((np.ones(n), (self.position, np.arange(n))))
-        n_units = np.diff((of_position @ self._by_unit[1]).indptr)
-        if self.method == "adjacent_chain":
-            return np.minimum.accumulate(n_units)
-        return np.minimum(n_units, n_units[0])
+    def has_enough_units(self) -> bool:
+        """Return whether enough units show documents that others also show; warn if not."""
+        n, needed = np.count_nonzero(self._by_unit[0].sum(axis=0)), MIN_UNITS[self.method]
+        if n < needed:
+            warnings.warn(
+                f"The limits of the intervals are nan, because only {n} {self.unit_name} show "
+                f"documents at several positions. For method={self.method!r}, intervals from fewer "
+                f"than {needed} are too narrow: use a longer log, or pass session.", stacklevel=3,
+            )
+        return n >= needed
 
     def estimate(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the examination if each unit occurs as often as `weights` says (None: once)."""
@@ -347,15 +329,16 @@ class _Counts:
         return self.pairs.estimate(rates, times.astype(float), n_positions, self.method)
 
 
-def _warn_of(
-    is_missing: np.ndarray, n_shown: np.ndarray, what: str, reason: str, advice: str
-) -> None:
-    missing = 1 + np.flatnonzero(is_missing)
-    if len(missing):
-        shown = ", ".join(map(str, missing[:10])) + (", …" if len(missing) > 10 else "")
+def _warn_of_unknown(examination: np.ndarray, n_shown: np.ndarray) -> None:
+    unknown = 1 + np.flatnonzero(np.isnan(examination) & (n_shown > 0))
+    if len(unknown):
+        shown = ", ".join(map(str, unknown[:10])) + (", …" if len(unknown) > 10 else "")
         warnings.warn(
-            f"{len(missing)} of {np.count_nonzero(n_shown)} positions have no {what} (nan), "
-            f"{reason}: {shown}. {advice}", stacklevel=3,
+            f"{len(unknown)} of {np.count_nonzero(n_shown)} positions have no estimate (nan), "
+            f"because no documents with clicks connect them with position 1: {shown}. Documents "
+            "must be shown at several positions; the log of a single ranker cannot show position "
+            "bias.",
+            stacklevel=3,
         )
 
 
