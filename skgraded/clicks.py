@@ -306,7 +306,7 @@ class _Counts:
 
     def has_enough_units(self) -> bool:
         """Return whether enough units show documents that others also show; warn if not."""
-        n, needed = np.count_nonzero(self._by_unit[0].sum(axis=0)), MIN_UNITS[self.method]
+        n, needed = int(np.count_nonzero(self._by_unit[0].sum(axis=0))), MIN_UNITS[self.method]
         if n < needed:
             warnings.warn(
                 f"The limits of the intervals are nan, because only {n} {self.unit_name} show "

@@ -85,7 +85,8 @@ def test_the_deviation_is_weighted_and_signs_can_be_reversed():
 
 @pytest.mark.parametrize("scale", [2.0**-900, 2.0**900])
 def test_errors_and_deviations_scale_with_the_values(scale):
-    values, weights = RNG.normal(size=20), RNG.random(20)
+    rng = np.random.default_rng(0)
+    values, weights = rng.normal(size=20), rng.random(20)
     moments, scaled = Moments.of(values, weights), Moments.of(values * scale, weights)
     assert scaled.standard_error / scale == pytest.approx(moments.standard_error, rel=1e-15)
     assert scaled.deviation() / scale == pytest.approx(moments.deviation(), rel=1e-15)
