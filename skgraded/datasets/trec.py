@@ -48,7 +48,8 @@ RUN = Form(
 )
 FOUR = Form(
     "a run with four columns", ("query", "document", "rank", "score"), ("rank", "score"),
-    advice=" Qrels, which also have four columns, are not a run.",
+    advice=" The columns must be query document rank score; qrels (query iteration document grade) "
+    "are not a run.",
 )
 THREE = {  # keyed by the content of the third column; None if it is not known yet
     "rank": Form(
@@ -418,7 +419,7 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
     lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
     starts = [b"\n#"] * (b"#" in text) + [b"\n\n", b"\n ", b"\n\t"] * (not is_tidy)
     if any(start in b"\n" + text for start in starts):
-        text, lines = _lines_where(text, first, lambda line: not DULL.match(line))
+        text, lines = _lines_where(text, first, lambda line: line and not DULL.match(line))
         is_tidy = _is_tidy(text)
     if b"\t" in text:
         marks, tabs = text.translate(None, NO_MARKS), b"\t" * (len(form.columns) - 1) + b"\n"

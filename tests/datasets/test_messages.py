@@ -104,8 +104,9 @@ SCORE_LINES = [
 ]
 FOUR = b"301 d1 1 9\n301 d2 2 8.5\n302 d1 0 1\n"
 FOUR_LINES = [
-    *((f"302 d2 {word} 7", f"the rank must be an integer ≥ 0; got '{word}'. Qrels, which also have "
-       "four columns, are not a run") for word in ("1.5", "-1", "inf", "nan", "FT911-3")),
+    *((f"302 d2 {word} 7", f"the rank must be an integer ≥ 0; got '{word}'. The columns must be "
+       "query document rank score; qrels .query iteration document grade. are not a run")
+      for word in ("1.5", "-1", "inf", "nan", "FT911-3")),
     ("302 d2 1 high", "the score must be a number; got 'high'"),
     ("302 d2 1", "a run with four columns must have 4 columns .query document rank score.; got 3"),
 ]
