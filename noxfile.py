@@ -86,7 +86,6 @@ def oldest(session):
     """Run all tests on the wheel with the oldest dependencies, except browser tests of reports."""
     (path,) = Path("dist").glob("*.whl")
     session.install("-c", ".ci/oldest.txt", f"{path}[test-all]")
-    session.run("python", "-m", "pip", "list")
     leave_source_tree(session)
     pytest(
         session,
@@ -143,7 +142,8 @@ def nightly(session):
 
 
 def pytest(session, *arguments, **settings):
-    """Run pytest, and list the slowest tests."""
+    """Print the versions of the dependencies, run pytest, and list the slowest tests."""
+    session.run("python", "-c", "import skgraded; skgraded.show_versions()")
     session.run("python", "-m", "pytest", "-q", "--durations=25", *arguments, **settings)
 
 

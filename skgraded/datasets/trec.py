@@ -263,7 +263,8 @@ def _read(
     name = text_files.check_path(path)
     with closing(text_files.blocks(path, name, progress)) as parts:
         first, text = next(parts, (1, b""))
-        is_json, blocks = text_files.JSON.match(text), chain([(first, text)], parts)
+        is_json = text_files.JSON.match(text)
+        blocks: Iterator[tuple[int, bytes]] = chain([(first, text)], parts)
         file_form, blocks = (form, blocks) if is_json else _recognized(blocks, form, third)
         if third is not None and file_form is not THREE[third]:
             raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
