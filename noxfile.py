@@ -13,6 +13,13 @@ import nox
 
 nox.options.sessions = ["lint", "readme"]  # what a bare `nox` runs
 NIGHTLY_BUILDS = "https://pypi.anaconda.org/scientific-python-nightly-wheels/simple"
+TESTS_OF_COMPILED_CODE = [
+    "tests/kernels",
+    "tests/measures/test_papers.py",
+    "tests/measures/test_enumeration.py",
+    "tests/test_judgments.py",
+    "tests/input/test_columns.py",
+]
 
 
 @nox.session
@@ -87,16 +94,9 @@ def oldest(session):
     (path,) = Path("dist").glob("*.whl")
     session.install("-c", ".ci/oldest.txt", f"{path}[test-all]")
     leave_source_tree(session)
-    pytest(
-        session,
-        "--ignore=tests/writing/test_html_browser.py",
-        *session.posargs,
-        "--pyargs",
-        "tests",
-        "README.md",
-        "docs",
-        "skgraded",
-    )
+    without_browser = "--ignore=tests/writing/test_html_browser.py"
+    places = ["--pyargs", "tests", "README.md", "docs", "skgraded"]
+    pytest(session, without_browser, *session.posargs, *places)
     session.run("python", "examples/quickstart.py")
 
 
@@ -110,34 +110,19 @@ def suite(session):
 @nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t"])
 def compiled(session):
     """Test the compiled modules and measures, with packages that have wheels for each Python."""
-    session.install(".", "pytest", "pytest-xdist", "hypothesis", "pandas", "pyarrow")
-    pytest(
-        session,
-        "-n2",
-        "tests/kernels",
-        "tests/measures/test_papers.py",
-        "tests/measures/test_enumeration.py",
-        "tests/test_judgments.py",
-        "tests/input/test_columns.py",
-    )
+    session.install("-e", ".", "pytest", "pytest-xdist", "hypothesis", "pandas", "pyarrow")
+    pytest(session, "-n2", *TESTS_OF_COMPILED_CODE)
 
 
 @nox.session
 def nightly(session):
     """Run the tests with nightly builds of NumPy, SciPy, scikit-learn and pandas."""
     session.install("-e", ".[test-all,peers]")
-    session.install(
-        "--pre",
-        "--no-deps",
-        "--upgrade",
-        "--only-binary=:all:",
-        f"--index-url={NIGHTLY_BUILDS}",
-        "numpy",
-        "scipy",
-        "scikit-learn",
-        "pandas",
-        env={"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": ""},
-    )
+    packages = ["numpy", "scipy", "scikit-learn", "pandas"]
+    options = ["--pre", "--no-deps", "--upgrade", "--only-binary=:all:", "--index-url"]
+    # pip would otherwise also use the package indexes in its settings on this machine.
+    env = {"PIP_CONFIG_FILE": os.devnull, "PIP_EXTRA_INDEX_URL": "", "PIP_FIND_LINKS": ""}
+    session.install(*options, NIGHTLY_BUILDS, *packages, env=env)
     pytest(session, *session.posargs, env={"SKGRADED_NIGHTLY": "1"})
 
 
