@@ -263,16 +263,15 @@ def _read(
     name = text_files.check_path(path)
     with closing(text_files.blocks(path, name, progress)) as parts:
         first, text = next(parts, (1, b""))
-        is_json = text_files.JSON.match(text)
-        blocks: Iterator[tuple[int, bytes]] = chain([(first, text)], parts)
-        file_form, blocks = (form, blocks) if is_json else _recognized(blocks, form, third)
+        is_json, blocks = text_files.JSON.match(text), chain([(first, text)], parts)
+        file_form, lines = (form, blocks) if is_json else _recognized(blocks, form, third)
         if third is not None and file_form is not THREE[third]:
             raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
         if is_json:
             return entries_of_json(text, name, "qrels" if form is QRELS else "run", split)
         if split is not None:
             raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
-        return _read_lines(blocks, name, file_form, allow_empty)
+        return _read_lines(lines, name, file_form, allow_empty)
 
 
 def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
@@ -371,7 +370,11 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
 
 def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse lines into a dict of columns; return None if no line contains data."""
-    text, lines = _without_blanks(text, first) if form is BEIR else _tidied(text, first, form)
+    text = _with_line_feeds(text)
+    if form is BEIR:  # remove only blank lines
+        text, lines = _lines_where(text, first, lambda line: line.strip(b" \t"))
+    else:
+        text, lines = _tidied(text, first, form)
     if not text:
         return None
     columns = None
@@ -395,11 +398,6 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
 
 
-def _without_blanks(text: bytes, first: int) -> tuple[bytes, np.ndarray]:
-    """Remove blank lines; return the text and its line numbers."""
-    return _lines_where(_with_line_feeds(text), first, lambda line: line.strip(b" \t"))
-
-
 def _with_line_feeds(text: bytes) -> bytes:
     """Return text whose lines, also the last one, end with a line feed."""
     if not text.endswith(b"\n"):
@@ -412,17 +410,13 @@ def _with_line_feeds(text: bytes) -> bytes:
 
 
 def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
-    """Remove blank lines, comments and repeated spaces; return the text and its line numbers.
-
-    Words are separated by spaces; or by tabs, if some line has one tab fewer than columns.
-    """
-    text = _with_line_feeds(text)
+    """Remove blank lines, comments and repeated spaces; return the text and its line numbers."""
     lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
     starts = [b"\n#"] * (b"#" in text) + [b"\n\n", b"\n ", b"\n\t"] * (not is_tidy)
     if any(start in b"\n" + text for start in starts):
         text, lines = _lines_where(text, first, lambda line: line and not DULL.match(line))
         is_tidy = _is_tidy(text)
-    if b"\t" in text:
+    if b"\t" in text:  # words remain separated by tabs if some line has one tab fewer than columns
         marks, tabs = text.translate(None, NO_MARKS), b"\t" * (len(form.columns) - 1) + b"\n"
         if is_tidy and marks == tabs * len(lines):
             return text, lines
