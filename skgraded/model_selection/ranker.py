@@ -59,8 +59,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     early_stopping : bool, int or cross-validation splitter, default=False
         Whether to stop boosting when `measure` no longer improves on validation queries. It is
         supported for LightGBM, XGBoost, CatBoost and HistGradientBoostingRegressor. `estimator`
-        sets the maximum number of rounds; its own stopping and evaluation settings are ignored. The
-        ``early_stopping="auto"`` of HistGradientBoostingRegressor never holds out rows.
+        sets the maximum number of rounds; its own stopping and evaluation settings are ignored.
+        HistGradientBoostingRegressor never holds out rows: ``early_stopping=True`` is an error.
         The validation queries are
 
         - if True, the queries passed to `fit` as `eval_X` or, without it, a random

@@ -129,7 +129,7 @@ def test_a_stopped_model_gives_the_same_predictions_after_pickling(usual):
 # Settings of the estimator -----------------------------------------------------------------------
 
 def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usual):
-    settings = {"early_stopping": True, "warm_start": True, "validation_fraction": 0.5,
+    settings = {"early_stopping": "auto", "warm_start": True, "validation_fraction": 0.5,
                 "n_iter_no_change": 1, "tol": 10.0, "scoring": "neg_mean_absolute_error"}
     estimator = clone(BOOSTER).set_params(**settings)
     ranker = stopped(estimator)
@@ -150,15 +150,6 @@ def test_subclasses_may_lack_parameters_in_their_signatures(usual):
     ranker = stopped(WithFewParameters(ROUNDS))
     assert ranker.evals_result_ == usual.evals_result_
     assert ranker.estimator_.get_params() == {"max_iter": ROUNDS}
-
-
-def test_without_early_stopping_the_settings_of_the_estimator_apply():
-    estimator = clone(BOOSTER).set_params(early_stopping=True, n_iter_no_change=2, tol=0.01)
-    ranker = sg.QueryRanker(estimator).fit(X, Y, qid=QID)
-    expected = clone(estimator).fit(X, Y)
-    assert ranker.estimator_.n_iter_ == expected.n_iter_ < ROUNDS
-    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
-    assert not hasattr(ranker, "best_iteration_")
 
 
 def test_categorical_columns_of_a_frame_stay_categorical():
