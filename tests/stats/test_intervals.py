@@ -9,7 +9,7 @@ from scipy import stats
 from small_reports import evaluation
 
 import skgraded as sg
-from skgraded.stats.intervals import prediction_limits
+from skgraded.stats.intervals import prediction_limits, share_errors
 
 
 def weighted_mean(values, weights, axis=-1):
@@ -192,3 +192,25 @@ def test_the_mean_of_identical_values_lies_in_its_interval(method, weighted):
         low, high = ev.confidence_interval(method=method, rng=0)["AP"]
         assert low <= ev.mean()["AP"] <= high
         assert low == high == value
+
+
+# Control limits ----------------------------------------------------------------------------------
+
+def test_control_limits_predict_the_next_value_of_the_same_season():
+    values, seasons = np.array([0.5, 0.7, 0.52, 0.68, 0.6, 0.69, 0.53]), np.arange(7) % 2
+    values[4] = np.nan
+    limits = prediction_limits(values, seasons, np.append([np.nan] * 6, 0.9))
+    assert np.isnan(limits[:4]).all()  # fewer than two degrees of freedom
+    quantile = stats.t.ppf(stats.norm.cdf(3), df=4 - 2)
+    # Both means are of two values, from which all four values differ by 0.01.
+    reach = quantile * np.sqrt(4 * 0.01**2 / (4 - 2)) * np.sqrt(1 + 1 / 2)
+    assert limits[4] == pytest.approx([0.51, 0.51 - reach, 0.51 + reach])
+    assert limits[5] == pytest.approx([0.69, 0.69 - reach, 0.69 + reach])
+    assert limits[6] == pytest.approx([0.51, 0.51 - 0.9, 0.51 + 0.9])  # its sampling error is large
+
+
+def test_the_error_of_a_share_solves_its_quadratic_equation():
+    counts, sizes = np.array([1, 0, 3]), np.array([4, 5, 10])
+    errors = share_errors(counts, sizes)
+    for d, n, q in zip(errors, sizes, [0, 1 / 4, 1 / 9], strict=True):
+        assert n * d**2 == pytest.approx(3**2 * (q * (1 - q) + d), rel=1e-12)
