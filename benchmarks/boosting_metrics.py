@@ -23,8 +23,10 @@ def main():
     os.environ["OMP_NUM_THREADS"] = str(args.threads)  # skgraded reads it at each call
 
     data = make_data(args.queries)
-    print(f"{data.n:,} documents in {args.queries:,} queries, ns per document, median of "
-          f"{args.rounds} rounds; in brackets the ratio to XGBoost's own metric")
+    print(
+        f"{data.n:,} documents in {args.queries:,} queries, ns per document, median of "
+        f"{args.rounds} rounds; in brackets the ratio to XGBoost's own metric"
+    )
     for family in FAMILIES:
         theirs = family.xgboost[0]
         calls = {

@@ -41,7 +41,8 @@ def calls(n):
         "NDCNG(k=10) with qid": lambda: measure(y, scores, qid=qid),
         "NDCNG(k=10) of one query, no qid": lambda: measure(y, scores),
         "evaluate with NDCNG(k=10), Judgments": lambda: sg.evaluate(
-            judgments, scores, measures=measure),
+            judgments, scores, measures=measure
+        ),
         "MuAP() of Judgments": lambda: mu_ap(judgments, scores),
         "MuAP() with qid": lambda: mu_ap(y, scores, qid=qid),
         "scikit-learn ndcg_score": lambda: ndcg_score(y[None], scores[None], k=10),

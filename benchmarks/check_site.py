@@ -32,8 +32,14 @@ from selenium.webdriver.support.wait import WebDriverWait
 DOCS = Path(__file__).parents[1] / "docs"
 SITE = DOCS / "_build" / "html"
 FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
 ]
 WIDTHS, MODES = (400, 1024, 1280), ("light", "dark")
 DESKTOP = 1024  # from this width on, the header has one row and code blocks fit
@@ -143,16 +149,27 @@ def is_looked_at(page):
 
 def show(driver, address, width, mode):
     """Open a page in a window of a width, in light or dark, and wait until it is there."""
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False,
-    })
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-        "features": [{"name": "prefers-color-scheme", "value": mode}],
-    })
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {
+            "width": width,
+            "height": 1000,
+            "deviceScaleFactor": 1,
+            "mobile": False,
+        },
+    )
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {
+            "features": [{"name": "prefers-color-scheme", "value": mode}],
+        },
+    )
     driver.get(address)
-    WebDriverWait(driver, 20).until(lambda _: driver.execute_script(
-        "return document.readyState == 'complete' && !document.getAnimations().length"
-    ))
+    WebDriverWait(driver, 20).until(
+        lambda _: driver.execute_script(
+            "return document.readyState == 'complete' && !document.getAnimations().length"
+        )
+    )
 
 
 def complaints(driver):
@@ -213,8 +230,10 @@ def search_faults(driver, site, words, wanted):
     show(driver, f"{site}/search.html?q={urllib.parse.quote(words)}", 1400, "light")
 
     def links(_):
-        return [one.get_attribute("href") for one in
-                driver.find_elements(By.CSS_SELECTOR, "#search-results a")]
+        return [
+            one.get_attribute("href")
+            for one in driver.find_elements(By.CSS_SELECTOR, "#search-results a")
+        ]
 
     try:
         found = WebDriverWait(driver, 20).until(links)

@@ -55,6 +55,7 @@ def bias_of(log, **settings):
 
 # Position bias -----------------------------------------------------------------------------------
 
+
 def bias(args):
     """Errors with 200,000 sessions, and coverage of the intervals with 20,000."""
     print("| η | method | largest error, 200,000 sessions |\n| ---: | --- | ---: |")
@@ -76,8 +77,10 @@ def bias(args):
                     truth = log.examination[1:]
                     covered.append((report.ci_low[1:] <= truth) & (truth <= report.ci_high[1:]))
                 means = np.mean(covered, axis=0)
-                print(f"| {eta} | {n_queries} | {unit} | {means.mean():.3f} | {means.min():.3f} |",
-                      flush=True)
+                print(
+                    f"| {eta} | {n_queries} | {unit} | {means.mean():.3f} | {means.min():.3f} |",
+                    flush=True,
+                )
 
 
 def coverage(args):
@@ -87,9 +90,9 @@ def coverage(args):
     print("| method | queries | coverage |\n| --- | ---: | ---: |")
     for method in ("all_pairs", "adjacent_chain", "pivot"):
         for n_queries in (3, 10, 15, 20, 50):
-            covered, known = np.array([
-                few_queries(seed, n_queries, method) for seed in range(args.repetitions)
-            ]).T
+            covered, known = np.array(
+                [few_queries(seed, n_queries, method) for seed in range(args.repetitions)]
+            ).T
             mean = covered.sum() / known.sum()
             error = np.linalg.norm(covered - mean * known) / known.sum()
             print(f"| {method} | {n_queries} | {mean:.3f} ± {error:.3f} |", flush=True)
@@ -105,10 +108,15 @@ def few_queries(seed, n_queries, method):
 
 # Gains -------------------------------------------------------------------------------------------
 
+
 def gains(args):
     """Means of a new ranker from raw and from weighted clicks, against the attractiveness."""
-    measures = ["dcg(gain='linear')@10", "ndcg(gain='linear')@10", "ndcng(gain='linear')@10",
-                "mu_map"]
+    measures = [
+        "dcg(gain='linear')@10",
+        "ndcg(gain='linear')@10",
+        "ndcng(gain='linear')@10",
+        "mu_map",
+    ]
     y, scores, qid = world(0)
     attraction = 0.1 + 0.9 * (2.0**y - 1) / 15
     new = y + np.random.RandomState(1).normal(0, 1, size=y.size)
@@ -132,6 +140,7 @@ def gains(args):
 
 # Preferences -------------------------------------------------------------------------------------
 
+
 def preferences(args):
     """How EDRC from clicks orders five systems, compared with the true grades."""
     rng = np.random.RandomState(0)
@@ -140,17 +149,23 @@ def preferences(args):
     truth = {name: sg.evaluate(y, s, qid=qid).mean()["NDCNG@10"] for name, s in systems.items()}
     log = log_of(y, scores, qid, 1, 3_000, 0)
     table = {"NDCNG@10 by grades": truth}
-    for rule in ("click_skip_above", "last_click_skip_above", "click_skip_previous",
-                 "click_no_click_next"):
+    for rule in (
+        "click_skip_above",
+        "last_click_skip_above",
+        "click_skip_previous",
+        "click_no_click_next",
+    ):
         pairs, session = sg.datasets.click_preferences(
             log.clicked, log.position, session=log.session, item=log.item, rule=rule
         )
         shown = {s: log.item[log.session == s] for s in np.unique(session)}
         table[rule] = {
             name: sg.evaluate_preferences(
-                pairs, {s: dict(zip(items, values[items], strict=True))
-                        for s, items in shown.items()},
-                qid=session, cycles="unknown", items="judged",
+                pairs,
+                {s: dict(zip(items, values[items], strict=True)) for s, items in shown.items()},
+                qid=session,
+                cycles="unknown",
+                items="judged",
             ).mean()["EDRC"]
             for name, values in systems.items()
         }
@@ -163,6 +178,7 @@ def preferences(args):
 
 # Training ----------------------------------------------------------------------------------------
 
+
 def training(args):
     """NDCNG@10 by true grades of rankers that are trained on clicks."""
     warnings.simplefilter("ignore")
@@ -170,8 +186,10 @@ def training(args):
     frame = pd.DataFrame(rows)
     means, errors = frame.mean(), frame.sub(frame["raw clicks"], axis=0).sem()
     for name in frame:
-        print(f"| {name} | {means[name]:.4f} | {means[name] - means['raw clicks']:+.4f} "
-              f"± {1.96 * errors[name]:.4f} |")
+        print(
+            f"| {name} | {means[name]:.4f} | {means[name] - means['raw clicks']:+.4f} "
+            f"± {1.96 * errors[name]:.4f} |"
+        )
 
 
 def trained(seed):
@@ -188,16 +206,22 @@ def trained(seed):
     estimate = bias_of(log, n_resamples=0)
     rows, sessions = X[fit][log.item], log.session
     weighted = sg.click_grades(log.clicked, log.position, estimate, clip=20)
-    settings = {"n_estimators": 100, "num_leaves": 7, "learning_rate": 0.05, "n_jobs": 1,
-                "verbose": -1, "random_state": 0}
+    settings = {
+        "n_estimators": 100,
+        "num_leaves": 7,
+        "learning_rate": 0.05,
+        "n_jobs": 1,
+        "verbose": -1,
+        "random_state": 0,
+    }
 
     def value(model):
         return sg.NDCNG(k=10)(y[test], model.predict(X[test]), qid=qid[test])
 
     def ranker(grades, **changes):
-        model = sg.QueryRanker(LGBMRanker(**settings | changes), **(
-            {"grades": "gain"} if grades is weighted else {}
-        ))
+        model = sg.QueryRanker(
+            LGBMRanker(**settings | changes), **({"grades": "gain"} if grades is weighted else {})
+        )
         return model.fit(rows, grades, qid=sessions)
 
     dcg = {"objective": objective("dcg(gain='linear')@10"), "metric": "None"}
@@ -212,21 +236,33 @@ def trained(seed):
     }
     groups = np.bincount(sessions)
     data = Dataset(rows, log.clicked, group=groups, position=log.position - 1)
-    params = {"objective": "lambdarank", "num_leaves": 7, "learning_rate": 0.05, "verbose": -1,
-              "num_threads": 1, "lambdarank_position_bias_regularization": 0.1}
+    params = {
+        "objective": "lambdarank",
+        "num_leaves": 7,
+        "learning_rate": 0.05,
+        "verbose": -1,
+        "num_threads": 1,
+        "lambdarank_position_bias_regularization": 0.1,
+    }
     result["LightGBM's position"] = value(train(params, data, num_boost_round=100))
     unbiased = XGBRanker(
-        objective="rank:ndcg", lambdarank_unbiased=True, lambdarank_pair_method="topk",
-        n_estimators=100, max_leaves=7, max_depth=0, grow_policy="lossguide", learning_rate=0.05,
-        n_jobs=1, tree_method="hist",
+        objective="rank:ndcg",
+        lambdarank_unbiased=True,
+        lambdarank_pair_method="topk",
+        n_estimators=100,
+        max_leaves=7,
+        max_depth=0,
+        grow_policy="lossguide",
+        learning_rate=0.05,
+        n_jobs=1,
+        tree_method="hist",
     )
-    result["XGBoost's lambdarank_unbiased"] = value(
-        unbiased.fit(rows, log.clicked, qid=sessions)
-    )
+    result["XGBoost's lambdarank_unbiased"] = value(unbiased.fit(rows, log.clicked, qid=sessions))
     return result
 
 
 # Scale -------------------------------------------------------------------------------------------
+
 
 def scale(args):
     """CPU time and memory for 10 million rows, against the same group-by in polars."""
@@ -234,9 +270,9 @@ def scale(args):
 
     y, scores, qid = world(0, 20_000)
     log = sg.datasets.make_clicks(y, scores, qid, 1_000_000, random_state=0)
-    frame = pl.DataFrame({
-        name: log[name] for name in ("session", "qid", "item", "position", "clicked")
-    })
+    frame = pl.DataFrame(
+        {name: log[name] for name in ("session", "qid", "item", "position", "clicked")}
+    )
     del log
 
     def seconds(function):
@@ -246,16 +282,31 @@ def scale(args):
 
     columns = {"clicked": "clicked", "position": "position"}
     times = {
-        "polars, group_by(qid, item, position)": seconds(lambda: frame.group_by(
-            "qid", "item", "position").agg((pl.col("clicked") > 0).sum(), pl.len())),
-        "position_bias, n_resamples=0": seconds(lambda: sg.position_bias(
-            **columns, qid="qid", item="item", session="session", n_resamples=0, data=frame)),
-        "position_bias, 200 resamples of sessions": seconds(lambda: sg.position_bias(
-            **columns, qid="qid", item="item", session="session", rng=0, data=frame)),
-        "polars, group_by(session) sorted by position": seconds(lambda: frame.group_by(
-            "session", maintain_order=True).agg(pl.col("item", "clicked").sort_by("position"))),
-        "click_preferences": seconds(lambda: sg.datasets.click_preferences(
-            **columns, session="session", item="item", data=frame)),
+        "polars, group_by(qid, item, position)": seconds(
+            lambda: frame.group_by("qid", "item", "position").agg(
+                (pl.col("clicked") > 0).sum(), pl.len()
+            )
+        ),
+        "position_bias, n_resamples=0": seconds(
+            lambda: sg.position_bias(
+                **columns, qid="qid", item="item", session="session", n_resamples=0, data=frame
+            )
+        ),
+        "position_bias, 200 resamples of sessions": seconds(
+            lambda: sg.position_bias(
+                **columns, qid="qid", item="item", session="session", rng=0, data=frame
+            )
+        ),
+        "polars, group_by(session) sorted by position": seconds(
+            lambda: frame.group_by("session", maintain_order=True).agg(
+                pl.col("item", "clicked").sort_by("position")
+            )
+        ),
+        "click_preferences": seconds(
+            lambda: sg.datasets.click_preferences(
+                **columns, session="session", item="item", data=frame
+            )
+        ),
     }
     for name, cpu in times.items():
         print(f"| {name} | {cpu:.2f} s |")
@@ -264,8 +315,12 @@ def scale(args):
 
 
 PARTS = {
-    "bias": bias, "coverage": coverage, "gains": gains, "preferences": preferences,
-    "training": training, "scale": scale,
+    "bias": bias,
+    "coverage": coverage,
+    "gains": gains,
+    "preferences": preferences,
+    "training": training,
+    "scale": scale,
 }
 
 if __name__ == "__main__":

@@ -95,7 +95,11 @@ def run(make_estimator, seed):
     _, checked_time = fit(old, early_stopping=True, n_iter_no_change=ROUNDS)
     _, unchecked_time = fit(old & ~held_out)  # the same number of training rows
     return (
-        quality(full), quality(stopped), stopped.best_iteration_, full_time, stopped_time,
+        quality(full),
+        quality(stopped),
+        stopped.best_iteration_,
+        full_time,
+        stopped_time,
         1000 * (checked_time - unchecked_time) / ROUNDS,
     )
 

@@ -38,6 +38,7 @@ def processor_seconds():
 
 # Runs --------------------------------------------------------------------------------------------
 
+
 def count_batches(batches):
     import pyarrow as pa
 
@@ -54,8 +55,10 @@ def spark_runs(folder):
     from skgraded.large.spark import _batches_by_rows, _mapped
 
     spark = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g")
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "4g")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
@@ -66,8 +69,11 @@ def spark_runs(folder):
         with _batches_by_rows(spark):
             _mapped(shuffled, count_batches, "n long").collect()
 
-    yield floor, lambda: skgraded.spark.evaluate(
-        df, measures=MEASURES, n_partitions=N_PARTITIONS, **COLUMNS
+    yield (
+        floor,
+        lambda: skgraded.spark.evaluate(
+            df, measures=MEASURES, n_partitions=N_PARTITIONS, **COLUMNS
+        ),
     )
     spark.stop()
 
@@ -96,8 +102,9 @@ def small_runs(folder):
     frame = pd.read_parquet(sorted(folder.glob("*.parquet"))[0]).iloc[:20_000]
     ddf = dd.from_pandas(frame, npartitions=2_000, sort=False)
     with dask_cluster():
-        yield ddf.map_partitions(len).compute, lambda: skgraded.dask.evaluate(
-            ddf, measures=MEASURES, **COLUMNS
+        yield (
+            ddf.map_partitions(len).compute,
+            lambda: skgraded.dask.evaluate(ddf, measures=MEASURES, **COLUMNS),
         )
 
 
@@ -105,9 +112,12 @@ def small_runs(folder):
 def dask_cluster():
     from distributed import Client, LocalCluster
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as cluster, Client(cluster):
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster,
+        Client(cluster),
+    ):
         yield
 
 
@@ -115,6 +125,7 @@ RUNS = {"spark": spark_runs, "dask": dask_runs, "small": small_runs}
 
 
 # All ---------------------------------------------------------------------------------------------
+
 
 def measure(engine, folder, n_rows, rounds, limit):
     """Print the medians of both runs; start no new round after `limit` seconds."""
@@ -134,7 +145,8 @@ def measure(engine, folder, n_rows, rounds, limit):
     print(
         f"| {engine} | {folder.name} | {len(seconds[runs[0]])} | {floor / n_rows * 1e9:.0f} | "
         f"{ours / n_rows * 1e9:.0f} | {ours:.1f} | {ours / floor:.2f} "
-        f"({min(ratios):.2f} to {max(ratios):.2f}) |", flush=True,
+        f"({min(ratios):.2f} to {max(ratios):.2f}) |",
+        flush=True,
     )
 
 
@@ -160,11 +172,25 @@ def main():
                     measure(engine, folder, n_rows, args.rounds, args.limit)
                 else:
                     make(args, millions)
-                    subprocess.run([
-                        sys.executable, __file__, "--run", engine, "--millions", str(millions),
-                        "--ids", ids, "--rounds", str(args.rounds), "--limit", str(args.limit),
-                        "--folder", args.folder,
-                    ], check=True)
+                    subprocess.run(
+                        [
+                            sys.executable,
+                            __file__,
+                            "--run",
+                            engine,
+                            "--millions",
+                            str(millions),
+                            "--ids",
+                            ids,
+                            "--rounds",
+                            str(args.rounds),
+                            "--limit",
+                            str(args.limit),
+                            "--folder",
+                            args.folder,
+                        ],
+                        check=True,
+                    )
 
 
 if __name__ == "__main__":

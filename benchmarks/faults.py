@@ -35,6 +35,7 @@ ON_DISK = "--on-disk"
 
 # Engines -----------------------------------------------------------------------------------------
 
+
 def started(engine, stack, folder):
     """Start an engine whose temporary files are in a folder; return its evaluation of a path."""
     return {"batches": _batches, "Dask": _dask, "Spark": _spark}[engine](stack, str(folder))
@@ -52,7 +53,10 @@ def _dask(stack, folder):
     import skgraded.dask
 
     cluster = LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL",
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs="CRITICAL",
         local_directory=folder,
     )
     stack.enter_context(cluster)
@@ -71,10 +75,13 @@ def _spark(stack, folder):
     import skgraded.spark
 
     spark = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false").config("spark.local.dir", folder)
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.local.dir", folder)
         .config("spark.sql.shuffle.partitions", str(N_FILES))
-        .config("spark.sql.files.openCostInBytes", str(2**30)).getOrCreate()
+        .config("spark.sql.files.openCostInBytes", str(2**30))
+        .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
     stack.callback(spark.stop)
@@ -84,6 +91,7 @@ def _spark(stack, folder):
 
 
 # Sizes -------------------------------------------------------------------------------------------
+
 
 def table(kind, n_rows):
     """Rows sorted by query, with ties."""
@@ -96,10 +104,14 @@ def table(kind, n_rows):
         sizes[len(sizes) // 2] = n_rows // 2
     query = np.repeat(np.arange(len(sizes)), sizes)
     n = len(query)
-    return pd.DataFrame({
-        "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.2),
-        "score": np.round(rng.normal(size=n), 1), "query": query, "country": query % 300,
-    })
+    return pd.DataFrame(
+        {
+            "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.2),
+            "score": np.round(rng.normal(size=n), 1),
+            "query": query,
+            "country": query % 300,
+        }
+    )
 
 
 def write(frame, folder):
@@ -118,8 +130,12 @@ def in_memory(frame, by=None):
     return whole
 
 
-KINDS = ["usual queries", "a query with half of the rows", "tiny queries",
-         "tiny queries, 300 segments"]
+KINDS = [
+    "usual queries",
+    "a query with half of the rows",
+    "tiny queries",
+    "tiny queries, 300 segments",
+]
 
 
 def sizes(engines, n_rows):
@@ -154,7 +170,8 @@ def size(engine, kind, folder):
             outcome = "==" if summary == expected else "DIFFERENT"
             print(
                 f"| {kind} | {engine} | {partitioning} | {seconds:.1f} | {cpu:.1f} | "
-                f"{_peak() / 2**20:.2f} | {outcome} |", flush=True,
+                f"{_peak() / 2**20:.2f} | {outcome} |",
+                flush=True,
             )
 
 
@@ -185,6 +202,7 @@ def _cpu():
 
 
 # Full disk ---------------------------------------------------------------------------------------
+
 
 def disks(engines, n_rows):
     with tempfile.TemporaryDirectory() as name:

@@ -124,8 +124,12 @@ def populations(size=200_000):
 def ohsumed_values(data):
     """Per-query values of a system on OHSUMED, and differences from another system."""
     first, second = (
-        sg.evaluate(data.y, data.X[:, feature].toarray().ravel(), qid=data.qid,
-                    measures=["ndcg@10", "rr", "p@5"]).per_query
+        sg.evaluate(
+            data.y,
+            data.X[:, feature].toarray().ravel(),
+            qid=data.qid,
+            measures=["ndcg@10", "rr", "p@5"],
+        ).per_query
         for feature in (20, 10)
     )
     values = {f"OHSUMED, {name}": first[name] for name in first}
@@ -137,8 +141,10 @@ def ohsumed_values(data):
 def print_coverage(n_sets):
     """Print how often 95 % intervals contain the mean: t, and BCa with a tenth of the sets."""
     sizes = (3, 5, 10, 20, 60, 200)
-    print(f"\n| {n_sets:,} sets with t, {n_sets // 10:,} with BCa: queries | "
-          f"{' | '.join(map(str, sizes))} |")
+    print(
+        f"\n| {n_sets:,} sets with t, {n_sets // 10:,} with BCa: queries | "
+        f"{' | '.join(map(str, sizes))} |"
+    )
     print(f"| --- |{' ---: |' * len(sizes)}")
     for name, values in populations().items():
         for method, n in (("t", n_sets), ("bootstrap", n_sets // 10)):
@@ -158,8 +164,10 @@ def coverage(values, size, method, n_sets, rng):
 
 def print_weights(n_sets, n=200):
     """Print coverage and rejection rates for weights that do not depend on the values."""
-    print(f"\n| {n_sets:,} sets of {n} queries: weights | effective queries | t intervals contain "
-          "the mean | Welch's test at 5 % rejects |")
+    print(
+        f"\n| {n_sets:,} sets of {n} queries: weights | effective queries | t intervals contain "
+        "the mean | Welch's test at 5 % rejects |"
+    )
     print("| --- | ---: | ---: | ---: |")
     rng = np.random.default_rng(0)
     weights_of = {"equal": lambda: np.ones(n)}
@@ -175,8 +183,10 @@ def print_weights(n_sets, n=200):
             groups = map(GroupMean.of_moments, estimates)
             n_rejected += welch_p_value(*groups) <= 0.05
             n_effective.append(w.sum() ** 2 / (w**2).sum())
-        print(f"| {name} | {np.median(n_effective):.0f} | {hits / n_sets:.3f} | "
-              f"{n_rejected / n_sets:.3f} |")
+        print(
+            f"| {name} | {np.median(n_effective):.0f} | {hits / n_sets:.3f} | "
+            f"{n_rejected / n_sets:.3f} |"
+        )
 
 
 if __name__ == "__main__":

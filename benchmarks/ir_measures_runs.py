@@ -27,17 +27,22 @@ def make_frames(n_systems):
     pools = [rng.choice(100_000, POOL, replace=False) for _ in range(QUERIES)]
 
     def frame(documents, name, values):
-        return pd.DataFrame({
-            "query_id": np.repeat([f"q{i}" for i in range(QUERIES)], len(documents[0])),
-            "doc_id": [f"D{document:08d}" for document in np.concatenate(documents)],
-            name: values,
-        })
+        return pd.DataFrame(
+            {
+                "query_id": np.repeat([f"q{i}" for i in range(QUERIES)], len(documents[0])),
+                "doc_id": [f"D{document:08d}" for document in np.concatenate(documents)],
+                name: values,
+            }
+        )
 
     judged = [pool[:JUDGED] for pool in pools]
     qrels = frame(judged, "relevance", rng.integers(4, size=QUERIES * JUDGED))
     runs = [
-        frame([rng.choice(pool, DEPTH, replace=False) for pool in pools], "score",
-              np.sort(rng.normal(size=(QUERIES, DEPTH)))[:, ::-1].ravel())
+        frame(
+            [rng.choice(pool, DEPTH, replace=False) for pool in pools],
+            "score",
+            np.sort(rng.normal(size=(QUERIES, DEPTH)))[:, ::-1].ravel(),
+        )
         for _ in range(n_systems)
     ]
     return qrels, runs
@@ -60,8 +65,10 @@ def as_dicts(frame):
 
 
 FORMS = {
-    "frames": lambda frame: frame, "frames, ids as objects": as_objects,
-    "named tuples": as_tuples, "dicts": as_dicts,
+    "frames": lambda frame: frame,
+    "frames, ids as objects": as_objects,
+    "named tuples": as_tuples,
+    "dicts": as_dicts,
 }
 
 
@@ -80,8 +87,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     frames = make_frames(args.systems)
-    print(f"{args.systems} systems, {QUERIES} queries, {DEPTH:,} documents; pandas "
-          f"{pd.__version__}, ir_measures {ir_measures.__version__}\n")
+    print(
+        f"{args.systems} systems, {QUERIES} queries, {DEPTH:,} documents; pandas "
+        f"{pd.__version__}, ir_measures {ir_measures.__version__}\n"
+    )
     print("| qrels and runs | skgraded, s | ir_measures, s | ratio |\n| --- | ---: | ---: | ---: |")
     for name, convert in FORMS.items():
         qrels, runs = convert(frames[0]), [convert(run) for run in frames[1]]

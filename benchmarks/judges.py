@@ -117,8 +117,10 @@ def print_coverage(n_sets):
 
     Samples without an interval are left out; their share is printed if it is at least 0.5 %.
     """
-    print(f"\n| {n_sets:,} samples of queries: coverage (mean width) | | value | "
-          f"{' | '.join(f'{n} queries' for n in SIZES)} |")
+    print(
+        f"\n| {n_sets:,} samples of queries: coverage (mean width) | | value | "
+        f"{' | '.join(f'{n} queries' for n in SIZES)} |"
+    )
     print(f"| --- | --- | ---: |{' ---: |' * len(SIZES)}")
     for name, judges in populations().items():
         truths = [agreement(*documents(tables), level=0.95, is_ordinal=True) for tables in judges]
@@ -162,8 +164,10 @@ def print_time(rounds):
             report = sg.compare_judges(rows.y_judges, qid=rows.qid, truth="human")
             report.to_html(Path(folder) / "judges.html")
             seconds.append(time.perf_counter() - start)
-    print(f"\n17 judges from files to page: {np.median(seconds[1:]):.2f} s, median of {rounds} "
-          f"rounds; the first, with imports, took {seconds[0]:.2f} s")
+    print(
+        f"\n17 judges from files to page: {np.median(seconds[1:]):.2f} s, median of {rounds} "
+        f"rounds; the first, with imports, took {seconds[0]:.2f} s"
+    )
 
 
 if __name__ == "__main__":

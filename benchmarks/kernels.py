@@ -23,9 +23,12 @@ MEASURES = ("ndcng", "ndcng@10", "mu_map", "rr", "edrc", "tau_ap", "err", "q_mea
 MOST = 1.1  # the ratio to the other checkout above which a row is marked
 # Ratios to np.sort above which a row is marked, a third above the last measured ratios.
 MOST_TO_SORT = {
-    ("mu_map", "5 levels", "distinct"): 4.5, ("mu_map", "5 levels", "tied"): 6.0,
-    ("mu_map", "60 levels", "distinct"): 8.5, ("mu_map", "60 levels", "tied"): 15.0,
-    ("mu_map", "long", "distinct"): 2.3, ("mu_map", "long", "tied"): 7.5,
+    ("mu_map", "5 levels", "distinct"): 4.5,
+    ("mu_map", "5 levels", "tied"): 6.0,
+    ("mu_map", "60 levels", "distinct"): 8.5,
+    ("mu_map", "60 levels", "tied"): 15.0,
+    ("mu_map", "long", "distinct"): 2.3,
+    ("mu_map", "long", "tied"): 7.5,
 }
 
 
@@ -74,8 +77,11 @@ def work():
 def report(rounds, folders):
     workers = [
         subprocess.Popen(
-            [sys.executable, __file__, "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env=os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"},
+            [sys.executable, __file__, "--worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1"},
         )
         for folder in folders
     ]

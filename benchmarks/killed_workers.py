@@ -35,12 +35,14 @@ def table(n_queries):
     sizes = rng.integers(1, 40, n_queries)
     query = np.repeat(np.arange(n_queries), sizes)
     n = len(query)
-    return pd.DataFrame({
-        "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.2),
-        "score": np.round(rng.normal(size=n), 1),
-        "query": np.char.add("query ", query.astype(str)).astype(object),
-        "weight": np.repeat(rng.integers(0, 4, n_queries), sizes) / 2,
-    })
+    return pd.DataFrame(
+        {
+            "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.2),
+            "score": np.round(rng.normal(size=n), 1),
+            "query": np.char.add("query ", query.astype(str)).astype(object),
+            "weight": np.repeat(rng.integers(0, 4, n_queries), sizes) / 2,
+        }
+    )
 
 
 def write(frame, folder, cuts):
@@ -51,10 +53,15 @@ def write(frame, folder, cuts):
 
 
 def in_memory(frame):
-    return sg.Summary.of(sg.evaluate(
-        frame["grade"], frame["score"], qid=frame["query"], measures=MEASURES,
-        sample_weight=frame["weight"],
-    ))
+    return sg.Summary.of(
+        sg.evaluate(
+            frame["grade"],
+            frame["score"],
+            qid=frame["query"],
+            measures=MEASURES,
+            sample_weight=frame["weight"],
+        )
+    )
 
 
 def make(folder, n_queries):
@@ -109,6 +116,7 @@ def _kill(victims, after, killed):
 
 # Dask --------------------------------------------------------------------------------------------
 
+
 def on_dask(folder, expected):
     """Kill workers at several times of a shuffled and of a clustered measurement."""
     import dask.dataframe as dd
@@ -118,6 +126,7 @@ def on_dask(folder, expected):
 
     good = True
     for kind, partitioning in RUNS:
+
         def measure(kind=kind, partitioning=partitioning):
             ddf = dd.read_parquet(str(folder / kind), split_row_groups=False)
             if kind == "mixed":
@@ -126,9 +135,13 @@ def on_dask(folder, expected):
                 ddf, measures=MEASURES, partitioning=partitioning, **COLUMNS
             )
 
-        with LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as cluster, Client(cluster) as client:
+        with (
+            LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+            ) as cluster,
+            Client(cluster) as client,
+        ):
+
             def lost(client=client):
                 actions = [event for _, event in client.get_events("all")]
                 removed = [event for event in actions if event["action"] == "remove-worker"][-1]
@@ -136,13 +149,18 @@ def on_dask(folder, expected):
                 return f"{len(running)} tasks, results of {len(kept)}"
 
             good &= with_kills(
-                f"Dask, {partitioning}", expected, measure,
-                lambda client=client: list(client.run(os.getpid).values()), lost, (0.2, 0.5, 0.8),
+                f"Dask, {partitioning}",
+                expected,
+                measure,
+                lambda client=client: list(client.run(os.getpid).values()),
+                lost,
+                (0.2, 0.5, 0.8),
             )
     return good
 
 
 # Spark -------------------------------------------------------------------------------------------
+
 
 def on_spark(folder, expected):
     """Kill a Python worker of local[2], and an executor of a local-cluster."""
@@ -151,7 +169,8 @@ def on_spark(folder, expected):
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     good = True
     for master, pattern in (
-        ("local[2,4]", b"pyspark.daemon"), ("local-cluster[2,1,1024]", b"CoarseGrainedExecutor"),
+        ("local[2,4]", b"pyspark.daemon"),
+        ("local-cluster[2,1,1024]", b"CoarseGrainedExecutor"),
     ):
         with tempfile.TemporaryDirectory() as events:
             good &= _on_spark_master(folder, expected, master, pattern, events)
@@ -165,11 +184,14 @@ def _on_spark_master(folder, expected, master, pattern, events):
 
     spark = (
         SparkSession.builder.master(master)
-        .config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", str(N_FILES))
         .config("spark.sql.files.openCostInBytes", str(2**30))  # one file per partition
-        .config("spark.executor.memory", "1g").config("spark.task.maxFailures", "8")
-        .config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", f"file://{events}")
+        .config("spark.executor.memory", "1g")
+        .config("spark.task.maxFailures", "8")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.dir", f"file://{events}")
         .config("spark.eventLog.compress", "false")
         .config("spark.eventLog.rolling.enabled", "false")
         .getOrCreate()
@@ -178,6 +200,7 @@ def _on_spark_master(folder, expected, master, pattern, events):
     good = True
     try:
         for kind, partitioning in RUNS:
+
             def measure(kind=kind, partitioning=partitioning):
                 df = spark.read.parquet(str(folder / kind))
                 if kind == "mixed":
@@ -188,9 +211,12 @@ def _on_spark_master(folder, expected, master, pattern, events):
 
             before = sum(_lost_tasks(events).values())
             good &= with_kills(
-                f"Spark {master}, {partitioning}", expected, measure,
+                f"Spark {master}, {partitioning}",
+                expected,
+                measure,
                 lambda: [
-                    pid for pid in offspring(os.getpid())
+                    pid
+                    for pid in offspring(os.getpid())
                     if pattern in command_of(pid) and (b"daemon" not in pattern or is_running(pid))
                 ][-1:],
                 lambda before=before: f"{sum(_lost_tasks(events).values()) - before} tasks",

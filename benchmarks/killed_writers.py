@@ -48,9 +48,12 @@ def _writers(folder):
         )
 
     def by_command(number, path):
-        assert command([
-            "evaluate", str(folder / f"{number}.csv"), "--per-query", "--output", str(path)
-        ]) == 0
+        assert (
+            command(
+                ["evaluate", str(folder / f"{number}.csv"), "--per-query", "--output", str(path)]
+            )
+            == 0
+        )
 
     return {
         "to_html": lambda number, path: reports[number].to_html(path),

@@ -69,6 +69,7 @@ def print_ties(n, rng):
 
 def print_preferences(n, n_pairs, rng):
     """Print the time of `edrc_score`."""
+
     def chain():
         order = rng.permutation(n)
         return np.column_stack([order[:-1], order[1:]])

@@ -45,8 +45,10 @@ def print_times():
             comparison = sg.compare(systems, rng=0)
             times.append(time.perf_counter() - start)
         n_tests = len(comparison.rows)
-        print(f"| {n_systems} | {n_queries:,} | {n_tests} | {comparison.n_resamples:,} | "
-              f"{np.median(times):.2f} |")
+        print(
+            f"| {n_systems} | {n_queries:,} | {n_tests} | {comparison.n_resamples:,} | "
+            f"{np.median(times):.2f} |"
+        )
 
 
 def print_rates(n_sets, n_power_sets):

@@ -41,10 +41,16 @@ def _calls_by_query(data):
         ("NDCNG@10 of Judgments", [scores], lambda: sg.NDCNG(k=10)(judged, scores)),
         ("MuAP of Judgments", [scores], lambda: sg.MuAP()(judged, scores)),
         ("MuAP with qid", [y, scores, qid], lambda: sg.MuAP()(y, scores, qid=qid)),
-        ("MuAP with qid, 32-bit numbers", small,
-         lambda: sg.MuAP()(small[0], small[1], qid=small[2])),
-        ("MuAP with qid, rows mixed", [y_mixed, scores_mixed, qid_mixed],
-         lambda: sg.MuAP()(y_mixed, scores_mixed, qid=qid_mixed)),
+        (
+            "MuAP with qid, 32-bit numbers",
+            small,
+            lambda: sg.MuAP()(small[0], small[1], qid=small[2]),
+        ),
+        (
+            "MuAP with qid, rows mixed",
+            [y_mixed, scores_mixed, qid_mixed],
+            lambda: sg.MuAP()(y_mixed, scores_mixed, qid=qid_mixed),
+        ),
         ("MuAP with text qid", [y, scores, text], lambda: sg.MuAP()(y, scores, qid=text)),
     ]
 
@@ -58,8 +64,11 @@ def _calls_of_boosting(data):
     return [
         ("LightGBM metric, two measures, first round", arrays, lambda: metric(data.scores, valid)),
         ("LightGBM metric, two measures, second round", arrays, lambda: metric(data.scores, valid)),
-        ("scorer with qid, two measures", [X, data.y, qid],
-         lambda: scorer(FirstColumn(), X, data.y, qid=qid)),
+        (
+            "scorer with qid, two measures",
+            [X, data.y, qid],
+            lambda: scorer(FirstColumn(), X, data.y, qid=qid),
+        ),
     ]
 
 

@@ -59,6 +59,7 @@ def main():
 
 # Data --------------------------------------------------------------------------------------------
 
+
 def day_name(day):
     return str(date(2026, 11, 1) + timedelta(day))
 
@@ -90,7 +91,8 @@ def write_day(folder, day, n_queries):
         for part in range(n_parts):
             mine = (country == code) & (np.arange(n_queries) % n_parts == part) & (day != EMPTY)
             columns = {
-                "query": np.repeat(ids[mine], N_ROWS), "grade": grades[mine].ravel(),
+                "query": np.repeat(ids[mine], N_ROWS),
+                "grade": grades[mine].ravel(),
                 "doc": np.tile(np.arange(N_ROWS), mine.sum()),
                 **{system: values[mine].ravel() for system, values in scores.items()},
             }
@@ -114,11 +116,16 @@ def write_file(folder, name, columns, day):
 
 # Faults ------------------------------------------------------------------------------------------
 
+
 def evaluate(folder, day, **settings):
     """Evaluate one day as the nightly recipe does."""
     return sg.evaluate_batches(
-        folder / f"day={day_name(day)}", *COLUMNS, measures=MEASURES, by="country",
-        label=day_name(day), **settings,
+        folder / f"day={day_name(day)}",
+        *COLUMNS,
+        measures=MEASURES,
+        by="country",
+        label=day_name(day),
+        **settings,
     )
 
 
@@ -184,11 +191,11 @@ def recipe(before, today):
         changes = sg.compare_periods(before, today, by=by, level=LEVEL)
         rows += [(row, len(changes.rows)) for row in changes.rows]
         sentences += changes.sentences()
-    falls = [
-        row for row, _ in rows if row.difference <= -SMALLEST and row.p_adjusted < 1 - LEVEL
-    ]
+    falls = [row for row, _ in rows if row.difference <= -SMALLEST and row.p_adjusted < 1 - LEVEL]
     shares = [
-        row for row, n in rows if abs(row.undefined_after - row.undefined_before) >= SMALLEST
+        row
+        for row, n in rows
+        if abs(row.undefined_after - row.undefined_before) >= SMALLEST
         and row.p_undefined < (1 - LEVEL) / n
     ]
     code = 1 if falls else 2 if shares else 0
@@ -238,7 +245,8 @@ def print_cost(tool, folder):
     """Print CPU time and peak memory of the means over all files of intact days."""
     faulty = {day_name(day) for day in (TWICE, RENAMED, CORRUPT, EMPTY)}
     files = [
-        str(path) for path in sorted(folder.rglob("*.parquet"))
+        str(path)
+        for path in sorted(folder.rglob("*.parquet"))
         if path.parent.parent.name.removeprefix("day=") not in faulty
     ]
     start = time.process_time()
@@ -261,15 +269,18 @@ def by_polars(files):
     for system in SYSTEMS:
         place = pl.col(system).rank("ordinal", descending=True).over("query")
         ideal = pl.col("grade").rank("ordinal", descending=True).over("query")
-        gain = (2.0 ** pl.col("grade") - 1)
+        gain = 2.0 ** pl.col("grade") - 1
         values.append(
             rows.select("query", "grade", place=place, ideal=ideal)
-            .group_by("query").agg(
+            .group_by("query")
+            .agg(
                 dcg=(gain / (pl.col("place") + 1).log(2)).filter(pl.col("place") <= 10).sum(),
                 best=(gain / (pl.col("ideal") + 1).log(2)).filter(pl.col("ideal") <= 10).sum(),
                 rr=1 / pl.col("place").filter(pl.col("grade") > 0).min(),
-            ).filter(pl.col("best") > 0)
-            .select((pl.col("dcg") / pl.col("best")).mean(), pl.col("rr").mean()).collect()
+            )
+            .filter(pl.col("best") > 0)
+            .select((pl.col("dcg") / pl.col("best")).mean(), pl.col("rr").mean())
+            .collect()
         )
     return values[0]["dcg"].item()
 

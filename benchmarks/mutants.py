@@ -26,29 +26,47 @@ ROOT = Path(__file__).resolve().parent.parent
 TESTS = {
     # without the slowest tests, those of the kernel's many cases
     "measures": [
-        "skgraded/measures", "tests/measures", "--ignore=tests/measures/test_long_queries.py",
-        "tests/input", "tests/test_judgments.py",
+        "skgraded/measures",
+        "tests/measures",
+        "--ignore=tests/measures/test_long_queries.py",
+        "tests/input",
+        "tests/test_judgments.py",
     ],
     "reports": [
-        "skgraded/reports", "tests/reports", "tests/writing", "tests/display",
+        "skgraded/reports",
+        "tests/reports",
+        "tests/writing",
+        "tests/display",
         "--ignore=tests/writing/test_html_browser.py",
-        "tests/model_selection/test_cross_evaluate.py", "tests/test_import.py",
+        "tests/model_selection/test_cross_evaluate.py",
+        "tests/test_import.py",
     ],
     "stats": ["skgraded/stats", "tests/stats", "tests/reports"],
     "writing": [
-        "skgraded/writing", "tests/writing", "--ignore=tests/writing/test_html_browser.py",
-        "tests/reports", "tests/cli",
+        "skgraded/writing",
+        "tests/writing",
+        "--ignore=tests/writing/test_html_browser.py",
+        "tests/reports",
+        "tests/cli",
     ],
     "large": [
-        "tests/large/test_batches.py", "tests/large/test_parts.py", "tests/large/test_sources.py",
+        "tests/large/test_batches.py",
+        "tests/large/test_parts.py",
+        "tests/large/test_sources.py",
         "tests/reports",
     ],
     "_input": [
-        "tests/input", "tests/test_judgments.py", "tests/model_selection/test_scorer.py",
-        "tests/model_selection/test_ranker.py", "tests/model_selection/test_split_queries.py",
+        "tests/input",
+        "tests/test_judgments.py",
+        "tests/model_selection/test_scorer.py",
+        "tests/model_selection/test_ranker.py",
+        "tests/model_selection/test_split_queries.py",
         "tests/model_selection/test_messages.py",
-        "tests/datasets", "tests/measures/test_common.py", "tests/measures/test_parsing.py",
-        "tests/test_docs.py", "tests/cli",
+        "tests/datasets",
+        "tests/measures/test_common.py",
+        "tests/measures/test_parsing.py",
+        "tests/test_docs.py",
+        "tests/cli",
         "tests/large/test_batches.py",  # for arrow.py
     ],
     "boosting": ["skgraded/boosting", "tests/boosting", "tests/kernels", "tests/model_selection"],
@@ -58,15 +76,39 @@ TESTS = {
     "cli": ["tests/cli"],
 }
 PARTS = (  # the package, and what its tests read
-    "skgraded", "tests", "docs", "benchmarks", "examples", "setup.cfg", "README.md", "CHANGELOG.md"
+    "skgraded",
+    "tests",
+    "docs",
+    "benchmarks",
+    "examples",
+    "setup.cfg",
+    "README.md",
+    "CHANGELOG.md",
 )
 HARMLESS = (b"# speed only", b"# memory only", b"# any numbers do")
 OTHER = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-    ast.And: ast.Or, ast.Or: ast.And, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div,
-    ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.Pow: ast.Mult,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitAnd,
 }
 
 
@@ -144,8 +186,11 @@ def is_noticed(folder, path, changed, timeout):
     target.write_bytes(changed)
     room = TESTS[path.parts[1]]
     named = [file.relative_to(ROOT) for file in (ROOT / "tests").rglob(f"test_*{path.stem}*.py")]
-    near = [str(file) for file in named if f"--ignore={file}" not in room
-            and any(file.is_relative_to(tests) for tests in room)]
+    near = [
+        str(file)
+        for file in named
+        if f"--ignore={file}" not in room and any(file.is_relative_to(tests) for tests in room)
+    ]
     try:
         return any(fails(folder, tests, timeout) for tests in (near, room) if tests)
     finally:
@@ -172,8 +217,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--timeout", type=float, default=300, help="seconds per fault")
     options = parser.parse_args()
-    files = [file for path in options.paths for file in sorted((ROOT / path).rglob("*.py"))
-             or [ROOT / path]]
+    files = [
+        file
+        for path in options.paths
+        for file in sorted((ROOT / path).rglob("*.py")) or [ROOT / path]
+    ]
     mutants = [(file.relative_to(ROOT), *mutant) for file in files for mutant in mutants_of(file)]
     chosen = random.Random(options.seed).sample(mutants, min(options.sample, len(mutants)))
     start, survivors = time.time(), 0
@@ -191,8 +239,10 @@ def main():
                 print(f"{path}:{line}: {old!r} -> {new!r}", flush=True)
     noticed = len(chosen) - survivors
     share = 100 * noticed / len(chosen)
-    print(f"{noticed} of {len(chosen)} detected ({share:.1f} %), sampled from "
-          f"{len(mutants)} possible; seed {options.seed}, {time.time() - start:.0f} s")
+    print(
+        f"{noticed} of {len(chosen)} detected ({share:.1f} %), sampled from "
+        f"{len(mutants)} possible; seed {options.seed}, {time.time() - start:.0f} s"
+    )
 
 
 if __name__ == "__main__":

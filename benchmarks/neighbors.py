@@ -33,7 +33,11 @@ class Family:
 
 FAMILIES = [
     Family(
-        sg.NDCNG(k=10), ("ndcg", 10), ("ndcg@10", "rmse"), {"k": 10}, "ndcg_burges@10",
+        sg.NDCNG(k=10),
+        ("ndcg", 10),
+        ("ndcg@10", "rmse"),
+        {"k": 10},
+        "ndcg_burges@10",
         "ndcg_cut.10",
     ),
     Family(sg.NDCNG(), ("ndcg", 1000), ("ndcg@1000",), {}, "ndcg_burges", "ndcg"),
@@ -90,6 +94,7 @@ class Call:
 
 # Ours --------------------------------------------------------------------------------------------
 
+
 class FirstColumn(RegressorMixin, BaseEstimator):
     """A model that costs nothing: its predictions are the first column of X."""
 
@@ -114,6 +119,7 @@ def our_calls(measure, data, valid_set, rounds):
 
 def on_one_thread(run):
     """Make `run` use OMP_NUM_THREADS=1, which skgraded reads at each call."""
+
     def run_alone():
         before = os.environ["OMP_NUM_THREADS"]
         os.environ["OMP_NUM_THREADS"] = "1"
@@ -127,13 +133,18 @@ def on_one_thread(run):
 
 # LightGBM ----------------------------------------------------------------------------------------
 
+
 def lightgbm_sets(data):
     """A small training set, and the data as a validation set with the scores as init_score."""
     quiet = {"verbose": -1}
     few = np.arange(200.0)
     train = lgb.Dataset(few[:, None], few % 5, group=[100, 100], params=quiet)
     valid = lgb.Dataset(
-        np.zeros((data.n, 1)), data.y, group=data.sizes, init_score=data.scores, reference=train,
+        np.zeros((data.n, 1)),
+        data.y,
+        group=data.sizes,
+        init_score=data.scores,
+        reference=train,
         params=quiet,
     )
     return train.construct(), valid.construct()
@@ -144,7 +155,10 @@ def lightgbm_call(family, data, sets, threads, rounds):
     name, k = family.lightgbm
     train, valid = sets
     params = {
-        "objective": "lambdarank", "metric": name, "eval_at": [k], "num_threads": threads,
+        "objective": "lambdarank",
+        "metric": name,
+        "eval_at": [k],
+        "num_threads": threads,
         "verbose": -1,
     }
     booster = lgb.Booster(params, train).add_valid(valid, "valid")
@@ -152,6 +166,7 @@ def lightgbm_call(family, data, sets, threads, rounds):
 
 
 # XGBoost -----------------------------------------------------------------------------------------
+
 
 def xgboost_calls(metrics, data, threads, rounds):
     """XGBoost's own metrics for a model without trees, whose base_margin contains the scores.
@@ -178,14 +193,18 @@ def xgboost_call(metric, data, threads, rounds):
 
 # Slow tools, on a part of the queries ------------------------------------------------------------
 
+
 def sklearn_calls(params, data, rounds):
     """scikit-learn's ndcg_score in a loop over queries; empty if `params` is None."""
+
     def run():
         ends = np.cumsum(data.sizes)
-        return np.mean([
-            ndcg_score(data.y[None, a:b], data.scores[None, a:b], **params)
-            for a, b in zip(ends - data.sizes, ends, strict=True)
-        ])
+        return np.mean(
+            [
+                ndcg_score(data.y[None, a:b], data.scores[None, a:b], **params)
+                for a, b in zip(ends - data.sizes, ends, strict=True)
+            ]
+        )
 
     if params is None:
         return []

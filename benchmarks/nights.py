@@ -31,6 +31,7 @@ def main():
 
 # compare_periods ---------------------------------------------------------------------------------
 
+
 def print_recipe(n_nights, is_before):
     """Print how often the recipe's exit code is 1 or 2, by change of the last day."""
     print(f"\n| change of a day with 20,000 queries in 5 countries ({n_nights} nights) | 1 | 2 |")
@@ -80,34 +81,45 @@ def exit_code_now(before, today, level=0.975):
         return 1
     return 2 * any(
         abs(row.undefined_after - row.undefined_before) >= SMALLEST
-        and row.p_undefined < (1 - level) / n_rows for row, n_rows in rows
+        and row.p_undefined < (1 - level) / n_rows
+        for row, n_rows in rows
     )
 
 
 # trend -------------------------------------------------------------------------------------------
 
+
 def print_trends(n_years):
     """Print false alarms per year, and the falls that are noticed on their first night."""
     falls = (2, 3, 4, 5, 6)
-    print("\n| nights | false alarms per year | " + " | ".join(f"fall of {n} s" for n in falls)
-          + " | still marked 2 nights later |")
+    print(
+        "\n| nights | false alarms per year | "
+        + " | ".join(f"fall of {n} s" for n in falls)
+        + " | still marked 2 nights later |"
+    )
     print("| --- |" + " ---: |" * (len(falls) + 2))
     for name, season, missing in (
-        ("independent", None, 0.0), ("with weekdays, season=7", 7, 0.0),
+        ("independent", None, 0.0),
+        ("with weekdays, season=7", 7, 0.0),
         ("the same, 3 % of the days are missing", 7, 0.03),
     ):
         n_alarms = sum(
             is_outside(nights[max(0, i - N_DAYS + 1) : i + 1], season)
-            for seed in range(n_years) for nights in [series(seed, 365, season, missing)]
+            for seed in range(n_years)
+            for nights in [series(seed, 365, season, missing)]
             for i in range(15, len(nights))
         )
         shares = []
         for fall in (*falls, 6):
             late = 2 * (len(shares) == len(falls))
-            shares.append(np.mean([
-                is_outside(series(seed, N_DAYS, season, missing, fall, late), season, late)
-                for seed in range(10_000, 10_000 + 10 * n_years)
-            ]))
+            shares.append(
+                np.mean(
+                    [
+                        is_outside(series(seed, N_DAYS, season, missing, fall, late), season, late)
+                        for seed in range(10_000, 10_000 + 10 * n_years)
+                    ]
+                )
+            )
         cells = " | ".join(f"{share:.2f}" for share in shares)
         print(f"| {name} | {n_alarms / n_years:.1f} | {cells} |")
 

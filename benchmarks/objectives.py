@@ -26,6 +26,7 @@ from skgraded.xgboost import objective as objective_of_xgboost
 
 # Times -------------------------------------------------------------------------------------------
 
+
 def lightgbm_round(loss, X, y, sizes):
     """A function that trains one round of LightGBM."""
     params = {"objective": loss, "metric": "None", "num_threads": 1, "verbose": -1, "num_leaves": 7}
@@ -39,8 +40,14 @@ def lightgbm_round(loss, X, y, sizes):
 def xgboost_round(loss, X, y, sizes):
     """A function that trains one round of XGBoost."""
     data = xgb.DMatrix(X, y, group=sizes)
-    params = {"nthread": 1, "max_depth": 3, "disable_default_eval_metric": 1, "verbosity": 0,
-              "lambdarank_pair_method": "topk", "lambdarank_num_pair_per_sample": 30}
+    params = {
+        "nthread": 1,
+        "max_depth": 3,
+        "disable_default_eval_metric": 1,
+        "verbosity": 0,
+        "lambdarank_pair_method": "topk",
+        "lambdarank_num_pair_per_sample": 30,
+    }
     booster = xgb.Booster(params | ({} if callable(loss) else {"objective": loss}), [data])
     rounds = iter(range(10**9))
     return lambda: booster.update(data, next(rounds), fobj=loss if callable(loss) else None)
@@ -64,8 +71,10 @@ def print_times(n_queries, rounds):
     X, y, qid = make_ranking(n_queries, n_documents=120, n_features=4, random_state=0)
     real = np.exp(y + np.random.default_rng(0).normal(size=len(y)))
     sizes = np.bincount(qid)
-    print(f"{len(y):,} documents in {n_queries:,} queries, ns per document, median of {rounds} "
-          "rounds; in brackets the ratio to the library's own objective")
+    print(
+        f"{len(y):,} documents in {n_queries:,} queries, ns per document, median of {rounds} "
+        "rounds; in brackets the ratio to the library's own objective"
+    )
     for library, make, door, theirs in (
         ("LightGBM", lightgbm_round, objective, "lambdarank"),
         ("XGBoost", xgboost_round, objective_of_xgboost, "rank:ndcg"),
@@ -91,6 +100,7 @@ PAIRS = [("ndcg@10", "ndcg@10"), ("ndcg", "ndcg@10"), ("ndcng", "ndcng@10"), ("m
 
 # Effects -----------------------------------------------------------------------------------------
 
+
 def conflict(n_queries=300, seed=0):
     """Queries in which one feature shows relevant documents and another shows excellent ones."""
     X, _, qid = make_ranking(n_queries, random_state=seed)
@@ -112,7 +122,12 @@ def ranker(loss=None):
     """A small LightGBM ranker; without an objective, lambdarank with grades as gains."""
     cls = LGBMRegressor if loss == "regression" else LGBMRanker
     model = cls(
-        objective=loss, n_estimators=100, learning_rate=0.05, num_leaves=15, n_jobs=1, verbose=-1,
+        objective=loss,
+        n_estimators=100,
+        learning_rate=0.05,
+        num_leaves=15,
+        n_jobs=1,
+        verbose=-1,
         random_state=0,
     )
     return sg.QueryRanker(model, grades="gain" if loss is None else "level")
@@ -129,7 +144,11 @@ def values_of(model, data, measure, repeats):
     for seed in range(repeats):
         rows = np.random.default_rng(seed).permutation(len(y))
         evaluation = sg.cross_evaluate(
-            model, X[rows], y[rows], qid=qid[rows], measures=[measure],
+            model,
+            X[rows],
+            y[rows],
+            qid=qid[rows],
+            measures=[measure],
             cv=GroupKFold(5, shuffle=True, random_state=seed),
         )
         values = evaluation.per_query[sg.measure(measure).name]
@@ -142,8 +161,11 @@ def print_difference(name, data, measure, first, second, repeats):
     values = [values_of(model, data, measure, repeats) for model in (first, second)]
     difference = values[0] - values[1]
     half = 1.97 * difference.std(ddof=1) / np.sqrt(len(difference))
-    print(f"{name:<46}{sg.measure(measure).name:<10}{values[0].mean():.4f} {values[1].mean():.4f}"
-          f"{difference.mean():>+9.4f} ± {half:.4f}", flush=True)
+    print(
+        f"{name:<46}{sg.measure(measure).name:<10}{values[0].mean():.4f} {values[1].mean():.4f}"
+        f"{difference.mean():>+9.4f} ± {half:.4f}",
+        flush=True,
+    )
 
 
 def print_differences(repeats, folder):
@@ -160,14 +182,22 @@ def print_differences(repeats, folder):
     for name, data in sets.items():
         for text, measure in PAIRS:
             print_difference(
-                f"{name}: {text}, lambdarank", data, measure, ranker(objective(text)),
-                ranker("lambdarank"), repeats,
+                f"{name}: {text}, lambdarank",
+                data,
+                measure,
+                ranker(objective(text)),
+                ranker("lambdarank"),
+                repeats,
             )
     for text, measure in PAIRS[2:]:
         for loss, words in (("regression", "least squares"), (None, "lambdarank on gains")):
             print_difference(
-                f"real grades: {text}, {words}", prices(), measure, ranker(objective(text)),
-                ranker(loss), repeats,
+                f"real grades: {text}, {words}",
+                prices(),
+                measure,
+                ranker(objective(text)),
+                ranker(loss),
+                repeats,
             )
 
 

@@ -19,8 +19,14 @@ from selenium.webdriver.chrome.service import Service
 import skgraded as sg
 
 FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
 ]
 DRAWN = """
 const done = arguments[0];
@@ -32,8 +38,12 @@ look();
 """
 MEASURES = ["ndcng@10", "mu_map", "rr", "p@5", "ap"]
 CASES = [  # systems, queries, measures, whether all pairs are compared
-    (1, 100_000, 3, False), (2, 100_000, 3, True), (5, 100_000, 3, True), (4, 1_000, 3, False),
-    (20, 1_000, 5, True), (20, 100_000, 5, True),
+    (1, 100_000, 3, False),
+    (2, 100_000, 3, True),
+    (5, 100_000, 3, True),
+    (4, 1_000, 3, False),
+    (20, 1_000, 5, True),
+    (20, 100_000, 5, True),
 ]
 
 

@@ -45,8 +45,10 @@ def generate(n_queries, judge, measures=MEASURES, noise_factor=1.0, seed=0):
     relevance = rng.normal(size=shape) + 0.3 * easiness
     grades = np.digitize(relevance, GRADE_LIMITS)
     noise = noise_factor * np.exp(-0.4 * easiness)
-    scores = {name: relevance + noise * rng.normal(scale=s, size=shape)
-              for name, s in (("A", 1.4), ("B", 1.2))}
+    scores = {
+        name: relevance + noise * rng.normal(scale=s, size=shape)
+        for name, s in (("A", 1.4), ("B", 1.2))
+    }
     if judge == "useless":
         judged = rng.permuted(grades.ravel()).reshape(shape)
     else:
@@ -58,7 +60,10 @@ def generate(n_queries, judge, measures=MEASURES, noise_factor=1.0, seed=0):
         for grade in (grades, judged)
     )
     return Population(
-        human, values, easiness[:, 0], cohen_kappa_score(grades.ravel(), judged.ravel()),
+        human,
+        values,
+        easiness[:, 0],
+        cohen_kappa_score(grades.ravel(), judged.ravel()),
         float(np.mean(judged - grades)),
     )
 
@@ -69,8 +74,9 @@ def _values(grades, scores, qid, measures):
         for name, values in scores.items()
     }
     means = {measure: values for measure, values in by_system["A"].items()}
-    differences = {f"{measure}, B - A": by_system["B"][measure] - means[measure]
-                   for measure in means}
+    differences = {
+        f"{measure}, B - A": by_system["B"][measure] - means[measure] for measure in means
+    }
     return means | differences
 
 
@@ -110,8 +116,11 @@ def _one(human, judge, judged, others):
     by_judge = estimate_mean(judge[np.concatenate([judged, others])], None)
     intervals = [t_interval(estimate, 0.95) for estimate in (powered, alone, by_judge)]
     widths = [interval.high - interval.low for interval in intervals]
-    return [*(interval.low <= truth <= interval.high for interval in intervals),
-            widths[0] / widths[1] if widths[1] else np.nan, powered.worth / len(judged)]
+    return [
+        *(interval.low <= truth <= interval.high for interval in intervals),
+        widths[0] / widths[1] if widths[1] else np.nan,
+        powered.worth / len(judged),
+    ]
 
 
 def sparse_values(n_queries, seed=0):
@@ -146,8 +155,10 @@ def print_sparse(n_queries, repetitions):
                 judged, others = np.split(rng.integers(n_queries, size=n + 1000), [n])
                 if np.ptp(human[judged]):
                     covers[i] = _one(human, judge, judged, others)[:2]
-            print(f"| {name} | {n} | {100 * np.isnan(covers[:, 0]).mean():.1f} % | "
-                  f"{' | '.join(f'{100 * rate:.1f} %' for rate in np.nanmean(covers, axis=0))} |")
+            print(
+                f"| {name} | {n} | {100 * np.isnan(covers[:, 0]).mean():.1f} % | "
+                f"{' | '.join(f'{100 * rate:.1f} %' for rate in np.nanmean(covers, axis=0))} |"
+            )
 
 
 def bootstrap_intervals(human, judge, others, rng):
@@ -190,8 +201,10 @@ def print_skewed(n_queries, repetitions, n_judge=2000):
     """Print coverages of four intervals, and the widths of bootstrap intervals, by skewness."""
     from scipy.stats import skew
 
-    print("\n| quantity | skewness | κ | n | human alone | covers | bootstrap-t "
-          "| BCa | bootstrap-t width | BCa width |")
+    print(
+        "\n| quantity | skewness | κ | n | human alone | covers | bootstrap-t "
+        "| BCa | bootstrap-t width | BCa width |"
+    )
     print(f"| --- | {' | '.join(['---:'] * 9)} |")
     for judge in ("medium", "good"):
         population = generate(n_queries, judge, SKEWED, noise_factor=0.4)
@@ -206,8 +219,10 @@ def print_skewed(n_queries, repetitions, n_judge=2000):
                         rows.append(_skewed(human, values, judged, others, rng))
                 rates, widths = np.mean(rows, axis=0)[:4], np.nanmedian(rows, axis=0)[4:]
                 cells = [f"{100 * rate:.1f} %" for rate in rates] + [f"{w:.2f}" for w in widths]
-                print(f"| {name} | {skew(human):.1f} | {population.kappa:.2f} | {n} | "
-                      f"{' | '.join(cells)} |")
+                print(
+                    f"| {name} | {skew(human):.1f} | {population.kappa:.2f} | {n} | "
+                    f"{' | '.join(cells)} |"
+                )
 
 
 def _skewed(human, judge, judged, others, rng):
@@ -215,19 +230,24 @@ def _skewed(human, judge, judged, others, rng):
     sample = human[judged], judge[judged], judge[others]
     t = t_interval(powered_mean(*sample), 0.95)
     intervals = [
-        t_interval(estimate_mean(human[judged], None), 0.95), t,
+        t_interval(estimate_mean(human[judged], None), 0.95),
+        t,
         *bootstrap_intervals(*sample, rng),
     ]
     truth, width = human.mean(), t.high - t.low
-    return [*(low <= truth <= high for low, high in intervals),
-            *((high - low) / width for low, high in intervals[2:])]
+    return [
+        *(low <= truth <= high for low, high in intervals),
+        *((high - low) / width for low, high in intervals[2:]),
+    ]
 
 
 def print_rows(quantities, results, first):
     for quantity in quantities:
         r = results[quantity]
-        print(f"| {first} | {quantity} | {100 * r.coverage:.1f} % | {100 * r.human_coverage:.1f} % "
-              f"| {100 * r.judge_coverage:.1f} % | {r.width:.2f} | {r.worth:.1f} |")
+        print(
+            f"| {first} | {quantity} | {100 * r.coverage:.1f} % | {100 * r.human_coverage:.1f} % "
+            f"| {100 * r.judge_coverage:.1f} % | {r.width:.2f} | {r.worth:.1f} |"
+        )
 
 
 def main():
@@ -243,8 +263,10 @@ def main():
     line = "| --- | ---: | ---: | ---: | ---: | ---: |"
     for from_easy in (False, True):
         population = populations["medium"]
-        print(f"\nκ = {population.kappa:.2f}, bias {population.bias:+.2f}, N = 2,000, the n queries"
-              f" drawn from {'the easier half' if from_easy else 'all'}:\n")
+        print(
+            f"\nκ = {population.kappa:.2f}, bias {population.bias:+.2f}, N = 2,000, the n queries"
+            f" drawn from {'the easier half' if from_easy else 'all'}:\n"
+        )
         print(f"| n {heading}| ---: {line}")
         for n in (20, 50, 200):
             results = simulate(population, n, 2000, repetitions, from_easy)

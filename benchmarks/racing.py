@@ -63,6 +63,7 @@ def main():
 
 # Searches ----------------------------------------------------------------------------------------
 
+
 def searches(args):
     args.folder.mkdir(exist_ok=True)
     for name in args.data:
@@ -93,8 +94,11 @@ def searches_of(folder, name, seed):
 
     def row(search, chosen, survivors, cpu, fits):
         return {
-            "search": search, "cpu": cpu / costs.sum(), "fits": fits / n_fits,
-            "regret": fresh[winner] - fresh[chosen], "best_survives": winner in survivors,
+            "search": search,
+            "cpu": cpu / costs.sum(),
+            "fits": fits / n_fits,
+            "regret": fresh[winner] - fresh[chosen],
+            "best_survives": winner in survivors,
             "survivors": len(survivors),
         }
 
@@ -102,16 +106,26 @@ def searches_of(folder, name, seed):
     for margin in MARGINS:
         survivors, is_fitted = replayed(values, stored["fold"], margin, seed)
         chosen = survivors[full[survivors].argmax()]
-        rows.append(row(
-            f"racing, margin {margin:g}", chosen, survivors, costs[is_fitted].sum(),
-            is_fitted.sum(),
-        ))
+        rows.append(
+            row(
+                f"racing, margin {margin:g}",
+                chosen,
+                survivors,
+                costs[is_fitted].sum(),
+                is_fitted.sum(),
+            )
+        )
         # Random search with the same number of fits evaluates the first candidates on all folds.
         some = np.arange(max(1, round(is_fitted.sum() / N_FOLDS)))
-        rows.append(row(
-            f"random search, fits of margin {margin:g}", full[some].argmax(), some,
-            costs[some].sum(), is_fitted.sum(),
-        ))
+        rows.append(
+            row(
+                f"random search, fits of margin {margin:g}",
+                full[some].argmax(),
+                some,
+                costs[some].sum(),
+                is_fitted.sum(),
+            )
+        )
     for resource in ("rounds", "rows") if "halving_rows" in stored else ():
         cpu, chosen = stored[f"halving_{resource}"]
         rows.append(row(f"halving over {resource}", int(chosen), [int(chosen)], cpu, np.nan))
@@ -148,13 +162,20 @@ def measured(folder, name, seed):
         costs.append(cv.fit_time + cv.score_time)  # one thread: CPU time
         fresh.append(ranker.fit(X, y).score(X_fresh, y_fresh))
     result = {
-        "values": np.array(values).T, "costs": np.array(costs), "fresh": np.array(fresh),
+        "values": np.array(values).T,
+        "costs": np.array(costs),
+        "fresh": np.array(fresh),
         "fold": cv.fold,
     }
-    return result if is_wide else result | {
-        "halving_rounds": halved(X, y, candidates, "estimator__n_estimators"),
-        "halving_rows": halved(X, y, candidates, "n_samples"),
-    }
+    return (
+        result
+        if is_wide
+        else result
+        | {
+            "halving_rounds": halved(X, y, candidates, "estimator__n_estimators"),
+            "halving_rows": halved(X, y, candidates, "n_samples"),
+        }
+    )
 
 
 def halved(X, y, candidates, resource):
@@ -164,9 +185,16 @@ def halved(X, y, candidates, resource):
     if resource == "n_samples":
         limits = {"min_resources": len(X) // 9}
     search = HalvingRandomSearchCV(
-        RANKER, lists, n_candidates=N_CANDIDATES, factor=3, resource=resource, refit=False,
-        cv=sg.model_selection.QueryKFold(N_FOLDS, qid="query"), random_state=0,
-        scoring=sg.make_ranking_scorer("ndcng@10"), **limits,
+        RANKER,
+        lists,
+        n_candidates=N_CANDIDATES,
+        factor=3,
+        resource=resource,
+        refit=False,
+        cv=sg.model_selection.QueryKFold(N_FOLDS, qid="query"),
+        random_state=0,
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+        **limits,
     )
     start = time.process_time()
     with warnings.catch_warnings():
@@ -198,9 +226,8 @@ def read(folder, name):
         data = sg.datasets.read_letor(folder / "OHSUMED.txt.gz")
         return data.X.toarray(), data.y, data.qid
     parts = [
-        sg.datasets.read_letor(
-            folder / f"rank.{part}", 300, group=folder / f"rank.{part}.query"
-        ) for part in ("train", "test")
+        sg.datasets.read_letor(folder / f"rank.{part}", 300, group=folder / f"rank.{part}.query")
+        for part in ("train", "test")
     ]
     qid = np.concatenate([[f"{i}-{q}" for q in part.qid] for i, part in enumerate(parts)])
     X = np.vstack([part.X.toarray() for part in parts])
@@ -209,22 +236,33 @@ def read(folder, name):
 
 # Error of the rule -------------------------------------------------------------------------------
 
+
 def rule(args):
     """Share of repetitions that drop the best of equal candidates, or the one better by .004."""
     print("| values | queries | candidates | folds | best dropped | fits |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for kind in KINDS:
         for n_queries, n_candidates, n_folds in (
-            (100, 20, 10), (1000, 20, 10), (5000, 20, 10), (100, 40, 10), (1000, 40, 5),
-            (1000, 40, 10), (1000, 40, 20), (5000, 40, 10),
+            (100, 20, 10),
+            (1000, 20, 10),
+            (5000, 20, 10),
+            (100, 40, 10),
+            (1000, 40, 5),
+            (1000, 40, 10),
+            (1000, 40, 20),
+            (5000, 40, 10),
         ):
-            dropped, fits = zip(*(
-                dropped_in(kind, n_queries, n_candidates, n_folds, seed)
-                for seed in range(args.repetitions)
-            ), strict=True)
+            dropped, fits = zip(
+                *(
+                    dropped_in(kind, n_queries, n_candidates, n_folds, seed)
+                    for seed in range(args.repetitions)
+                ),
+                strict=True,
+            )
             print(
                 f"| {kind} | {n_queries:,} | {n_candidates} | {n_folds} | {np.mean(dropped):.4f} "
-                f"| {np.mean(fits):.2f} |", flush=True,
+                f"| {np.mean(fits):.2f} |",
+                flush=True,
             )
 
 
@@ -271,12 +309,17 @@ def better(rng, n, c):
 
 
 KINDS = {
-    "normal": normal, "correlated": correlated, "zero-inflated": zero_inflated, "skewed": skewed,
-    "unequal folds": normal, "one better by .004": better,
+    "normal": normal,
+    "correlated": correlated,
+    "zero-inflated": zero_inflated,
+    "skewed": skewed,
+    "unequal folds": normal,
+    "one better by .004": better,
 }
 
 
 # Folds that share training data ------------------------------------------------------------------
+
 
 def rankers(args):
     """How often a race drops the candidate with the highest mean over training sets."""
@@ -315,6 +358,7 @@ def dropped_share(survivors, best):
 
 
 # Overhead ----------------------------------------------------------------------------------------
+
 
 def overhead(args):
     """Share of a search's CPU time outside fits, predictions and measures."""

@@ -34,7 +34,9 @@ def _pandas_beir(folder):
     import pandas as pd
 
     pd.read_csv(
-        f"{folder}/beir.tsv", sep="\t", dtype={"query-id": str, "corpus-id": str},
+        f"{folder}/beir.tsv",
+        sep="\t",
+        dtype={"query-id": str, "corpus-id": str},
         keep_default_na=False,
     )
 
@@ -54,10 +56,19 @@ def _read_run(folder):
 def _command(folder, *options):
     from skgraded.cli import main
 
-    main([
-        "evaluate", f"{folder}/qrels", f"{folder}/run", "-m", "ndcng@10", "--quiet",
-        "--output", f"{folder}/out", *options,
-    ])
+    main(
+        [
+            "evaluate",
+            f"{folder}/qrels",
+            f"{folder}/run",
+            "-m",
+            "ndcng@10",
+            "--quiet",
+            "--output",
+            f"{folder}/out",
+            *options,
+        ]
+    )
 
 
 def _json(folder):
@@ -86,9 +97,7 @@ READINGS = {
     "polars.read_csv(separator=' ')": _polars,
     "skgraded.datasets.read_run": _read_run,
     "skgraded evaluate -m ndcng@10": _command,
-    "skgraded evaluate -m ndcng@10 --ties trec": lambda folder: _command(
-        folder, "--ties", "trec"
-    ),
+    "skgraded evaluate -m ndcng@10 --ties trec": lambda folder: _command(folder, "--ties", "trec"),
 }
 
 
@@ -170,13 +179,17 @@ def main():
             for name in readings:
                 process = subprocess.run(
                     [sys.executable, __file__, "--measure", name, folder],
-                    capture_output=True, text=True, check=True,
+                    capture_output=True,
+                    text=True,
+                    check=True,
                 )
                 results[name].append(json.loads(process.stdout))
     import pandas as pd
 
-    print(f"- Python {platform.python_version()}, pandas {pd.__version__}, load "
-          f"{os.getloadavg()[0]:.1f} at the end")
+    print(
+        f"- Python {platform.python_version()}, pandas {pd.__version__}, load "
+        f"{os.getloadavg()[0]:.1f} at the end"
+    )
     print(f"- {args.lines:,} lines, {megabytes:.0f} MB\n")
     print("| reading | seconds | processor seconds | million lines a second | peak memory, MB |")
     print("| --- | ---: | ---: | ---: | ---: |")

@@ -36,7 +36,11 @@ LIBRARIES = {
     "LightGBM": lambda n: LGBMRanker(n_estimators=n, num_leaves=7, verbose=-1, **ONE_THREAD),
     "XGBoost": lambda n: XGBRanker(n_estimators=n, max_depth=3, **ONE_THREAD),
     "CatBoost": lambda n: CatBoostRanker(
-        iterations=n, depth=3, learning_rate=0.1, thread_count=1, verbose=False,
+        iterations=n,
+        depth=3,
+        learning_rate=0.1,
+        thread_count=1,
+        verbose=False,
         allow_writing_files=False,
     ),
     "HistGradientBoosting": lambda n: HistGradientBoostingRegressor(max_iter=n, max_leaf_nodes=7),
@@ -126,9 +130,7 @@ def data_of(name, seed):
         data = sg.datasets.read_letor(folder / "ohsumed" / "OHSUMED.txt.gz")
         return data.X.toarray(), data.y, data.qid, 21
     example = folder / "lightgbm-lambdarank"
-    data = sg.datasets.read_letor(
-        example / "rank.train", 300, group=example / "rank.train.query"
-    )
+    data = sg.datasets.read_letor(example / "rank.train", 300, group=example / "rank.train.query")
     return data.X.toarray(), data.y, data.qid, 50
 
 

@@ -49,12 +49,14 @@ def make(folder, n_queries):
     counts = ", ".join(f"{name} {n}" for name, n in expected.n_undefined.items())
     print(
         f"{len(frame):,} rows, {expected.n_queries:,} queries; undefined: {counts}; "
-        f"{n_split} of {N_FILES - 1} cuts are inside a query", flush=True,
+        f"{n_split} of {N_FILES - 1} cuts are inside a query",
+        flush=True,
     )
     return expected
 
 
 # One engine with a number of threads, in a separate process ---------------------------------------
+
 
 def by_memory(threads, measured):
     def measure(folder, partitioning):
@@ -65,9 +67,11 @@ def by_memory(threads, measured):
 
 
 def by_batches(threads, measured):
-    measured(lambda folder, partitioning: sg.evaluate_batches(
-        folder, measures=MEASURES, partitioning=partitioning, by="country", **COLUMNS
-    ))
+    measured(
+        lambda folder, partitioning: sg.evaluate_batches(
+            folder, measures=MEASURES, partitioning=partitioning, by="country", **COLUMNS
+        )
+    )
 
 
 def by_dask(threads, measured):
@@ -76,13 +80,21 @@ def by_dask(threads, measured):
 
     import skgraded.dask
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=threads, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as cluster, Client(cluster):
-        measured(lambda folder, partitioning: skgraded.dask.evaluate(
-            dd.read_parquet(str(folder), split_row_groups=False), measures=MEASURES,
-            partitioning=partitioning, **COLUMNS, by="country",
-        ))
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=threads, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster,
+        Client(cluster),
+    ):
+        measured(
+            lambda folder, partitioning: skgraded.dask.evaluate(
+                dd.read_parquet(str(folder), split_row_groups=False),
+                measures=MEASURES,
+                partitioning=partitioning,
+                **COLUMNS,
+                by="country",
+            )
+        )
 
 
 def by_spark(threads, measured):
@@ -93,26 +105,37 @@ def by_spark(threads, measured):
     import skgraded.spark
 
     spark = (
-        SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
+        SparkSession.builder.master(f"local[{threads}]")
+        .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.files.openCostInBytes", str(2**30))  # one file per partition
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
-    measured(lambda folder, partitioning: skgraded.spark.evaluate(
-        spark.read.parquet(str(folder)), measures=MEASURES, partitioning=partitioning,
-        n_partitions=N_FILES, **COLUMNS, by="country",
-    ))
+    measured(
+        lambda folder, partitioning: skgraded.spark.evaluate(
+            spark.read.parquet(str(folder)),
+            measures=MEASURES,
+            partitioning=partitioning,
+            n_partitions=N_FILES,
+            **COLUMNS,
+            by="country",
+        )
+    )
     spark.stop()
 
 
 ENGINES = {
-    "in memory": by_memory, "evaluate_batches": by_batches, "Dask": by_dask, "Spark": by_spark,
+    "in memory": by_memory,
+    "evaluate_batches": by_batches,
+    "Dask": by_dask,
+    "Spark": by_spark,
 }
 
 
 def run(engine, threads, folder):
     """Measure the rows in each arrangement, and write the Summaries to files."""
+
     def measured(measure):
         for kind, partitioning in PARTITIONING.items():
             summary = measure(folder / kind, partitioning)
@@ -123,14 +146,18 @@ def run(engine, threads, folder):
 
 # All ---------------------------------------------------------------------------------------------
 
+
 def compared(engine, threads, folder, expected):
     """{arrangement of the rows: whether the Summary equals the expected Summary}."""
     result = subprocess.run(
         [sys.executable, __file__, "--run", engine, str(threads), str(folder)],
-        env=os.environ | {
+        env=os.environ
+        | {
             "OMP_NUM_THREADS": str(threads),
             "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        }, capture_output=True, text=True,
+        },
+        capture_output=True,
+        text=True,
     )
     if result.returncode:
         raise RuntimeError(f"{engine} on {threads} threads failed:\n{result.stderr}")

@@ -26,13 +26,18 @@ MEASURES = ["ndcng@10", "mu_map"]
 ROWS_PER_QUERY = 20
 ROWS_PER_FILE = 1_000_000
 ENGINES = {
-    "memory": "in memory", "batches": "batches", "polars": "polars", "duckdb": "DuckDB",
-    "dask": "Dask", "spark": "Spark",
+    "memory": "in memory",
+    "batches": "batches",
+    "polars": "polars",
+    "duckdb": "DuckDB",
+    "dask": "Dask",
+    "spark": "Spark",
 }
 RUNS = {
     f"{name}, {kind}, {ids} ids": (engine, f"{kind}-{ids}")
     for engine, name in ENGINES.items()
-    for kind in ("clustered", "mixed") for ids in ("integer", "string")
+    for kind in ("clustered", "mixed")
+    for ids in ("integer", "string")
 }
 NDCG_IN_SQL = """
 WITH ranked AS (
@@ -50,6 +55,7 @@ WITH ranked AS (
 
 # Data --------------------------------------------------------------------------------------------
 
+
 def folder_of(args, millions, kind):
     return Path(args.folder) / f"{millions}-{kind}"
 
@@ -61,11 +67,13 @@ def make(args, millions):
     rng = np.random.default_rng(0)
     n = millions * 1_000_000
     ids = rng.integers(0, 2**62, n // ROWS_PER_QUERY)
-    frame = pd.DataFrame({
-        "query": np.repeat(ids, ROWS_PER_QUERY),
-        "grade": rng.integers(0, 5, n) * (rng.random(n) < 0.3) * 1.0,
-        "score": rng.normal(size=n),
-    })
+    frame = pd.DataFrame(
+        {
+            "query": np.repeat(ids, ROWS_PER_QUERY),
+            "grade": rng.integers(0, 5, n) * (rng.random(n) < 0.3) * 1.0,
+            "score": rng.normal(size=n),
+        }
+    )
     for kind, ids in itertools.product(("clustered", "mixed"), ("integer", "string")):
         folder = folder_of(args, millions, f"{kind}-{ids}")
         if folder.exists():
@@ -80,6 +88,7 @@ def make(args, millions):
 
 
 # One measurement, in a separate process ----------------------------------------------------------
+
 
 def run(engine, kind, folder):
     """Measure, and print when the measurement begins and ends."""
@@ -116,9 +125,12 @@ def run(engine, kind, folder):
 
         import skgraded.dask
 
-        with LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as cluster, Client(cluster):
+        with (
+            LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+            ) as cluster,
+            Client(cluster),
+        ):
             warm_up = dd.read_parquet(first_files(folder))
             skgraded.dask.evaluate(warm_up, **settings)
             ddf = dd.read_parquet(folder)
@@ -151,8 +163,10 @@ def on_spark(folder, settings):
     import skgraded.spark
 
     spark = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g")
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "4g")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
@@ -174,6 +188,7 @@ def print_means(measure):
 
 # All ---------------------------------------------------------------------------------------------
 
+
 def resources(pids):
     """Processor seconds of processes so far, by pid, and the bytes that they use together."""
     seconds, memory = {}, 0
@@ -191,8 +206,10 @@ def resources(pids):
 def measured(engine, kind, folder):
     """Processor and wall seconds, peak bytes, and the means of one measurement."""
     child = subprocess.Popen(
-        [sys.executable, __file__, "--run", engine, kind, str(folder)], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        [sys.executable, __file__, "--run", engine, kind, str(folder)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     seconds: dict = {}
     peak, over = [0], threading.Event()
@@ -247,7 +264,8 @@ def main():
             seconds, wall, peak, mean = np.median(rounds, axis=0)
             print(
                 f"| {name} | {millions} | {1000 * seconds / millions:.0f} | "
-                f"{1000 * wall / millions:.0f} | {peak / 1e6:.0f} | {mean:.12f} |", flush=True,
+                f"{1000 * wall / millions:.0f} | {peak / 1e6:.0f} | {mean:.12f} |",
+                flush=True,
             )
 
 

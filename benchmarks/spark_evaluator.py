@@ -29,9 +29,14 @@ def make(folder, n_queries):
     n = n_queries * ROWS_PER_QUERY
     query = np.repeat(np.arange(n_queries), ROWS_PER_QUERY)
     grade = rng.integers(0, 5, n) * (rng.random(n) < 0.15)
-    frame = pd.DataFrame({
-        "query": query, "grade": grade, "score": grade + 2 * rng.normal(size=n), "constant": 1.0,
-    })
+    frame = pd.DataFrame(
+        {
+            "query": query,
+            "grade": grade,
+            "score": grade + 2 * rng.normal(size=n),
+            "constant": 1.0,
+        }
+    )
     sorted_rows = frame.sort_values(["query", "grade"], ascending=[True, False])
     for name, rows in (("by grade", sorted_rows), ("in any order", frame.sample(frac=1))):
         (folder / name).mkdir()
@@ -84,9 +89,12 @@ def main():
     from pyspark.sql import SparkSession
 
     spark = (
-        SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false").config("spark.driver.memory", "4g")
-        .config("spark.sql.shuffle.partitions", "4").getOrCreate()
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "4g")
+        .config("spark.sql.shuffle.partitions", "4")
+        .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
     print("| scores | rows of a query | evaluator | AP | processor s | wall s |")
@@ -98,8 +106,10 @@ def main():
                 df = spark.read.parquet(str(Path(folder) / rows))
                 for name, call in (("Spark", by_spark), ("skgraded.spark", by_skgraded)):
                     value, cpu, wall = measured(lambda call=call, df=df, s=score: call(df, s))
-                    print(f"| {score} | {rows} | {name} | {value:.4f} | {cpu:.1f} | {wall:.1f} |",
-                          flush=True)
+                    print(
+                        f"| {score} | {rows} | {name} | {value:.4f} | {cpu:.1f} | {wall:.1f} |",
+                        flush=True,
+                    )
         spark.stop()
 
 

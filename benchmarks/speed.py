@@ -17,8 +17,15 @@ from neighbors import JUDGED, WITH_QID
 from timing import measure_times
 
 PACKAGES = (
-    "skgraded", "numpy", "scikit-learn", "lightgbm", "xgboost", "xgboost-cpu", "ranx",
-    "pytrec_eval", "pytrec_eval-terrier",
+    "skgraded",
+    "numpy",
+    "scikit-learn",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",
+    "ranx",
+    "pytrec_eval",
+    "pytrec_eval-terrier",
 )
 # Largest ratios to the time of LightGBM's own metric on the same scores, both on one thread: with
 # the sort for AVX-512, and with any other sort.
@@ -30,7 +37,10 @@ LIMITS = {
 LIMITS_WITH_QID = {"NDCNG@10": 0.5, "NDCNG": 0.6, "MuAP": 0.6}
 # ns per document on one thread
 LIMITS_OF_LAYOUT = {
-    "group": 4, "qid, rows sorted": 6, "qid, rows mixed": 20, "qid, pandas str": 25,
+    "group": 4,
+    "qid, rows sorted": 6,
+    "qid, rows mixed": 20,
+    "qid, pandas str": 25,
 }
 LIMIT_TO_ARGSORT = 5
 LIMIT_TO_ONE_THREAD = 0.55
@@ -56,6 +66,7 @@ def parse_arguments():
 
 
 # Reporting ---------------------------------------------------------------------------------------
+
 
 def run_worker(args, worker):
     """Run this file in a process for a number of threads, or for memory; return its results."""

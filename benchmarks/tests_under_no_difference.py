@@ -20,9 +20,9 @@ def rejection_rates(n_sets, n_queries, n_resamples, seed=0):
         values, other = rng.beta(2, 2, (2, n_queries))
         resampling = rng.spawn(1)[0]
         for test in TESTS:
-            rejected[test] += p_values(
-                test, (values - other)[None], n_resamples, resampling
-            )[0] <= 0.05
+            rejected[test] += (
+                p_values(test, (values - other)[None], n_resamples, resampling)[0] <= 0.05
+            )
     return {test: count / n_sets for test, count in rejected.items()}
 
 
@@ -38,8 +38,10 @@ def main():
     print("| --- | ---: | ---: | ---: |")
     for test, rate in rates.items():
         print(f"| {test} | {100 * rate:.2f} % | 4 % | 6 % |")
-    print(f"\n{arguments.sets:,} sets of {arguments.queries} queries, "
-          f"{time.perf_counter() - start:.0f} s")
+    print(
+        f"\n{arguments.sets:,} sets of {arguments.queries} queries, "
+        f"{time.perf_counter() - start:.0f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -48,9 +48,7 @@ def family_calls(family, data, sets, threads, rounds, missing):
     }
     if threads == 1:
         neighbors["scikit-learn"] = lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS)
-        neighbors["pytrec_eval"] = lambda: c.pytrec_eval_calls(
-            family.pytrec_eval, few, SLOW_ROUNDS
-        )
+        neighbors["pytrec_eval"] = lambda: c.pytrec_eval_calls(family.pytrec_eval, few, SLOW_ROUNDS)
     for name, make in neighbors.items():
         if name not in missing:
             try:
@@ -81,8 +79,11 @@ def layout_calls(n_queries, rounds):
     data = c.make_data(n_queries)
     mixed = np.random.default_rng(0).permutation(data.n)
     y, qid, grades = data.y, data.qid, data.y[mixed]
-    forms = {"group": (y, {"group": data.sizes}), "qid, rows sorted": (y, {"qid": qid}),
-             "qid, rows mixed": (grades, {"qid": qid[mixed]})}
+    forms = {
+        "group": (y, {"group": data.sizes}),
+        "qid, rows sorted": (y, {"qid": qid}),
+        "qid, rows mixed": (grades, {"qid": qid[mixed]}),
+    }
     if find_spec("pandas"):
         import pandas as pd
 

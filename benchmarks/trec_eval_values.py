@@ -32,22 +32,49 @@ OUTPUTS = {  # file printed by trec_eval: qrels, run, lowest relevant grade, wit
 CUTOFFS = (1, 3, 10, 100)
 NAMES = [  # the names that trec_eval prints and that we have, with other cut-offs
     *(f"{name}_{k}" for name in ("P", "recall", "success", "ndcg_cut", "map_cut") for k in CUTOFFS),
-    "map", "ndcg", "bpref", "Rprec", "recip_rank", "set_P", "set_recall", "set_F",
-    "num_ret", "num_rel", "num_rel_ret", *(f"iprec_at_recall_{i / 10:.2f}" for i in range(11)),
+    "map",
+    "ndcg",
+    "bpref",
+    "Rprec",
+    "recip_rank",
+    "set_P",
+    "set_recall",
+    "set_F",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    *(f"iprec_at_recall_{i / 10:.2f}" for i in range(11)),
 ]
 OF_IR_MEASURES = {
-    "AP": "map", "nDCG": "ndcg", "RR": "recip_rank", "Rprec": "Rprec", "Bpref": "bpref",
-    "SetP": "set_P", "SetR": "set_recall", "SetF": "set_F",
-    **{f"{theirs}@{k}": f"{name}_{k}" for k in CUTOFFS for theirs, name in (
-        ("P", "P"), ("R", "recall"), ("Success", "success"), ("nDCG", "ndcg_cut"),
-        ("AP", "map_cut"),
-    )},
+    "AP": "map",
+    "nDCG": "ndcg",
+    "RR": "recip_rank",
+    "Rprec": "Rprec",
+    "Bpref": "bpref",
+    "SetP": "set_P",
+    "SetR": "set_recall",
+    "SetF": "set_F",
+    **{
+        f"{theirs}@{k}": f"{name}_{k}"
+        for k in CUTOFFS
+        for theirs, name in (
+            ("P", "P"),
+            ("R", "recall"),
+            ("Success", "success"),
+            ("nDCG", "ndcg_cut"),
+            ("AP", "map_cut"),
+        )
+    },
     **{f"IPrec@{i / 10:.1f}": f"iprec_at_recall_{i / 10:.2f}" for i in range(11)},
 }
 WITHOUT_TIES = {"RR@10": "rr@10", "Judged@10": "judged@10"}  # ir_measures orders ties differently
 OF_MTEB = {
-    "ndcg": "ndcg_cut_{}", "map": "map_cut_{}", "recall": "recall_{}", "precision": "P_{}",
-    "hit_rate": "success_{}", "mrr": "rr@{}",
+    "ndcg": "ndcg_cut_{}",
+    "map": "map_cut_{}",
+    "recall": "recall_{}",
+    "precision": "P_{}",
+    "hit_rate": "success_{}",
+    "mrr": "rr@{}",
 }
 
 
@@ -59,7 +86,10 @@ def evaluated(qrels, run, names, threshold=None, missing="skip"):
             measures[name] = dataclasses.replace(measure, threshold=threshold)
     rows = join_run(qrels, run, ties="trec", missing=missing, unjudged_documents="keep")
     evaluation = sg.evaluate(
-        rows.y_true, rows.y_score, qid=rows.qid, measures=list(measures.values()),
+        rows.y_true,
+        rows.y_score,
+        qid=rows.qid,
+        measures=list(measures.values()),
         unjudged_documents="irrelevant",
     )
     ids = evaluation.query_ids.tolist()
@@ -76,6 +106,7 @@ def is_known(name):
 
 # Files ------------------------------------------------------------------------------------------
 
+
 def compare_files(folder):
     for output, (qrels, run, threshold, complete) in OUTPUTS.items():
         missing = [name for name in (output, qrels, run) if not (folder / name).exists()]
@@ -88,7 +119,10 @@ def compare_files(folder):
             printed.setdefault(name, {})[query] = value.strip()
         names = [name for name in printed if is_known(name)]
         ours = evaluated(
-            read_qrels(folder / qrels), read_run(folder / run), names, threshold,
+            read_qrels(folder / qrels),
+            read_run(folder / run),
+            names,
+            threshold,
             "count" if complete else "skip",
         )
         n_values, differences = 0, []
@@ -108,6 +142,7 @@ def compare_files(folder):
 
 
 # Generated runs ---------------------------------------------------------------------------------
+
 
 def make_run(seed, n_queries=100, digits=None, is_tied=True):
     """Qrels and a run as dicts. Scores are multiples of 1/8 unless `digits` is given."""
@@ -140,12 +175,16 @@ def print_differences(tool, pairs, qrels):
     """Print the number of pairs (name, query, ours, theirs), and those that differ."""
     differing = [pair for pair in pairs if abs(pair[2] - pair[3]) > 1e-9]
     explained = [
-        pair for pair in differing if "iprec" in pair[0].lower()
+        pair
+        for pair in differing
+        if "iprec" in pair[0].lower()
         and required(pair[0], qrels[pair[1]], 0.5) != required(pair[0], qrels[pair[1]], 0.9)
     ]
     others = [pair for pair in differing if pair not in explained]
-    print(f"{tool}: {len(pairs):,} values; {len(explained)} of interpolated precision differ, "
-          f"because trec_eval 9 requires more documents; {len(others)} others differ")
+    print(
+        f"{tool}: {len(pairs):,} values; {len(explained)} of interpolated precision differ, "
+        f"because trec_eval 9 requires more documents; {len(others)} others differ"
+    )
     for pair in others[:20]:
         print("  ", *pair)
 
@@ -155,7 +194,8 @@ def pairs_of_ir_measures(names, qrels, run):
     texts = {ir_measures.parse_measure(text): text for text in names}
     return [
         (texts[row.measure], row.query_id, ours[names[texts[row.measure]]][row.query_id], row.value)
-        for row in ir_measures.iter_calc(list(texts), qrels, run) if row.query_id in run
+        for row in ir_measures.iter_calc(list(texts), qrels, run)
+        if row.query_id in run
     ]
 
 
@@ -164,13 +204,21 @@ def compare_tools(seed):
     ours = evaluated(qrels, run, NAMES)
     families = {re.sub(r"_[\d.]+$", "", name) for name in NAMES}
     levels = {"iprec_at_recall." + ",".join(f"{i / 10:.2f}" for i in range(11))}
-    cuts = {f"{name}.{','.join(map(str, CUTOFFS))}"
-            for name in ("P", "recall", "success", "ndcg_cut", "map_cut")}
+    cuts = {
+        f"{name}.{','.join(map(str, CUTOFFS))}"
+        for name in ("P", "recall", "success", "ndcg_cut", "map_cut")
+    }
     single = families - {text.partition(".")[0] for text in cuts | levels}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, single | cuts | levels).evaluate(run)
-    print_differences("pytrec_eval", [
-        (name, query, ours[name][query], theirs[query][name]) for name in NAMES for query in theirs
-    ], qrels)
+    print_differences(
+        "pytrec_eval",
+        [
+            (name, query, ours[name][query], theirs[query][name])
+            for name in NAMES
+            for query in theirs
+        ],
+        qrels,
+    )
 
     print_differences("ir_measures", pairs_of_ir_measures(OF_IR_MEASURES, qrels, run), qrels)
     untied = make_run(seed, is_tied=False)
@@ -180,32 +228,38 @@ def compare_tools(seed):
     for identical_ids in ("keep", "drop"):
         renamed = {f"d{query}": grades for query, grades in qrels.items()}
         ranked = {f"d{query}": scores for query, scores in run.items()}
-        joined = join_run(
-            renamed, ranked, missing="skip", ties="trec", identical_ids=identical_ids
-        )
+        joined = join_run(renamed, ranked, missing="skip", ties="trec", identical_ids=identical_ids)
         if identical_ids == "drop":
-            ranked = {query: {document: score for document, score in scores.items()
-                              if document != query} for query, scores in ranked.items()}
+            ranked = {
+                query: {document: score for document, score in scores.items() if document != query}
+                for query, scores in ranked.items()
+            }
         result = calculate_retrieval_scores(ranked, renamed, list(CUTOFFS))
         names = [name.format(k) for name in OF_MTEB.values() for k in CUTOFFS]
         means = sg.evaluate(joined.y_true, joined.y_score, qid=joined.qid, measures=names).mean()
         expected = [value for tool in OF_MTEB for value in getattr(result, tool).values()]
         worst = np.abs(np.subtract(list(means.values()), expected)).max()
-        print(f"mteb-core, identical ids: {identical_ids}: {len(expected)} means at 1, 3, 10 and "
-              f"100, the largest difference is {worst:.1e} (MTEB rounds to 5 digits)")
+        print(
+            f"mteb-core, identical ids: {identical_ids}: {len(expected)} means at 1, 3, 10 and "
+            f"100, the largest difference is {worst:.1e} (MTEB rounds to 5 digits)"
+        )
 
 
 def compare_precision(seed):
     """Scores with 8 digits, which pytrec_eval stores as 32-bit floating-point numbers."""
     qrels, run = make_run(seed, digits=8)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg"}).evaluate(run)
-    single = {query: {document: float(np.float32(score)) for document, score in scores.items()}
-              for query, scores in run.items()}
+    single = {
+        query: {document: float(np.float32(score)) for document, score in scores.items()}
+        for query, scores in run.items()
+    }
     for label, scores in (("double", run), ("single", single)):
         ours = evaluated(qrels, scores, ["map", "ndcg"])
         gaps = [abs(ours[name][query] - theirs[query][name]) for name in ours for query in theirs]
-        print(f"pytrec_eval, scores of 8 digits read in {label} precision: {len(gaps)} values, "
-              f"{np.sum(np.array(gaps) > 1e-9)} differ, by {max(gaps):.1e} at most")
+        print(
+            f"pytrec_eval, scores of 8 digits read in {label} precision: {len(gaps)} values, "
+            f"{np.sum(np.array(gaps) > 1e-9)} differ, by {max(gaps):.1e} at most"
+        )
 
 
 def main():

@@ -64,13 +64,13 @@ def tables(data):
     return [
         *heading(ranked),
         row("all documents judged", data, complete, "irrelevant", ranked),
-        row("pool with feature 21, `\"irrelevant\"`", data, with_all, "irrelevant", ranked),
-        row("pool without it, `\"irrelevant\"`", data, without, "irrelevant", ranked),
-        row("pool without it, `\"drop\"`", data, without, "drop", ranked),
+        row('pool with feature 21, `"irrelevant"`', data, with_all, "irrelevant", ranked),
+        row('pool without it, `"irrelevant"`', data, without, "irrelevant", ranked),
+        row('pool without it, `"drop"`', data, without, "drop", ranked),
         "",
         *heading(unjudged),
-        row("pool with feature 21, `\"keep\"`", data, with_all, "keep", unjudged),
-        row("pool without it, `\"keep\"`", data, without, "keep", unjudged),
+        row('pool with feature 21, `"keep"`', data, with_all, "keep", unjudged),
+        row('pool without it, `"keep"`', data, without, "keep", unjudged),
     ]
 
 

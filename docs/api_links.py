@@ -22,7 +22,8 @@ def object_named(text, kinds):
     if f"skgraded.{match[1]}" in kinds:
         return f"skgraded.{match[1]}"
     candidates = [
-        name for name, kind in kinds.items()
+        name
+        for name, kind in kinds.items()
         if name.endswith(f".{match[1]}") and kind in ("class", "exception", "function")
     ]
     return candidates[0] if len(candidates) == 1 else None
@@ -38,8 +39,10 @@ def link_names(app, doctree, docname):
     objects = app.env.domains.python_domain.objects
     kinds = {name: entry.objtype for name, entry in objects.items() if not entry.aliased}
     without_links = {
-        id(literal) for kind in (nodes.reference, nodes.title)
-        for node in doctree.findall(kind) for literal in node.findall(nodes.literal)
+        id(literal)
+        for kind in (nodes.reference, nodes.title)
+        for node in doctree.findall(kind)
+        for literal in node.findall(nodes.literal)
     }
     for literal in list(doctree.findall(nodes.literal)):
         name = object_named(literal.astext(), kinds)

@@ -83,8 +83,12 @@ html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
-    "logo": {"text": "skgraded", "image_light": "_static/logo.svg",
-             "image_dark": "_static/logo.svg", "alt_text": "skgraded"},
+    "logo": {
+        "text": "skgraded",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+        "alt_text": "skgraded",
+    },
     "navigation_with_keys": False,
     "collapse_navigation": True,
     "navbar_persistent": ["search-field"],
@@ -153,7 +157,8 @@ def _link_to_pages(app, document, source):
     source[0] = re.sub(r"\]\(\.\./examples/(plot_\w+)\.py\)", r"](gallery/\1.rst)", source[0])
     source[0] = re.sub(
         r"\[([^]]+)\]\((?:\.\./)?glossary\.md#([\w-]+)\)",
-        lambda link: f"{{term}}`{link[1]} <{TERMS[link[2]]}>`", source[0],
+        lambda link: f"{{term}}`{link[1]} <{TERMS[link[2]]}>`",
+        source[0],
     )
     # The blank line that ends a doctest in a document is none of the example.
     source[0] = re.sub(r"\n\n( *```\n)", r"\n\1", source[0])

@@ -40,20 +40,31 @@ def measured():
 def draw(values, surface, text, grid, *colors):
     """Draw one panel per measure, with the systems named at the ends of their lines."""
     style = {
-        "font.size": 17, "text.color": text, "axes.labelcolor": text, "axes.edgecolor": grid,
-        "xtick.color": text, "ytick.color": text, "figure.facecolor": surface,
-        "axes.facecolor": surface, "savefig.facecolor": surface, "svg.hashsalt": "skgraded",
+        "font.size": 17,
+        "text.color": text,
+        "axes.labelcolor": text,
+        "axes.edgecolor": grid,
+        "xtick.color": text,
+        "ytick.color": text,
+        "figure.facecolor": surface,
+        "axes.facecolor": surface,
+        "savefig.facecolor": surface,
+        "svg.hashsalt": "skgraded",
     }
     with plt.rc_context(style):
         figure, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
         for ax, (name, by_system) in zip(axes, values.items(), strict=True):
-            for color, marker, (system, means) in zip(
-                colors, "so", by_system.items(), strict=True
-            ):
+            for color, marker, (system, means) in zip(colors, "so", by_system.items(), strict=True):
                 ax.plot(FACTORS, means, color=color, marker=marker, linewidth=3, markersize=9)
                 ax.annotate(
-                    system, (FACTORS[-1], means[-1]), (12, 0), textcoords="offset points",
-                    color=color, fontweight="bold", va="center", fontsize=20,
+                    system,
+                    (FACTORS[-1], means[-1]),
+                    (12, 0),
+                    textcoords="offset points",
+                    color=color,
+                    fontweight="bold",
+                    va="center",
+                    fontsize=20,
                 )
             ax.set_title(f"{name}:\n{MEASURES[name]}", fontsize=19)
             ax.set(xticks=[1, 2, 3, 4], xlim=(0.8, 4.5), ylim=(0.82, 1))

@@ -80,15 +80,20 @@ IR_MEASURES = [
     Row("SetF", "`SetF`"),
     Row("SetF(beta=2.0)", "`SetF(beta=1.4142135623730951)`", "the square of `beta` here"),
     Row("SetAP", "`SetPrecision` · `SetRecall`"),
-    Row("Accuracy", f"`AUC(undefined=nan)` {RETRIEVED}",
-        "by default, `AUC` includes documents that were not retrieved"),
+    Row(
+        "Accuracy",
+        f"`AUC(undefined=nan)` {RETRIEVED}",
+        "by default, `AUC` includes documents that were not retrieved",
+    ),
     Row("infAP", "`AP`", INFERRED, 1e-5),
     Row("NumRel", "`NumRel`"),
     Row("NumRet", "`NumRet`"),
     Row("NumRelRet", "`NumRelRet`"),
     Row("NumQ", note=N_QUERIES),
-    Row("alpha_DCG α_DCG alpha_nDCG α_nDCG ERR_IA nERR_IA NRBP nNRBP AP_IA MAP_IA P_IA StRecall",
-        note=SUBTOPICS),
+    Row(
+        "alpha_DCG α_DCG alpha_nDCG α_nDCG ERR_IA nERR_IA NRBP nNRBP AP_IA MAP_IA P_IA StRecall",
+        note=SUBTOPICS,
+    ),
     Row("INST BPM NERR8 NERR9 NERR10 NERR11", note=RATIO),
     Row("INSQ", note=FIXED_WEIGHTS),
 ]
@@ -147,8 +152,10 @@ RANX = [
     Row("ndcg_burges@5", "`NDCG@5`"),
     Row("bpref", "where(N > 0, `Bpref`, nan)", "`Bpref` is also defined if N = 0"),
     Row("rbp.80", "`RBP(max_grade=3)` · M", "gains are not divided by the top grade"),
-    Row("interpolated_precision_at_recall",
-        note="`ranx.evaluate` does not accept it; here `InterpolatedPrecision(recall=…)`"),
+    Row(
+        "interpolated_precision_at_recall",
+        note="`ranx.evaluate` does not accept it; here `InterpolatedPrecision(recall=…)`",
+    ),
 ]
 CWL_EVAL = [
     Row("PrecisionCWLMetric(5)", "`GeneralizedPrecision(max_grade=3)@5`", "gains are grades / M"),

@@ -38,16 +38,17 @@ def rankers():
     regressor = HistGradientBoostingRegressor(random_state=0)
     return {
         "LGBMRanker": (
-            sg.QueryRanker(lightgbm, **stopped), RATES | {"estimator__num_leaves": [7, 31]}
+            sg.QueryRanker(lightgbm, **stopped),
+            RATES | {"estimator__num_leaves": [7, 31]},
         ),
-        "XGBRanker": (
-            sg.QueryRanker(xgboost, **stopped), RATES | {"estimator__max_depth": [3, 6]}
-        ),
+        "XGBRanker": (sg.QueryRanker(xgboost, **stopped), RATES | {"estimator__max_depth": [3, 6]}),
         "CatBoostRanker": (
-            sg.QueryRanker(catboost, **stopped), RATES | {"estimator__depth": [4, 6]}
+            sg.QueryRanker(catboost, **stopped),
+            RATES | {"estimator__depth": [4, 6]},
         ),
         "HistGradientBoostingRegressor": (
-            sg.QueryRanker(regressor), RATES | {"estimator__max_leaf_nodes": [7, 31]}
+            sg.QueryRanker(regressor),
+            RATES | {"estimator__max_leaf_nodes": [7, 31]},
         ),
     }
 
@@ -55,8 +56,12 @@ def rankers():
 def tuned(ranker, grid, X, y, qid):
     """Search the parameter grid of a ranker."""
     search = GridSearchCV(
-        ranker, grid, scoring=sg.make_ranking_scorer(MEASURES), refit=MEASURES[0].name,
-        cv=GroupKFold(3).set_split_request(groups="qid"), error_score="raise",
+        ranker,
+        grid,
+        scoring=sg.make_ranking_scorer(MEASURES),
+        refit=MEASURES[0].name,
+        cv=GroupKFold(3).set_split_request(groups="qid"),
+        error_score="raise",
     )
     return search.fit(X, y, qid=qid)
 

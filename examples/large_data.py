@@ -29,13 +29,17 @@ def make(n_queries=400, n_features=10):
 
 # Dask --------------------------------------------------------------------------------------------
 
+
 def on_dask(train, test, features):
     """Train and evaluate on a cluster of two workers."""
     from distributed import Client, LocalCluster
 
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-    ) as cluster, Client(cluster):
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as cluster,
+        Client(cluster),
+    ):
         return on_this_cluster(train, test, features)
 
 
@@ -72,6 +76,7 @@ def on_this_cluster(train, test, features):
 
 # Spark -------------------------------------------------------------------------------------------
 
+
 def on_spark(train, test, features):
     """Train XGBoost's ranker on Spark, and evaluate the frame of its predictions."""
     import pyarrow as pa
@@ -90,7 +95,10 @@ def on_spark(train, test, features):
         for frame in (train, test)
     )
     ranker = SparkXGBRanker(
-        qid_col="query", label_col="grade", n_estimators=100, learning_rate=0.05,
+        qid_col="query",
+        label_col="grade",
+        n_estimators=100,
+        learning_rate=0.05,
     )
     scored = ranker.fit(train).transform(test)
     summary = skgraded.spark.evaluate(scored, y_score="prediction", **COLUMNS)

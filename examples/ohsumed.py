@@ -132,7 +132,8 @@ def print_ties(grades, scores, qid):
     """Print how the rule for ties affects strategies that tie all documents of a query."""
     judgments = sg.Judgments(grades, qid=qid)
     constant = [
-        strategy for strategy, score in scores.items()
+        strategy
+        for strategy, score in scores.items()
         if len(set(zip(qid, score, strict=True))) == judgments.n_queries
     ]
     print(
@@ -143,8 +144,10 @@ def print_ties(grades, scores, qid):
     by_rows = np.arange(len(grades), dtype=float)
     print(f"{'':<34}" + "".join(f"{name:>11}" for name in MEASURES))
     for name, score, ties in [
-        ("mean over all orders", flat, "average"), ("order of rows in the file", flat, "ordinal"),
-        ("order of rows, reversed", by_rows, "ordinal"), ("the best order", flat, "best"),
+        ("mean over all orders", flat, "average"),
+        ("order of rows in the file", flat, "ordinal"),
+        ("order of rows, reversed", by_rows, "ordinal"),
+        ("the best order", flat, "best"),
         ("the worst order", flat, "worst"),
     ]:
         values = [dataclasses.replace(m, ties=ties)(judgments, score) for m in MEASURES.values()]
@@ -162,8 +165,12 @@ def draw(figures, output):
     axes[0, 0].set_ylim(0, 1.05)
     axes[-1, 0].set_xlabel("threshold t: a document is relevant if its grade is at least t")
     grid.legend(
-        *axes[0, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4,
-        title="strategy (OHSUMED id)", handlelength=3.5, frameon=False,
+        *axes[0, 1].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=4,
+        title="strategy (OHSUMED id)",
+        handlelength=3.5,
+        frameon=False,
     )
     save(grid, output, dpi=110)
     plt.close(grid)
@@ -179,9 +186,18 @@ def draw_thresholds(ax, figure):
     for strategy, scores in figure.scores.items():
         color, marker, style = LOOKS[strategy]
         display = sg.ThresholdCurveDisplay.from_predictions(
-            figure.judgments, scores, relative=False, undefined=np.nan, ax=ax, line_kw={
-                "label": "_", "color": color, "marker": marker, "linestyle": style,
-                "markersize": 6, "zorder": 2 + strategy / 100,
+            figure.judgments,
+            scores,
+            relative=False,
+            undefined=np.nan,
+            ax=ax,
+            line_kw={
+                "label": "_",
+                "color": color,
+                "marker": marker,
+                "linestyle": style,
+                "markersize": 6,
+                "zorder": 2 + strategy / 100,
             },
         )
         marked = figure.thresholds if len(figure.thresholds) else np.linspace(0, tops[-1], 13)[1:]
@@ -190,8 +206,11 @@ def draw_thresholds(ax, figure):
     if reached < tops[-1]:
         ax.axvspan(reached, tops[-1], color="0.9", zorder=0)
         ax.text(
-            (reached + tops[-1]) / 2, 0.67, f"fewer than {FEW}\nof {len(tops)} queries\nreach t",
-            ha="center", va="center",
+            (reached + tops[-1]) / 2,
+            0.67,
+            f"fewer than {FEW}\nof {len(tops)} queries\nreach t",
+            ha="center",
+            va="center",
         )
     ax.set(xlabel="", ylabel="MAP with threshold t", xlim=(0, tops[-1] * 1.02))
     ax.set_title(figure.title, loc="left")
@@ -210,7 +229,11 @@ def draw_means(ax, figure):
         bars = ax.vlines(np.arange(len(names)) + shift, 0, values, color=color, alpha=0.5)
         bars.set_linestyle(style)
         ax.plot(
-            np.arange(len(names)) + shift, values, color=color, marker=marker, linestyle="none",
+            np.arange(len(names)) + shift,
+            values,
+            color=color,
+            marker=marker,
+            linestyle="none",
             markersize=7,
         )
         ax.plot([], [], color=color, marker=marker, linestyle=style, label=f"{strategy} {name}")

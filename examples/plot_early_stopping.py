@@ -32,7 +32,10 @@ train, valid = parts
 history = {}
 booster = lgb.train(
     {"objective": "lambdarank", "metric": "None", "num_leaves": 7, "num_threads": 1, "verbose": -1},
-    train, 400, valid_sets=[train, valid], valid_names=["training", "held out"],
+    train,
+    400,
+    valid_sets=[train, valid],
+    valid_names=["training", "held out"],
     feval=eval_metric(["ndcng@10", "mu_map"]),
     callbacks=[
         lgb.early_stopping(60, first_metric_only=True, verbose=False),

@@ -17,9 +17,7 @@ from sklearn.linear_model import Ridge
 import skgraded as sg
 
 X, y, qid = sg.datasets.make_ranking(n_queries=200, n_documents=25, random_state=0)
-ev = sg.cross_evaluate(
-    sg.QueryRanker(Ridge()), X, y, qid=qid, measures=["ndcng@10", "rr"], cv=5
-)
+ev = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, measures=["ndcng@10", "rr"], cv=5)
 print(ev.summary().round(3).to_string(index=False))
 print(ev.worst(5).round(3).to_string(index=False))
 

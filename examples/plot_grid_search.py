@@ -27,7 +27,10 @@ ranker = sg.QueryRanker(LGBMRanker(n_estimators=50, n_jobs=1, verbose=-1, random
 scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"])
 with sklearn.config_context(enable_metadata_routing=True):
     search = GridSearchCV(
-        ranker, grid, scoring=scorer, refit="NDCNG@10",
+        ranker,
+        grid,
+        scoring=scorer,
+        refit="NDCNG@10",
         cv=GroupKFold(5).set_split_request(groups="qid"),
     ).fit(X, y, qid=qid)
 print(search.best_params_)
@@ -47,8 +50,13 @@ def draw(name):
         rows = results["param_estimator__learning_rate"] == rate
         ax.errorbar(
             results["param_estimator__num_leaves"][rows].astype(int),
-            results[f"mean_test_{name}"][rows], results[f"std_test_{name}"][rows] / 5**0.5,
-            marker=marker, linestyle=style, capsize=3, color=color, label=f"learning rate {rate}",
+            results[f"mean_test_{name}"][rows],
+            results[f"std_test_{name}"][rows] / 5**0.5,
+            marker=marker,
+            linestyle=style,
+            capsize=3,
+            color=color,
+            label=f"learning rate {rate}",
         )
     ax.set_xscale("log", base=2)
     ax.set_xticks(grid["estimator__num_leaves"], grid["estimator__num_leaves"])

@@ -58,7 +58,11 @@ for repetition in range(20):
     repeated = sg.compare_judges(
         {name: grades[kept] for name, grades in judges.items()},
         {name: scores[kept] for name, scores in systems.items()},
-        group=sizes, measures=measures, test="t", n_resamples=100, rng=0,
+        group=sizes,
+        measures=measures,
+        test="t",
+        n_resamples=100,
+        rng=0,
     )
     rows.append(repeated.leaderboards().assign(repetition=repetition))
 taus = pd.concat(rows)
@@ -74,7 +78,11 @@ colors = {"NDCG@10": "#0072B2", "NDCNG@10": "#E69F00", "MuAP": "#009E73"}
 for i, (measure, color) in enumerate(colors.items()):
     of_measure = summary.xs(measure, level="measure").loc[names]
     ax.errorbar(
-        np.arange(3) + 0.15 * (i - 1), of_measure["mean"], of_measure["std"], fmt="o", color=color,
+        np.arange(3) + 0.15 * (i - 1),
+        of_measure["mean"],
+        of_measure["std"],
+        fmt="o",
+        color=color,
         label=measure.replace("MuAP", "μAP"),
     )
 ax.set_xticks(range(3), names)

@@ -50,7 +50,11 @@ def real():
 # objective.
 
 settings = {
-    "n_estimators": 60, "learning_rate": 0.1, "num_leaves": 7, "n_jobs": 1, "verbose": -1,
+    "n_estimators": 60,
+    "learning_rate": 0.1,
+    "num_leaves": 7,
+    "n_jobs": 1,
+    "verbose": -1,
     "random_state": 0,
 }
 pairs = {
@@ -69,8 +73,10 @@ for name, ((X, y, qid), other) in pairs.items():
         for system, ranker in rankers.items()
     }
     row = rows[name] = sg.compare(evaluations, baseline="other", rng=0).to_frame().iloc[-1]
-    print(f"{name:<28} {row['mean'] - row.difference:.3f}  matched {row['mean']:.3f}  "
-          f"{row.difference:+.3f} [{row.ci_low:+.3f}, {row.ci_high:+.3f}]")
+    print(
+        f"{name:<28} {row['mean'] - row.difference:.3f}  matched {row['mean']:.3f}  "
+        f"{row.difference:+.3f} [{row.ci_low:+.3f}, {row.ci_high:+.3f}]"
+    )
 
 # %%
 # If an interval contains 0, the gain is not significant.

@@ -19,7 +19,9 @@ ranker = sg.QueryRanker(LGBMRanker(n_estimators=20, n_jobs=1, verbose=-1, random
 search = sg.model_selection.RacingSearchCV(
     ranker,
     {"estimator__num_leaves": [2, 4, 8, 32], "estimator__learning_rate": [0.01, 0.1, 0.5]},
-    margin=0.01, prefer="estimator__num_leaves", random_state=0,
+    margin=0.01,
+    prefer="estimator__num_leaves",
+    random_state=0,
 ).fit(X, y, qid=qid)
 for sentence in search.sentences():
     print(sentence)

@@ -31,10 +31,12 @@ print(f"μAP of the stars - 1:  {sg.MuAP()(stars - 1, scores):.3f}")
 
 rng = np.random.default_rng(0)
 n_users, n_films = 300, 12
-ratings = pd.DataFrame({
-    "user": np.repeat(np.arange(n_users), n_films),
-    "stars": rng.choice([1, 2, 3, 4, 5], p=[0.3, 0.25, 0.2, 0.15, 0.1], size=n_users * n_films),
-})
+ratings = pd.DataFrame(
+    {
+        "user": np.repeat(np.arange(n_users), n_films),
+        "stars": rng.choice([1, 2, 3, 4, 5], p=[0.3, 0.25, 0.2, 0.15, 0.1], size=n_users * n_films),
+    }
+)
 ratings["grade"] = ratings["stars"] - 1
 ratings["model"] = ratings["stars"] + rng.normal(scale=1.5, size=len(ratings))
 ratings["random"] = rng.normal(size=len(ratings))

@@ -26,7 +26,11 @@ print(f"their mean {np.mean(by_threshold):.3f}, μAP {sg.MuAP()(y_true, y_score)
 
 _, ax = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
 display = sg.ThresholdCurveDisplay.from_predictions(
-    y_true, y_score, relative=False, name="1 0 3 3 2 0 1 4", ax=ax,
+    y_true,
+    y_score,
+    relative=False,
+    name="1 0 3 3 2 0 1 4",
+    ax=ax,
     line_kw={"color": "#0072B2"},
 )
 t, values = display.lines_[0].get_data()

@@ -42,7 +42,11 @@ ax.fill_between(
     steps, values["worst"], values["best"], color="#888888", alpha=0.3, label="worst to best order"
 )
 ax.plot(
-    steps, values["ordinal"], color="#D55E00", marker="x", linestyle="--",
+    steps,
+    values["ordinal"],
+    color="#D55E00",
+    marker="x",
+    linestyle="--",
     label="order of sorted rows",
 )
 ax.plot(steps, values["average"], color="#0072B2", marker="o", label="mean over all orders")

@@ -44,8 +44,10 @@ def search(X, y, qid):
     """Tune an LGBMRanker with a grid search; routing passes qid to fit, split and score."""
     ranker = sg.QueryRanker(lgb.LGBMRanker(n_estimators=60, verbose=-1, random_state=0))
     grid_search = GridSearchCV(
-        ranker, GRID,
-        scoring=sg.make_ranking_scorer(MEASURES), refit=MEASURES[0].name,
+        ranker,
+        GRID,
+        scoring=sg.make_ranking_scorer(MEASURES),
+        refit=MEASURES[0].name,
         cv=GroupKFold(3).set_split_request(groups="qid"),
     )
     return grid_search.fit(X, y, qid=qid)
@@ -60,11 +62,16 @@ def train_until_it_stops(best, train, valid):
     params |= {"objective": "lambdarank", "metric": "None", "verbose": -1, "seed": 0}
     history = {}
     booster = lgb.train(
-        params, train_set, num_boost_round=600, valid_sets=[valid_set],
+        params,
+        train_set,
+        num_boost_round=600,
+        valid_sets=[valid_set],
         feval=eval_metric(MEASURES),
         # by default, LightGBM would stop when any of the measures stops improving
-        callbacks=[lgb.early_stopping(50, first_metric_only=True, verbose=False),
-                   lgb.record_evaluation(history)],
+        callbacks=[
+            lgb.early_stopping(50, first_metric_only=True, verbose=False),
+            lgb.record_evaluation(history),
+        ],
     )
     return booster, len(history["valid_0"][MEASURES[0].name])
 
@@ -110,9 +117,10 @@ def main():
     print_table(
         f"grid search, {len(tuned.cv_results_['params'])} candidates, mean of 3 folds",
         {
-            "the best: " + ", ".join(f"{k.removeprefix('estimator__')}={v}"
-                                     for k, v in tuned.best_params_.items()):
-            {m.name: tuned.cv_results_[f"mean_test_{m.name}"][best] for m in MEASURES},
+            "the best: "
+            + ", ".join(
+                f"{k.removeprefix('estimator__')}={v}" for k, v in tuned.best_params_.items()
+            ): {m.name: tuned.cv_results_[f"mean_test_{m.name}"][best] for m in MEASURES},
             "the worst": {m.name: tuned.cv_results_[f"mean_test_{m.name}"].min() for m in MEASURES},
         },
     )
@@ -120,8 +128,11 @@ def main():
     booster, n_rounds = train_until_it_stops(tuned.best_params_, train, valid)
     print_table(
         "early stopping, on its validation queries",
-        {f"best at round {booster.best_iteration}, stopped at {n_rounds}":
-         booster.best_score["valid_0"]},
+        {
+            f"best at round {booster.best_iteration}, stopped at {n_rounds}": booster.best_score[
+                "valid_0"
+            ]
+        },
     )
     print(f"\n{searched - start:.1f} s to search, {time.perf_counter() - searched:.1f} s to train")
 
@@ -132,8 +143,9 @@ def main():
         "grid search": tuned.predict(X),
         "early stopping": booster.predict(X),
     }
-    reports = {name: sg.evaluate(y, score, qid=qid, measures=MEASURES)
-               for name, score in systems.items()}
+    reports = {
+        name: sg.evaluate(y, score, qid=qid, measures=MEASURES) for name, score in systems.items()
+    }
     print_table(
         f"on {len(np.unique(qid))} test queries", {name: ev.mean() for name, ev in reports.items()}
     )

@@ -69,8 +69,10 @@ def print_table_2():
     print(f"{'n':<24}" + "".join(f"{n:>6}" for n in range(1, 9)) + f"{'mean':>7}")
     doubled = 2 * np.array(EXAMPLE)
     for name, measure, grades in [
-        ("NDCG", sg.NDCG, EXAMPLE), ("NDCG, grades doubled", sg.NDCG, doubled),
-        ("NDCNG", sg.NDCNG, EXAMPLE), ("NDCNG, grades doubled", sg.NDCNG, doubled),
+        ("NDCG", sg.NDCG, EXAMPLE),
+        ("NDCG, grades doubled", sg.NDCG, doubled),
+        ("NDCNG", sg.NDCNG, EXAMPLE),
+        ("NDCNG, grades doubled", sg.NDCNG, doubled),
     ]:
         values = [of_ranked(measure(k=k), grades) for k in [*range(1, 9), "mean"]]
         print(f"{name:<24}" + "".join(f"{v:>6.2f}" for v in values[:-1]) + f"{values[-1]:>7.2f}")
@@ -82,9 +84,9 @@ def swapped(n_levels, uniform, runs, progress):
     for n_swaps in N_SWAPS:
         progress(n_swaps)
         if uniform:  # the same swaps for every number of levels
-            rankings.append(make_swapped_rankings(
-                N_DOCUMENTS, n_levels, n_swaps, runs, random_state=n_swaps
-            ))
+            rankings.append(
+                make_swapped_rankings(N_DOCUMENTS, n_levels, n_swaps, runs, random_state=n_swaps)
+            )
         else:  # one distribution per run, the same for every number of swaps
             rankings += [
                 make_swapped_rankings(N_DOCUMENTS, n_levels, n_swaps, 1, False, random_state=run)
@@ -100,7 +102,9 @@ def curves(grades, runs):
         # an uneven distribution may contain no grade 0, which is intended
         warnings.filterwarnings("ignore", "All grades are from")
         ev = sg.evaluate(
-            grades.ravel(), scores, group=np.full(len(grades), N_DOCUMENTS),
+            grades.ravel(),
+            scores,
+            group=np.full(len(grades), N_DOCUMENTS),
             measures=list(PANELS.values()),
         )
     return {
@@ -114,6 +118,7 @@ def experiment(uniform, runs, quiet):
     show = sys.stderr.isatty() and not quiet
     curves_by_level = {}
     for n_levels in LINES:
+
         def progress(n_swaps, n_levels=n_levels):
             if show:
                 print(f"\r{n_levels:>3} levels, {n_swaps:>2} swaps", end="", file=sys.stderr)
@@ -139,25 +144,28 @@ def print_spread(title, curves_by_level):
 
 def print_single_distributions(n_draws):
     """Print how much the values of figure 5 depend on the drawn distribution."""
-    last = np.array([
+    last = np.array(
         [
-            list(curves(grades, len(grades)).values())
-            for grades in (
-                make_swapped_rankings(
-                    N_DOCUMENTS, n_levels, N_SWAPS[-1], uniform=False, random_state=draw
+            [
+                list(curves(grades, len(grades)).values())
+                for grades in (
+                    make_swapped_rankings(
+                        N_DOCUMENTS, n_levels, N_SWAPS[-1], uniform=False, random_state=draw
+                    )
+                    for draw in range(n_draws)
                 )
-                for draw in range(n_draws)
-            )
+            ]
+            for n_levels in LINES
         ]
-        for n_levels in LINES
-    ])[..., 0]  # (levels, draws, panels), each the mean of 100 rankings
+    )[..., 0]  # (levels, draws, panels), each the mean of 100 rankings
     print(f"\nValues of {n_draws} single distributions, with 100 rankings each\n")
     print(f"{f'after {N_SWAPS[-1]} swaps':<18}" + "".join(f"{panel:>18}" for panel in PANELS))
     for n_levels, values in zip(LINES, last, strict=True):
         ranges = zip(values.min(axis=0), values.max(axis=0), strict=True)
-        print(f"{f'{n_levels} levels':<18}" + "".join(
-            f"{f'{low:.2f} to {high:.2f}':>18}" for low, high in ranges
-        ))
+        print(
+            f"{f'{n_levels} levels':<18}"
+            + "".join(f"{f'{low:.2f} to {high:.2f}':>18}" for low, high in ranges)
+        )
     spreads = np.median(np.ptp(last, axis=0), axis=0)
     print(f"{'spread, median':<18}" + "".join(f"{value:>18.3f}" for value in spreads))
     print(
@@ -181,7 +189,11 @@ def draw(figures, output):
 def draw_table_1(ax):
     """Draw AP by threshold; the area under the curve is μAP."""
     display = sg.ThresholdCurveDisplay.from_predictions(
-        EXAMPLE, -np.arange(len(EXAMPLE)), relative=False, ax=ax, name="grades 1 0 3 3 2 0 1 4",
+        EXAMPLE,
+        -np.arange(len(EXAMPLE)),
+        relative=False,
+        ax=ax,
+        name="grades 1 0 3 3 2 0 1 4",
         line_kw={"color": "#000000", "marker": "o"},
     )
     t, values = display.lines_[0].get_data()
@@ -211,7 +223,10 @@ def draw_figures(grid, figures):
         for ax, panel in zip(row, PANELS, strict=True):
             for n_levels, values in curves_by_level.items():
                 ax.plot(
-                    N_SWAPS, values[panel], label=f"{n_levels} levels", linewidth=1.8,
+                    N_SWAPS,
+                    values[panel],
+                    label=f"{n_levels} levels",
+                    linewidth=1.8,
                     **LINES[n_levels],
                 )
             ax.set_title(panel)
@@ -221,8 +236,12 @@ def draw_figures(grid, figures):
     for ax in axes[-1]:
         ax.set_xlabel("swapped pairs of documents")
     grid.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LINES),
-        title="grades of 100 documents", handlelength=4, frameon=False,
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=len(LINES),
+        title="grades of 100 documents",
+        handlelength=4,
+        frameon=False,
     )
 
 
@@ -246,7 +265,8 @@ def main():
     uneven = experiment(False, args.runs, args.quiet)
     print_spread(
         "Figure 5: documents spread unevenly over the grades, a distribution drawn for each of "
-        f"{args.runs} rankings", uneven,
+        f"{args.runs} rankings",
+        uneven,
     )
     print_single_distributions(min(args.runs, 100))
     draw({"Figure 4: uniform": uniform, "Figure 5: not uniform": uneven}, args.output)

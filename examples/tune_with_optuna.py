@@ -52,18 +52,23 @@ def dataset(X, y, qid, reference=None):
     _, codes = np.unique(qid, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     return lgb.Dataset(
-        X[order], y[order], group=np.bincount(codes), reference=reference,
+        X[order],
+        y[order],
+        group=np.bincount(codes),
+        reference=reference,
         params={"verbose": -1},
     )
 
 
 def pruning(trial):
     """Make a LightGBM callback that reports each round to Optuna and prunes bad trials."""
+
     def report(env):
         value = env.evaluation_result_list[0][2]
         trial.report(value, step=env.iteration)
         if trial.should_prune():
             raise optuna.TrialPruned(f"{value:.4f} at round {env.iteration + 1}")
+
     return report
 
 
@@ -71,8 +76,11 @@ def rounds_needed(trial, params, train, valid):
     """Train until the measure on `valid` stops improving or the trial is pruned."""
     train_set = dataset(*train)
     booster = lgb.train(
-        params | FIXED | {"objective": "lambdarank", "metric": "None"}, train_set, MAX_ROUNDS,
-        valid_sets=[dataset(*valid, reference=train_set)], feval=eval_metric(MEASURE),
+        params | FIXED | {"objective": "lambdarank", "metric": "None"},
+        train_set,
+        MAX_ROUNDS,
+        valid_sets=[dataset(*valid, reference=train_set)],
+        feval=eval_metric(MEASURE),
         callbacks=[pruning(trial), lgb.early_stopping(20, verbose=False)],
     )
     return booster.best_iteration
@@ -82,8 +90,13 @@ def cross_validated(params, n_rounds, X, y, qid):
     """Return the mean of the measure over three folds of whole queries."""
     ranker = sg.QueryRanker(lgb.LGBMRanker(n_estimators=n_rounds, **params, **FIXED))
     return cross_val_score(
-        ranker, X, y, params={"qid": qid}, scoring=sg.make_ranking_scorer(MEASURE),
-        cv=GroupKFold(3).set_split_request(groups="qid"), error_score="raise",
+        ranker,
+        X,
+        y,
+        params={"qid": qid},
+        scoring=sg.make_ranking_scorer(MEASURE),
+        cv=GroupKFold(3).set_split_request(groups="qid"),
+        error_score="raise",
     ).mean()
 
 
@@ -102,7 +115,8 @@ def tune(X, y, qid, n_trials):
         return cross_validated(params, n_rounds, X, y, qid)
 
     study = optuna.create_study(
-        direction="maximize", sampler=optuna.samplers.TPESampler(seed=0),
+        direction="maximize",
+        sampler=optuna.samplers.TPESampler(seed=0),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=9),
     )
     study.optimize(objective, n_trials=n_trials)
@@ -111,17 +125,21 @@ def tune(X, y, qid, n_trials):
 
 def print_trials(study):
     """Print one line per trial."""
-    print(f"\ntrial  {'learning_rate':>13}{'num_leaves':>12}{'min_child_samples':>19}"
-          f"{'rounds':>8}{'held out':>10}{f'{MEASURE}, 3 folds':>21}")
+    print(
+        f"\ntrial  {'learning_rate':>13}{'num_leaves':>12}{'min_child_samples':>19}"
+        f"{'rounds':>8}{'held out':>10}{f'{MEASURE}, 3 folds':>21}"
+    )
     for trial in study.trials:
         params, reported = trial.params, trial.intermediate_values
         # The value of a pruned trial is its last reported value, from a different set of queries.
         pruned = trial.state == optuna.trial.TrialState.PRUNED
         value = "pruned" if pruned else f"{trial.value:.4f}"
         best = " *" if trial.number == study.best_trial.number else ""
-        print(f"{trial.number:>5}  {params['learning_rate']:>13.4f}{params['num_leaves']:>12}"
-              f"{params['min_child_samples']:>19}{len(reported):>8}"
-              f"{max(reported.values()):>10.4f}{value:>21}{best}")
+        print(
+            f"{trial.number:>5}  {params['learning_rate']:>13.4f}{params['num_leaves']:>12}"
+            f"{params['min_child_samples']:>19}{len(reported):>8}"
+            f"{max(reported.values()):>10.4f}{value:>21}{best}"
+        )
 
 
 def main():

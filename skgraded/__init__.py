@@ -10,7 +10,10 @@ from skgraded.clicks import *
 from skgraded.judgments import Judgments as Judgments
 from skgraded.large import *
 from skgraded.measures import (
-    MEASURES, edrc_per_query as edrc_per_query, edrc_score as edrc_score, measure as measure,
+    MEASURES,
+    edrc_per_query as edrc_per_query,
+    edrc_score as edrc_score,
+    measure as measure,
     rbo as rbo,
 )
 
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
     from skgraded import display as display, model_selection as model_selection
     from skgraded.display import *
     from skgraded.model_selection import (
-        QueryRanker as QueryRanker, TornQueryWarning as TornQueryWarning,
-        cross_evaluate as cross_evaluate, make_ranking_scorer as make_ranking_scorer,
+        QueryRanker as QueryRanker,
+        TornQueryWarning as TornQueryWarning,
+        cross_evaluate as cross_evaluate,
+        make_ranking_scorer as make_ranking_scorer,
     )
 
 __version__ = "0.1.0"
@@ -36,21 +41,34 @@ __version__ = "0.1.0"
 # Loaded on first access, because importing scikit-learn takes most of a second.
 LATER: dict[str, tuple[str, ...]] = {
     "display": (
-        "CutoffCurveDisplay", "IntervalDisplay", "PositionBiasDisplay", "QueryDifferenceDisplay",
-        "RacingDisplay", "ThresholdCurveDisplay",
+        "CutoffCurveDisplay",
+        "IntervalDisplay",
+        "PositionBiasDisplay",
+        "QueryDifferenceDisplay",
+        "RacingDisplay",
+        "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),
 }
 
-__all__ = sorted([
-    "Judgments", "datasets", "edrc_per_query", "edrc_score", "measure", "rbo",
-    "required_queries", "sample_queries", "show_versions",
-    *MEASURES,
-    *(name for names in LATER.values() for name in names),
-    *clicks.__all__,
-    *large.__all__,
-    *reports.__all__,
-])
+__all__ = sorted(
+    [
+        "Judgments",
+        "datasets",
+        "edrc_per_query",
+        "edrc_score",
+        "measure",
+        "rbo",
+        "required_queries",
+        "sample_queries",
+        "show_versions",
+        *MEASURES,
+        *(name for names in LATER.values() for name in names),
+        *clicks.__all__,
+        *large.__all__,
+        *reports.__all__,
+    ]
+)
 
 
 def __getattr__(name: str) -> Any:

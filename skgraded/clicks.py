@@ -109,7 +109,9 @@ class PositionBias(Report):
         return TablePage(
             "Position bias" if title is None else title,
             f"{self.n_impressions.sum():,} impressions; method {self.method}; "
-            f"{percent_text(self.level)} bootstrap intervals.", self.to_frame(), self.sentences(),
+            f"{percent_text(self.level)} bootstrap intervals.",
+            self.to_frame(),
+            self.sentences(),
         )
 
     def __repr__(self) -> str:
@@ -118,9 +120,18 @@ class PositionBias(Report):
 
 
 def position_bias(
-    clicked: Any, position: Any, *, qid: Any = None, item: Any = None, session: Any = None,
-    n_impressions: Any = None, method: str = "all_pairs", level: float = 0.95,
-    n_resamples: int = 200, rng: Any = None, data: Any = None
+    clicked: Any,
+    position: Any,
+    *,
+    qid: Any = None,
+    item: Any = None,
+    session: Any = None,
+    n_impressions: Any = None,
+    method: str = "all_pairs",
+    level: float = 0.95,
+    n_resamples: int = 200,
+    rng: Any = None,
+    data: Any = None,
 ) -> PositionBias:
     r"""Estimate how often each position is examined, relative to the first.
 
@@ -198,10 +209,17 @@ def position_bias(
     n_resamples = whole_number(n_resamples, "n_resamples", 0)
     check_rng(rng)
     rng = np.random.default_rng(rng)
-    log = log_columns(data, {
-        "clicked": clicked, "position": position, "qid": qid, "item": item, "session": session,
-        "n_impressions": n_impressions,
-    })
+    log = log_columns(
+        data,
+        {
+            "clicked": clicked,
+            "position": position,
+            "qid": qid,
+            "item": item,
+            "session": session,
+            "n_impressions": n_impressions,
+        },
+    )
     if method != "randomized":
         for argument in ("qid", "item"):
             if log[argument] is None:
@@ -216,16 +234,24 @@ def position_bias(
     known = ~np.isnan(examination)
     if n_resamples and known[1:].any() and counts.has_enough_units():
         with threadpool_limits(1, "blas"):  # threads slow the many small optimizations down
-            samples = np.array([
-                counts.estimate(np.bincount(rng.integers(n, size=n), minlength=n))[known]
-                for _ in range(n_resamples)
-            ])
+            samples = np.array(
+                [
+                    counts.estimate(np.bincount(rng.integers(n, size=n), minlength=n))[known]
+                    for _ in range(n_resamples)
+                ]
+            )
         limits[:, known] = np.nanquantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
     _warn_of_unknown(examination, n_shown)
     with np.errstate(invalid="ignore"):
         click_rate = clicks / n_shown
     return PositionBias(
-        examination, limits[0], limits[1], click_rate, n_shown, counts.n_interventions(), method,
+        examination,
+        limits[0],
+        limits[1],
+        click_rate,
+        n_shown,
+        counts.n_interventions(),
+        method,
         level,
     )
 
@@ -258,7 +284,8 @@ class _Counts:
         n = len(clicks)
         codes = {  # arrays with one element per row are freed as early as possible
             name: query_codes(log.pop(name), n, "clicked", name=name)
-            for name in ("session", "qid", "item") if log[name] is not None
+            for name in ("session", "qid", "item")
+            if log[name] is not None
         }
         name = "session" if "session" in codes else "qid" if "qid" in codes else "row"
         unit, units = codes.get(name, (np.arange(n), np.arange(n)))
@@ -275,9 +302,17 @@ class _Counts:
         query, document, position = query[first], document[first], position[first]
         del keys
         return cls(
-            clicks, impressions, unit, len(units), UNITS[name], np.argsort(order)[cell], position,
-            document, query if has_queries else None,
-            Interventions.of(document, position, method), method,
+            clicks,
+            impressions,
+            unit,
+            len(units),
+            UNITS[name],
+            np.argsort(order)[cell],
+            position,
+            document,
+            query if has_queries else None,
+            Interventions.of(document, position, method),
+            method,
         )
 
     def of_cells(self) -> tuple[np.ndarray, np.ndarray]:
@@ -311,7 +346,8 @@ class _Counts:
             warnings.warn(
                 f"The limits of the intervals are nan, because only {n} {self.unit_name} show "
                 f"documents at several positions. For method={self.method!r}, intervals from fewer "
-                f"than {needed} are too narrow: use a longer log, or pass session.", stacklevel=3,
+                f"than {needed} are too narrow: use a longer log, or pass session.",
+                stacklevel=3,
             )
         return n >= needed
 
@@ -344,9 +380,13 @@ def _warn_of_unknown(examination: np.ndarray, n_shown: np.ndarray) -> None:
 
 # Grades ------------------------------------------------------------------------------------------
 
+
 def click_grades(
-    clicked: ArrayLike, position: ArrayLike, bias: PositionBias | ArrayLike,
-    clip: float | None = None, n_impressions: ArrayLike | None = None
+    clicked: ArrayLike,
+    position: ArrayLike,
+    bias: PositionBias | ArrayLike,
+    clip: float | None = None,
+    n_impressions: ArrayLike | None = None,
 ) -> np.ndarray:
     """Return clicks divided by the examination of their positions, as grades without bias.
 

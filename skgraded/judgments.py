@@ -74,7 +74,11 @@ class Judgments:
     """
 
     def __init__(
-        self, y_true: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
+        self,
+        y_true: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
         arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
@@ -120,8 +124,12 @@ def make_judgments(
 
 
 def check_judgments(
-    y_true: ArrayLike | Judgments, y_score: Any = None, *, qid: Any = None, group: Any = None,
-    sample_weight: Any = None
+    y_true: ArrayLike | Judgments,
+    y_score: Any = None,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    sample_weight: Any = None,
 ) -> Judgments:
     """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
 
@@ -130,7 +138,10 @@ def check_judgments(
     """
     if not isinstance(y_true, Judgments):
         arguments = {
-            "y_true": y_true, "qid": qid, "sample_weight": sample_weight, "y_score": y_score,
+            "y_true": y_true,
+            "qid": qid,
+            "sample_weight": sample_weight,
+            "y_score": y_score,
         }
         labels = check_row_labels(arguments, stacklevel=4)
         judgments = make_judgments(y_true, qid, group, sample_weight)
@@ -153,6 +164,7 @@ def check_judgments(
 
 
 # The internal layout ------------------------------------------------------------------------------
+
 
 class Layout:
     """Grades and rows of Judgments as kernels read them, and cached results such as plans.

@@ -36,7 +36,10 @@ def pytest_cmdline_main(config):
 
 # The slowest files, which run first so that no processor idles at the end.
 SLOWEST = (
-    "test_spark", "test_dask", "test_hostile_streams", "test_html_browser",
+    "test_spark",
+    "test_dask",
+    "test_hostile_streams",
+    "test_html_browser",
     "test_examples",
 )
 

@@ -21,8 +21,12 @@ def simulated(eta=1.0, n_queries=300, n_sessions=20_000, n_rankers=3, seed=0):
     y = rng.randint(0, 5, size=10 * n_queries)
     scores = [y + rng.normal(0, 1.5, size=y.size) for _ in range(n_rankers)]
     return sg.datasets.make_clicks(
-        y, scores, np.repeat(np.arange(n_queries), 10), n_sessions=n_sessions,
-        examination=np.arange(1, 11.0) ** -eta, random_state=seed,
+        y,
+        scores,
+        np.repeat(np.arange(n_queries), 10),
+        n_sessions=n_sessions,
+        examination=np.arange(1, 11.0) ** -eta,
+        random_state=seed,
     )
 
 
@@ -110,15 +114,26 @@ def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame, t
     counted = frame.groupby(["qid", "item", "position"], sort=False)["clicked"]
     counted = counted.agg(["sum", "size"]).reset_index()
     same = sg.position_bias(
-        "sum", "position", qid="qid", item="item", n_impressions="size", rng=0, n_resamples=20,
+        "sum",
+        "position",
+        qid="qid",
+        item="item",
+        n_impressions="size",
+        rng=0,
+        n_resamples=20,
         data=counted,
     )
     frame.to_parquet(tmp_path / "log.parquet")
     columns = {"clicked": "clicked", "position": "position", "qid": "qid", "item": "item"}
     reports = [same] + [
         sg.position_bias(**columns, data=data, rng=0, n_resamples=20)
-        for data in (frame, pl.from_pandas(frame), dict(frame), tmp_path / "log.parquet",
-                     frame.assign(item=frame["item"].astype(str)))
+        for data in (
+            frame,
+            pl.from_pandas(frame),
+            dict(frame),
+            tmp_path / "log.parquet",
+            frame.assign(item=frame["item"].astype(str)),
+        )
     ]
     for report in reports:
         np.testing.assert_allclose(report.examination, expected.examination, rtol=1e-9)
@@ -166,12 +181,18 @@ def few_queries(n_queries, n_others=0):
     position = np.append(np.tile([1, 2], n_queries), np.ones(n_others, int))
     n_clicks = np.where(position == 1, 6, 2 + qid % 3)
     return {
-        "clicked": n_clicks, "position": position, "qid": qid, "item": np.zeros(len(qid)),
-        "n_impressions": np.full(len(qid), 10), "rng": 0,
+        "clicked": n_clicks,
+        "position": position,
+        "qid": qid,
+        "item": np.zeros(len(qid)),
+        "n_impressions": np.full(len(qid), 10),
+        "rng": 0,
     }
 
 
-@pytest.mark.parametrize("method, needed", [("all_pairs", 15), ("adjacent_chain", 15), ("pivot", 50)])
+@pytest.mark.parametrize(
+    "method, needed", [("all_pairs", 15), ("adjacent_chain", 15), ("pivot", 50)]
+)
 def test_intervals_of_few_queries_are_unknown(method, needed):
     for n_queries, n_others in ((1, 0), (3, 0), (needed - 1, 500)):
         message = f"only {n_queries} queries show documents at several positions.*than {needed} are"
@@ -193,7 +214,11 @@ def test_a_row_of_a_counted_log_of_random_rankings_is_no_sample():
 def test_extreme_logs_have_extreme_estimates():
     def examination(clicked, position, **settings):
         return sg.position_bias(
-            clicked, position, qid=[0] * len(clicked), item=[0] * len(clicked), n_resamples=0,
+            clicked,
+            position,
+            qid=[0] * len(clicked),
+            item=[0] * len(clicked),
+            n_resamples=0,
             **settings,
         ).examination.tolist()
 
@@ -209,37 +234,68 @@ def test_extreme_logs_have_extreme_estimates():
         examination(clicked, position)
 
 
-@pytest.mark.parametrize(("changes", "error", "message"), [
-    ({"position": [0, 1]}, ValueError, "got 0 in row 0. If positions start at 0, pass position"),
-    ({"position": [1.5, 1]}, ValueError, "integers from 1 .*got 1.5 in row 0"),
-    ({"position": [1, np.nan]}, ValueError, "got nan in row 1"),
-    ({"position": [1, 10**9]}, ValueError, "to 10,000,000; got 1e"),
-    ({"position": [2, 3]}, ValueError, "Position 1 has no impressions"),
-    ({"clicked": [0, 1]}, ValueError, "Position 1 has no clicks"),
-    ({"clicked": [-1, 1]}, ValueError, "≥ 0; got -1 in row 0"),
-    ({"clicked": [1]}, ValueError, "clicked has 1 rows, but position has 2"),
-    ({"qid": None}, ValueError, "method='all_pairs' requires qid"),
-    ({"n_impressions": [2, 0]}, ValueError, "n_impressions must contain .* ≥ 1; got 0 in row 1"),
-    ({"n_impressions": [2.5, 1]}, ValueError, "n_impressions must contain integers .*; got 2.5"),
-    ({"n_impressions": [1, 1], "clicked": [1, 2]}, ValueError,
-     r"clicked must .* ≤ n_impressions; got 2 in row 1. Count them with count_if\(clicks > 0\)"),
-    ({"n_impressions": [9, 9], "clicked": [1.5, 1]}, ValueError, "an integer .*; got 1.5 in row 0"),
-    ({"method": "chain"}, ValueError, "method must be one of"),
-    ({"level": 1}, ValueError, "level"), ({"rng": "a"}, TypeError, "rng"),
-    ({"n_resamples": -1}, ValueError, "n_resamples"),
-    ({"item": ["a", None]}, ValueError, "item is missing in row 1"),
-    ({"clicked": "clicked"}, TypeError, "Argument clicked must .* pass the table with data=..."),
-    ({"data": {}}, TypeError, "If data is passed, clicked must be the name of a column; got list"),
-], ids=str)
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"position": [0, 1]},
+            ValueError,
+            "got 0 in row 0. If positions start at 0, pass position",
+        ),
+        ({"position": [1.5, 1]}, ValueError, "integers from 1 .*got 1.5 in row 0"),
+        ({"position": [1, np.nan]}, ValueError, "got nan in row 1"),
+        ({"position": [1, 10**9]}, ValueError, "to 10,000,000; got 1e"),
+        ({"position": [2, 3]}, ValueError, "Position 1 has no impressions"),
+        ({"clicked": [0, 1]}, ValueError, "Position 1 has no clicks"),
+        ({"clicked": [-1, 1]}, ValueError, "≥ 0; got -1 in row 0"),
+        ({"clicked": [1]}, ValueError, "clicked has 1 rows, but position has 2"),
+        ({"qid": None}, ValueError, "method='all_pairs' requires qid"),
+        (
+            {"n_impressions": [2, 0]},
+            ValueError,
+            "n_impressions must contain .* ≥ 1; got 0 in row 1",
+        ),
+        (
+            {"n_impressions": [2.5, 1]},
+            ValueError,
+            "n_impressions must contain integers .*; got 2.5",
+        ),
+        (
+            {"n_impressions": [1, 1], "clicked": [1, 2]},
+            ValueError,
+            r"clicked must .* ≤ n_impressions; got 2 in row 1. Count them with count_if\(clicks > 0\)",
+        ),
+        (
+            {"n_impressions": [9, 9], "clicked": [1.5, 1]},
+            ValueError,
+            "an integer .*; got 1.5 in row 0",
+        ),
+        ({"method": "chain"}, ValueError, "method must be one of"),
+        ({"level": 1}, ValueError, "level"),
+        ({"rng": "a"}, TypeError, "rng"),
+        ({"n_resamples": -1}, ValueError, "n_resamples"),
+        ({"item": ["a", None]}, ValueError, "item is missing in row 1"),
+        (
+            {"clicked": "clicked"},
+            TypeError,
+            "Argument clicked must .* pass the table with data=...",
+        ),
+        (
+            {"data": {}},
+            TypeError,
+            "If data is passed, clicked must be the name of a column; got list",
+        ),
+    ],
+    ids=str,
+)
 def test_invalid_input_raises_one_clear_error(changes, error, message):
-    settings = {
-        "clicked": [1, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "a"], **changes
-    }
+    settings = {"clicked": [1, 1], "position": [1, 2], "qid": [0, 0], "item": ["a", "a"], **changes}
     with pytest.raises(error, match=message):
         sg.position_bias(**settings)
 
 
 # Grades ------------------------------------------------------------------------------------------
+
 
 def test_clicks_divided_by_examination_estimate_sums_without_bias():
     rng = np.random.RandomState(0)
@@ -252,8 +308,10 @@ def test_clicks_divided_by_examination_estimate_sums_without_bias():
     settings = {"qid": log.session}
     estimates = {
         name: dcg(grades, new[log.item], **settings)
-        for name, grades in (("raw", log.clicked), ("weighted", sg.click_grades(
-            log.clicked, log.position, bias)))
+        for name, grades in (
+            ("raw", log.clicked),
+            ("weighted", sg.click_grades(log.clicked, log.position, bias)),
+        )
     }
     attraction = 0.1 + 0.9 * (2.0**y - 1) / 3
     expected = dcg.per_query(attraction, new, qid=qid)
@@ -278,6 +336,7 @@ def test_weights_are_reciprocal_and_may_be_clipped(log):
 
 
 # The command -------------------------------------------------------------------------------------
+
 
 def test_the_command_prints_the_bias_and_notes_what_a_log_cannot_show(frame, tmp_path, capsys):
     path = tmp_path / "log.parquet"

@@ -81,8 +81,11 @@ def test_the_values_of_both_definitions_of_mu_map_are_up_to_date(data_dir, figur
     values = [sg.MuAP()(y_true, y_score, qid=data.qid)]
     for undefined in (np.nan, 0.0):
         names = {
-            "np": np, "threshold_curve": sg.measures.threshold_curve,
-            "y_true": y_true, "y_score": y_score, "qid": data.qid,
+            "np": np,
+            "threshold_curve": sg.measures.threshold_curve,
+            "y_true": y_true,
+            "y_score": y_score,
+            "qid": data.qid,
         }
         exec(lines if np.isnan(undefined) else lines.replace("np.nan", "0.0"), names)
         means = [
@@ -115,8 +118,9 @@ def test_the_tables_of_unjudged_documents_are_up_to_date(page, ohsumed):
     assert "\n".join(lines[:6]) in page and "\n".join(lines[7:]) in page
     assert "\n".join(lines[:6]) in benchmarks and "\n".join(lines[7:]) in benchmarks
     for value in ("0.527 to 0.429", "0.439 to 0.367", "0.526 is close to 0.527", "up to 0.255"):
-        assert value in page and all(f" {number} " in " ".join(lines)
-                                     for number in re.findall(r"[0-9.]+", value))
+        assert value in page and all(
+            f" {number} " in " ".join(lines) for number in re.findall(r"[0-9.]+", value)
+        )
 
 
 def test_every_example_of_model_selection_is_shorter_than_ten_lines():

@@ -17,30 +17,65 @@ import skgraded
 ROOT = Path(skgraded.__file__).parent
 # A room imports only from rooms that precede it in this list.
 ROOMS = [
-    "_kernels", "_input", "judgments", "measures", "datasets", "boosting", "stats", "writing",
-    "reports", "large", "model_selection", "clicks", "display", "tools", "cli",
+    "_kernels",
+    "_input",
+    "judgments",
+    "measures",
+    "datasets",
+    "boosting",
+    "stats",
+    "writing",
+    "reports",
+    "large",
+    "model_selection",
+    "clicks",
+    "display",
+    "tools",
+    "cli",
 ]
 # Files of a few lines that only re-export public names.
 DOORS = [
-    "lightgbm", "xgboost", "catboost", "dask", "spark", "ir_measures",
-    "__init__", "__main__",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "dask",
+    "spark",
+    "ir_measures",
+    "__init__",
+    "__main__",
 ]
 MOST_ROOMS, MOST_FILES = 16, 15
 PUBLIC_MODULES = (
-    "skgraded", "skgraded.datasets", "skgraded.display", "skgraded.measures",
-    "skgraded.model_selection", "skgraded.lightgbm", "skgraded.xgboost", "skgraded.catboost",
+    "skgraded",
+    "skgraded.datasets",
+    "skgraded.display",
+    "skgraded.measures",
+    "skgraded.model_selection",
+    "skgraded.lightgbm",
+    "skgraded.xgboost",
+    "skgraded.catboost",
     *(["skgraded.spark"] if find_spec("pyspark") else []),
 )
 # Pages that mention names without explaining them to users.
 NOT_FOR_USERS = (
-    "relied_on.md", "benchmarks.md", "changelog.md", "contributing.md", "data_flow.md",
+    "relied_on.md",
+    "benchmarks.md",
+    "changelog.md",
+    "contributing.md",
+    "data_flow.md",
     "maintaining.md",
 )
 PRIVATE_ROOMS = ("_kernels", "_input")  # every room may import their files
 # Private names of other libraries that we use; docs/relied_on.md explains each.
 OF_OTHER_LIBRARIES = (
-    "._replace", "sys._getframe", "ddf._meta", "model._predictors", "booster._network",
-    "Params._dummy", "self._setDefault", "self._set",
+    "._replace",
+    "sys._getframe",
+    "ddf._meta",
+    "model._predictors",
+    "booster._network",
+    "Params._dummy",
+    "self._setDefault",
+    "self._set",
     "estimator._init_callback_context",
 )
 VERSION = ("skgraded", "__version__")  # the only name that rooms may import from the package
@@ -159,7 +194,8 @@ def classes():
     """Return (path, syntax tree, names of the base classes) of each class of the package."""
     return [
         (path, node, {ast.unparse(base).partition("[")[0].split(".")[-1] for base in node.bases})
-        for path in files() for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in files()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef)
     ]
 
@@ -190,7 +226,9 @@ def test_no_object_is_asked_for_the_private_parts_of_another_room():
     for path in files():
         room, tree = room_of(module_of(path)), ast.parse(path.read_text(encoding="utf-8"))
         class_of = {
-            node: cls.name for cls in ast.walk(tree) if isinstance(cls, ast.ClassDef)
+            node: cls.name
+            for cls in ast.walk(tree)
+            if isinstance(cls, ast.ClassDef)
             for node in ast.walk(cls)
         }
         for node in ast.walk(tree):
@@ -209,7 +247,8 @@ def test_no_object_is_asked_for_the_private_parts_of_another_room():
 
 def test_no_room_imports_private_names_of_another():
     wrong = [
-        f"{path.relative_to(ROOT)}:{line} {module} {name}" for path in files()
+        f"{path.relative_to(ROOT)}:{line} {module} {name}"
+        for path in files()
         for line, module, name in imports_of(path)
         if room_of(module) not in (room_of(module_of(path)), *PRIVATE_ROOMS)
         and any(map(is_private, [*module.split(".")[2:], name or ""]))
@@ -221,8 +260,12 @@ def words_in_code_of_the_docs():
     """Return the words in inline code and code blocks of the docs, and in the gallery."""
     docs = Path(__file__).parent.parent / "docs"
     code = [path.read_text(encoding="utf-8") for path in (docs.parent / "examples").glob("plot_*")]
-    for page in [docs.parent / "README.md", *docs.glob("*.md"), *docs.glob("recipes/*.md"),
-                 *docs.glob("troubleshooting/*.md")]:
+    for page in [
+        docs.parent / "README.md",
+        *docs.glob("*.md"),
+        *docs.glob("recipes/*.md"),
+        *docs.glob("troubleshooting/*.md"),
+    ]:
         if page.name not in NOT_FOR_USERS:
             code += re.findall(r"```.*?```|`[^`\n]+`", page.read_text(encoding="utf-8"), re.DOTALL)
     return set(re.findall(r"\w+", " ".join(code)))
@@ -242,7 +285,9 @@ def test_the_docs_mention_every_public_member_of_every_public_class():
         pytest.skip("the docs are not beside the tests")
     words = words_in_code_of_the_docs()
     unmentioned = {
-        f"{cls.__name__}.{member}" for cls in set(public_classes()) for base in cls.__mro__
+        f"{cls.__name__}.{member}"
+        for cls in set(public_classes())
+        for base in cls.__mro__
         if base.__module__.startswith("skgraded.")
         for member in {**vars(base), **vars(base).get("__annotations__", {})}
         if not member.startswith("_") and member not in words

@@ -10,9 +10,19 @@ import sys
 import pytest
 
 HEAVY = {
-    "lightgbm", "xgboost", "catboost", "matplotlib", "polars", "numba", "torch", "jinja2",
-    "dask", "distributed", "pyspark",
-    "sklearn.model_selection", "sklearn.ensemble",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "matplotlib",
+    "polars",
+    "numba",
+    "torch",
+    "jinja2",
+    "dask",
+    "distributed",
+    "pyspark",
+    "sklearn.model_selection",
+    "sklearn.ensemble",
 }
 # Steps, and the heavy modules that each step may load.
 STEPS = {
@@ -27,8 +37,7 @@ STEPS = {
     "display.plot(ax=matplotlib.figure.Figure().subplots())": {"matplotlib"},
 }
 BEFORE = {  # imports of the user before the step
-    "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])":
-        "from sklearn.dummy import DummyRegressor",
+    "sg.QueryRanker(DummyRegressor()).fit([[1], [2]], [0, 1], qid=[1, 1])": "from sklearn.dummy import DummyRegressor",
     "display.plot(ax=matplotlib.figure.Figure().subplots())": "import matplotlib.figure",
 }
 CODE = """

@@ -58,7 +58,8 @@ QUERY_IDS = {
     "negative ints": ([-(2**63), -(2**63) + 2, -1, 5], np.array),
     "int8": ([-128, 127, 0, 1], lambda ids: np.array(ids, dtype=np.int8)),
     "uint64 beyond int64": (
-        [2**64 - 1, 2**64 - 900, 2**63, 5], lambda ids: np.array(ids, dtype=np.uint64)
+        [2**64 - 1, 2**64 - 900, 2**63, 5],
+        lambda ids: np.array(ids, dtype=np.uint64),
     ),
     "ints beyond the doubles": ([2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3], np.array),
     "list of ints beyond the doubles": ([2**53 + 1, 2**53, 2**53 + 3, 2**53 + 2], list),
@@ -196,10 +197,16 @@ def test_only_the_results_of_the_last_measures_are_cached():
     assert plans.count(sg.NDCNG(undefined=np.nan)) == calls.count(4) == 1
 
 
-@pytest.mark.parametrize("cls, name", [
-    (sg.NDCG, "gain"), (sg.GAP, "gain"), (sg.QMeasure, "gain"), (sg.NDCG, "discount"),
-    (sg.EDRC, "discount"),
-])
+@pytest.mark.parametrize(
+    "cls, name",
+    [
+        (sg.NDCG, "gain"),
+        (sg.GAP, "gain"),
+        (sg.QMeasure, "gain"),
+        (sg.NDCG, "discount"),
+        (sg.EDRC, "discount"),
+    ],
+)
 def test_a_function_is_called_once_for_each_judgments(cls, name):
     calls = []
 
@@ -314,11 +321,18 @@ def test_rows_of_a_query_need_not_be_contiguous(dtype):
         np.testing.assert_array_equal(judgments.query_ids[layout_of(judgments).query_of_row], qid)
 
 
-@pytest.mark.parametrize("make", [
-    list, tuple, np.array, lambda ids: np.array(ids, dtype=float),
-    lambda ids: np.array(ids, dtype=object), lambda ids: np.array(ids) * 10**6,
-    lambda ids: pytest.importorskip("pandas").Series(ids).astype(str),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        tuple,
+        np.array,
+        lambda ids: np.array(ids, dtype=float),
+        lambda ids: np.array(ids, dtype=object),
+        lambda ids: np.array(ids) * 10**6,
+        lambda ids: pytest.importorskip("pandas").Series(ids).astype(str),
+    ],
+)
 def test_rows_sorted_by_query_are_not_reordered(make):
     for ids in ([3], [3, 3], [3, 1, 2], [3, 3, 1], [3, 1, 1, 1, 2, 2]):
         assert layout_of(sg.Judgments(np.ones(len(ids)), qid=make(ids))).order is None
@@ -352,9 +366,9 @@ def test_the_layout_does_not_depend_on_the_threads(monkeypatch):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
         layout = layout_of(sg.Judgments(grades, qid=qid))
         state = layout.__getstate__()
-        result.append(b"".join(
-            value.tobytes() for value in state.values() if isinstance(value, np.ndarray)
-        ))
+        result.append(
+            b"".join(value.tobytes() for value in state.values() if isinstance(value, np.ndarray))
+        )
         assert layout.n_unknown == np.isnan(grades).sum()
         np.testing.assert_array_equal(layout.grades, grades)
     assert result[0] == result[1] == result[2]

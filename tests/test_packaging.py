@@ -22,8 +22,10 @@ def test_actions_are_pinned_to_commits():
     if not folder.exists():
         pytest.skip("the sdist contains no files of the repository")
     used = [
-        line for path in sorted(folder.glob("*.yml"))
-        for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line
+        line
+        for path in sorted(folder.glob("*.yml"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
     ]
     assert used
     for line in used:

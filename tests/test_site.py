@@ -15,9 +15,10 @@ import skgraded as sg
 DOCS = Path(__file__).parent.parent / "docs"
 # Modules from which users import; the others provide objects to these modules. A recipe describes
 # ir_measures, whose names are those of the measures.
-DOORS = sorted({
-    name for _, name, _ in pkgutil.iter_modules(sg.__path__) if not name.startswith("_")
-} - {"boosting", "cli", "ir_measures", "judgments", "stats", "tools", "writing"})
+DOORS = sorted(
+    {name for _, name, _ in pkgutil.iter_modules(sg.__path__) if not name.startswith("_")}
+    - {"boosting", "cli", "ir_measures", "judgments", "stats", "tools", "writing"}
+)
 
 
 def entries():
@@ -39,7 +40,8 @@ def public_names(module):
     if listed is not None:
         return listed
     return [
-        name for name, value in vars(module).items()
+        name
+        for name, value in vars(module).items()
         if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_")
     ]
 
@@ -53,14 +55,17 @@ def test_every_public_name_is_on_a_page_of_the_api(room):
     if room in ENGINES:
         library(ENGINES[room])
     shown = [
-        object_of(name) for names in entries().values() for name in names
+        object_of(name)
+        for names in entries().values()
+        for name in names
         if name.split(".")[1] in {room, *DOORS, *sg.__all__} - (ENGINES.keys() - {room})
     ]
     module = importlib.import_module(f"skgraded.{room}".rstrip("."))
     names = public_names(module)
     assert names
     missing = [
-        name for name in names
+        name
+        for name in names
         if not inspect.ismodule(getattr(module, name))
         and not any(getattr(module, name) is listed for listed in shown)
     ]
@@ -84,21 +89,33 @@ def test_every_measure_has_a_formula():
 
 
 OBJECTS = {
-    "skgraded.NDCNG": "class", "skgraded.compare": "function", "skgraded.measure": "function",
-    "skgraded.datasets.join_run": "function", "skgraded.Summary.merge": "method",
-    "skgraded.lightgbm.eval_metric": "function", "skgraded.catboost.eval_metric": "function",
+    "skgraded.NDCNG": "class",
+    "skgraded.compare": "function",
+    "skgraded.measure": "function",
+    "skgraded.datasets.join_run": "function",
+    "skgraded.Summary.merge": "method",
+    "skgraded.lightgbm.eval_metric": "function",
+    "skgraded.catboost.eval_metric": "function",
 }
 
 
-@pytest.mark.parametrize(("literal", "name"), [
-    ("NDCNG@10", "skgraded.NDCNG"), ("sg.NDCNG(k=10)", "skgraded.NDCNG"),
-    ("join_run(…, missing=\"count\")", "skgraded.datasets.join_run"),
-    ("Summary.merge", "skgraded.Summary.merge"), ("sg.measure", "skgraded.measure"),
-    ("skgraded.lightgbm.eval_metric", "skgraded.lightgbm.eval_metric"),
-    ("measure", None),  # a parameter
-    ("eval_metric", None),  # two functions
-    ("ndcng@10", None), ("merge", None), ("GridSearchCV", None), ("compare + NDCNG", None),
-])
+@pytest.mark.parametrize(
+    ("literal", "name"),
+    [
+        ("NDCNG@10", "skgraded.NDCNG"),
+        ("sg.NDCNG(k=10)", "skgraded.NDCNG"),
+        ('join_run(…, missing="count")', "skgraded.datasets.join_run"),
+        ("Summary.merge", "skgraded.Summary.merge"),
+        ("sg.measure", "skgraded.measure"),
+        ("skgraded.lightgbm.eval_metric", "skgraded.lightgbm.eval_metric"),
+        ("measure", None),  # a parameter
+        ("eval_metric", None),  # two functions
+        ("ndcng@10", None),
+        ("merge", None),
+        ("GridSearchCV", None),
+        ("compare + NDCNG", None),
+    ],
+)
 def test_a_literal_links_to_the_object_that_it_names(literal, name):
     object_named = runpy.run_path(str(DOCS / "api_links.py"))["object_named"]
     assert object_named(literal, OBJECTS) == name

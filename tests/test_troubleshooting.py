@@ -61,8 +61,12 @@ def test_messages_of_each_form_are_read_from_the_code():
     texts = [text for _, _, text in messages()]
     assert len(texts) > 300 and all(room for room, _, _ in messages())
     # One message of each form: plain, with values, a formatted constant, one of two.
-    for start in ("Pass the queries as either qid", "… must contain only grades ≥ 0",
-                  "QueryRanker.… got no qid.", "… of the … queries to score, such as …, are among"):
+    for start in (
+        "Pass the queries as either qid",
+        "… must contain only grades ≥ 0",
+        "QueryRanker.… got no qid.",
+        "… of the … queries to score, such as …, are among",
+    ):
         assert any(text.startswith(start) for text in texts), start
     assert not [text for text in texts if re.search(r"\{\w*\}", text)]
 
@@ -104,8 +108,14 @@ def misspelt_search():
 def halving_search():
     scorer = sg.make_ranking_scorer(["ndcng", "rr"])
     HalvingGridSearchCV(
-        sg.QueryRanker(Ridge()), {"estimator__alpha": [1, 2]}, resource="estimator__max_iter",
-        min_resources=1, max_resources=4, scoring=scorer, cv=BY_QUERY, refit="RR",
+        sg.QueryRanker(Ridge()),
+        {"estimator__alpha": [1, 2]},
+        resource="estimator__max_iter",
+        min_resources=1,
+        max_resources=4,
+        scoring=scorer,
+        cv=BY_QUERY,
+        refit="RR",
     ).fit(X, y, qid=qid)
 
 
@@ -114,7 +124,8 @@ def cross_validated_stack():
     stack = StackingRegressor([("line", sg.QueryRanker(Ridge()))], cv=splits)
     scorer = sg.make_ranking_scorer("ndcng")
     cross_val_score(
-        stack, X, y, params={"qid": qid}, scoring=scorer, cv=BY_QUERY, error_score="raise")
+        stack, X, y, params={"qid": qid}, scoring=scorer, cv=BY_QUERY, error_score="raise"
+    )
 
 
 def xgboost_ranker(y=y, rows=slice(None), **keywords):
@@ -134,31 +145,32 @@ def catboost_ranker(rows, group_id):
 
 MIXED = np.random.default_rng(0).permutation(len(y))
 WITH_ROUTING = {
-    "`groups` can only be passed":
-        lambda: cross_val_score(sg.QueryRanker(plain()), X, y, groups=qid, cv=GroupKFold(3)),
+    "`groups` can only be passed": lambda: cross_val_score(
+        sg.QueryRanker(plain()), X, y, groups=qid, cv=GroupKFold(3)
+    ),
     "[sample_weight] are passed but": weighted_search,
     "For multi-metric scoring": misspelt_search,
     "mean_test_score": halving_search,
     "cross_val_predict only works": cross_validated_stack,
-    "Invalid parameter 'num_leaves'":
-        lambda: search(grid={"num_leaves": [3]}).fit(X, y, qid=qid),
+    "Invalid parameter 'num_leaves'": lambda: search(grid={"num_leaves": [3]}).fit(X, y, qid=qid),
 }
 WITHOUT_ROUTING = {
-    "All the … fits failed.":
-        lambda: cross_val_score(plain(), X, y, cv=3, scoring="neg_mean_squared_error"),
-    "The 'groups' parameter should not be None.":
-        lambda: cross_val_score(sg.QueryRanker(plain(), qid=0), X, y, cv=GroupKFold(3)),
+    "All the … fits failed.": lambda: cross_val_score(
+        plain(), X, y, cv=3, scoring="neg_mean_squared_error"
+    ),
+    "The 'groups' parameter should not be None.": lambda: cross_val_score(
+        sg.QueryRanker(plain(), qid=0), X, y, cv=GroupKFold(3)
+    ),
     "Only ('multilabel-indicator'": lambda: ndcg_score(y, y),
     "Should set group": lambda: plain().fit(X, y),
     "Ranking tasks require": lambda: lgb.train(
-        {"objective": "lambdarank", "verbose": -1}, lgb.Dataset(X, y), 2),
+        {"objective": "lambdarank", "verbose": -1}, lgb.Dataset(X, y), 2
+    ),
     "Sum of query counts": lambda: plain().fit(X, y, group=SIZES[:-1]),
     "label should be int type": lambda: plain().fit(X, y + 0.5, group=SIZES),
     "Label … is not less": lambda: plain().fit(X, 20 * y, group=SIZES),
-    "Number of rows":
-        lambda: plain().fit(np.zeros((10_001, 1)), np.zeros(10_001), group=[10_001]),
-    "For early stopping": lambda: plain().fit(
-        X, y, group=SIZES, callbacks=[lgb.early_stopping(3)]),
+    "Number of rows": lambda: plain().fit(np.zeros((10_001, 1)), np.zeros(10_001), group=[10_001]),
+    "For early stopping": lambda: plain().fit(X, y, group=SIZES, callbacks=[lgb.early_stopping(3)]),
     "Check failed: label_is_integer": lambda: xgboost_ranker(y + 0.5),
     "Relevance degress": lambda: xgboost_ranker(20 * y),
     "map can only": lambda: xgboost_ranker(objective="rank:map"),

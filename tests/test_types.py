@@ -49,8 +49,12 @@ def test_mypy_finds_the_public_names_and_their_types(installed, tmp_path):
     process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     lines = process.stdout.splitlines()
     assert 'use.py:5: note: Revealed type is "skgraded.measures.gain.NDCNG"' in lines, process
-    for line, text in ((6, 'Revealed type is "float"'), (7, "dict[str, float]"),
-                       (10, "dict[str, float]"), (11, "dict[str, float]")):
+    for line, text in (
+        (6, 'Revealed type is "float"'),
+        (7, "dict[str, float]"),
+        (10, "dict[str, float]"),
+        (11, "dict[str, float]"),
+    ):
         assert any(f"use.py:{line}: note:" in shown and text in shown for shown in lines), process
     errors = [shown for shown in lines if ": error: " in shown]
     assert len(errors) == 1 and errors[0].startswith("use.py:8: error: Unexpected keyword"), process
@@ -59,12 +63,15 @@ def test_mypy_finds_the_public_names_and_their_types(installed, tmp_path):
 def test_signatures_name_array_like_and_not_the_types_that_it_unites():
     public = [getattr(skgraded, name) for name in skgraded.__all__]
     methods = [
-        value for cls in public if inspect.isclass(cls)
+        value
+        for cls in public
+        if inspect.isclass(cls)
         for name, value in inspect.getmembers(cls, callable)
         if name in ("__init__", "__call__") or not name.startswith("_")
     ]
     signatures = [
-        str(inspect.signature(function)) for function in public + methods
+        str(inspect.signature(function))
+        for function in public + methods
         if inspect.isfunction(function) or inspect.ismethod(function)
     ]
     assert sum("ArrayLike" in signature for signature in signatures) > 50

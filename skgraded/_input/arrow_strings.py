@@ -118,8 +118,10 @@ def marks(ids: np.ndarray) -> np.ndarray:
     if types and types <= {int, float, bool}:
         with suppress(OverflowError):  # raised for integers that int64 cannot represent
             return marks(ids.astype(float if float in types else np.int64))
-    if types and all(issubclass(kind, date | np.datetime64) for kind in types) and not any(
-        getattr(value, "tzinfo", None) for value in ids
+    if (
+        types
+        and all(issubclass(kind, date | np.datetime64) for kind in types)
+        and not any(getattr(value, "tzinfo", None) for value in ids)
     ):
         return marks(np.array(ids.tolist(), dtype="M8[us]"))
     if kind in "mM":  # the key must not depend on the unit
@@ -202,6 +204,7 @@ def _is_ascii(column: Any) -> bool:
 
 def _bytes_of(column: Any, pa: Any) -> list[bytes | None]:
     """Return the bytes of each text, or an empty list if the memory is inconsistent."""
+
     def as_binary(array: Any) -> Any:
         if is_dictionary(array.type):
             return type(array).from_arrays(array.indices, as_binary(array.dictionary))

@@ -20,8 +20,12 @@ RowName = Callable[[int], str]
 ROW: RowName = "row {}".format
 # Names of the float types in pandas and polars (in lower case) and in Arrow.
 FLOATS: dict[str, Any] = {
-    "float16": np.float16, "halffloat": np.float16, "float32": np.float32, "float": np.float32,
-    "float64": np.float64, "double": np.float64,
+    "float16": np.float16,
+    "halffloat": np.float16,
+    "float32": np.float32,
+    "float": np.float32,
+    "float64": np.float64,
+    "double": np.float64,
 }
 JOIN = (
     " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
@@ -191,8 +195,7 @@ def unmasked(values: Any) -> Any:
 
 
 def column(
-    values: Any, name: str, n: int | None = None, expected: str = "y_true",
-    row_name: RowName = ROW
+    values: Any, name: str, n: int | None = None, expected: str = "y_true", row_name: RowName = ROW
 ) -> np.ndarray:
     """Convert a numeric column, which may contain NaN, to a contiguous float64 array."""
     return _as_given_and_float(values, name, n, expected, row_name)[1]
@@ -336,6 +339,7 @@ def choice_validator(
     name: str, known: Iterable[str], or_callable: bool = False
 ) -> Callable[[Any], Any]:
     """Return a validator that accepts the known strings; if `or_callable`, it accepts callables."""
+
     def check(value: Any) -> Any:
         if or_callable and callable(value):
             return value
@@ -355,15 +359,22 @@ def check_unjudged_documents(rule: str | None) -> str | None:
 
 
 def number_validator(
-    name: str, low: float, high: float = math.inf, above: bool = False, below: bool = False,
-    optional: bool = False
+    name: str,
+    low: float,
+    high: float = math.inf,
+    above: bool = False,
+    below: bool = False,
+    optional: bool = False,
 ) -> Callable[[Any], Any]:
     """Return a validator for numbers; `above` excludes `low`, and `below` excludes `high`."""
+
     def check(value: Any) -> float | None:
         if value is None and optional:
             return None
-        if not is_finite_number(value) or not low <= value <= high or (
-            (above and value == low) or (below and value == high)
+        if (
+            not is_finite_number(value)
+            or not low <= value <= high
+            or ((above and value == low) or (below and value == high))
         ):
             lower = f"> {low}" if above else f"≥ {low}"
             upper = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
@@ -377,8 +388,7 @@ def number_validator(
 
 
 def check_scores(
-    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true",
-    row_name: RowName = ROW
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true", row_name: RowName = ROW
 ) -> np.ndarray:
     """Convert scores to float64 and reject NaN; a score of -inf means "not retrieved"."""
     scores = score_column(y_score, n, name, expected, row_name)
@@ -387,8 +397,7 @@ def check_scores(
 
 
 def score_column(
-    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true",
-    row_name: RowName = ROW
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true", row_name: RowName = ROW
 ) -> np.ndarray:
     """Convert scores to float64, or to ranks if float64 cannot represent every score exactly."""
     array, scores = _as_given_and_float(y_score, name, n, expected, row_name)
@@ -421,9 +430,7 @@ def _exact(value: Any) -> int | Fraction:
     return Fraction(*value.as_integer_ratio())
 
 
-def refuse_nan_scores(
-    scores: np.ndarray, name: str = "y_score", row_name: RowName = ROW
-) -> None:
+def refuse_nan_scores(scores: np.ndarray, name: str = "y_score", row_name: RowName = ROW) -> None:
     """Raise a ValueError that names the first row whose score is NaN."""
     if np.isnan(scores.max(initial=-np.inf)):
         row = int(np.argmax(np.isnan(scores)))

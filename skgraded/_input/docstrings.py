@@ -12,6 +12,7 @@ BOUND = ("self", "cls")  # method parameters that need no description
 
 def documented(shared: str) -> Callable[[F], F]:
     """Return a decorator that adds shared sections to docstrings; see `with_parameters`."""
+
     def decorator(function: F) -> F:
         if function.__doc__ is not None:  # it is None with python -OO
             names = [name for name in inspect.signature(function).parameters if name not in BOUND]

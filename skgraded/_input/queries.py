@@ -191,7 +191,10 @@ def check_duplicates(duplicates: Any, document: Any) -> str:
 
 
 def distinct_rows(
-    codes: np.ndarray, query_ids: np.ndarray, document: Any, values: Mapping[str, np.ndarray],
+    codes: np.ndarray,
+    query_ids: np.ndarray,
+    document: Any,
+    values: Mapping[str, np.ndarray],
     duplicates: str,
 ) -> np.ndarray | None:
     """Return the rows that remain if repeated documents of a query are dropped, or None for all.
@@ -238,9 +241,7 @@ def _heads(ids: Any) -> np.ndarray | None:
     return layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_number else ids)
 
 
-def _number(
-    ids: Any, name: str, dtype: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+def _number(ids: Any, name: str, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     """Return row codes, distinct ids, row counts per id, and whether the codes are sorted."""
     has_strings = isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str)
     texts = texts_of_strings(ids) if has_strings else ids
@@ -319,7 +320,8 @@ def _ids(qid: Any, name: str) -> Any:
         columns.refuse_lazy(qid, name)
         hint = (
             f" If this is a column name, pass the column itself; {BY_NAME} accept qid={qid!r}."
-            if isinstance(qid, str) else ""
+            if isinstance(qid, str)
+            else ""
         )
         raise TypeError(f"{name} must be an array with one id per row; got {qid!r}.{hint}")
     if len(getattr(qid, "shape", (None,))) != 1:

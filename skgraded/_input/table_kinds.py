@@ -111,9 +111,7 @@ class UnknownColumnError(ValueError):
     """A required column is missing, or its name is not unique."""
 
 
-def refuse_unknown(
-    names: Iterable[Any], known: Any, place: str = "", advice: str = ""
-) -> None:
+def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: str = "") -> None:
     """Raise an UnknownColumnError unless every name matches exactly one known column."""
     known = list(known)
     for name in names:
@@ -200,6 +198,7 @@ def is_polars_frame(X: Any) -> bool:
 
 
 # Row labels of pandas objects, whose rows are paired by position ---------------------------------
+
 
 def check_row_labels(arguments: Mapping[str, Any], stacklevel: int, known: Labels = ()) -> Labels:
     """Warn if two pandas objects have the same row labels in a different order.

@@ -11,8 +11,18 @@ from skgraded._kernels.threads import n_threads
 
 LIBRARIES = ("skgraded", "numpy", "scipy", "scikit-learn")
 OPTIONAL = (
-    "joblib", "lightgbm", "xgboost", "xgboost-cpu", "catboost", "pandas", "polars", "pyarrow",
-    "matplotlib", "Jinja2", "dask", "pyspark",
+    "joblib",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",
+    "catboost",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "Jinja2",
+    "dask",
+    "pyspark",
 )
 
 
@@ -32,8 +42,11 @@ def show_versions() -> None:
     """
     has_gil = getattr(sys, "_is_gil_enabled", lambda: True)()
     system = {
-        "python": sys.version.replace("\n", " "), "executable": sys.executable,
-        "machine": platform.platform(), "threads": n_threads(), "GIL": "yes" if has_gil else "no",
+        "python": sys.version.replace("\n", " "),
+        "executable": sys.executable,
+        "machine": platform.platform(),
+        "threads": n_threads(),
+        "GIL": "yes" if has_gil else "no",
     }
     for name, text in (system | _versions_of((*LIBRARIES, *OPTIONAL))).items():
         print(f"{name:>13}: {text}")

@@ -106,6 +106,7 @@ def printable(text: str) -> str:
 
 # Order of ids of any type, for lists that do not depend on the order of the rows ------------------
 
+
 def lowest_ids(ids: np.ndarray, positions: np.ndarray, n: int) -> np.ndarray:
     """Return the positions of the queries with the n lowest ids."""
     ids = ids[positions]

@@ -238,7 +238,8 @@ class BoosterAdapter(Adapter):
         parameters = super().fit_parameters
         if _takes_any(parameters):
             cls: Any = next(
-                c for c in type(self.estimator).__mro__
+                c
+                for c in type(self.estimator).__mro__
                 if c.__module__.partition(".")[0] == self.package and hasattr(c, "fit")
             )
             parameters = dict(inspect.signature(cls.fit).parameters) | parameters

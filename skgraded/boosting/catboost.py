@@ -33,12 +33,20 @@ __all__ = ["eval_metric"]
 
 # CatBoost's parameters for its built-in early stopping and hold-out set.
 STOPPING = {
-    "od_type", "od_wait", "od_pval", "early_stopping_rounds", "eval_metric", "eval_fraction",
-    "use_best_model", "best_model_min_trees", "metric_period",
+    "od_type",
+    "od_wait",
+    "od_pval",
+    "early_stopping_rounds",
+    "eval_metric",
+    "eval_fraction",
+    "use_best_model",
+    "best_model_min_trees",
+    "metric_period",
 }
 
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
+
 
 class _CatBoostAdapter(BoosterAdapter):
     """Adapter for CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
@@ -49,9 +57,14 @@ class _CatBoostAdapter(BoosterAdapter):
     first_scores = ("baseline",)
     by_position = ("pairs", "graph", "subgroup_id")
     round_parameters = frozenset({"iterations", "n_estimators", "num_boost_round", "num_trees"})
-    conflicting = frozenset({
-        "eval_set", "early_stopping_rounds", "use_best_model", "metric_period",
-    })
+    conflicting = frozenset(
+        {
+            "eval_set",
+            "early_stopping_rounds",
+            "use_best_model",
+            "metric_period",
+        }
+    )
     init_model_argument = "init_model"
 
     def check_by_row(
@@ -98,10 +111,15 @@ class _CatBoostAdapter(BoosterAdapter):
         metric = _ScoreObserver(progress, 4 * float(weights.max()))
         of_fit = {name: value for name, value in fit_params.items() if value is not None}
         model = self.copy(STOPPING, eval_metric=metric)
-        arguments = self.with_callback(fit_params, metric) | arguments | {
-            "eval_set": self._validation_pool(validation, metric.mark, of_fit),
-            "use_best_model": True, "metric_period": 1,
-        }
+        arguments = (
+            self.with_callback(fit_params, metric)
+            | arguments
+            | {
+                "eval_set": self._validation_pool(validation, metric.mark, of_fit),
+                "use_best_model": True,
+                "metric_period": 1,
+            }
+        )
         model.fit(training.X, training.grades, **arguments)
         metric.progress = None  # the fitted model refers to the metric; free the validation rows
         return model
@@ -130,8 +148,11 @@ class _CatBoostAdapter(BoosterAdapter):
             weights = {"weight": marks}
         typed = ("cat_features", "text_features", "embedding_features")
         return Pool(
-            validation.X, validation.grades, baseline=validation.by_row.get("baseline"),
-            **{name: parameters.get(name) for name in typed}, **weights,
+            validation.X,
+            validation.grades,
+            baseline=validation.by_row.get("baseline"),
+            **{name: parameters.get(name) for name in typed},
+            **weights,
         )
 
 
@@ -179,6 +200,7 @@ ADAPTERS: list[type[BoosterAdapter]] = [_CatBoostAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
+
 
 @documented(ON_METRICS)
 def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: ArrayLike) -> Any:
@@ -264,7 +286,8 @@ class _EvalMetric(_Metric, BoostingMetric):
         is_learn = np.array_equal(self._learn.labels_of(pools["train_pool"]), target)
         is_eval = any(
             np.array_equal(self._eval.labels_of(pool), target)
-            for pool in eval_pools if pool is not None
+            for pool in eval_pools
+            if pool is not None
         )
         if is_eval and is_learn and not np.array_equal(self._learn.sizes, self._eval.sizes):
             raise ValueError(

@@ -21,7 +21,9 @@ ValueError, TypeError
     If a measure cannot be parsed, is repeated or cannot be used here, or if another argument is
     out of range.
 """
-ON_METRICS = COMMON + """
+ON_METRICS = (
+    COMMON
+    + """
 Notes
 -----
 The values equal the values of the measures, including the treatment of ties. The weight of a
@@ -34,7 +36,10 @@ regardless of its `undefined` parameter.
 The libraries store labels as 32-bit floats. Each label is converted to the shortest decimal that
 rounds to it, and so are the `threshold` and `max_grade` of a measure.
 """
-ON_OBJECTIVES = COMMON + """
+)
+ON_OBJECTIVES = (
+    COMMON
+    + """
 Notes
 -----
 Swapping two documents changes the measure by Δ. Let d be the score of the document with the higher
@@ -47,3 +52,4 @@ the mean weight of its rows. Tied documents are ranked in the same random order 
 Both derivatives are 32-bit floats, and are limited to 1.7e38 in magnitude. A call raises a
 ValueError for data sets without queries and for predictions that are not finite.
 """
+)

@@ -24,11 +24,17 @@ __all__ = ["eval_metric", "objective"]
 # LightGBM's parameter `objective` and its aliases; the last name has the lowest priority.
 OBJECTIVE_NAMES = ("objective_type", "app", "application", "loss", "objective")
 WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective may be unhashable
-    "lambdarank", "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart",
+    "lambdarank",
+    "rank_xendcg",
+    "xendcg",
+    "xe_ndcg",
+    "xe_ndcg_mart",
+    "xendcg_mart",
 )
 
 
 # LightGBM in QueryRanker -------------------------------------------------------------------------
+
 
 class _LGBMAdapter(BoosterAdapter):
     """Adapter for LGBMRanker, LGBMRegressor and their subclasses."""
@@ -39,15 +45,33 @@ class _LGBMAdapter(BoosterAdapter):
     first_scores = ("init_score",)
     kind_parameters = ("boosting_type", "boosting", "boost")
     changing = frozenset({"dart"})
-    round_parameters = frozenset({
-        "n_estimators", "num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees",
-        "num_round", "num_rounds", "nrounds", "num_boost_round", "max_iter",
-    })
+    round_parameters = frozenset(
+        {
+            "n_estimators",
+            "num_iterations",
+            "num_iteration",
+            "n_iter",
+            "num_tree",
+            "num_trees",
+            "num_round",
+            "num_rounds",
+            "nrounds",
+            "num_boost_round",
+            "max_iter",
+        }
+    )
     without_stopping = {"early_stopping_round": 0}
-    conflicting = frozenset({
-        "eval_set", "eval_names", "eval_group", "eval_init_score", "eval_class_weight",
-        "eval_metric", "early_stopping_rounds",
-    })
+    conflicting = frozenset(
+        {
+            "eval_set",
+            "eval_names",
+            "eval_group",
+            "eval_init_score",
+            "eval_class_weight",
+            "eval_metric",
+            "early_stopping_rounds",
+        }
+    )
     init_model_argument = "init_model"
 
     @cached_property
@@ -163,6 +187,7 @@ ADAPTERS: list[type[BoosterAdapter]] = [_LGBMAdapter]
 
 # Measures as metrics -----------------------------------------------------------------------------
 
+
 @documented(ON_METRICS)
 def eval_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
     """Make a metric that LightGBM reports at each round and can use for early stopping.
@@ -218,7 +243,8 @@ def _refuse_distributed(what: str) -> None:
     # After Booster.set_network, num_machines may be missing from params, so 2 is assumed.
     if booster is not None and booster._network and booster.params.get("num_machines", 2) > 1:
         refuse_part(
-            what, "evaluate booster.predict(X, num_iteration=n) for several n after training",
+            what,
+            "evaluate booster.predict(X, num_iteration=n) for several n after training",
         )
 
 
@@ -265,6 +291,7 @@ def _refuse_split_queries(dataset: Any) -> None:
 
 
 # Measures as objectives --------------------------------------------------------------------------
+
 
 @documented(ON_OBJECTIVES)
 def objective(

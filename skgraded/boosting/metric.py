@@ -110,6 +110,7 @@ def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
 
 # Errors ------------------------------------------------------------------------------------------
 
+
 def refuse_part(what: str, instead: str) -> NoReturn:
     """Raise a ValueError for distributed training, in which each worker has only some queries."""
     raise ValueError(

@@ -62,9 +62,20 @@ class Objective:
         hessians = np.empty_like(gradients)
         all_finite = run_chunks(
             lambda first, last: push_queries(
-                scores, order, layout.starts, codes, layout.level_starts, plan,
-                judgments.weights, min(self.truncation, judgments.n_rows), self.sigmoid, self.norm,
-                gradients, hessians, first, last,
+                scores,
+                order,
+                layout.starts,
+                codes,
+                layout.level_starts,
+                plan,
+                judgments.weights,
+                min(self.truncation, judgments.n_rows),
+                self.sigmoid,
+                self.norm,
+                gradients,
+                hessians,
+                first,
+                last,
             ),
             layout.starts,
         )

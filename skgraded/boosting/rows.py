@@ -59,14 +59,16 @@ class Rows:
     def joined(self, other: Self) -> Self:
         """Return the rows of `self` followed by those of `other`; missing weights become 1."""
         by_row = {
-            name: np.concatenate([
-                rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)
-            ])
+            name: np.concatenate(
+                [rows.by_row.get(name, np.ones(len(rows.grades))) for rows in (self, other)]
+            )
             for name in {**self.by_row, **other.by_row}
         }
         return replace(
-            self, X=stack_rows(self.X, other.X),
-            grades=np.concatenate([self.grades, other.grades]), by_row=by_row,
+            self,
+            X=stack_rows(self.X, other.X),
+            grades=np.concatenate([self.grades, other.grades]),
+            by_row=by_row,
             sizes=None if self.sizes is None else np.concatenate([self.sizes, other.sizes]),
         )
 

@@ -57,7 +57,7 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
             if model.max_iter == most:
                 break
         # `predict` sums `_predictors`, one entry per round; no public method shortens this list.
-        del model._predictors[progress.best_round:]
+        del model._predictors[progress.best_round :]
         _set(model, **before)
         return model
 

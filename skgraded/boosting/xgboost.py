@@ -31,6 +31,7 @@ HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
+
 class _XGBAdapter(BoosterAdapter):
     """Adapter for XGBRanker, XGBRegressor and their subclasses."""
 
@@ -41,10 +42,16 @@ class _XGBAdapter(BoosterAdapter):
     kind_parameters = ("booster",)
     changing = frozenset({"dart", "gblinear"})
     without_stopping = {"early_stopping_rounds": None}
-    conflicting = frozenset({
-        "eval_set", "eval_group", "eval_metric", "sample_weight_eval_set", "base_margin_eval_set",
-        "early_stopping_rounds",
-    })
+    conflicting = frozenset(
+        {
+            "eval_set",
+            "eval_group",
+            "eval_metric",
+            "sample_weight_eval_set",
+            "base_margin_eval_set",
+            "early_stopping_rounds",
+        }
+    )
     init_model_argument = "xgb_model"
 
     @property
@@ -86,13 +93,17 @@ class _XGBAdapter(BoosterAdapter):
         # Use a callback, because XGBoost would weight the values of a metric by query size.
         if xgb.collective.get_world_size() > 1:
             refuse_part(
-                "QueryRanker(early_stopping=True)", "pass skgraded.xgboost.custom_metric and "
+                "QueryRanker(early_stopping=True)",
+                "pass skgraded.xgboost.custom_metric and "
                 "EarlyStopping to xgboost's train: they use the queries of all workers",
             )
         model, labels = self.labeled(training.grades)
         data = xgb.DMatrix(
-            validation.X, base_margin=validation.by_row.get("base_margin"), missing=model.missing,
-            nthread=model.n_jobs, feature_types=model.feature_types,
+            validation.X,
+            base_margin=validation.by_row.get("base_margin"),
+            missing=model.missing,
+            nthread=model.n_jobs,
+            feature_types=model.feature_types,
             enable_categorical=model.enable_categorical,
         )
 
@@ -115,7 +126,11 @@ class _XGBAdapter(BoosterAdapter):
         return model
 
     def train(
-        self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any],
+        self,
+        model: Any,
+        labels: Any,
+        rows: Rows,
+        fit_params: dict[str, Any],
         after_round: Callable[[Any], object] | None = None,
     ) -> Any:
         """Fit and return `model`; `after_round` receives the Booster and may stop."""
@@ -140,6 +155,7 @@ ADAPTERS: list[type[BoosterAdapter]] = [_XGBAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
+
 
 @documented(ON_METRICS)
 def custom_metric(measures: Measure | str | Iterable[Measure | str]) -> Callable[..., Any]:
@@ -289,12 +305,22 @@ class EarlyStopping(xgb.callback.EarlyStopping):
     """
 
     def __init__(
-        self, *, rounds: int, metric_name: str | None = None, data_name: str | None = None,
-        maximize: bool | None = None, save_best: bool = False, min_delta: float = 0.0
+        self,
+        *,
+        rounds: int,
+        metric_name: str | None = None,
+        data_name: str | None = None,
+        maximize: bool | None = None,
+        save_best: bool = False,
+        min_delta: float = 0.0,
     ) -> None:
         super().__init__(
-            rounds=rounds, metric_name=metric_name, data_name=data_name,
-            maximize=maximize is None or maximize, save_best=save_best, min_delta=min_delta,
+            rounds=rounds,
+            metric_name=metric_name,
+            data_name=data_name,
+            maximize=maximize is None or maximize,
+            save_best=save_best,
+            min_delta=min_delta,
         )
         self._has_direction = maximize is not None
 
@@ -319,6 +345,7 @@ class EarlyStopping(xgb.callback.EarlyStopping):
 
 
 # Measures as objectives --------------------------------------------------------------------------
+
 
 @documented(ON_OBJECTIVES)
 def objective(

@@ -107,11 +107,21 @@ def _report(args: argparse.Namespace) -> str:
         return _printing.of_measures()
     _check_options(args)
     if args.command == "clicks":
-        return _printing.of_report(position_bias(
-            args.clicked, args.position, qid=args.query, item=args.item, session=args.session,
-            n_impressions=args.impressions, method=args.method, level=args.level, rng=args.seed,
-            data=args.files[0],
-        ), args)
+        return _printing.of_report(
+            position_bias(
+                args.clicked,
+                args.position,
+                qid=args.query,
+                item=args.item,
+                session=args.session,
+                n_impressions=args.impressions,
+                method=args.method,
+                level=args.level,
+                rng=args.seed,
+                data=args.files[0],
+            ),
+            args,
+        )
     if args.command == "judges":
         return _judging.of_judges(_judging.compare_judge_files(args), args)
     return _report_on_grades(args)
@@ -162,9 +172,7 @@ def _report_on_grades(args: argparse.Namespace) -> str:
         if args.intervals:
             return _printing.of_summaries(systems, args)
         return _print_evaluations(systems, args)
-    comparison = compare(
-        report, judge=judge, by=args.by, progress=args.progress, **_settings(args)
-    )
+    comparison = compare(report, judge=judge, by=args.by, progress=args.progress, **_settings(args))
     if args.by is not None:
         return _printing.of_report(comparison, args)
     return _printing.of_comparison(systems, comparison, args, _width(args))
@@ -178,7 +186,9 @@ def _settings(args: argparse.Namespace) -> dict[str, Any]:
         "baseline": _files.system_called(args.baseline, args),
         "test": None if args.test == "none" else args.test,
         "correction": None if args.correction == "none" else args.correction,
-        "family": args.family, "level": args.level, "n_resamples": args.resamples,
+        "family": args.family,
+        "level": args.level,
+        "n_resamples": args.resamples,
         "rng": 0 if args.seed is None and draws else args.seed,
     }
 
@@ -257,6 +267,7 @@ def _drop_output() -> None:
 
 # Arguments ---------------------------------------------------------------------------------------
 
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         message = printable(" ".join(message.split()))
@@ -265,7 +276,8 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> "_Parser":
     parser = _Parser(
-        prog="skgraded", description="Evaluate and compare rankings with graded relevance.",
+        prog="skgraded",
+        description="Evaluate and compare rankings with graded relevance.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"skgraded {__version__}")
@@ -273,24 +285,54 @@ def _parser() -> "_Parser":
         dest="command", required=True, metavar="evaluate|compare|judges|clicks|measures"
     )
     for name, what, files, add_options in (
-        ("evaluate", "Evaluate systems: means over queries, or per-query values.", FILES,
-         _add_evaluation),
-        ("compare", "Compare systems: differences, intervals and tests. Requires pandas.", FILES,
-         _add_comparison),
-        ("judges", "Compare judges: do they agree, and does the same system win? Requires pandas.",
-         _judging.FILES, _add_judges),
-        ("clicks", "Estimate the position bias of a log of clicks. Requires pandas.", None,
-         _add_clicks),
+        (
+            "evaluate",
+            "Evaluate systems: means over queries, or per-query values.",
+            FILES,
+            _add_evaluation,
+        ),
+        (
+            "compare",
+            "Compare systems: differences, intervals and tests. Requires pandas.",
+            FILES,
+            _add_comparison,
+        ),
+        (
+            "judges",
+            "Compare judges: do they agree, and does the same system win? Requires pandas.",
+            _judging.FILES,
+            _add_judges,
+        ),
+        (
+            "clicks",
+            "Estimate the position bias of a log of clicks. Requires pandas.",
+            None,
+            _add_clicks,
+        ),
         ("measures", "List the measures with their other names and parameters.", None, None),
     ):
         command = commands.add_parser(
-            name, help=what, description=what, epilog=files, allow_abbrev=False,
+            name,
+            help=what,
+            description=what,
+            epilog=files,
+            allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_argument("--output", metavar="FILE", help="write the output to a file")
         command.set_defaults(
-            files=[], runs=[], judge=None, progress=True, columns=[], per_query=False, judged=True,
-            caption=None, label=None, digits=None, by=None, intervals=False,
+            files=[],
+            runs=[],
+            judge=None,
+            progress=True,
+            columns=[],
+            per_query=False,
+            judged=True,
+            caption=None,
+            label=None,
+            digits=None,
+            by=None,
+            intervals=False,
         )
         if add_options is not None:
             add_options(command.add_argument)
@@ -299,62 +341,117 @@ def _parser() -> "_Parser":
 
 def _at_least(least: int) -> Callable[[str], int]:
     """Return an argparse type for integers ≥ `least`; argparse adds the option's name to errors."""
+
     def whole(text: str) -> int:
         number = parsed(int, text)
         if number is None or number < least:
             raise argparse.ArgumentTypeError(f"must be an integer ≥ {least}; got {text}")
         return number
+
     return whole
 
 
 def _add_evaluation(add: Add) -> None:
-    _add_files(add, "measure, such as ndcng@10 or \"AP(threshold=2)\", with another name for the "
-               "column as in \"ndcg@10 as nDCG\", or official, the official measures of trec_eval "
-               "(implies --names trec_eval)")
-    add("-c", "--complete", action="store_true",
-        help="count judged queries that are missing from a run as empty rankings")
+    _add_files(
+        add,
+        'measure, such as ndcng@10 or "AP(threshold=2)", with another name for the '
+        'column as in "ndcg@10 as nDCG", or official, the official measures of trec_eval '
+        "(implies --names trec_eval)",
+    )
+    add(
+        "-c",
+        "--complete",
+        action="store_true",
+        help="count judged queries that are missing from a run as empty rankings",
+    )
     add("--per-query", action="store_true", help="also print the values of each query")
-    add("--names", choices=("trec_eval",),
+    add(
+        "--names",
+        choices=("trec_eval",),
         help="give all names of measures the meaning of trec_eval 10, including lists of cut-offs "
-        "such as P, and order ties by document id (--ties trec) by default")
-    add("--ties", choices=TIES,
+        "such as P, and order ties by document id (--ties trec) by default",
+    )
+    add(
+        "--ties",
+        choices=TIES,
         help="order of documents with equal scores: average over all orders (default), row order "
         "(ordinal), best order, worst order, or descending document id as in trec_eval (trec, "
-        "the default with --names trec_eval)")
-    add("--strict", action="store_true",
+        "the default with --names trec_eval)",
+    )
+    add(
+        "--strict",
+        action="store_true",
         help="raise an error instead of leaving out queries: judged queries that are missing from "
-        "a run (unless -c counts them), or queries of a run that have no judgments")
-    add("--unjudged-documents", choices=("irrelevant", "drop"),
+        "a run (unless -c counts them), or queries of a run that have no judgments",
+    )
+    add(
+        "--unjudged-documents",
+        choices=("irrelevant", "drop"),
         help="unjudged documents have grade 0 (irrelevant, the default for runs) or are left out "
         "(drop), except for bpref, judged, rbp_residual and edrc; tables with NaN or empty grades "
-        "require this option")
-    add("--drop-identical-ids", action="store_true",
+        "require this option",
+    )
+    add(
+        "--drop-identical-ids",
+        action="store_true",
         help="leave out retrieved documents whose id equals the id of the query, as in BEIR and "
-        "MTEB")
-    add("--judge", metavar="QRELS",
+        "MTEB",
+    )
+    add(
+        "--judge",
+        metavar="QRELS",
         help="qrels of a judge, such as a language model, for the queries of the first QRELS and "
         "many others; combines both if the queries of the first QRELS were drawn at random "
-        "(prediction-powered means)")
-    add("--no-judged", dest="judged", action="store_false",
-        help="leave out columns with the share of judged documents, such as Judged@10")
+        "(prediction-powered means)",
+    )
+    add(
+        "--no-judged",
+        dest="judged",
+        action="store_false",
+        help="leave out columns with the share of judged documents, such as Judged@10",
+    )
     _add_columns(add)
-    add("--intervals", action="store_true",
-        help="print one row per run and measure, with Student's t interval of the mean")
-    add("--partitioning", choices=PARTITIONINGS, default="shuffle",
+    add(
+        "--intervals",
+        action="store_true",
+        help="print one row per run and measure, with Student's t interval of the mean",
+    )
+    add(
+        "--partitioning",
+        choices=PARTITIONINGS,
+        default="shuffle",
         help="arrangement of rows in several Parquet files: in any order (shuffle, the default), "
-        "with contiguous rows per query (clustered), or with each query in one file (whole)")
+        "with contiguous rows per query (clustered), or with each query in one file (whole)",
+    )
 
 
 def _add_columns(add: Add) -> None:
     """Add the options that name the columns of tables."""
-    add("--query-column", dest="query", metavar="NAME",
-        help="table column with the query ids (default: query)")
-    add("--grade-column", dest="grade", metavar="NAME",
-        help="table column with the grades (default: grade)")
-    add("--score-column", dest="scores", action="append", metavar="NAME",
-        help="table column with scores; repeat it for each system (default: score)")
-    add("--document-column", dest="document", metavar="NAME",
-        help="table column with document ids, which must be unique within each query")
+    add(
+        "--query-column",
+        dest="query",
+        metavar="NAME",
+        help="table column with the query ids (default: query)",
+    )
+    add(
+        "--grade-column",
+        dest="grade",
+        metavar="NAME",
+        help="table column with the grades (default: grade)",
+    )
+    add(
+        "--score-column",
+        dest="scores",
+        action="append",
+        metavar="NAME",
+        help="table column with scores; repeat it for each system (default: score)",
+    )
+    add(
+        "--document-column",
+        dest="document",
+        metavar="NAME",
+        help="table column with document ids, which must be unique within each query",
+    )
     add("--by", metavar="NAME", help="column with segments to evaluate, for folders")
     add("--weight-column", dest="weight", metavar="NAME", help="column with weights, for folders")
 
@@ -362,17 +459,35 @@ def _add_columns(add: Add) -> None:
 def _add_files(add: Add, measure: str) -> None:
     """Add the options shared by all commands that read files."""
     add("files", nargs="+", metavar="FILE", help="see below")
-    add("-m", "--measure", dest="measures", action="append", metavar="MEASURE",
-        help=f"{measure}; may be repeated (default: ndcng@10 and mu_map)")
-    add("--split", metavar="SUBSET/SPLIT",
-        help="subset and split of MTEB's predictions, such as default/test, if a file has several")
-    add("--format", choices=_printing.FORMATS, default="table",
-        help="output format (default: %(default)s)")
-    add("--title",
-        help="title of the HTML page (default: the name of the run, or the number of runs)")
-    add("--system-names", metavar="A,B,C",
+    add(
+        "-m",
+        "--measure",
+        dest="measures",
+        action="append",
+        metavar="MEASURE",
+        help=f"{measure}; may be repeated (default: ndcng@10 and mu_map)",
+    )
+    add(
+        "--split",
+        metavar="SUBSET/SPLIT",
+        help="subset and split of MTEB's predictions, such as default/test, if a file has several",
+    )
+    add(
+        "--format",
+        choices=_printing.FORMATS,
+        default="table",
+        help="output format (default: %(default)s)",
+    )
+    add(
+        "--title",
+        help="title of the HTML page (default: the name of the run, or the number of runs)",
+    )
+    add(
+        "--system-names",
+        metavar="A,B,C",
         help="names of the systems, separated by commas (default: the tag of each run or, if it is "
-        "not unique, the name of the file without extension)")
+        "not unique, the name of the file without extension)",
+    )
     add("--caption", help="caption of the LaTeX table")
     add("--label", help="label of the LaTeX table")
     add("--digits", type=_at_least(0), metavar="N", help="decimals in LaTeX tables (default: 4)")
@@ -381,16 +496,35 @@ def _add_files(add: Add, measure: str) -> None:
 
 def _add_judges(add: Add) -> None:
     _add_files(add, "measure of the leaderboards")
-    add("--run", dest="runs", action="extend", nargs="+", metavar="RUN", default=[],
-        help="runs of the systems, one file per system")
-    add("--unjudged-documents", choices=("irrelevant", "drop"), default="irrelevant",
+    add(
+        "--run",
+        dest="runs",
+        action="extend",
+        nargs="+",
+        metavar="RUN",
+        default=[],
+        help="runs of the systems, one file per system",
+    )
+    add(
+        "--unjudged-documents",
+        choices=("irrelevant", "drop"),
+        default="irrelevant",
         help="in the leaderboards, unjudged documents have grade 0 (irrelevant, the default) or "
-        "are left out (drop)")
+        "are left out (drop)",
+    )
     add("--ties", choices=TIES, help="order of documents with equal scores, as for evaluate")
-    add("--weights", choices=("quadratic", "linear"), default="quadratic",
-        help="weights of the weighted kappa (default: %(default)s)")
-    add("--level", type=float, default=0.95,
-        help="confidence level of the intervals (default: %(default)s)")
+    add(
+        "--weights",
+        choices=("quadratic", "linear"),
+        default="quadratic",
+        help="weights of the weighted kappa (default: %(default)s)",
+    )
+    add(
+        "--level",
+        type=float,
+        default=0.95,
+        help="confidence level of the intervals (default: %(default)s)",
+    )
     add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
 
 
@@ -398,16 +532,30 @@ def _add_clicks(add: Add) -> None:
     add("files", nargs=1, metavar="LOG", help="Parquet file or folder, one row per impression")
     for argument, default, what in (
         ("clicked", "clicked", "clicks; every number above 0 is one click"),
-        ("position", "position", "position, from 1"), ("query", "qid", "query id"),
+        ("position", "position", "position, from 1"),
+        ("query", "qid", "query id"),
         ("item", "item", "document id"),
         ("session", None, "session, which the bootstrap resamples"),
-        ("impressions", None, "number of impressions, if rows are counted; the clicks are then the "
-         "impressions with a click"),
+        (
+            "impressions",
+            None,
+            "number of impressions, if rows are counted; the clicks are then the "
+            "impressions with a click",
+        ),
     ):
-        add(f"--{argument}-column", dest=argument, metavar="NAME", default=default,
-            help=f"column with the {what} (default: {default or 'none'})")
-    add("--method", choices=METHODS, default="all_pairs",
-        help="estimator; randomized requires random rankings (default: %(default)s)")
+        add(
+            f"--{argument}-column",
+            dest=argument,
+            metavar="NAME",
+            default=default,
+            help=f"column with the {what} (default: {default or 'none'})",
+        )
+    add(
+        "--method",
+        choices=METHODS,
+        default="all_pairs",
+        help="estimator; randomized requires random rankings (default: %(default)s)",
+    )
     add("--level", type=float, default=0.95, help="level of the intervals (default: %(default)s)")
     add("--seed", type=_at_least(0), default=0, help="random seed (default: 0)")
     add("--format", choices=_printing.FORMATS, default="table", help="as for evaluate")
@@ -416,20 +564,45 @@ def _add_clicks(add: Add) -> None:
 
 def _add_comparison(add: Add) -> None:
     _add_evaluation(add)
-    add("--baseline", metavar="RUN",
-        help="run to compare all other runs with (default: compare all pairs of runs)")
-    add("--test", choices=("auto", *TESTS, "none"), default="auto",
-        help="significance test (default: t for folders and with --judge, otherwise "
-        "randomization)")
-    add("--correction", choices=(*CORRECTIONS, "none"), default="holm",
-        help="correction for multiple tests (default: %(default)s)")
-    add("--family", choices=tuple(FAMILIES), default="all",
+    add(
+        "--baseline",
+        metavar="RUN",
+        help="run to compare all other runs with (default: compare all pairs of runs)",
+    )
+    add(
+        "--test",
+        choices=("auto", *TESTS, "none"),
+        default="auto",
+        help="significance test (default: t for folders and with --judge, otherwise randomization)",
+    )
+    add(
+        "--correction",
+        choices=(*CORRECTIONS, "none"),
+        default="holm",
+        help="correction for multiple tests (default: %(default)s)",
+    )
+    add(
+        "--family",
+        choices=tuple(FAMILIES),
+        default="all",
         help="tests that one correction covers: all tests, or the tests of one measure (default: "
-        "%(default)s)")
-    add("--level", type=float, default=0.95,
-        help="confidence level of the intervals (default: %(default)s)")
-    add("--resamples", type=_at_least(100), metavar="N",
+        "%(default)s)",
+    )
+    add(
+        "--level",
+        type=float,
+        default=0.95,
+        help="confidence level of the intervals (default: %(default)s)",
+    )
+    add(
+        "--resamples",
+        type=_at_least(100),
+        metavar="N",
         help="number of resamples for the randomization test and the bootstrap (default: depends "
-        "on the number of tests)")
-    add("--seed", type=_at_least(0),
-        help="random seed for the randomization test and the bootstrap (default: 0)")
+        "on the number of tests)",
+    )
+    add(
+        "--seed",
+        type=_at_least(0),
+        help="random seed for the randomization test and the bootstrap (default: 0)",
+    )

@@ -13,8 +13,16 @@ from skgraded.measures.parsing import FAMILIES
 from skgraded.reports.evaluation import Evaluation
 
 OFFICIAL = (  # without runid and num_q, which every table contains
-    "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
-    "iprec_at_recall", "P",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "map",
+    "gm_map",
+    "Rprec",
+    "bpref",
+    "recip_rank",
+    "iprec_at_recall",
+    "P",
 )
 
 

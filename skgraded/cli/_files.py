@@ -26,9 +26,10 @@ from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.system_summaries import Summaries
 from skgraded.writing.text import utf8
 
-TABLES = (".parquet", *(
-    kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")
-))
+TABLES = (
+    ".parquet",
+    *(kind + packed for kind in (".csv", ".tsv") for packed in ("", ".gz", ".bz2", ".xz", ".zst")),
+)
 
 
 def evaluate_files(args: Namespace) -> dict[str, Evaluation]:
@@ -109,7 +110,8 @@ def _check_judge(args: Namespace) -> None:
 
 def _refuse_run_options(path: str, args: Namespace) -> None:
     for option, is_used in (
-        ("--judge", args.judge is not None), ("--drop-identical-ids", args.drop_identical_ids),
+        ("--judge", args.judge is not None),
+        ("--drop-identical-ids", args.drop_identical_ids),
         ("--split", args.split is not None),
     ):
         if is_used:
@@ -141,7 +143,8 @@ def _refuse_for_folders(args: Namespace) -> None:
         ("--names trec_eval", args.names is not None),
         ('-m "MEASURE as NAME"', any(c.name != c.measure.name for c in args.columns)),
         ("--ties trec", args.ties == "trec"),
-        ("--drop-identical-ids", args.drop_identical_ids), ("--split", args.split is not None),
+        ("--drop-identical-ids", args.drop_identical_ids),
+        ("--split", args.split is not None),
         ("--system-names", args.system_names is not None),
         ("--by with --per-query", args.by is not None and args.per_query),
     ):
@@ -154,10 +157,17 @@ def summarize_files(args: Namespace) -> tuple[Any, dict[str, Any]]:
     _refuse_for_folders(args)
     scores = _score_columns(args)
     report = evaluate_batches(
-        args.files[0], args.grade or "grade", scores if len(scores) > 1 else scores[0],
-        args.query or "query", args.measures, partitioning=args.partitioning, by=args.by,
-        sample_weight=args.weight, unjudged_documents=args.unjudged_documents,
-        document=args.document, progress=args.progress,
+        args.files[0],
+        args.grade or "grade",
+        scores if len(scores) > 1 else scores[0],
+        args.query or "query",
+        args.measures,
+        partitioning=args.partitioning,
+        by=args.by,
+        sample_weight=args.weight,
+        unjudged_documents=args.unjudged_documents,
+        document=args.document,
+        progress=args.progress,
     )
     if isinstance(report, Summaries):
         return report, report.systems
@@ -169,14 +179,20 @@ def _evaluate_folder(args: Namespace) -> dict[str, Evaluation]:
     from pyarrow.dataset import dataset
 
     from skgraded.large.sources import table_files
+
     _refuse_for_folders(args)
     scores, grade, query = _score_columns(args), args.grade or "grade", args.query or "query"
     names = [*filter(None, {grade, query, *scores, args.weight, args.document})]
     rows = dataset(table_files(args.files[0]), partitioning="hive")
     refuse_unknown(names, rows.schema.names)
     return evaluate(
-        grade, scores, qid=query, data=rows.to_table(names), measures=args.measures,
-        sample_weight=args.weight, unjudged_documents=args.unjudged_documents,
+        grade,
+        scores,
+        qid=query,
+        data=rows.to_table(names),
+        measures=args.measures,
+        sample_weight=args.weight,
+        unjudged_documents=args.unjudged_documents,
         document=args.document,
     )
 
@@ -259,6 +275,7 @@ def _is_letor(file: Any) -> bool:
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
+
 class _Differing(NamedTuple):
     """Judged queries that a run lacks, and queries of the run that have no judgments."""
 
@@ -273,11 +290,20 @@ class _Differing(NamedTuple):
         return "; ".join(
             f"{mask.sum()} of {len(mask)} {noun} (the first is {ids[np.argmax(mask)]!r}) {what}"
             for ids, mask, noun, what in (
-                (self.judged, self.is_missing, "judged queries", f"are missing from the run and "
-                 f"{fate}"),
-                (self.queries, self.is_unjudged, "queries of the run", "have no judgments and are "
-                 "left out"),
-            ) if mask.any()
+                (
+                    self.judged,
+                    self.is_missing,
+                    "judged queries",
+                    f"are missing from the run and {fate}",
+                ),
+                (
+                    self.queries,
+                    self.is_unjudged,
+                    "queries of the run",
+                    "have no judgments and are left out",
+                ),
+            )
+            if mask.any()
         )
 
 
@@ -290,8 +316,14 @@ def _evaluate_runs(
         run = read_run_table(source, args.progress, args.split, allow_empty=args.complete)
         # With --judge, people judged few of the run's queries.
         evaluations[name], joined = evaluate_run(
-            judgments, run, args.measures, args.complete, args.strict and not is_sample,
-            args.ties, args.unjudged_documents or "irrelevant", args.drop_identical_ids,
+            judgments,
+            run,
+            args.measures,
+            args.complete,
+            args.strict and not is_sample,
+            args.ties,
+            args.unjudged_documents or "irrelevant",
+            args.drop_identical_ids,
         )
         if joined.missing.any() and args.strict and not args.complete:
             raise ValueError(
@@ -327,6 +359,7 @@ def _note_differing(differing: Mapping[str, _Differing], complete: bool) -> None
 
 # A LETOR file and scores -------------------------------------------------------------------------
 
+
 def _evaluate_letor(
     file: BinaryIO, systems: Mapping[str, Any], args: Namespace
 ) -> dict[str, Evaluation]:
@@ -344,8 +377,12 @@ def _evaluate_letor(
 
 
 def _evaluate_rows(
-    source: Any, grade: np.ndarray, scores: Mapping[str, np.ndarray], query: np.ndarray,
-    document: np.ndarray | None, args: Namespace
+    source: Any,
+    grade: np.ndarray,
+    scores: Mapping[str, np.ndarray],
+    query: np.ndarray,
+    document: np.ndarray | None,
+    args: Namespace,
 ) -> dict[str, Evaluation]:
     """Evaluate the scores of systems; return a dict of Evaluations keyed by system name."""
     if args.ties == "trec":
@@ -354,7 +391,10 @@ def _evaluate_rows(
         scores = in_order_of_trec(scores, query, document)
     return {
         name: evaluate(
-            grade, values, qid=query, measures=args.measures,
+            grade,
+            values,
+            qid=query,
+            measures=args.measures,
             unjudged_documents=args.unjudged_documents,
         )
         for name, values in scores.items()
@@ -374,9 +414,13 @@ def in_order_of_trec(
 
 # A table -----------------------------------------------------------------------------------------
 
+
 def _evaluate_table(source: Any, args: Namespace) -> dict[str, Evaluation]:
     names = Names(
-        args.query or "query", args.grade or "grade", _score_columns(args), args.document,
+        args.query or "query",
+        args.grade or "grade",
+        _score_columns(args),
+        args.document,
         advice=" Name the columns with --query-column, --grade-column and --score-column.",
         allow_unjudged=args.unjudged_documents is not None,
     )

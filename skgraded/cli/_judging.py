@@ -62,9 +62,14 @@ def compare_judge_files(args: Namespace) -> JudgeComparison:
     if args.ties == "trec":
         rows.y_scores = in_order_of_trec(rows.y_scores, rows.qid, rows.doc_id)
     return compare_judges(
-        rows.y_judges, rows.y_scores or None, qid=rows.qid, weights=args.weights,
-        measures=measures, level=args.level,
-        unjudged_documents=args.unjudged_documents, rng=args.seed,
+        rows.y_judges,
+        rows.y_scores or None,
+        qid=rows.qid,
+        weights=args.weights,
+        measures=measures,
+        level=args.level,
+        unjudged_documents=args.unjudged_documents,
+        rng=args.seed,
     )
 
 

@@ -10,8 +10,10 @@ WORDS: tuple[tuple[str, Any], ...] = (
     (r"compare\(judge=…\)", "--judge"),
     (r"\b(test|correction|split|family)=(['\"])(.*?)\2", r"--\1 \3"),
     (r"\btest=None", "--test none"),
-    (r"\bunjudged_documents=(?:(['\"])(.*?)\1|(?:\.\.\.|…))?",
-     lambda match: f"--unjudged-documents {match[2] or ''}".rstrip()),
+    (
+        r"\bunjudged_documents=(?:(['\"])(.*?)\1|(?:\.\.\.|…))?",
+        lambda match: f"--unjudged-documents {match[2] or ''}".rstrip(),
+    ),
     (r"\b(?:Pass|pass) missing='count'", "use -c"),
     (r"\bset unjudged_documents to\b", "set --unjudged-documents to"),
     ("but Summaries contain only sums", "which are not computed for folders"),

@@ -69,12 +69,15 @@ def of_summaries(reports: Mapping[str, Any], args: Namespace) -> str:
         return of_report(report, args)
     rows = {name: report.summary().to_dict("records") for name, report in reports.items()}
     if args.format == "json":
-        return _dumped({
-            name: {
-                "mean": _numbers(report.mean()), "summary": [_numbers(row) for row in rows[name]],
+        return _dumped(
+            {
+                name: {
+                    "mean": _numbers(report.mean()),
+                    "summary": [_numbers(row) for row in rows[name]],
+                }
+                for name, report in reports.items()
             }
-            for name, report in reports.items()
-        })
+        )
     table: Any = [{"run": name, **row} for name, of_run in rows.items() for row in of_run]
     return tables.csv_text(table) if args.format == "csv" else written(table, args)
 
@@ -95,9 +98,11 @@ def of_report(report: Any, args: Namespace) -> str:
 def _ranked(evaluations: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
     """Sort systems by the mean of the first measure that is no count, in descending order."""
     names = [column.name for column in columns if not column.is_count]
+
     def key(item: tuple[str, Any]) -> tuple[bool, float]:
         mean = next(value for name, value in item[1].mean().items() if name in names or not names)
         return (math.isnan(mean), -mean)
+
     return dict(sorted(evaluations.items(), key=key))
 
 
@@ -162,8 +167,11 @@ def prose(text: str, form: str, width: int) -> str:
     if form == "table" and width > 0:
         lines = [
             textwrap.fill(
-                line, width, subsequent_indent="  " * line.startswith("- "),
-                break_long_words=False, break_on_hyphens=False,
+                line,
+                width,
+                subsequent_indent="  " * line.startswith("- "),
+                break_long_words=False,
+                break_on_hyphens=False,
             )
             for line in lines
         ]
@@ -179,7 +187,8 @@ def of_measures() -> str:
     """Return a table of all measures with their names, parameters and one-line descriptions."""
     rows = [
         {
-            "measure": name, "other names": ", ".join(
+            "measure": name,
+            "other names": ", ".join(
                 f"{other} ({parameters})" if parameters else other
                 for other, parameters in other_names(measure).items()
             ),
@@ -192,6 +201,7 @@ def of_measures() -> str:
 
 
 # Frames ------------------------------------------------------------------------------------------
+
 
 def _summary(evaluations: Mapping[str, Any], args: Namespace, counts: bool = False) -> Any:
     """Return one row per system; `counts` adds the numbers of undefined queries."""
@@ -234,7 +244,8 @@ def _side_by_side(comparison: Comparison) -> dict[str, list[Any]]:
     """Return columns with one row per measure and query, and one column per system."""
     ids, measures = plain_list(comparison.query_ids), comparison.measures
     columns = {
-        "measure": [measure for measure in measures for _ in ids], "query": ids * len(measures),
+        "measure": [measure for measure in measures for _ in ids],
+        "query": ids * len(measures),
     }
     for i, system in enumerate(comparison.systems):
         values = [comparison.per_query[measure][i] for measure in measures]
@@ -245,7 +256,8 @@ def _side_by_side(comparison: Comparison) -> dict[str, list[Any]]:
 def _differing(evaluations: Mapping[str, Any]) -> str:
     """Return a line that warns of means over different queries, or "" if the queries are equal."""
     queries = [
-        frozenset(plain_list(evaluation.query_ids)) for evaluation in evaluations.values()
+        frozenset(plain_list(evaluation.query_ids))
+        for evaluation in evaluations.values()
         if isinstance(evaluation, Evaluation)
     ]
     if len(set(queries)) <= 1:
@@ -260,7 +272,8 @@ def _undefined(evaluations: Mapping[str, Any]) -> str:
     """Return a line with the number of undefined queries per system, or "" if all are defined."""
     by_system = [
         f"{name}: " + ", ".join(f"{key} {n}" for key, n in evaluation.n_undefined.items() if n)
-        for name, evaluation in evaluations.items() if any(evaluation.n_undefined.values())
+        for name, evaluation in evaluations.items()
+        if any(evaluation.n_undefined.values())
     ]
     if not by_system:
         return ""
@@ -268,6 +281,7 @@ def _undefined(evaluations: Mapping[str, Any]) -> str:
 
 
 # Text --------------------------------------------------------------------------------------------
+
 
 def latex_settings(args: Namespace, is_main: bool = True) -> dict[str, Any]:
     """Return the settings of a LaTeX table; only the main table has a caption and a label."""
@@ -283,8 +297,10 @@ def written(table: Any, args: Namespace, is_main: bool = True) -> str:
 
 
 def _json(
-    evaluations: Mapping[str, Any], per_query: bool, columns: Sequence[Column] = (),
-    comparison: Comparison | None = None
+    evaluations: Mapping[str, Any],
+    per_query: bool,
+    columns: Sequence[Column] = (),
+    comparison: Comparison | None = None,
 ) -> str:
     report: dict[str, dict[str, Any]] = {}
     judged = _judged(evaluations)
@@ -293,7 +309,8 @@ def _json(
         values = _numbers(summary(evaluation, columns))
         totals = {column.name: values.pop(column.name) for column in columns if column.is_count}
         report[name] = entry = {
-            "mean": values, "n_queries": n_queries(evaluation),
+            "mean": values,
+            "n_queries": n_queries(evaluation),
             "n_undefined": evaluation.n_undefined,
         }
         if totals:

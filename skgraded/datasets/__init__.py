@@ -7,6 +7,13 @@ from skgraded.datasets.letor import read_letor
 from skgraded.datasets.trec import read_qrels, read_run
 
 __all__ = [
-    "click_preferences", "join_judgments", "join_run", "make_clicks", "make_ranking",
-    "make_swapped_rankings", "read_letor", "read_qrels", "read_run",
+    "click_preferences",
+    "join_judgments",
+    "join_run",
+    "make_clicks",
+    "make_ranking",
+    "make_swapped_rankings",
+    "read_letor",
+    "read_qrels",
+    "read_run",
 ]

@@ -17,17 +17,24 @@ CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct 
 
 
 def open_table(
-    file: Any, n_blank: int, separator: str, types: Mapping[str, Any],
-    null_values: Sequence[str] = ()
+    file: Any,
+    n_blank: int,
+    separator: str,
+    types: Mapping[str, Any],
+    null_values: Sequence[str] = (),
 ) -> csv.CSVStreamingReader:
     """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
     converting = csv.ConvertOptions(
-        include_columns=list(types), column_types=types, null_values=list(null_values),
+        include_columns=list(types),
+        column_types=types,
+        null_values=list(null_values),
         strings_can_be_null=bool(null_values),
     )
     return csv.open_csv(
-        file, csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
-        csv.ParseOptions(delimiter=separator, newlines_in_values=True), converting,
+        file,
+        csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
+        csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        converting,
     )
 
 

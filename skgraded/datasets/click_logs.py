@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
-CHECK_RULE = columns.choice_validator("rule", (
-    "click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"
-))
+CHECK_RULE = columns.choice_validator(
+    "rule",
+    ("click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"),
+)
 CHECK_MODEL = columns.choice_validator("model", ("position", "cascade", "trust"))
 CHECK_NOISE = columns.number_validator("noise", 0, 1)
 
 
 # Columns -----------------------------------------------------------------------------------------
+
 
 def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a log: arrays or, with `data`, columns of a frame or a Parquet path."""
@@ -78,9 +80,11 @@ def read_clicks(
     is_valid = (impressions >= 1) & (impressions < np.inf) & (impressions == np.floor(impressions))
     refuse_invalid(impressions, is_valid, "n_impressions must contain integers ≥ 1")
     refuse_invalid(
-        clicks, (clicks <= impressions) & (clicks == np.floor(clicks)),
+        clicks,
+        (clicks <= impressions) & (clicks == np.floor(clicks)),
         "With n_impressions, clicked must contain the number of impressions with a click, an "
-        "integer ≤ n_impressions", " Count them with count_if(clicks > 0), not with sum(clicks).",
+        "integer ≤ n_impressions",
+        " Count them with count_if(clicks > 0), not with sum(clicks).",
     )
     return clicks, places, impressions
 
@@ -94,9 +98,15 @@ def refuse_invalid(values: np.ndarray, is_valid: np.ndarray, rule: str, advice: 
 
 # Preferences -------------------------------------------------------------------------------------
 
+
 def click_preferences(
-    clicked: Any, position: Any, *, session: Any, item: Any, rule: str = "click_skip_above",
-    data: Any = None
+    clicked: Any,
+    position: Any,
+    *,
+    session: Any,
+    item: Any,
+    rule: str = "click_skip_above",
+    data: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Turn the clicks of sessions into preferences between items.
 
@@ -186,7 +196,7 @@ def _pairs_of_rule(
         return first, first + 1
     hits, skips = np.flatnonzero(clicked), np.flatnonzero(~clicked)
     if rule == "last_click_skip_above":
-        hits = hits[np.append(session[hits[1:]] != session[hits[:-1]], True)[:len(hits)]]
+        hits = hits[np.append(session[hits[1:]] != session[hits[:-1]], True)[: len(hits)]]
     # The skipped rows above a hit are skips[start : stop].
     start = np.searchsorted(skips, starts[session[hits]])
     counts = np.searchsorted(skips, hits) - start
@@ -196,10 +206,16 @@ def _pairs_of_rule(
 
 # Simulation --------------------------------------------------------------------------------------
 
+
 def make_clicks(
-    y_true: ArrayLike, y_scores: ArrayLike | Sequence[ArrayLike], qid: Any, n_sessions: int = 1000,
-    model: str = "position", examination: ArrayLike | None = None, noise: float = 0.1,
-    random_state: Any = None
+    y_true: ArrayLike,
+    y_scores: ArrayLike | Sequence[ArrayLike],
+    qid: Any,
+    n_sessions: int = 1000,
+    model: str = "position",
+    examination: ArrayLike | None = None,
+    noise: float = 0.1,
+    random_state: Any = None,
 ) -> Bunch:
     r"""Simulate sessions in which users examine rankings and click documents.
 
@@ -293,8 +309,12 @@ def make_clicks(
     if model == "cascade":
         clicked, theta = _until_first_click(clicked, session, place)
     return Bunch(
-        session=session, qid=query_ids[query[session]], item=item, position=place + 1,
-        clicked=clicked.astype(np.int8), examination=theta,
+        session=session,
+        qid=query_ids[query[session]],
+        item=item,
+        position=place + 1,
+        clicked=clicked.astype(np.int8),
+        examination=theta,
     )
 
 

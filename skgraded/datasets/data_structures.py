@@ -98,6 +98,7 @@ def _wrong_type(source: Any, side: str) -> TypeError:
 
 # Tables ------------------------------------------------------------------------------------------
 
+
 def _column_names(source: Any, side: str) -> list[str]:
     """Return the column names of a table, or the names of the column attributes of an object."""
     if isinstance(source, Mapping):
@@ -158,6 +159,7 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
 
 # Lists of tuples and of rated queries ------------------------------------------------------------
 
+
 def _from_items(items: list[Any], source: Any, side: str) -> Entries:
     """Convert a list of named tuples (one per document) or dicts with ratings (one per query)."""
     if not items:
@@ -190,6 +192,7 @@ def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[A
 
 
 # Dicts by query ----------------------------------------------------------------------------------
+
 
 def _queries_of(source: Any) -> Iterable[tuple[Any, Any]] | None:
     """Return (query, documents) pairs, or None if the values of the dict are columns."""
@@ -273,7 +276,7 @@ def _documents_of(query: Any, items: list[Any], side: str) -> tuple[Any, Any]:
         if name is not None and side == "run" and KEY[side] in item and number is None:
             raise ValueError(
                 f"Item {position} of query {query!r} in run has the _score null, because the "
-                "search sorts by a field. Add \"track_scores\": true to the search, or pass ranks: "
+                'search sorts by a field. Add "track_scores": true to the search, or pass ranks: '
                 f"{{query: {{hit['_id']: -rank for rank, hit in enumerate(hits)}}}}."
             )
         if name is None or number is None:

@@ -64,8 +64,11 @@ class Entries:
         """Return the rows at some positions."""
         codes = self.name_codes
         return replace(
-            self, query_codes=self.query_codes[rows], document=self.document[rows],
-            numbers=self.numbers[rows], lines=None if self.lines is None else self.lines[rows],
+            self,
+            query_codes=self.query_codes[rows],
+            document=self.document[rows],
+            numbers=self.numbers[rows],
+            lines=None if self.lines is None else self.lines[rows],
             name_codes=None if codes is None else codes[rows],
         )
 
@@ -83,7 +86,7 @@ class Entries:
             row = int(np.argmax(is_negative))
             warnings.warn(
                 f"{self.source}: {is_negative.sum()} of {len(is_negative)} grades are negative, "
-                f"which means \"not judged\"; the first is {self.numbers[row]:g} for document "
+                f'which means "not judged"; the first is {self.numbers[row]:g} for document '
                 f"{plain(self.document[row])!r} of query {self.query(row)!r}. Measures that accept "
                 "unjudged documents receive NaN for them, and all others 0. If these are grades on "
                 "a scale below 0, subtract the grade that means irrelevant.",

@@ -12,8 +12,11 @@ QUERY_EFFECT, NOISE = 1.0, 2.0  # standard deviations; the signal's is about 1.2
 
 
 def make_ranking(
-    n_queries: int = 100, n_documents: int = 20, n_features: int = 10, n_levels: int = 5,
-    random_state: Any = None
+    n_queries: int = 100,
+    n_documents: int = 20,
+    n_features: int = 10,
+    n_levels: int = 5,
+    random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Generate a random ranking problem, like `sklearn.datasets.make_classification`.
 
@@ -84,8 +87,12 @@ def _grades(relevance: np.ndarray, n_levels: int) -> np.ndarray:
 
 
 def make_swapped_rankings(
-    n_documents: int = 100, n_levels: int = 10, n_swaps: int = 50, n_rankings: int = 100,
-    uniform: bool = True, random_state: Any = None
+    n_documents: int = 100,
+    n_levels: int = 10,
+    n_swaps: int = 50,
+    n_rankings: int = 100,
+    uniform: bool = True,
+    random_state: Any = None,
 ) -> np.ndarray:
     """Generate rankings that differ from the ideal ranking by a known number of swaps.
 

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 
 def join_run(
-    qrels: Any, run: Any, *, missing: Literal["skip", "count"] | None = None,
+    qrels: Any,
+    run: Any,
+    *,
+    missing: Literal["skip", "count"] | None = None,
     unjudged: Literal["skip", "raise"] = "skip",
     unjudged_documents: Literal["irrelevant", "drop", "keep"] = "irrelevant",
-    ties: Literal["trec"] | None = None, identical_ids: Literal["keep", "drop"] = "keep",
+    ties: Literal["trec"] | None = None,
+    identical_ids: Literal["keep", "drop"] = "keep",
 ) -> Bunch:
     """Join a run with its judgments into rows that every measure accepts.
 
@@ -201,8 +205,9 @@ def join_judgments(qrels: Mapping[str, Any], runs: Mapping[str, Any] | None = No
         columns.append(values[order])
     return Bunch(
         y_judges=dict(zip(judges, columns, strict=False)),
-        y_scores=dict(zip(systems, columns[len(judges):], strict=True)),
-        qid=query_ids[query[order]], doc_id=doc_ids[document[order]],
+        y_scores=dict(zip(systems, columns[len(judges) :], strict=True)),
+        qid=query_ids[query[order]],
+        doc_id=doc_ids[document[order]],
     )
 
 
@@ -240,7 +245,8 @@ def _refuse_disjoint(rows: Entries, first: Entries, is_joined: bool = False) -> 
     # After a join without matches, a document may still be shared with another query.
     document = "document of the same query" if is_joined else "document"
     for noun, ids, known in (
-        ("query", rows.query_ids, first.query_ids), (document, rows.document, first.document)
+        ("query", rows.query_ids, first.query_ids),
+        (document, rows.document, first.document),
     ):
         is_searched = noun == "query" or not is_joined
         if is_searched and (finder(numbered(known)[1])(ids) >= 0).any():
@@ -276,6 +282,7 @@ def _common_codes(columns: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 # The join on query codes -------------------------------------------------------------------------
 
+
 @dataclass(frozen=True)
 class Joined:
     """A run joined with judgments; the order of the rows is documented in `join_run`."""
@@ -298,8 +305,12 @@ class JudgmentIndex:
         self._find_queries = finder(judgments.query_ids)
 
     def join(
-        self, run: Entries, count_missing: bool, refuse_unjudged: bool, ties: str | None,
-        unjudged_documents: str = "irrelevant"
+        self,
+        run: Entries,
+        count_missing: bool,
+        refuse_unjudged: bool,
+        ties: str | None,
+        unjudged_documents: str = "irrelevant",
     ) -> Joined:
         """Join a run's rows with the judgments."""
         numbers = self._find_queries(run.query_ids).astype(np.int32)  # or -1
@@ -330,8 +341,12 @@ class JudgmentIndex:
         if unjudged_documents != "keep":
             grade = np.nan_to_num(grade)
         return Joined(
-            rows=rows, grade=grade[judgment], score=scores,
-            sizes=np.diff(starts), missing=missing, unjudged=unjudged,
+            rows=rows,
+            grade=grade[judgment],
+            score=scores,
+            sizes=np.diff(starts),
+            missing=missing,
+            unjudged=unjudged,
         )
 
     def _kept(

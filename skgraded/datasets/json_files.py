@@ -40,7 +40,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the pairs of a JSON object as a dict; raise a ValueError if a key is repeated."""
     content = dict(pairs)
     if len(content) < len(pairs):
-        (key, times), = Counter(key for key, _ in pairs).most_common(1)
+        ((key, times),) = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"an object contains the key {key!r} {times} times: keep only one.")
     return content
 
@@ -49,7 +49,8 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
     """Return the predictions of a subset and split in the predictions of MTEB."""
     parts = {
         f"{subset}/{name}": predictions
-        for subset, splits in content.items() if subset != META and isinstance(splits, Mapping)
+        for subset, splits in content.items()
+        if subset != META and isinstance(splits, Mapping)
         for name, predictions in splits.items()
     }
     known = ", ".join(map(repr, parts))
@@ -67,6 +68,8 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
         )
     predictions = parts[next(iter(parts)) if split is None else split]
     if not isinstance(predictions, Mapping):
-        raise ValueError(f"the predictions must be {{query: {{document: score}}}}; got a "
-                         f"{type(predictions).__name__}.")
+        raise ValueError(
+            f"the predictions must be {{query: {{document: score}}}}; got a "
+            f"{type(predictions).__name__}."
+        )
     return predictions

@@ -27,7 +27,9 @@ LARGEST_INDEX = 2**31 - 1  # largest feature index that scikit-learn's parser an
 
 
 def read_letor(
-    path: str | os.PathLike[str] | BinaryIO, n_features: int | None = None, *,
+    path: str | os.PathLike[str] | BinaryIO,
+    n_features: int | None = None,
+    *,
     group: str | os.PathLike[str] | BinaryIO | None = None,
     zero_based: bool | Literal["auto"] = "auto",
 ) -> Bunch:
@@ -85,8 +87,11 @@ def read_letor(
 
 
 def read_rows(
-    source: Any, n_features: int | None = None, group: Any = None, zero_based: Any = "auto",
-    negative: bool = True
+    source: Any,
+    n_features: int | None = None,
+    group: Any = None,
+    zero_based: Any = "auto",
+    negative: bool = True,
 ) -> Bunch:
     """Read a LETOR file like `read_letor`; reject negative grades unless `negative` is True."""
     from sklearn.utils import Bunch
@@ -102,10 +107,10 @@ def read_rows(
     qid, doc_id = [], []
     with_query = group is None
     for (X, y), names in text_files.parsed_blocks(
-        source, path, "a LETOR file",
-        lambda text, _: (
-            _numbers(text, bounds, negative), _names(text.split(b"\n"), with_query)
-        ),
+        source,
+        path,
+        "a LETOR file",
+        lambda text, _: (_numbers(text, bounds, negative), _names(text.split(b"\n"), with_query)),
         lambda line: _check_line(line, bounds, negative, with_query),
     ):
         data.frombytes(X.data.tobytes())
@@ -155,7 +160,9 @@ def _columns(
 def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     """Return the query of each of the n rows from a file with query sizes."""
     sizes = _read_column(
-        group, "size", "the size of a query must be an integer ≥ 1",
+        group,
+        "size",
+        "the size of a query must be an integer ≥ 1",
         lambda sizes: (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes < np.inf),
     )
     if sizes.sum() != n:
@@ -252,11 +259,15 @@ def _checked_index(word: bytes, before: int, bounds: range) -> int:
 
 # Files with one number per line ------------------------------------------------------------------
 
+
 def read_scores(source: Any, progress: bool = False) -> np.ndarray:
     """Read the scores for the rows of a LETOR file."""
     return _read_column(
-        source, "score", "each line must contain one number, the score",
-        lambda scores: scores == scores, progress,
+        source,
+        "score",
+        "each line must contain one number, the score",
+        lambda scores: scores == scores,
+        progress,
     )
 
 

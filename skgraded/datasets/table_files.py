@@ -83,9 +83,7 @@ def _checked(table: Any, names: Names) -> Columns:
     """Check the named columns of a table; errors state the column and the row, counted from 0."""
     columns = Columns(
         query=np.asarray(table[names.query]),
-        grade=grades_as_given(
-            table[names.grade], f"column {names.grade!r}", names.allow_unjudged
-        ),
+        grade=grades_as_given(table[names.grade], f"column {names.grade!r}", names.allow_unjudged),
         scores={name: scores_as_given(table[name], f"column {name!r}") for name in names.scores},
         document=np.asarray(table[names.document]) if names.document else None,
     )
@@ -100,6 +98,7 @@ def _checked(table: Any, names: Names) -> Columns:
 
 
 # Parquet -----------------------------------------------------------------------------------------
+
 
 def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
     with needs("Reading a Parquet file", "pyarrow", "pandas"):
@@ -127,6 +126,7 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
 
 
 # CSV ---------------------------------------------------------------------------------------------
+
 
 def _read_csv(data: bytes, path: str, names: Names) -> Columns:
     if (position := data.find(b"\0")) >= 0:
@@ -220,9 +220,9 @@ def may_be_rounded(numbers: np.ndarray) -> bool:
 def _exact_numbers(words: Sequence[str]) -> np.ndarray:
     """Return an array of objects: an int for each whole number without exponent, else a float."""
     numbers = [(float(word), parsed(int, word)) for word in words]
-    return object_array([
-        real if whole is None or np.isinf(real) else whole for real, whole in numbers
-    ])
+    return object_array(
+        [real if whole is None or np.isinf(real) else whole for real, whole in numbers]
+    )
 
 
 def _check_row(

@@ -120,8 +120,12 @@ class _Counted:
 
 
 def parsed_blocks(
-    source: Any, path: str, kind: str, parse: Callable[[bytes, int], Any],
-    check_line: Callable[[bytes], Any], progress: bool = False
+    source: Any,
+    path: str,
+    kind: str,
+    parse: Callable[[bytes, int], Any],
+    check_line: Callable[[bytes], Any],
+    progress: bool = False,
 ) -> Iterator[Any]:
     """Parse the blocks of a file; see `parse_each`."""
     with closing(blocks(source, path, progress)) as parts:
@@ -129,8 +133,11 @@ def parsed_blocks(
 
 
 def parse_each(
-    parts: Iterable[tuple[int, bytes]], path: str, kind: str, parse: Callable[[bytes, int], Any],
-    check_line: Callable[[bytes], Any]
+    parts: Iterable[tuple[int, bytes]],
+    path: str,
+    kind: str,
+    parse: Callable[[bytes, int], Any],
+    check_line: Callable[[bytes], Any],
 ) -> Iterator[Any]:
     """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
 
@@ -203,13 +210,18 @@ def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
     size = raw.seek(0, os.SEEK_END)
     raw.seek(start)
     with progress_bar(
-        desc=printable(os.path.basename(path)), total=size, unit="B", unit_scale=True,
-        leave=False, delay=0.5,
+        desc=printable(os.path.basename(path)),
+        total=size,
+        unit="B",
+        unit_scale=True,
+        leave=False,
+        delay=0.5,
     ) as bar:
         yield lambda: bar.update(raw.tell() - bar.n)
 
 
 # Words and numbers -------------------------------------------------------------------------------
+
 
 def refuse_returns(line: bytes) -> None:
     """Raise a ValueError if a line contains a carriage return before its end."""

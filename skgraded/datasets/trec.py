@@ -36,29 +36,40 @@ class Form(NamedTuple):
 
 
 QRELS = Form(
-    "qrels", ("query", "iteration", "document", "grade"), ("grade",),
+    "qrels",
+    ("query", "iteration", "document", "grade"),
+    ("grade",),
     advice=" Other accepted forms: three columns separated by tabs below BEIR's header (query-id "
     "corpus-id score), or JSON ({query: {document: grade}}).",
 )
 BEIR = Form("qrels with BEIR's header", ("query", "document", "grade"), ("grade",))
 RUN = Form(
-    "a run", ("query", "Q0", "document", "rank", "score", "name"), ("score",), ("query", "name"),
+    "a run",
+    ("query", "Q0", "document", "rank", "score", "name"),
+    ("score",),
+    ("query", "name"),
     " Other accepted forms: three columns (query document rank or score), four columns (query "
     "document rank score), or JSON ({query: {document: score}}).",
 )
 FOUR = Form(
-    "a run with four columns", ("query", "document", "rank", "score"), ("rank", "score"),
+    "a run with four columns",
+    ("query", "document", "rank", "score"),
+    ("rank", "score"),
     advice=" The columns must be query document rank score; qrels (query iteration document grade) "
     "are not a run.",
 )
 THREE = {  # keyed by the content of the third column; None if it is not known yet
     "rank": Form(
-        "a run with three columns", ("query", "document", "rank"), ("rank",),
+        "a run with three columns",
+        ("query", "document", "rank"),
+        ("rank",),
         advice=" If the column contains scores, pass third='score'.",
     ),
     "score": Form("a run with three columns", ("query", "document", "score"), ("score",)),
     None: Form(
-        "a run with three columns", ("query", "document", "rank or score"), ("rank or score",),
+        "a run with three columns",
+        ("query", "document", "rank or score"),
+        ("rank or score",),
         ("query", "rank or score"),
     ),
 }
@@ -120,8 +131,11 @@ def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = Fals
 
 
 def read_run(
-    path: str | os.PathLike[str] | BinaryIO, *, split: str | None = None,
-    third: str | None = None, progress: bool = False
+    path: str | os.PathLike[str] | BinaryIO,
+    *,
+    split: str | None = None,
+    third: str | None = None,
+    progress: bool = False,
 ) -> Bunch:
     r"""Read a run of TREC, MS MARCO, BEIR or MTEB.
 
@@ -194,8 +208,12 @@ def read_qrels_table(path: Any, progress: bool = False) -> Entries:
 
 
 def read_run_table(
-    path: Any, progress: bool = False, split: str | None = None, third: str | None = None, *,
-    allow_empty: bool = False
+    path: Any,
+    progress: bool = False,
+    split: str | None = None,
+    third: str | None = None,
+    *,
+    allow_empty: bool = False,
 ) -> Entries:
     """Read a run; raise an error if a query contains the same document twice."""
     if not isinstance(split, str | None):
@@ -255,6 +273,7 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 
 # Blocks of lines ---------------------------------------------------------------------------------
 
+
 def _read(
     path: Any, form: Form, progress: bool, split: str | None, third: str | None, allow_empty: bool
 ) -> Entries:
@@ -276,10 +295,18 @@ def _read(
 
 def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
     """Convert the lines of a file to Entries."""
-    blocks = list(filter(None, text_files.parse_each(
-        parts, name, form.kind, lambda text, first: _parsed(text, first, form),
-        lambda line: _check_line(line, form),
-    )))
+    blocks = list(
+        filter(
+            None,
+            text_files.parse_each(
+                parts,
+                name,
+                form.kind,
+                lambda text, first: _parsed(text, first, form),
+                lambda line: _check_line(line, form),
+            ),
+        )
+    )
     if not blocks and allow_empty:
         no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
         return Entries(name, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
@@ -293,9 +320,14 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     if is_installed("pyarrow", "pandas"):
         from skgraded.datasets.arrow_csv import joined as joined_texts
     entries = Entries(
-        name, query_ids, query_codes, joined_texts(columns.pop("document")),
-        np.concatenate(columns.pop("number")), np.concatenate(columns.pop("line")),
-        names, name_codes,
+        name,
+        query_ids,
+        query_codes,
+        joined_texts(columns.pop("document")),
+        np.concatenate(columns.pop("number")),
+        np.concatenate(columns.pop("line")),
+        names,
+        name_codes,
     )
     is_undecided = form is THREE[None] and not any(columns["is_score"])
     return _from_ranks(entries) if is_undecided else entries
@@ -347,8 +379,8 @@ def _from_ranks(entries: Entries) -> Entries:
         raise ValueError(
             f"{entries.source}: {entries.place(row)}: the third column contains integers that are "
             f"not the ranks 1 to {sizes[codes[row]]} of query {entries.query(row)!r}, such as "
-            f"{ranks[row]:.0f}. If they are ranks, use read_run(path, third=\"rank\"). If they are "
-            "scores, use read_run(path, third=\"score\"), or write four columns (query document "
+            f'{ranks[row]:.0f}. If they are ranks, use read_run(path, third="rank"). If they are '
+            'scores, use read_run(path, third="score"), or write four columns (query document '
             "rank score)."
         )
     return replace(entries, numbers=-ranks)
@@ -458,7 +490,9 @@ def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
     from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
 
     types = {
-        "document": TEXTS, **dict.fromkeys(form.numbers, NUMBERS), **dict.fromkeys(form.few, CODES)
+        "document": TEXTS,
+        **dict.fromkeys(form.numbers, NUMBERS),
+        **dict.fromkeys(form.few, CODES),
     }
     if form is BEIR and (b'"' in text or b"\t\t" in text or b"\n\t" in b"\n" + text):
         raise ValueError("a quoted or empty id")

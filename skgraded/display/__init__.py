@@ -7,6 +7,10 @@ from skgraded.display._intervals import IntervalDisplay
 from skgraded.display._races import RacingDisplay
 
 __all__ = [
-    "CutoffCurveDisplay", "IntervalDisplay", "PositionBiasDisplay", "QueryDifferenceDisplay",
-    "RacingDisplay", "ThresholdCurveDisplay",
+    "CutoffCurveDisplay",
+    "IntervalDisplay",
+    "PositionBiasDisplay",
+    "QueryDifferenceDisplay",
+    "RacingDisplay",
+    "ThresholdCurveDisplay",
 ]

@@ -153,8 +153,12 @@ class Display:
         return palette[i % len(palette)] or self._ink
 
     def _draw_mean(
-        self, text: str, mean: float | None, interval: Any, level: float | None,
-        is_difference: bool = False
+        self,
+        text: str,
+        mean: float | None,
+        interval: Any,
+        level: float | None,
+        is_difference: bool = False,
     ) -> tuple[Any, Any]:
         """Draw a mean as a line and its interval as a band; return both (None if not drawn)."""
         if mean is None or np.isnan(mean):
@@ -243,10 +247,19 @@ class Display:
         n_characters = max(16, int((room * 72 / self.figure_.dpi - 3 * size) / (EM * size)))
         for n_columns in range(min(6, len(handles)), 0, -1):
             legend = self.ax_.legend(
-                handles, [wrapped(label, n_characters) for label in labels],
-                loc="upper left", ncols=n_columns, fontsize=size, title=title,
-                title_fontsize=size, alignment="left", borderpad=0.2, borderaxespad=0.2,
-                handlelength=2.4, columnspacing=1.5, **style,
+                handles,
+                [wrapped(label, n_characters) for label in labels],
+                loc="upper left",
+                ncols=n_columns,
+                fontsize=size,
+                title=title,
+                title_fontsize=size,
+                alignment="left",
+                borderpad=0.2,
+                borderaxespad=0.2,
+                handlelength=2.4,
+                columnspacing=1.5,
+                **style,
             )
             if legend.get_window_extent().width <= room:
                 break
@@ -281,6 +294,7 @@ class NamedDisplay(Display):
 
 
 # Texts ------------------------------------------------------------------------------------------
+
 
 def escaped(text: str) -> str:
     """Escape dollar signs, so that matplotlib does not parse the text as a formula."""

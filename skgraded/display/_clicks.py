@@ -43,8 +43,13 @@ class PositionBiasDisplay(Display):
     """
 
     def __init__(
-        self, examination: ArrayLike, low: ArrayLike, high: ArrayLike, *, click_rate: ArrayLike,
-        level: float
+        self,
+        examination: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        *,
+        click_rate: ArrayLike,
+        level: float,
     ):
         self.level = level
         self.examination, self.low, self.high, self.click_rate = arrays = [
@@ -77,13 +82,20 @@ class PositionBiasDisplay(Display):
         self._take_axes(ax)
         positions = 1 + np.arange(len(self.examination))
         style = {
-            "color": self._color(0), "marker": "o", "markersize": 4, "linewidth": 1.2,
-            "label": f"examination, {percent_text(self.level)} interval", **settings,
+            "color": self._color(0),
+            "marker": "o",
+            "markersize": 4,
+            "linewidth": 1.2,
+            "label": f"examination, {percent_text(self.level)} interval",
+            **settings,
         }
         errors = np.stack([self.examination - self.low, self.high - self.examination])
         self.line_ = self.ax_.errorbar(positions, self.examination, errors.clip(0), **style)
         (self.click_rate_,) = self.ax_.plot(
-            positions, self.click_rate / self.click_rate[0], color=self._color(1), linestyle="--",
+            positions,
+            self.click_rate / self.click_rate[0],
+            color=self._color(1),
+            linestyle="--",
             label="click rate, not corrected",
         )
         self.ax_.set_ylim(bottom=0)

@@ -36,9 +36,17 @@ class CurveDisplay(NamedDisplay):
     @classmethod
     @documented
     def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, qid: Any = None,
-        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        name: str | None = None, response_method: str | list[str] | None = None, ax: Any = None,
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        response_method: str | list[str] | None = None,
+        ax: Any = None,
         **kwargs: Any,
     ) -> Any:
         """Compute scores with fitted estimators, and plot the scores like `from_predictions`.
@@ -77,8 +85,12 @@ class CurveDisplay(NamedDisplay):
 
     @documented
     def plot(
-        self, ax: Any = None, *, name: str | list[str] | None = None,
-        max_systems: int | None = MOST_SYSTEMS, line_kw: Style = None,
+        self,
+        ax: Any = None,
+        *,
+        name: str | list[str] | None = None,
+        max_systems: int | None = MOST_SYSTEMS,
+        line_kw: Style = None,
     ) -> Self:
         """Draw the stored curves and return the display."""
         self._max_systems = _check_most(max_systems)
@@ -137,9 +149,15 @@ class ThresholdCurveDisplay(CurveDisplay):
     """
 
     def __init__(
-        self, thresholds: ArrayLike, average_precision: ArrayLike, *,
-        mu_ap: ArrayLike | None = None, name: str | list[str] | None = None, relative: bool = True,
-        n_queries: int | None = None, n_undefined: ArrayLike | None = None,
+        self,
+        thresholds: ArrayLike,
+        average_precision: ArrayLike,
+        *,
+        mu_ap: ArrayLike | None = None,
+        name: str | list[str] | None = None,
+        relative: bool = True,
+        n_queries: int | None = None,
+        n_undefined: ArrayLike | None = None,
     ):
         self.thresholds: np.ndarray = column(thresholds, "thresholds")
         ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
@@ -160,11 +178,21 @@ class ThresholdCurveDisplay(CurveDisplay):
     @classmethod
     @documented
     def from_predictions(
-        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
-        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
-        ties: str = "average", undefined: float = 0.0, relative: bool = True,
-        max_systems: int | None = MOST_SYSTEMS, line_kw: Style = None,
+        cls,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        unjudged_documents: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        ties: str = "average",
+        undefined: float = 0.0,
+        relative: bool = True,
+        max_systems: int | None = MOST_SYSTEMS,
+        line_kw: Style = None,
     ) -> Self:
         """Plot one curve per system, given the scores of one or more systems.
 
@@ -178,7 +206,12 @@ class ThresholdCurveDisplay(CurveDisplay):
         _check_most(max_systems)
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
-            y_true, y_score, name, unjudged_documents, qid=qid, group=group,
+            y_true,
+            y_score,
+            name,
+            unjudged_documents,
+            qid=qid,
+            group=group,
             sample_weight=sample_weight,
         )
         settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
@@ -188,8 +221,12 @@ class ThresholdCurveDisplay(CurveDisplay):
             mu_ap = [measure(judgments, values) for values in scores]
         thresholds = steps[0].thresholds
         return cls(
-            thresholds, [curve.average_precision for curve in steps], mu_ap=mu_ap, name=names,
-            relative=relative, n_queries=judgments.n_queries,
+            thresholds,
+            [curve.average_precision for curve in steps],
+            mu_ap=mu_ap,
+            name=names,
+            relative=relative,
+            n_queries=judgments.n_queries,
             n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
 
@@ -202,8 +239,10 @@ class ThresholdCurveDisplay(CurveDisplay):
         for s in drawn:
             # Each marker is placed at the right end of its step, so there is no marker at t = 0.
             style = {
-                "label": self._label(s, names, len(drawn)), "color": self._color(looks[s]),
-                "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)], "drawstyle": "steps-pre",
+                "label": self._label(s, names, len(drawn)),
+                "color": self._color(looks[s]),
+                "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)],
+                "drawstyle": "steps-pre",
                 "markevery": slice(1, None),
             }
             values = self.average_precision[s]
@@ -267,8 +306,13 @@ class CutoffCurveDisplay(CurveDisplay):
     """
 
     def __init__(
-        self, cutoffs: ArrayLike, values: ArrayLike, *, measures: str | list[str],
-        name: str | list[str] | None = None, n_queries: int | None = None,
+        self,
+        cutoffs: ArrayLike,
+        values: ArrayLike,
+        *,
+        measures: str | list[str],
+        name: str | list[str] | None = None,
+        n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
         self.cutoffs: np.ndarray = curves.check_cutoffs(cutoffs)
@@ -280,11 +324,20 @@ class CutoffCurveDisplay(CurveDisplay):
     @classmethod
     @documented
     def from_predictions(
-        cls, y_true: ArrayLike | Judgments, y_score: ArrayLike | Mapping[str, ArrayLike], *,
-        qid: Any = None, group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
-        unjudged_documents: str | None = None, name: str | None = None, ax: Any = None,
-        ties: str | None = None, measures: str | Measure | Iterable[str | Measure] | None = None,
-        cutoffs: ArrayLike | None = None, max_systems: int | None = MOST_SYSTEMS,
+        cls,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike | Mapping[str, ArrayLike],
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        unjudged_documents: str | None = None,
+        name: str | None = None,
+        ax: Any = None,
+        ties: str | None = None,
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        cutoffs: ArrayLike | None = None,
+        max_systems: int | None = MOST_SYSTEMS,
         line_kw: Style = None,
     ) -> Self:
         """Plot one curve per system and measure, given the scores of one or more systems.
@@ -304,7 +357,12 @@ class CutoffCurveDisplay(CurveDisplay):
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
         uncut = curves.without_cutoff(measures, ties)
         judgments, names, scores = check_predictions(
-            y_true, y_score, name, unjudged_documents, qid=qid, group=group,
+            y_true,
+            y_score,
+            name,
+            unjudged_documents,
+            qid=qid,
+            group=group,
             sample_weight=sample_weight,
         )
         points = [
@@ -312,8 +370,10 @@ class CutoffCurveDisplay(CurveDisplay):
             for values in scores
         ]
         return cls(
-            points[0].cutoffs, [curve.values for curve in points],
-            measures=[measure.name for measure in uncut], name=names,
+            points[0].cutoffs,
+            [curve.values for curve in points],
+            measures=[measure.name for measure in uncut],
+            name=names,
             n_queries=judgments.n_queries,
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
@@ -347,8 +407,10 @@ class CutoffCurveDisplay(CurveDisplay):
         marker = look + (system // 8 if len(self.measures) > 1 else 0)
         step = -(-len(self.cutoffs) // MOST_MARKED)
         return {
-            "color": self._color(color), "linestyle": LINESTYLES[look % len(LINESTYLES)],
-            "marker": MARKERS[marker % len(MARKERS)], "markersize": 5,
+            "color": self._color(color),
+            "linestyle": LINESTYLES[look % len(LINESTYLES)],
+            "marker": MARKERS[marker % len(MARKERS)],
+            "markersize": 5,
             "markevery": (system * step // 3 % step, step),
         }
 

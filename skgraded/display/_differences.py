@@ -63,9 +63,16 @@ class QueryDifferenceDisplay(Display):
     """
 
     def __init__(
-        self, differences: ArrayLike, *, measure: str, system: str, baseline: str,
-        query_ids: ArrayLike | None = None, mean: float | None = None,
-        interval: tuple[float, float] | None = None, level: float | None = None,
+        self,
+        differences: ArrayLike,
+        *,
+        measure: str,
+        system: str,
+        baseline: str,
+        query_ids: ArrayLike | None = None,
+        mean: float | None = None,
+        interval: tuple[float, float] | None = None,
+        level: float | None = None,
     ):
         values = column(differences, "differences")
         known = np.flatnonzero(~np.isnan(values))
@@ -84,8 +91,14 @@ class QueryDifferenceDisplay(Display):
     @classmethod
     @documented
     def from_comparison(
-        cls, comparison: Comparison, *, system: str | None = None, baseline: str | None = None,
-        measure: str | Measure | None = None, ax: Any = None, patch_kw: Style = None,
+        cls,
+        comparison: Comparison,
+        *,
+        system: str | None = None,
+        baseline: str | None = None,
+        measure: str | Measure | None = None,
+        ax: Any = None,
+        patch_kw: Style = None,
     ) -> Self:
         """Plot the per-query differences between two systems of a comparison.
 
@@ -101,9 +114,14 @@ class QueryDifferenceDisplay(Display):
         name = evaluated_name(measure, comparison.measures)
         row = _row_of(comparison, system, baseline, name)
         return cls(
-            aligned_differences(comparison, row.system, row.baseline, name), measure=name,
-            system=row.system, baseline=row.baseline, query_ids=comparison.query_ids,
-            mean=row.difference, interval=(row.ci_low, row.ci_high), level=comparison.level,
+            aligned_differences(comparison, row.system, row.baseline, name),
+            measure=name,
+            system=row.system,
+            baseline=row.baseline,
+            query_ids=comparison.query_ids,
+            mean=row.difference,
+            interval=(row.ci_low, row.ci_high),
+            level=comparison.level,
         ).plot(ax=ax, patch_kw=patch_kw)
 
     @documented
@@ -116,14 +134,24 @@ class QueryDifferenceDisplay(Display):
 
         self._take_axes(ax)
         ax, orange = self.ax_, self._color(1)
-        self.wins_: Any = self._draw_steps(np.maximum(self.differences, 0), settings, {
-            "facecolor": self._color(0),
-            "label": f"{_queries(self.wins)}: {legend_name(self.system)} better",
-        })
-        self.losses_: Any = self._draw_steps(np.minimum(self.differences, 0), settings, {
-            "facecolor": to_rgba(orange, 0.25), "edgecolor": orange, "hatch": "////",
-            "label": f"{_queries(self.losses)}: {legend_name(self.baseline)} better",
-        })
+        self.wins_: Any = self._draw_steps(
+            np.maximum(self.differences, 0),
+            settings,
+            {
+                "facecolor": self._color(0),
+                "label": f"{_queries(self.wins)}: {legend_name(self.system)} better",
+            },
+        )
+        self.losses_: Any = self._draw_steps(
+            np.minimum(self.differences, 0),
+            settings,
+            {
+                "facecolor": to_rgba(orange, 0.25),
+                "edgecolor": orange,
+                "hatch": "////",
+                "label": f"{_queries(self.losses)}: {legend_name(self.baseline)} better",
+            },
+        )
         ax.autoscale_view()
         ax.axhline(0, color=self._ink, linewidth=0.8)
         self.mean_line_, self.interval_ = self._draw_mean(

@@ -65,10 +65,19 @@ class IntervalDisplay(NamedDisplay):
     """
 
     def __init__(
-        self, means: ArrayLike, low: ArrayLike, high: ArrayLike, *, measures: str | list[str],
-        name: str | list[str] | None = None, quantity: str = "mean", zero_line: bool = False,
-        level: float | None = None, n_queries: ArrayLike | None = None,
-        n_undefined: ArrayLike | None = None, significant: ArrayLike | None = None,
+        self,
+        means: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        *,
+        measures: str | list[str],
+        name: str | list[str] | None = None,
+        quantity: str = "mean",
+        zero_line: bool = False,
+        level: float | None = None,
+        n_queries: ArrayLike | None = None,
+        n_undefined: ArrayLike | None = None,
+        significant: ArrayLike | None = None,
     ):
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         self.means: np.ndarray = _systems.systems_first(means, "means", (len(self.measures),))
@@ -86,10 +95,17 @@ class IntervalDisplay(NamedDisplay):
     @classmethod
     @documented
     def from_evaluations(
-        cls, evaluations: Evaluation | Mapping[str, Evaluation], *,
-        measures: str | Measure | Iterable[str | Measure] | None = None, name: str | None = None,
-        level: float = 0.95, method: str = "t", n_resamples: int = 9999,
-        rng: int | np.random.Generator | None = 0, ax: Any = None, line_kw: Style = None,
+        cls,
+        evaluations: Evaluation | Mapping[str, Evaluation],
+        *,
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        name: str | None = None,
+        level: float = 0.95,
+        method: str = "t",
+        n_resamples: int = 9999,
+        rng: int | np.random.Generator | None = 0,
+        ax: Any = None,
+        line_kw: Style = None,
     ) -> Self:
         """Plot the means and intervals of one or more evaluations.
 
@@ -120,8 +136,12 @@ class IntervalDisplay(NamedDisplay):
         intervals = [report.confidence_interval(level, **settings) for report in reports]
         ends = np.array([[ends[measure] for measure in shown] for ends in intervals])
         return cls(
-            [[mean[measure] for measure in shown] for mean in means], ends[..., 0], ends[..., 1],
-            measures=shown, name=names, level=level,
+            [[mean[measure] for measure in shown] for mean in means],
+            ends[..., 0],
+            ends[..., 1],
+            measures=shown,
+            name=names,
+            level=level,
             n_queries=[len(report.query_ids) for report in reports],
             n_undefined=[[report.n_undefined[measure] for measure in shown] for report in reports],
         ).plot(ax=ax, line_kw=line_kw)
@@ -129,8 +149,11 @@ class IntervalDisplay(NamedDisplay):
     @classmethod
     @documented
     def from_comparison(
-        cls, comparison: Comparison, *,
-        measures: str | Measure | Iterable[str | Measure] | None = None, ax: Any = None,
+        cls,
+        comparison: Comparison,
+        *,
+        measures: str | Measure | Iterable[str | Measure] | None = None,
+        ax: Any = None,
         line_kw: Style = None,
     ) -> Self:
         """Plot the mean differences of a comparison with their intervals.
@@ -153,8 +176,15 @@ class IntervalDisplay(NamedDisplay):
             for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
         )
         return cls(
-            difference, low, high, measures=shown, name=names, quantity=quantity + note,
-            zero_line=True, level=comparison.level, n_queries=n_queries,
+            difference,
+            low,
+            high,
+            measures=shown,
+            name=names,
+            quantity=quantity + note,
+            zero_line=True,
+            level=comparison.level,
+            n_queries=n_queries,
             significant=None if comparison.test is None else is_significant,
         ).plot(ax=ax, line_kw=line_kw)
 

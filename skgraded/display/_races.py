@@ -60,8 +60,16 @@ class RacingDisplay(Display):
     """
 
     def __init__(
-        self, n_folds: ArrayLike, difference: ArrayLike, low: ArrayLike, high: ArrayLike, *,
-        survives: ArrayLike, measure: str, name: list[str] | None = None, margin: float = 0.0,
+        self,
+        n_folds: ArrayLike,
+        difference: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        *,
+        survives: ArrayLike,
+        measure: str,
+        name: list[str] | None = None,
+        margin: float = 0.0,
         level: float | None = None,
     ):
         self.n_folds = np.asarray(n_folds, dtype=int)
@@ -94,9 +102,14 @@ class RacingDisplay(Display):
         check_made_by("RacingSearchCV.fit", search, RacingSearchCV, "search")
         frame = search.to_frame()
         return cls(
-            frame["n_folds"], frame["difference"], frame["ci_low"], frame["ci_high"],
-            survives=frame["survives"], measure=as_measures(search.measure)[0].name,
-            margin=search.margin, level=search.level,
+            frame["n_folds"],
+            frame["difference"],
+            frame["ci_low"],
+            frame["ci_high"],
+            survives=frame["survives"],
+            measure=as_measures(search.measure)[0].name,
+            margin=search.margin,
+            level=search.level,
         ).plot(ax=ax, line_kw=line_kw)
 
     @documented
@@ -119,7 +132,8 @@ class RacingDisplay(Display):
         self.lines_: list[Any] = []
         for y, i in enumerate(order):
             style = {
-                "color": self._color(0 if self.survives[i] else 1), "markevery": [1],
+                "color": self._color(0 if self.survives[i] else 1),
+                "markevery": [1],
                 "marker": "o" if self.survives[i] else "x",
             }
             self.lines_ += self.ax_.plot([0, self.n_folds[i]], [y, y], **style | settings)

@@ -48,6 +48,7 @@ def evaluate_in_steps(
 
 # Validating batches ------------------------------------------------------------------------------
 
+
 def _cleaned(batches: Batches, job: Job, show: Callable[[int], Any]) -> Batches:
     """Yield the name and the validated table of each nonempty batch."""
     first: Any = None
@@ -69,6 +70,7 @@ def _cleaned(batches: Batches, job: Job, show: Callable[[int], Any]) -> Batches:
 
 # Contiguous queries ------------------------------------------------------------------------------
 
+
 def _in_order(tables: Batches, job: Job) -> Summary | Summaries:
     """Evaluate tables of whole queries; only 8 bytes per query are kept in memory."""
     if job.partitioning == "clustered":
@@ -76,6 +78,7 @@ def _in_order(tables: Batches, job: Job) -> Summary | Summaries:
     total = Result(None, [], [], frozenset())
     starts: list[int] = []  # position of each table's query ids in the file
     with _closing(tempfile.SpooledTemporaryFile(MAX_BYTES_OF_IDS)) as file:
+
         def ids_of(i: int) -> Any:
             file.seek(starts[i])
             return pickle.load(file)
@@ -123,6 +126,7 @@ def _clustered(validated: Batches) -> Batches:
 
 
 # Rows in any order -------------------------------------------------------------------------------
+
 
 def _shuffled(validated: Batches, n_rows: int | None, job: Job) -> Summary | Summaries:
     """Evaluate rows in any order, in memory or, if there are many rows, from pieces on disk."""
@@ -178,7 +182,8 @@ def _disk_errors(action: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(
-            error.errno, f"Error while {action} to {tempfile.gettempdir()}: "
+            error.errno,
+            f"Error while {action} to {tempfile.gettempdir()}: "
             f"{os.strerror(error.errno or 5)}. Set TMPDIR to a folder on a larger disk, or sort "
-            "the rows by query and use partitioning='clustered'."
+            "the rows by query and use partitioning='clustered'.",
         ) from None

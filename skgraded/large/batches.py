@@ -14,8 +14,14 @@ _check_errors = choice_validator("errors", ("raise", "skip"))
 
 @jobs.entry_point(Settings, jobs.RETURNS)
 def evaluate_batches(
-    batches: Any, y_true: str, y_score: str | list[str], qid: str,
-    measures: Measures = DEFAULT_MEASURES, *, errors: str = "raise", progress: bool = False,
+    batches: Any,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    errors: str = "raise",
+    progress: bool = False,
     **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a table of any size in batches on one machine.

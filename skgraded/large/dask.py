@@ -34,8 +34,12 @@ ROWS_PER_GROUP = 2**18
 
 @jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES)
 def evaluate(
-    ddf: dd.DataFrame, y_true: str, y_score: str | list[str], qid: str,
-    measures: Measures = DEFAULT_MEASURES, **settings: Unpack[Settings],
+    ddf: dd.DataFrame,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: Measures = DEFAULT_MEASURES,
+    **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
 
@@ -68,7 +72,11 @@ def evaluate(
 
 @jobs.entry_point(QuerySettings, "")
 def evaluate_per_query(
-    ddf: dd.DataFrame, y_true: str, y_score: str, qid: str, measures: Measures = DEFAULT_MEASURES,
+    ddf: dd.DataFrame,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: Measures = DEFAULT_MEASURES,
     **settings: Unpack[QuerySettings],
 ) -> dd.DataFrame:
     """Compute per-query values for a Dask DataFrame lazily.

@@ -85,6 +85,7 @@ class Settings(QuerySettings, total=False):
 
 def entry_point(settings: type, sections: str) -> Callable[[F], F]:
     """Return a decorator that adds ``**settings`` to the signature and docstring of a function."""
+
     def decorator(function: F) -> F:
         signature = inspect.signature(function)
         *named, _ = signature.parameters.values()
@@ -129,10 +130,13 @@ class Job:
     def arguments(self) -> list[tuple[str, str]]:
         """Pairs (argument, name of its column)."""
         optional = [
-            ("sample_weight", self.sample_weight), ("by", self.by), ("document", self.document),
+            ("sample_weight", self.sample_weight),
+            ("by", self.by),
+            ("document", self.document),
         ]
         return [
-            ("qid", self.qid), *(("y_score", name) for name in self.y_score),
+            ("qid", self.qid),
+            *(("y_score", name) for name in self.y_score),
             *((argument, name) for argument, name in optional if name is not None),
             ("y_true", self.y_true),
         ]
@@ -150,8 +154,14 @@ class Job:
 
 
 def check_job(
-    y_true: Any, y_score: Any, qid: Any, measures: Any, *, shipped: bool = True,
-    per_query: bool = False, **settings: Any
+    y_true: Any,
+    y_score: Any,
+    qid: Any,
+    measures: Any,
+    *,
+    shipped: bool = True,
+    per_query: bool = False,
+    **settings: Any,
 ) -> Job:
     """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled.
 

@@ -32,7 +32,12 @@ EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
 # Columns of validated tables.
 GRADE, QUERY, WEIGHT, SEGMENT, DOCUMENT, SCORE = (
-    "grade", "query", "weight", "segment", "document", "score"
+    "grade",
+    "query",
+    "weight",
+    "segment",
+    "document",
+    "score",
 )
 IDS = {"qid": QUERY, "by": SEGMENT, "document": DOCUMENT}  # keyed by argument
 
@@ -67,6 +72,7 @@ def errors_in(place: str) -> Iterator[None]:
 
 # Validation ------------------------------------------------------------------------------------
 
+
 def clean(part: Any, job: Job, place: str) -> Any:
     """Return the validated columns of a chunk as an Arrow table, or None if there are no rows."""
     with errors_in(place):
@@ -88,7 +94,8 @@ def _checked(table: Any, job: Job) -> Any:
     _refuse_grades(grades, job)
     columns = {GRADE: grades} | {
         IDS[argument]: arrow.ids(table[name], argument)
-        for argument, name in job.arguments if argument in IDS
+        for argument, name in job.arguments
+        if argument in IDS
     }
     for i, name in enumerate(job.y_score):
         columns[f"{SCORE} {i}"] = arrow.scores(
@@ -188,6 +195,7 @@ def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[Iterator
 
 
 # Measuring ---------------------------------------------------------------------------------------
+
 
 def no_queries(job: Job) -> dict[str, Evaluation]:
     """Return a dict that maps each system to an Evaluation without queries."""
@@ -312,10 +320,14 @@ class Measured(NamedTuple):
             report = replace(report, n_duplicates=n_duplicates, n_copied=self.n_copied)
         if self.segments is None:
             return report
-        return replace(report, by=job.by, segments={
-            segment: self.take(queries)._replace(segments=None).sums(job)
-            for segment, queries in self.segments.queries()
-        })
+        return replace(
+            report,
+            by=job.by,
+            segments={
+                segment: self.take(queries)._replace(segments=None).sums(job)
+                for segment, queries in self.segments.queries()
+            },
+        )
 
 
 def ids_with(measured: Measured, marks: np.ndarray) -> np.ndarray:
@@ -362,10 +374,12 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
         for system in results[0][0].evaluations
     }
     segments = Segments(names, np.concatenate([codes for _, codes in results]))
-    n_dropped = np.concatenate([
-        np.zeros(len(codes), dtype=int) if measured.n_dropped is None else measured.n_dropped
-        for measured, codes in results
-    ])
+    n_dropped = np.concatenate(
+        [
+            np.zeros(len(codes), dtype=int) if measured.n_dropped is None else measured.n_dropped
+            for measured, codes in results
+        ]
+    )
     n_copied = sum(measured.n_copied for measured, _ in results)
     return Measured(evaluations, segments, None, None, frozenset(), n_dropped, n_copied)
 
@@ -390,7 +404,8 @@ def measure_together(table: Any, job: Job, place: str | None = None, edges: Any 
     has_weight = weights is None or weights.any()
     with errors_in(place or SHUFFLED_ROWS):
         judgments = Judgments(
-            table[GRADE].to_numpy(), qid=arrow.as_given(table[QUERY]),
+            table[GRADE].to_numpy(),
+            qid=arrow.as_given(table[QUERY]),
             sample_weight=weights if has_weight else None,
         )
         segments = None if job.by is None else Segments.of(table, job, judgments)
@@ -453,7 +468,8 @@ def _n_copied(judgments: Judgments, scores: list[np.ndarray]) -> int:
         first_copy, second_copy = rows[start:end].reshape(2, -1)
         n_copied += np.array_equal(*layout.codes[start:end].reshape(2, -1)) and all(
             np.array_equal(of_system[first_copy], of_system[second_copy])
-            and len(np.unique(of_system[first_copy])) >= FEWEST_SCORES for of_system in scores
+            and len(np.unique(of_system[first_copy])) >= FEWEST_SCORES
+            for of_system in scores
         )
     return n_copied if n_copied >= max(2, n_compared / 1000) else 0
 
@@ -464,7 +480,8 @@ def types_of(table: Any) -> frozenset[tuple[str, str]]:
         return frozenset()
     return frozenset(
         (argument, str(arrow.standard_type(table.schema.field(name).type)))
-        for argument, name in IDS.items() if name in table.column_names
+        for argument, name in IDS.items()
+        if name in table.column_names
     )
 
 

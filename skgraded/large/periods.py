@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 # Two periods -------------------------------------------------------------------------------------
 
+
 @dataclass(frozen=True)
 class PeriodRow:
     """The change in the mean of one measure; see `compare_periods`."""
@@ -101,10 +102,13 @@ class PeriodComparison(Report):
         """Tabulate the changes; the columns are described in `compare_periods`."""
         columns = columns_of(PeriodRow, self.rows)
         optional = "system", "segment", "smallest", "defined_difference", "p_defined"
-        return tables.frame({
-            name: cells for name, cells in columns.items()
-            if name not in optional or any(cell is not None and cell == cell for cell in cells)
-        })
+        return tables.frame(
+            {
+                name: cells
+                for name, cells in columns.items()
+                if name not in optional or any(cell is not None and cell == cell for cell in cells)
+            }
+        )
 
     def sentences(self) -> list[str]:
         """Describe each change in a sentence.
@@ -118,10 +122,13 @@ class PeriodComparison(Report):
         families = comparison_rows.families_by_measure(self.correction, self.rows)
         names = self.before, self.after
         columns = columns_of(PeriodRow, self.rows)
-        p_values = zip(*(
-            adjust(np.array(columns[name]), self.correction).tolist()
-            for name in ("p_undefined", "p_defined")
-        ), strict=True)
+        p_values = zip(
+            *(
+                adjust(np.array(columns[name]), self.correction).tolist()
+                for name in ("p_undefined", "p_defined")
+            ),
+            strict=True,
+        )
         return [
             sentences.period_sentence(row, names, self.level, families[row.measure], corrected)
             for row, corrected in zip(self.rows, p_values, strict=True)
@@ -135,7 +142,8 @@ class PeriodComparison(Report):
         return TablePage(
             f"Changes from {self.before} to {self.after}" if title is None else title,
             f"{percent_text(self.level)} intervals; Welch's t-test{said}.",
-            _page_frame(self), self.sentences(),
+            _page_frame(self),
+            self.sentences(),
         )
 
     def __repr__(self) -> str:
@@ -154,9 +162,13 @@ def _page_frame(report: Any) -> pandas.DataFrame:
 
 
 def compare_periods(
-    before: Summary | Summaries, after: Summary | Summaries,
-    smallest: float | Mapping[str | Measure, float] | None = None, *, by: str | None = None,
-    correction: str | None = "holm", level: float = 0.95,
+    before: Summary | Summaries,
+    after: Summary | Summaries,
+    smallest: float | Mapping[str | Measure, float] | None = None,
+    *,
+    by: str | None = None,
+    correction: str | None = "holm",
+    level: float = 0.95,
 ) -> PeriodComparison:
     """Compare the means of two Summaries of different queries, such as two days.
 
@@ -233,8 +245,9 @@ def compare_periods(
     ]
     moments = [[part.tallies[measure].moments for part in parts] for _, _, measure, parts in cases]
     refuse_unequal_weights(
-        chain(*moments), "Evaluate both periods without sample_weight; trend tabulates weighted "
-        "means without tests."
+        chain(*moments),
+        "Evaluate both periods without sample_weight; trend tabulates weighted "
+        "means without tests.",
     )
     groups = [[GroupMean.of_moments(part) for part in parts] for parts in moments]
     p_values = np.array([welch_p_value(late, early) for early, late in groups])
@@ -243,9 +256,18 @@ def compare_periods(
     )
     rows = [
         PeriodRow(
-            system, segment, measure, early.mean, late.mean, gap_of(late, early),
-            *widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level), p,
-            p_adjusted, smallest_of.get(measure, math.nan), early.n, late.n,
+            system,
+            segment,
+            measure,
+            early.mean,
+            late.mean,
+            gap_of(late, early),
+            *widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level),
+            p,
+            p_adjusted,
+            smallest_of.get(measure, math.nan),
+            early.n,
+            late.n,
             *_undefined_change(measure, *parts),
         )
         for (system, segment, measure, parts), (early, late), p, p_adjusted, row_level in zip(
@@ -263,8 +285,9 @@ def _smallest_of(
     if not isinstance(smallest, Mapping):
         return dict.fromkeys(measures, number_validator("smallest", 0, above=True)(smallest))
     by_name = {
-        evaluated_name(measure, measures):
-        number_validator(f"smallest[{str(measure)!r}]", 0, above=True)(value)
+        evaluated_name(measure, measures): number_validator(
+            f"smallest[{str(measure)!r}]", 0, above=True
+        )(value)
         for measure, value in smallest.items()
     }
     missing = [measure for measure in measures if measure not in by_name]
@@ -293,9 +316,10 @@ def _defined_mean(measure: str, summary: Summary) -> GroupMean | None:
     except ValueError:  # a name chosen by the user
         return None
     bins, n_values = tally.counts
-    if undefined != undefined or tally.n_undefined > n_values[bins == bins_of(
-        np.array([undefined])
-    )].sum():
+    if (
+        undefined != undefined
+        or tally.n_undefined > n_values[bins == bins_of(np.array([undefined]))].sum()
+    ):
         return None
     return GroupMean.without(tally.moments, tally.n_undefined, undefined)
 
@@ -345,6 +369,7 @@ def _paired_segments(before: Any, after: Any, by: str | None) -> dict[Any, tuple
 
 
 # Many days ---------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class TrendRow:
@@ -424,7 +449,8 @@ class Trend(Report):
     def sentences(self) -> list[str]:
         """Describe each label at which a mean or a share of undefined queries is outside."""
         return [
-            sentences.trend_sentence(row) for row in self.rows
+            sentences.trend_sentence(row)
+            for row in self.rows
             if row.is_outside or row.undefined_is_outside
         ]
 
@@ -440,7 +466,8 @@ class Trend(Report):
             f"{self.labels[-1]}{season}; {percent_text(self.level)} intervals of the means; "
             f"{counted(n_outside, 'mean', 'means')} outside the limits; "
             f"{counted(n_few, 'mean has', 'means have')} too few earlier labels for limits.",
-            _page_frame(self), self.sentences(),
+            _page_frame(self),
+            self.sentences(),
         )
 
     def __repr__(self) -> str:
@@ -550,7 +577,8 @@ def trend(
     seasons = np.zeros(len(labels)) if days is None else days % (season or 1)
     systems = [_systems_of(part) for part in summaries]
     rows = [
-        row for system in systems[0]
+        row
+        for system in systems[0]
         for row in _trend_rows(system, labels, [part[system] for part in systems], seasons, level)
     ]
     return Trend(labels, summaries[0].measures, rows, season, level)
@@ -576,11 +604,20 @@ def _trend_rows(
     for i, (label, part) in enumerate(zip(labels, parts, strict=True)):
         for row in overall_rows(part, level):
             center, lower, upper, share, _, low, high = charts[row["measure"]][i]
-            rows.append(TrendRow(
-                system, label, **{name: row[name] for name in names},
-                center=center, lower=lower, upper=upper,
-                is_outside=_is_outside(row["mean"], lower, upper), too_few=math.isnan(center),
-                undefined=share, undefined_lower=low, undefined_upper=high,
-                undefined_is_outside=_is_outside(share, low, high),
-            ))
+            rows.append(
+                TrendRow(
+                    system,
+                    label,
+                    **{name: row[name] for name in names},
+                    center=center,
+                    lower=lower,
+                    upper=upper,
+                    is_outside=_is_outside(row["mean"], lower, upper),
+                    too_few=math.isnan(center),
+                    undefined=share,
+                    undefined_lower=low,
+                    undefined_upper=high,
+                    undefined_is_outside=_is_outside(share, low, high),
+                )
+            )
     return rows

@@ -84,6 +84,7 @@ def _read_errors(name: str) -> Iterator[None]:
 
 # Streams -----------------------------------------------------------------------------------------
 
+
 def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterator[Any] | None:
     """Return the batches of a table that is read in batches, or None for other objects."""
     package = type(source).__module__.partition(".")[0]
@@ -123,7 +124,9 @@ def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]
                     yield fragment.to_table(schema=dataset.schema, **options)
             else:  # by default, Arrow would read dozens of batches in advance
                 yield from dataset.to_batches(
-                    batch_size=n_rows, batch_readahead=1, fragment_readahead=1,  # memory only
+                    batch_size=n_rows,
+                    batch_readahead=1,
+                    fragment_readahead=1,  # memory only
                     **options,
                 )
         except (pa.ArrowException, OSError) as error:
@@ -166,6 +169,7 @@ def _of_stream(source: Any, name: str) -> Iterator[Any]:
 
 # Files -------------------------------------------------------------------------------------------
 
+
 def table_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files that match a path, folder or pattern, sorted by name in natural order."""
     path = os.fspath(path)
@@ -175,9 +179,12 @@ def table_files(path: str | os.PathLike[str]) -> list[str]:
     }
     if not files:
         raise FileNotFoundError(2, "no Parquet or CSV file found", path)
-    return sorted(files, key=lambda name: [
-        int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
-    ])
+    return sorted(
+        files,
+        key=lambda name: [
+            int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
+        ],
+    )
 
 
 def _listed_files(listed: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -247,9 +254,7 @@ def _readable(paths: list[str], job: Job, n_rows: int, skipped: Skipped) -> list
     return [path for path in paths if path not in skipped]
 
 
-def _columns_in_file(
-    path: str, names: list[str], folders: FolderColumns, job: Job
-) -> list[str]:
+def _columns_in_file(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
     """Return the required columns that a file contains; the others must be in folder names."""
     only_folders = [name for name in folders if name not in names]
     refuse_unknown(job.columns, [*names, *only_folders], f"{path}: ")
@@ -331,7 +336,8 @@ def _csv_tables(
     texts = [*job.ids, *texts]
     types = {name: TEXTS if name in texts else NUMBERS for name in columns}
     with (
-        _read_errors(f"{path}: the CSV file"), unpacked(path) as (file, _),
+        _read_errors(f"{path}: the CSV file"),
+        unpacked(path) as (file, _),
         open_table(file, n_blank, separator, types, [""]) as reader,
     ):
         is_whole = job.partitioning == "whole"
@@ -348,6 +354,7 @@ def _as_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 # Hive layout: folders such as day=2026-11-01/country=de -------------------------------------------
+
 
 def folder_columns(path: str) -> FolderColumns:
     """Return the columns in the names of the folders of a file."""

@@ -43,10 +43,16 @@ MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 # Measuring ---------------------------------------------------------------------------------------
 
+
 @jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES)
 def evaluate(
-    df: DataFrame, y_true: str, y_score: str | list[str], qid: str,
-    measures: Measures = DEFAULT_MEASURES, *, n_partitions: int | None = None,
+    df: DataFrame,
+    y_true: str,
+    y_score: str | list[str],
+    qid: str,
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    n_partitions: int | None = None,
     **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
@@ -73,8 +79,14 @@ def evaluate(
 
 @jobs.entry_point(QuerySettings, "")
 def evaluate_per_query(
-    df: DataFrame, y_true: str, y_score: str, qid: str, measures: Measures = DEFAULT_MEASURES, *,
-    n_partitions: int | None = None, **settings: Unpack[QuerySettings],
+    df: DataFrame,
+    y_true: str,
+    y_score: str,
+    qid: str,
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    n_partitions: int | None = None,
+    **settings: Unpack[QuerySettings],
 ) -> DataFrame:
     """Compute per-query values for a Spark DataFrame lazily.
 
@@ -96,10 +108,12 @@ def evaluate_per_query(
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures]
     names += ["weight"] * (job.sample_weight is not None)
-    schema = StructType([
-        StructField("query_id", df.schema[qid].dataType, nullable=False),
-        *(StructField(name, DoubleType()) for name in names),
-    ])
+    schema = StructType(
+        [
+            StructField("query_id", df.schema[qid].dataType, nullable=False),
+            *(StructField(name, DoubleType()) for name in names),
+        ]
+    )
     null_id = F.lit(None).cast(df.schema[qid].dataType).alias("id")
     no_ids = df.sparkSession.range(0).select(null_id).toArrow()  # does not start a job
     id_type = no_ids.schema.types[0]
@@ -173,6 +187,7 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
 
 # Python on the workers ---------------------------------------------------------------------------
 
+
 def _check_local_workers(spark: Any) -> None:
     """Raise an ImportError if local workers use a Python installation that cannot run skgraded."""
     context = getattr(spark, "sparkContext", None)
@@ -222,6 +237,7 @@ def _worker_error(cause: str) -> ImportError:
 
 # pyspark.ml --------------------------------------------------------------------------------------
 
+
 def _checked_text(value: Any) -> str:
     """Return the text of a measure; raise an error if the text cannot be parsed."""
     as_measure(value)
@@ -262,8 +278,12 @@ class RankingEvaluator(
 
     @keyword_only
     def __init__(
-        self, *, labelCol: str = "label", predictionCol: str = "prediction",
-        queryCol: str = "query", metricName: str = "ndcg@10",
+        self,
+        *,
+        labelCol: str = "label",
+        predictionCol: str = "prediction",
+        queryCol: str = "query",
+        metricName: str = "ndcg@10",
     ):
         super().__init__()
         self._setDefault(queryCol="query", metricName="ndcg@10")

@@ -51,9 +51,7 @@ def _freeze_modules() -> None:
     gc.freeze()
 
 
-def cut(
-    batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
-) -> Iterator[pa.RecordBatch]:
+def cut(batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a partition in pieces of whole queries, or the first error."""
     part, first, is_good = TaskContext.get().partitionId(), 0, True  # type: ignore[union-attr]
     n_rows = min(ROWS, ROWS_PER_PIECE * n_pieces)
@@ -73,9 +71,7 @@ def cut(
             yield _pieces(numbers, rows=pieces.cast(pa.binary()))
 
 
-def inside(
-    batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int
-) -> Iterator[pa.RecordBatch]:
+def inside(batches: Iterable[pa.RecordBatch], job: Job, n_pieces: int) -> Iterator[pa.RecordBatch]:
     """Evaluate a partition; yield per-query values, and the rows of possibly incomplete queries."""
     part, batches = TaskContext.get().partitionId(), list(batches)  # type: ignore[union-attr]
     if not batches:
@@ -99,10 +95,12 @@ def inside(
 
 def _pieces(numbers: Any, **columns: Any) -> pa.RecordBatch:
     nulls = pa.nulls(len(numbers), pa.binary())
-    return pa.RecordBatch.from_pydict({
-        "piece": pa.array(numbers, pa.int32()),
-        **{name: columns.get(name, nulls) for name in ("measured", "rows", "error")},
-    })
+    return pa.RecordBatch.from_pydict(
+        {
+            "piece": pa.array(numbers, pa.int32()),
+            **{name: columns.get(name, nulls) for name in ("measured", "rows", "error")},
+        }
+    )
 
 
 def _evaluations(batches: Iterable[pa.RecordBatch], job: Job) -> list[parts.Measured]:

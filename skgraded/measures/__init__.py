@@ -2,12 +2,17 @@
 
 # `import name as name` marks names as public for type checkers, which do not evaluate `__all__`.
 from skgraded.measures.base import (
-    MEASURES as MEASURES, Measure as Measure, mean_over_queries as mean_over_queries,
-    mean_scores as mean_scores, score_queries as score_queries,
+    MEASURES as MEASURES,
+    Measure as Measure,
+    mean_over_queries as mean_over_queries,
+    mean_scores as mean_scores,
+    score_queries as score_queries,
 )
 from skgraded.measures.correlation import *
 from skgraded.measures.curves import (
-    CutoffCurve as CutoffCurve, ThresholdCurve as ThresholdCurve, cutoff_curve as cutoff_curve,
+    CutoffCurve as CutoffCurve,
+    ThresholdCurve as ThresholdCurve,
+    cutoff_curve as cutoff_curve,
     threshold_curve as threshold_curve,
 )
 from skgraded.measures.gain import *
@@ -15,13 +20,28 @@ from skgraded.measures.overlap import rbo as rbo
 from skgraded.measures.parsing import as_measures as as_measures, measure as measure
 from skgraded.measures.precision import *
 from skgraded.measures.preferences import (
-    edrc_per_query as edrc_per_query, edrc_score as edrc_score,
+    edrc_per_query as edrc_per_query,
+    edrc_score as edrc_score,
     preferences_left_out as preferences_left_out,
 )
 from skgraded.measures.user_models import *
 
-__all__ = sorted([
-    "CutoffCurve", "Measure", "ThresholdCurve", "as_measures", "cutoff_curve", "edrc_per_query",
-    "edrc_score", "mean_over_queries", "mean_scores", "measure", "preferences_left_out",
-    "rbo", "score_queries", "threshold_curve", *MEASURES,
-])
+__all__ = sorted(
+    [
+        "CutoffCurve",
+        "Measure",
+        "ThresholdCurve",
+        "as_measures",
+        "cutoff_curve",
+        "edrc_per_query",
+        "edrc_score",
+        "mean_over_queries",
+        "mean_scores",
+        "measure",
+        "preferences_left_out",
+        "rbo",
+        "score_queries",
+        "threshold_curve",
+        *MEASURES,
+    ]
+)

@@ -27,6 +27,7 @@ TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "wo
 
 # Parameters --------------------------------------------------------------------------------------
 
+
 def _check_k(value: Any) -> Any:
     if value is None or (isinstance(value, str) and value == "mean"):
         return value
@@ -109,6 +110,7 @@ def shared_fields(cls: type[M]) -> type[M]:
 
 # The measure -------------------------------------------------------------------------------------
 
+
 @shared_fields
 class Measure:
     """Base class for all measures: immutable objects that can be called as score functions.
@@ -131,8 +133,13 @@ class Measure:
     _accepts_unjudged: ClassVar[bool] = False  # whether grades may be NaN
 
     def __call__(
-        self, y_true: ArrayLike | Judgments, y_score: ArrayLike, *other: Any, qid: Any = None,
-        group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+        self,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike,
+        *other: Any,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Compute the mean of the measure over the queries.
 
@@ -170,7 +177,11 @@ class Measure:
         return mean_scores([self], judgments, y_score)[0]
 
     def per_query(
-        self, y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
+        self,
+        y_true: ArrayLike | Judgments,
+        y_score: ArrayLike,
+        *,
+        qid: Any = None,
         group: ArrayLike | None = None,
     ) -> np.ndarray:
         """Compute per-query values, with queries in order of first appearance; see `__call__`.
@@ -281,8 +292,12 @@ class Ranked(Measure):
         return min(self.k, layout.max_size) if isinstance(self.k, int) else layout.max_size
 
     def _sum(
-        self, kind: int, values: np.ndarray, layout: Layout,
-        discount: np.ndarray | None = None, **settings: Any
+        self,
+        kind: int,
+        values: np.ndarray,
+        layout: Layout,
+        discount: np.ndarray | None = None,
+        **settings: Any,
     ) -> sums.Plan:
         """Plan a sum over the ranks up to the cut-off; `values` contains one value per level."""
         depth = self._depth(layout)
@@ -391,11 +406,13 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
         alias.format(k=10, recall="0.10"): ", ".join(
             f"{name}={value!r}" for name, value in parameters.items()
         )
-        for alias, (measure_class, parameters) in ALIASES.items() if measure_class is cls
+        for alias, (measure_class, parameters) in ALIASES.items()
+        if measure_class is cls
     }
 
 
 # From scores to means ----------------------------------------------------------------------------
+
 
 def plan_of(measure: Measure, judgments: Judgments) -> sums.Plan | None:
     """Return the plan of the sum that the kernel computes, or None if there is no such plan."""
@@ -440,8 +457,15 @@ def sum_plans(plans: list[Any], layout: Layout, scores: np.ndarray) -> np.ndarra
     totals = np.empty((len(plans), layout.n_queries))
     has_nan = run_chunks(
         lambda first, last: sums.sum_queries(
-            scores, layout.order, layout.starts, layout.codes, layout.level_starts, plans, totals,
-            first, last,
+            scores,
+            layout.order,
+            layout.starts,
+            layout.codes,
+            layout.level_starts,
+            plans,
+            totals,
+            first,
+            last,
         ),
         layout.starts,
     )

@@ -105,6 +105,7 @@ class AUC(Relevance):
 
     def _values(self, layout: Layout, scores: np.ndarray) -> np.ndarray:
         """Compute per-query values after replacing grades with 1 (relevant) and 0 (irrelevant)."""
+
         def judge() -> Judgments:
             levels = np.repeat(layout.level_starts[:-1], layout.sizes) + layout.codes
             return Judgments(self._relevant(layout)[levels], group=layout.sizes)
@@ -140,9 +141,7 @@ class TauAP(_Correlation):
 
     def _plan(self, layout: Layout) -> Plan:
         scale = 2.0 / np.maximum(layout.sizes - 1, 1)
-        return Plan(
-            TAU, layout.levels, TIES[self.ties], layout.max_size, scale=scale, shift=-1.0
-        )
+        return Plan(TAU, layout.levels, TIES[self.ties], layout.max_size, scale=scale, shift=-1.0)
 
 
 @base.registered()
@@ -200,8 +199,13 @@ class EDRC(_Correlation):
         total[self._undefined(layout)] = 1.0
         unknown = layout.sum_levels(weights * counts * equal_or_unknown)
         return Plan(
-            ABOVE, weights, AVERAGE, layout.max_size, prior=self.prior,
-            scale=2.0 / total, shift=2.0 / total * self.prior * unknown - 1.0,
+            ABOVE,
+            weights,
+            AVERAGE,
+            layout.max_size,
+            prior=self.prior,
+            scale=2.0 / total,
+            shift=2.0 / total * self.prior * unknown - 1.0,
         )
 
 

@@ -36,9 +36,15 @@ class CutoffCurve(NamedTuple):
 
 
 def threshold_curve(
-    y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
-    group: ArrayLike | None = None, sample_weight: ArrayLike | None = None, ties: str = "average",
-    undefined: float = 0.0, relative: bool = True,
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ties: str = "average",
+    undefined: float = 0.0,
+    relative: bool = True,
 ) -> ThresholdCurve:
     r"""Compute mean average precision for each threshold; the area under the curve is μMAP.
 
@@ -76,9 +82,7 @@ def threshold_curve(
     (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
     """
     measure = MuAP(ties=ties, undefined=undefined)
-    judgments = check_judgments(
-        y_true, y_score, qid=qid, group=group, sample_weight=sample_weight
-    )
+    judgments = check_judgments(y_true, y_score, qid=qid, group=group, sample_weight=sample_weight)
     layout = measure._check(layout_of(judgments))
     if not relative and layout.levels.max() <= 0:
         raise ValueError(
@@ -99,10 +103,15 @@ def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool)
 
 
 def cutoff_curve(
-    y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
-    group: ArrayLike | None = None, sample_weight: ArrayLike | None = None,
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
     measures: str | Measure | Iterable[str | Measure] = ("ndcg", "ndcng"),
-    cutoffs: ArrayLike | None = None, ties: str | None = None,
+    cutoffs: ArrayLike | None = None,
+    ties: str | None = None,
 ) -> CutoffCurve:
     """Compute the means of measures for a range of cut-offs, such as NDCG@n for n from 1 to 100.
 
@@ -139,9 +148,7 @@ def cutoff_curve(
     array([0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65])
     """
     uncut = without_cutoff(measures, ties)
-    judgments = check_judgments(
-        y_true, y_score, qid=qid, group=group, sample_weight=sample_weight
-    )
+    judgments = check_judgments(y_true, y_score, qid=qid, group=group, sample_weight=sample_weight)
     if cutoffs is None:
         cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
     ranks = check_cutoffs(cutoffs)
@@ -155,6 +162,7 @@ def cutoff_curve(
 
 
 # AP over the threshold ---------------------------------------------------------------------------
+
 
 def _average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndarray:
     """Compute AP^t for each level t of each query; the value for grade 0 is set to 0."""
@@ -170,7 +178,10 @@ def _average_precision(layout: Layout, scores: np.ndarray, ties: str) -> np.ndar
 
 
 def _mean_over_steps(
-    layout: Layout, weights: np.ndarray | None, values: np.ndarray, relative: bool,
+    layout: Layout,
+    weights: np.ndarray | None,
+    values: np.ndarray,
+    relative: bool,
     undefined: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the thresholds at which the mean over queries changes, and the mean of each step.

@@ -97,9 +97,12 @@ class DCG(Gained):
     _undefined = base.Measure._undefined
 
 
-@base.registered(aliases={
-    "mean_ndcg": {"k": "mean"}, "ndcg_cut_{k}": {"gain": "linear"},  # as in trec_eval
-})
+@base.registered(
+    aliases={
+        "mean_ndcg": {"k": "mean"},
+        "ndcg_cut_{k}": {"gain": "linear"},  # as in trec_eval
+    }
+)
 class NDCG(_CumulatedGain):
     r"""Normalized discounted cumulative gain (Scheel et al. 2011, eq. 3).
 

@@ -90,6 +90,7 @@ class Gained(Graded):
 
     def _called_gains(self, layout: Layout) -> np.ndarray:
         """Compute the gains of all levels with a single call of the user's function."""
+
         def call() -> np.ndarray:
             grades = self._gained_grades(layout)
             gains = call_checked(self.gain, "gain", grades)

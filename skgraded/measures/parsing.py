@@ -17,7 +17,11 @@ TREC_EVAL: dict[str, dict[str, Any]] = {"NDCG": {"gain": "linear"}, "RBP": {"per
 # Names that stand for several measures in trec_eval, with trec_eval's default cut-offs.
 CUTOFFS = "5 10 15 20 30 100 200 500 1000"
 FAMILIES = {
-    "P": CUTOFFS, "recall": CUTOFFS, "map_cut": CUTOFFS, "ndcg_cut": CUTOFFS, "success": "1 5 10",
+    "P": CUTOFFS,
+    "recall": CUTOFFS,
+    "map_cut": CUTOFFS,
+    "ndcg_cut": CUTOFFS,
+    "success": "1 5 10",
     "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
 }
 

@@ -15,9 +15,25 @@ from skgraded.measures import base, grades
 from skgraded.measures.base import TIES, Function, sum_plans
 
 __all__ = [
-    "AP", "Bpref", "GAP", "GeneralizedPrecision", "GeneralizedRecall", "InterpolatedPrecision",
-    "MuAP", "NumRel", "NumRelRet", "NumRet", "Precision", "QMeasure", "RPrecision", "RR", "Recall",
-    "SetF", "SetPrecision", "SetRecall", "Success",
+    "AP",
+    "Bpref",
+    "GAP",
+    "GeneralizedPrecision",
+    "GeneralizedRecall",
+    "InterpolatedPrecision",
+    "MuAP",
+    "NumRel",
+    "NumRelRet",
+    "NumRet",
+    "Precision",
+    "QMeasure",
+    "RPrecision",
+    "RR",
+    "Recall",
+    "SetF",
+    "SetPrecision",
+    "SetRecall",
+    "Success",
 ]
 
 
@@ -293,8 +309,12 @@ class RPrecision(grades.Relevance):
         n, depth = grades.n_relevant(layout, self._relevant(layout)), layout.max_size
         is_counted = _positions(layout) <= np.repeat(n, layout.sizes)
         return Plan(
-            LINEAR, self._relevant_weights(layout, depth), TIES[self.ties], depth,
-            is_counted.astype(float), by_row=True,
+            LINEAR,
+            self._relevant_weights(layout, depth),
+            TIES[self.ties],
+            depth,
+            is_counted.astype(float),
+            by_row=True,
         )
 
 
@@ -502,8 +522,12 @@ class Bpref(grades.Relevance):
         # With N irrelevant documents, n_r ≤ N, so capping n_r at R or at min(R, N) is equivalent.
         caps = np.maximum(np.minimum(n_relevant, n_irrelevant), 1.0)
         return Plan(
-            BPREF, relevant * layout.by_level(caps), TIES[self.ties], layout.max_size,
-            scale=1.0 / np.maximum(n_relevant, 1), shift=0.0,
+            BPREF,
+            relevant * layout.by_level(caps),
+            TIES[self.ties],
+            layout.max_size,
+            scale=1.0 / np.maximum(n_relevant, 1),
+            shift=0.0,
         )
 
 

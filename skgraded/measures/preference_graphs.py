@@ -22,6 +22,7 @@ CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority", "igno
 
 # Preferences that contradict each other ----------------------------------------------------------
 
+
 class LeftOut(NamedTuple):
     """For one query, the numbers of stated pairs and of pairs left out due to contradictions."""
 
@@ -63,6 +64,7 @@ def _strong_components(pairs: Iterable[Pair]) -> dict[Any, int]:
 
 
 # The two sides -----------------------------------------------------------------------------------
+
 
 class Pairs:
     """Preferences passed as pairs: an acyclic graph with a lazily computed transitive closure."""
@@ -155,6 +157,7 @@ class Scores:
 
 # Counting ----------------------------------------------------------------------------------------
 
+
 class PairCounts(NamedTuple):
     """Pair counts for one query. Each array has one element per item v that is counted."""
 
@@ -225,8 +228,13 @@ def _bits(v: int, side: Side, n: int) -> np.ndarray:
 
 
 def _expected_agreement(
-    prior: Callable[[Any, Any], float], v: Any, block: list[Any], above: np.ndarray,
-    below: np.ndarray, said_above: np.ndarray, said_below: np.ndarray
+    prior: Callable[[Any, Any], float],
+    v: Any,
+    block: list[Any],
+    above: np.ndarray,
+    below: np.ndarray,
+    said_above: np.ndarray,
+    said_below: np.ndarray,
 ) -> float:
     """Sum EP(v, w) over w in W(v) where the truth, the prediction or both state no preference.
 
@@ -250,6 +258,7 @@ def _expected_agreement(
 # index of its row. The first table marks the items of the block that rank above the item of the
 # row; the second marks those that rank below it.
 # Row index -1 means an empty row. In `number`, -1 means that an item is not counted.
+
 
 def _blocks(number: np.ndarray) -> range:
     return range(0, int(number.max()) + 1, BLOCK)

@@ -54,6 +54,7 @@ def kind_of(value: Any) -> str:
 
 # Pairs -------------------------------------------------------------------------------------------
 
+
 def read_pairs_by_query(pairs: Any, qid: Any, name: str) -> dict[Any, list[tuple[Any, Any]]]:
     """Return a dict of each query's pairs; without `qid`, all pairs belong to the query None."""
     read = read_pairs(pairs, name)
@@ -140,6 +141,7 @@ def _elements(values: Any) -> list[Any]:
 
 
 # Items and scores --------------------------------------------------------------------------------
+
 
 def read_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
     """Check the scores and return them as a dict keyed by item."""

@@ -19,9 +19,15 @@ from skgraded.measures.preference_graphs import LeftOut
 
 
 def edrc_score(
-    true_pairs: Any, predicted_pairs: Any, discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5, items: Any = None, *,
-    qid: ArrayLike | None = None, undefined: float = 0.0, cycles: str = "raise",
+    true_pairs: Any,
+    predicted_pairs: Any,
+    discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5,
+    items: Any = None,
+    *,
+    qid: ArrayLike | None = None,
+    undefined: float = 0.0,
+    cycles: str = "raise",
 ) -> float:
     r"""Compute the expected discounted rank correlation of preferences, a value from -1 to 1.
 
@@ -109,9 +115,15 @@ def edrc_score(
 
 
 def edrc_per_query(
-    true_pairs: Any, predicted_pairs: Any, discount: str | Function = "linear",
-    prior: float | Callable[[Any, Any], float] = 0.5, items: Any = None, *, qid: ArrayLike,
-    undefined: float = 0.0, cycles: str = "raise",
+    true_pairs: Any,
+    predicted_pairs: Any,
+    discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5,
+    items: Any = None,
+    *,
+    qid: ArrayLike,
+    undefined: float = 0.0,
+    cycles: str = "raise",
 ) -> dict[Hashable, float]:
     """Compute the expected discounted rank correlation for each query or user.
 
@@ -184,6 +196,7 @@ def preferences_left_out(
 
 # Several measures of the same pairs ---------------------------------------------------------------
 
+
 def check_preference_measures(
     measures: Any, discount: str | Function, prior: float | Callable[[Any, Any], float]
 ) -> dict[str, Measure]:
@@ -207,8 +220,14 @@ def check_preference_measures(
 
 
 def preference_values(
-    true_pairs: Any, predicted_pairs: Any, measures: list[Measure], discount: str | Function,
-    prior: float | Callable[[Any, Any], float], items: Any, qid: ArrayLike | None, cycles: str
+    true_pairs: Any,
+    predicted_pairs: Any,
+    measures: list[Measure],
+    discount: str | Function,
+    prior: float | Callable[[Any, Any], float],
+    items: Any,
+    qid: ArrayLike | None,
+    cycles: str,
 ) -> dict[Hashable, list[float] | None]:
     """Compute all measures for each query; the result is None for queries without known pairs.
 
@@ -296,9 +315,14 @@ def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
 
 # One query ---------------------------------------------------------------------------------------
 
+
 def _measured(
-    truth: Any, prediction: Any, items: Any, formulas: list[Callable[..., float]],
-    discount: str | Function, prior: Any
+    truth: Any,
+    prediction: Any,
+    items: Any,
+    formulas: list[Callable[..., float]],
+    discount: str | Function,
+    prior: Any,
 ) -> list[float] | None:
     """Return the values for one query, or None if the truth states no preference between items."""
     if items is None:
@@ -352,5 +376,7 @@ def _pair_accuracy(counts: graphs.PairCounts, *settings: Any) -> float:
 
 
 FORMULAS: dict[type[Measure], Callable[..., float]] = {
-    EDRC: _edrc, correlation.PairAccuracy: _pair_accuracy, correlation.KendallTau: _kendall_tau,
+    EDRC: _edrc,
+    correlation.PairAccuracy: _pair_accuracy,
+    correlation.KendallTau: _kendall_tau,
 }

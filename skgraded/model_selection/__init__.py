@@ -24,7 +24,9 @@ __all__ = [
 
 # Loaded on first access, because sklearn.model_selection is slow to import.
 LATER = {
-    "QueryKFold": "splitters", "QueryTimeSeriesSplit": "splitters", "RacingSearchCV": "racing",
+    "QueryKFold": "splitters",
+    "QueryTimeSeriesSplit": "splitters",
+    "RacingSearchCV": "racing",
 }
 
 

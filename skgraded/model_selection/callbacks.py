@@ -17,8 +17,13 @@ except ImportError:
 
 @with_callbacks
 def report_tasks(
-    estimator: Any, run: Callable[[Callable[[], None] | None], None], task_name: str,
-    n_tasks: int | None, X: Any, y: Any, qid: Any
+    estimator: Any,
+    run: Callable[[Callable[[], None] | None], None],
+    task_name: str,
+    n_tasks: int | None,
+    X: Any,
+    y: Any,
+    qid: Any,
 ) -> None:
     """Call `run`, and report the fit and its tasks to the callbacks of the estimator, if any.
 

@@ -28,11 +28,21 @@ from skgraded.writing.text import utf8
 
 
 def cross_evaluate(
-    ranker: Any, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
-    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"), cv: Any = 5,
-    sample_weight: ArrayLike | None = None, response_method: str | list[str] | None = None,
-    n_jobs: int | None = None, return_train_score: bool = False, return_estimator: bool = False,
-    error_score: float | str = "raise", progress: bool = False
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    cv: Any = 5,
+    sample_weight: ArrayLike | None = None,
+    response_method: str | list[str] | None = None,
+    n_jobs: int | None = None,
+    return_train_score: bool = False,
+    return_estimator: bool = False,
+    error_score: float | str = "raise",
+    progress: bool = False,
 ) -> CrossEvaluation:
     """Cross-validate a ranker and evaluate its out-of-fold predictions per query.
 
@@ -128,7 +138,9 @@ def cross_evaluate(
         train_scores={
             measure.name: np.array([run.train_scores[measure.name] for run in runs])
             for measure in measures
-        } if return_train_score else None,
+        }
+        if return_train_score
+        else None,
         estimators=[run.estimator for run in runs] if return_estimator else None,
     )
 
@@ -145,6 +157,7 @@ def check_error_score(error_score: Any) -> None:
 
 # A fold ------------------------------------------------------------------------------------------
 
+
 @dataclass
 class _FoldRun:
     """Results of one fold; after an error, missing results are None or nan."""
@@ -160,8 +173,13 @@ class _FoldRun:
 
 
 def _run_fold(
-    data: RankerOnRows, fold: int, train: np.ndarray, test: np.ndarray, error_score: Any,
-    train_measures: list[Measure], return_estimator: bool
+    data: RankerOnRows,
+    fold: int,
+    train: np.ndarray,
+    test: np.ndarray,
+    error_score: Any,
+    train_measures: list[Measure],
+    return_estimator: bool,
 ) -> _FoldRun:
     """Fit on the training rows and score the test rows; record the times and any error."""
     run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
@@ -185,6 +203,7 @@ def _run_fold(
 
 
 # All folds ---------------------------------------------------------------------------------------
+
 
 def _pooled(
     measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any

@@ -84,9 +84,7 @@ def hold_out(
     return _parts(rows, queries, query_of_row, trained, held_out, by_query)
 
 
-def folds(
-    ranker: Any, rows: Rows, queries: Queries, by_query: bool
-) -> list[tuple[Rows, Rows]]:
+def folds(ranker: Any, rows: Rows, queries: Queries, by_query: bool) -> list[tuple[Rows, Rows]]:
     """Return the training and validation rows of each fold; folds are random sets of queries."""
     n_folds, n_queries = int(ranker.early_stopping), len(queries.ids)
     if n_queries < n_folds:
@@ -105,8 +103,12 @@ def folds(
 
 
 def _parts(
-    rows: Rows, queries: Queries, query_of_row: np.ndarray, trained: np.ndarray,
-    held_out: np.ndarray, by_query: bool
+    rows: Rows,
+    queries: Queries,
+    query_of_row: np.ndarray,
+    trained: np.ndarray,
+    held_out: np.ndarray,
+    by_query: bool,
 ) -> tuple[Rows, Rows]:
     """Return the rows in two boolean masks; validation rows are always sorted by query."""
     order = np.arange(len(query_of_row)) if queries.order is None else queries.order
@@ -137,7 +139,8 @@ def _drawn_queries(ranker: Any, n_queries: int, n_rows: int) -> np.ndarray:
         warnings.warn(
             f"early_stopping=True chooses the number of rounds on only {n_held_out} of {n_queries} "
             f"queries. With fewer than {FEW_QUERIES} validation queries, this number is mostly "
-            "chance: set early_stopping=5, which validates on all queries.", stacklevel=5,
+            "chance: set early_stopping=5, which validates on all queries.",
+            stacklevel=5,
         )
     held_out = np.zeros(n_queries, dtype=bool)
     held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
@@ -162,6 +165,7 @@ def fits_all_rows(ranker: Any) -> bool:
 
 
 # Errors ------------------------------------------------------------------------------------------
+
 
 def check_settings(
     ranker: Any, adapter: Any, group: Any, fit_params: dict[str, Any], **validation: Any

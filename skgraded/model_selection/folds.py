@@ -65,7 +65,8 @@ class RankerOnRows:
             metadata = self._metadata(rows)
             requested = _requested(ranker, list(metadata))
             return ranker.fit(
-                _safe_indexing(self.features, rows), _safe_indexing(self.y, rows),
+                _safe_indexing(self.features, rows),
+                _safe_indexing(self.y, rows),
                 **{name: metadata[name] for name in requested},
             )
 
@@ -100,8 +101,15 @@ class RankerOnRows:
 
 
 def ranker_on_rows(
-    ranker: Any, X: Any, y: Any, measures: list[Measure], qid: Any, group: Any, sample_weight: Any,
-    cv: Any, response_method: str | list[str] | None
+    ranker: Any,
+    X: Any,
+    y: Any,
+    measures: list[Measure],
+    qid: Any,
+    group: Any,
+    sample_weight: Any,
+    cv: Any,
+    response_method: str | list[str] | None,
 ) -> RankerOnRows:
     """Check the arguments of cross-validation, and return the ranker with its judged rows.
 

@@ -160,11 +160,21 @@ class RacingSearchCV(BaseSearchCV):
     __metadata_request__score = {"qid": True}
 
     def __init__(
-        self, estimator: Any, param_distributions: Any, *, n_iter: int | None = None,
-        measure: str | Measure | Iterable[str | Measure] = "ndcng@10", cv: Any = 10,
-        level: float | None = 0.95, margin: float = 0.0, prefer: Any = None, refit: bool = True,
-        n_jobs: int | None = None, error_score: float | str = "raise", progress: bool = False,
-        random_state: Any = None
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_iter: int | None = None,
+        measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
+        cv: Any = 10,
+        level: float | None = 0.95,
+        margin: float = 0.0,
+        prefer: Any = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        error_score: float | str = "raise",
+        progress: bool = False,
+        random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.param_distributions = param_distributions
@@ -181,8 +191,13 @@ class RacingSearchCV(BaseSearchCV):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Run the search.
 
@@ -225,7 +240,8 @@ class RacingSearchCV(BaseSearchCV):
         )
         if self.level is not None:
             refuse_unequal(
-                data.judgments.weights, data.judgments.query_ids,
+                data.judgments.weights,
+                data.judgments.query_ids,
                 "Pass level=None to evaluate all candidates on all folds, or fit without "
                 "sample_weight.",
             )
@@ -311,8 +327,12 @@ class RacingSearchCV(BaseSearchCV):
         return candidates
 
     def _race(
-        self, results: Results, rankers: list[RankerOnRows], folds: list[Fold],
-        rng: np.random.Generator, report_fold: Callable[[], None] | None
+        self,
+        results: Results,
+        rankers: list[RankerOnRows],
+        folds: list[Fold],
+        rng: np.random.Generator,
+        report_fold: Callable[[], None] | None,
     ) -> None:
         """Evaluate the remaining candidates on each fold, and drop those that cannot win."""
         race = Race(len(rankers), 0.0 if self.level is None else self.level, self.margin, rng)
@@ -346,9 +366,9 @@ class RacingSearchCV(BaseSearchCV):
         self.cv_results_ = results.table()
         self.n_splits_ = results.times["fit_time"].shape[1]
         self.n_fits_ = int(results.n_folds.sum())
-        self.best_index_ = int(min(
-            self.survivors_, key=lambda c: self._preference(results.candidates[c])
-        ))
+        self.best_index_ = int(
+            min(self.survivors_, key=lambda c: self._preference(results.candidates[c]))
+        )
         self.best_params_ = results.candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
         self.comparison_ = None
@@ -356,8 +376,10 @@ class RacingSearchCV(BaseSearchCV):
             evaluations = {str(c): results.evaluation(c) for c in self.survivors_}
             has_unequal = len(unequal_pair(results.judgments.weights)) > 0
             self.comparison_ = compare(
-                evaluations, baseline=str(self.survivors_[0]),
-                test=None if has_unequal else "t", level=self.level or 0.95,
+                evaluations,
+                baseline=str(self.survivors_[0]),
+                test=None if has_unequal else "t",
+                level=self.level or 0.95,
             )
         self._differences = results.difference, results.half_width
         self.multimetric_ = len(results.measures) > 1
@@ -400,16 +422,23 @@ class RacingSearchCV(BaseSearchCV):
         table = self.cv_results_
         parameters = {
             name.removeprefix("param_"): column.filled(None)
-            for name, column in table.items() if name.startswith("param_")
+            for name, column in table.items()
+            if name.startswith("param_")
         }
         name = as_measures(self.measure)[0].name if self.multimetric_ else "score"
         difference, half_width = self._differences
-        return pd.DataFrame({
-            **parameters, "mean": table[f"mean_test_{name}"], "n_folds": table["n_folds"],
-            "dropped_after": table["dropped_after"], "difference": difference,
-            "ci_low": difference - half_width, "ci_high": difference + half_width,
-            "survives": table["dropped_after"] < 0,
-        })
+        return pd.DataFrame(
+            {
+                **parameters,
+                "mean": table[f"mean_test_{name}"],
+                "n_folds": table["n_folds"],
+                "dropped_after": table["dropped_after"],
+                "difference": difference,
+                "ci_low": difference - half_width,
+                "ci_high": difference + half_width,
+                "survives": table["dropped_after"] < 0,
+            }
+        )
 
     def sentences(self) -> list[str]:
         """Return the result of the search in words."""
@@ -440,9 +469,12 @@ class RacingSearchCV(BaseSearchCV):
         return write_page(lambda: self._page(title), path)
 
     def _page(self, title: str | None) -> TablePage:
-        frame = self.to_frame().sort_values(
-            ["survives", "n_folds", "mean"], ascending=False
-        ).drop(columns="dropped_after").reset_index(names="candidate")
+        frame = (
+            self.to_frame()
+            .sort_values(["survives", "n_folds", "mean"], ascending=False)
+            .drop(columns="dropped_after")
+            .reset_index(names="candidate")
+        )
         lead = f"{len(frame)} candidates, {self.n_splits_} folds"
         return TablePage(title or "Racing search", lead, frame, self.sentences())
 

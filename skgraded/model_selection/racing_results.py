@@ -63,9 +63,7 @@ def run_candidate(
         lost = {measure.name: np.full(len(fold.queries), error_score) for measure in measures}
         seconds = time.perf_counter() - start
         return CandidateRun(lost, seconds, 0.0, utf8(f"{type(error).__name__}: {error}"))
-    return CandidateRun(
-        values["per_query"], fitted_at - start, time.perf_counter() - fitted_at
-    )
+    return CandidateRun(values["per_query"], fitted_at - start, time.perf_counter() - fitted_at)
 
 
 class Results:
@@ -76,14 +74,15 @@ class Results:
     """
 
     def __init__(
-        self, measures: list[Measure], judgments: Judgments, candidates: list[dict[str, Any]],
-        n_folds: int
+        self,
+        measures: list[Measure],
+        judgments: Judgments,
+        candidates: list[dict[str, Any]],
+        n_folds: int,
     ) -> None:
         self.measures, self.judgments, self.candidates = measures, judgments, candidates
         n = len(candidates)
-        self.sums = {
-            measure.name: np.zeros((judgments.n_queries, n)) for measure in measures
-        }
+        self.sums = {measure.name: np.zeros((judgments.n_queries, n)) for measure in measures}
         self.n_tests = np.zeros((judgments.n_queries, n), dtype=np.int32)
         self.fold_means = {measure.name: np.full((n, n_folds), np.nan) for measure in measures}
         self.times = {name: np.full((n, n_folds), np.nan) for name in ("fit_time", "score_time")}
@@ -107,10 +106,12 @@ class Results:
 
     def means(self, name: str) -> np.ndarray:
         """Return the mean of each candidate over the queries of its folds."""
-        return np.array([
-            mean_over_queries(np.ascontiguousarray(column), self.judgments.weights)
-            for column in self.values(name).T
-        ])
+        return np.array(
+            [
+                mean_over_queries(np.ascontiguousarray(column), self.judgments.weights)
+                for column in self.values(name).T
+            ]
+        )
 
     def record(
         self, number: int, fold: Fold, remaining: np.ndarray, runs: Sequence[CandidateRun]
@@ -126,9 +127,9 @@ class Results:
             self.times["fit_time"][c, number] = run.fit_time
             self.times["score_time"][c, number] = run.score_time
         self._report_errors(number, remaining, runs)
-        has_failed = np.array([
-            run.error is not None and np.isnan(run.values[self.deciding]).all() for run in runs
-        ])
+        has_failed = np.array(
+            [run.error is not None and np.isnan(run.values[self.deciding]).all() for run in runs]
+        )
         self.dropped_after[remaining[has_failed]] = number
         return ~has_failed
 
@@ -165,7 +166,8 @@ class Results:
         values = {m.name: self.values(m.name, candidate)[tested] for m in self.measures}
         weights = self.judgments.weights
         return Evaluation(
-            self.judgments.query_ids[tested], values,
+            self.judgments.query_ids[tested],
+            values,
             {name: np.isnan(array) for name, array in values.items()},
             weights=None if weights is None else weights[tested],
         )

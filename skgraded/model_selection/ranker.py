@@ -159,11 +159,18 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     __metadata_request__score = {"qid": True, "group": UNUSED}
 
     def __init__(
-        self, estimator: Any, *, qid: Any = None, early_stopping: Any = False,
+        self,
+        estimator: Any,
+        *,
+        qid: Any = None,
+        early_stopping: Any = False,
         validation_fraction: float = 0.1,
         measure: str | Measure | Iterable[str | Measure] = "ndcng@10",
-        n_iter_no_change: int = 50, refit: bool = False, random_state: Any = None,
-        grades: str = "level", drop: Any = None
+        n_iter_no_change: int = 50,
+        refit: bool = False,
+        random_state: Any = None,
+        grades: str = "level",
+        drop: Any = None,
     ) -> None:
         self.estimator = estimator
         self.qid = qid
@@ -177,10 +184,18 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.drop = drop
 
     def fit(
-        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None, eval_X: Any = None,
-        eval_y: ArrayLike | None = None, eval_qid: Any = None,
-        eval_sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        eval_X: Any = None,
+        eval_y: ArrayLike | None = None,
+        eval_qid: Any = None,
+        eval_sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Fit the ranker.
 
@@ -222,7 +237,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
         eval_arguments = {
-            "eval_X": eval_X, "eval_y": eval_y, "eval_qid": eval_qid,
+            "eval_X": eval_X,
+            "eval_y": eval_y,
+            "eval_qid": eval_qid,
             "eval_sample_weight": eval_sample_weight,
         }
         early_stopping.check_settings(self, adapter, group, fit_params, **eval_arguments)
@@ -277,8 +294,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 
     def score(
-        self, X: Any, y: ArrayLike, *, qid: Any = None, group: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        qid: Any = None,
+        group: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float | dict[str, float]:
         """Return the mean of `measure` over the queries.
 
@@ -308,8 +330,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     # Steps of fit -------------------------------------------------------------------------------
 
     def _read(
-        self, adapter: Any, X: Any, y: Any, qid: Any, group: Any, sample_weight: Any,
-        fit_params: dict[str, Any], prefix: str = ""
+        self,
+        adapter: Any,
+        X: Any,
+        y: Any,
+        qid: Any,
+        group: Any,
+        sample_weight: Any,
+        fit_params: dict[str, Any],
+        prefix: str = "",
     ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
@@ -332,8 +361,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return rows, queries
 
     def _read_validation(
-        self, adapter: Any, queries: Queries, eval_X: Any, eval_y: Any, eval_qid: Any,
-        eval_sample_weight: Any
+        self,
+        adapter: Any,
+        queries: Queries,
+        eval_X: Any,
+        eval_y: Any,
+        eval_qid: Any,
+        eval_sample_weight: Any,
     ) -> tuple[Rows, np.ndarray]:
         """Return the validation rows, sorted by query, and the ids of their queries."""
         rows, eval_queries = self._read(
@@ -344,8 +378,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return rows.sorted_by(eval_queries), eval_queries.ids
 
     def _parts(
-        self, adapter: Any, table: Any, rows: Rows, queries: Queries, validation: Rows | None,
-        fit_params: dict[str, Any]
+        self,
+        adapter: Any,
+        table: Any,
+        rows: Rows,
+        queries: Queries,
+        validation: Rows | None,
+        fit_params: dict[str, Any],
     ) -> list[Any]:
         """Return the training and validation rows of each training, in the required order."""
         by_query = adapter.query_argument is not None

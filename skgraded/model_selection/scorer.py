@@ -106,8 +106,13 @@ class RankingScorer:
         return list(self._measures)
 
     def __call__(
-        self, estimator: Any, X: Any, y_true: ArrayLike, *, sample_weight: ArrayLike | None = None,
-        qid: Any = None
+        self,
+        estimator: Any,
+        X: Any,
+        y_true: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        qid: Any = None,
     ) -> float | dict[str, float]:
         """Return the score of a fitted estimator, or a dict of scores for several measures."""
         if self._qid is not None and qid is not None:
@@ -202,6 +207,7 @@ def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
 
 
 # Scores of documents -----------------------------------------------------------------------------
+
 
 def check_response_method(response_method: Any) -> Any:
     """Check that all response methods are known; return the method or the list of methods."""

@@ -67,7 +67,8 @@ class FittedQueries:
         if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, features):
             return []
         return [
-            query for query, i in zip(queries, at, strict=True)
+            query
+            for query, i in zip(queries, at, strict=True)
             if i >= 0 or query in self.stopped_on
         ]
 
@@ -151,7 +152,10 @@ def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:
     incomplete = np.flatnonzero((seen > 0) & (seen < sizes))
     if len(incomplete):
         message = PARTIAL.format(
-            partial=len(incomplete), seen=np.count_nonzero(seen), verb=verb,
-            example=plain(ids[incomplete[0]]), missing=(sizes - seen)[incomplete].sum(),
+            partial=len(incomplete),
+            seen=np.count_nonzero(seen),
+            verb=verb,
+            example=plain(ids[incomplete[0]]),
+            missing=(sizes - seen)[incomplete].sum(),
         )
         warnings.warn(message, TornQueryWarning, stacklevel=4)

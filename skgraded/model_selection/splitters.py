@@ -130,8 +130,14 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     _what = "distinct times"
 
     def __init__(
-        self, n_splits: int = 5, time: Any = None, qid: Any = None, *, gap: int = 0,
-        test_size: int | None = None, max_train_size: int | None = None
+        self,
+        n_splits: int = 5,
+        time: Any = None,
+        qid: Any = None,
+        *,
+        gap: int = 0,
+        test_size: int | None = None,
+        max_train_size: int | None = None,
     ) -> None:
         _check_sources(time=time, qid=qid)
         self.n_splits, self.time, self.qid, self.gap = n_splits, time, qid, gap
@@ -140,7 +146,9 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
     def _splitter(self) -> Any:
         return TimeSeriesSplit(
-            self.n_splits, gap=self.gap, test_size=self.test_size,
+            self.n_splits,
+            gap=self.gap,
+            test_size=self.test_size,
             max_train_size=self.max_train_size,
         )
 

@@ -11,7 +11,18 @@ from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 __all__ = [
-    "Comparison", "CrossEvaluation", "Evaluation", "JudgeComparison",
-    "PredictionPowered", "Summaries", "Summary", "compare", "compare_judges", "evaluate",
-    "evaluate_preferences", "evaluate_runs", "plan_judgments", "prediction_powered",
+    "Comparison",
+    "CrossEvaluation",
+    "Evaluation",
+    "JudgeComparison",
+    "PredictionPowered",
+    "Summaries",
+    "Summary",
+    "compare",
+    "compare_judges",
+    "evaluate",
+    "evaluate_preferences",
+    "evaluate_runs",
+    "plan_judgments",
+    "prediction_powered",
 ]

@@ -35,11 +35,18 @@ from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, 
 
 
 def compare(
-    evaluations: Mapping[str, Evaluation] | Summaries, *, baseline: str | None = None,
+    evaluations: Mapping[str, Evaluation] | Summaries,
+    *,
+    baseline: str | None = None,
     test: str | None = "auto",
-    correction: str | None = "holm", family: str = "all", level: float = 0.95,
-    n_resamples: int | None = None, rng: int | np.random.Generator | None = None, by: Any = None,
-    judge: Mapping[str, Evaluation] | None = None, progress: bool = False,
+    correction: str | None = "holm",
+    family: str = "all",
+    level: float = 0.95,
+    n_resamples: int | None = None,
+    rng: int | np.random.Generator | None = None,
+    by: Any = None,
+    judge: Mapping[str, Evaluation] | None = None,
+    progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 
@@ -186,8 +193,15 @@ def compare(
         pairing.check_evaluations(evaluations)
         systems = list(evaluations)
     settings = checked_settings(
-        systems, isinstance(evaluations, Summaries), judge is not None, baseline=baseline,
-        test=test, correction=correction, family=family, level=level, n_resamples=n_resamples,
+        systems,
+        isinstance(evaluations, Summaries),
+        judge is not None,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        family=family,
+        level=level,
+        n_resamples=n_resamples,
         rng=rng,
     )
     if isinstance(evaluations, Summaries):
@@ -213,8 +227,16 @@ def compare(
 
 
 def checked_settings(
-    systems: Sequence[str], are_sums: bool, is_judged: bool, *, baseline: str | None,
-    test: str | None, correction: str | None, family: str, level: float, n_resamples: int | None,
+    systems: Sequence[str],
+    are_sums: bool,
+    is_judged: bool,
+    *,
+    baseline: str | None,
+    test: str | None,
+    correction: str | None,
+    family: str,
+    level: float,
+    n_resamples: int | None,
     rng: Any,
 ) -> Settings:
     """Check arguments of `compare`; the command calls this function before it reads files."""
@@ -242,8 +264,13 @@ def checked_settings(
 
 
 def _compare_values(
-    evaluations: Mapping[str, Evaluation], baseline: str | None, settings: Settings, by: Any,
-    is_default: bool, progress: bool, rng: Any
+    evaluations: Mapping[str, Evaluation],
+    baseline: str | None,
+    settings: Settings,
+    by: Any,
+    is_default: bool,
+    progress: bool,
+    rng: Any,
 ) -> Comparison:
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
     test, correction, level, *_, family = settings
@@ -253,7 +280,8 @@ def _compare_values(
     segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
         pairing.refuse_unequal(
-            values.weights, values.query_ids,
+            values.weights,
+            values.query_ids,
             "Pass test=None to get weighted means and intervals without tests, or evaluate without "
             "sample_weight.",
         )
@@ -264,8 +292,7 @@ def _compare_values(
         n_tests = max(map(len, grouped(cases, *FAMILIES[family])))
         settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
     differences = [
-        values.differences(case.system, case.baseline, case.measure, case.queries)
-        for case in cases
+        values.differences(case.system, case.baseline, case.measure, case.queries) for case in cases
     ]
     samples = [
         _sample(values, paired.undefined, *pair) for pair in zip(cases, differences, strict=True)
@@ -275,28 +302,47 @@ def _compare_values(
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         p = _p_values(cases, differences, settings, advance)
     return _report(
-        evaluations, values.per_query, baseline, settings, cases, samples, p,
+        evaluations,
+        values.per_query,
+        baseline,
+        settings,
+        cases,
+        samples,
+        p,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
-        n_queries=len(values.query_ids), is_weighted=values.weights is not None,
-        query_values=values, segments=values.segments,
+        n_queries=len(values.query_ids),
+        is_weighted=values.weights is not None,
+        query_values=values,
+        segments=values.segments,
     )
 
 
 def _report(
-    evaluations: Mapping[str, Evaluation], measures: Iterable[str], baseline: str | None,
-    settings: Settings, cases: Sequence[Case], samples: Sequence[PairedSample], p_values: Any,
-    **fields: Any
+    evaluations: Mapping[str, Evaluation],
+    measures: Iterable[str],
+    baseline: str | None,
+    settings: Settings,
+    cases: Sequence[Case],
+    samples: Sequence[PairedSample],
+    p_values: Any,
+    **fields: Any,
 ) -> Comparison:
     """Create a Comparison from the sample and the p-value of each case, and further fields."""
     systems, n_resamples = list(evaluations), settings.n_resamples
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     return Comparison(
-        systems=systems, measures=list(measures), baseline=baseline, test=settings.test,
-        correction=settings.correction, family=settings.family, level=settings.level,
+        systems=systems,
+        measures=list(measures),
+        baseline=baseline,
+        test=settings.test,
+        correction=settings.correction,
+        family=settings.family,
+        level=settings.level,
         rows=compared_rows(cases, samples, p_values, systems, settings),
         n_resamples=n_resamples if settings.test in DRAWS else None,
         judged=mean_judged(list(evaluations.values())) or None,
-        n_unanswered=n_unanswered if any(n_unanswered) else None, **fields,
+        n_unanswered=n_unanswered if any(n_unanswered) else None,
+        **fields,
     )
 
 
@@ -311,8 +357,10 @@ def _with_segments(
 
 
 def _sample(
-    values: pairing.QueryValues, undefined: Mapping[str, np.ndarray], case: Case,
-    differences: np.ndarray
+    values: pairing.QueryValues,
+    undefined: Mapping[str, np.ndarray],
+    case: Case,
+    differences: np.ndarray,
 ) -> PairedSample:
     """Return the summary statistics of the differences in a case."""
     queries, counts, weights = case.queries, ~np.isnan(differences), values.weights_of(case.queries)
@@ -330,22 +378,29 @@ def _sample(
 
 
 def _p_values(
-    cases: Sequence[Case], differences: Sequence[np.ndarray], settings: Settings,
-    advance: Callable[[int], object]
+    cases: Sequence[Case],
+    differences: Sequence[np.ndarray],
+    settings: Settings,
+    advance: Callable[[int], object],
 ) -> np.ndarray:
     """Test each case; all cases in a segment share the same resamples."""
     p = np.full(len(cases), np.nan)
     for rows in grouped(cases, "segment") if settings.test is not None else ():
         p[rows] = p_values(
-            str(settings.test), np.array([differences[i] for i in rows]), settings.n_resamples,
-            settings.seed, advance,
+            str(settings.test),
+            np.array([differences[i] for i in rows]),
+            settings.n_resamples,
+            settings.seed,
+            advance,
         )
     return p
 
 
 def _compare_judged(
-    evaluations: Mapping[str, Evaluation], judge: Mapping[str, Evaluation],
-    settings: Settings, baseline: str | None,
+    evaluations: Mapping[str, Evaluation],
+    judge: Mapping[str, Evaluation],
+    settings: Settings,
+    baseline: str | None,
 ) -> Comparison:
     """Compare systems with prediction-powered differences; the settings are already checked."""
     if set(evaluations) != set(judge):
@@ -357,13 +412,21 @@ def _compare_judged(
     samples = judged_samples(pool, cases, systems)
     human, _, others = next(iter(pool.values()))
     return _report(
-        evaluations, pool, baseline, settings, cases, samples,
-        [sample.differences.p_value for sample in samples], seed=None, is_weighted=False,
-        n_queries=human.shape[1], n_judge=others.shape[1],
+        evaluations,
+        pool,
+        baseline,
+        settings,
+        cases,
+        samples,
+        [sample.differences.p_value for sample in samples],
+        seed=None,
+        is_weighted=False,
+        n_queries=human.shape[1],
+        n_judge=others.shape[1],
         system_means={
-            name: np.array([
-                [mean.mean, *t_interval(mean, settings.level)] for mean in powered_means(values)
-            ])
+            name: np.array(
+                [[mean.mean, *t_interval(mean, settings.level)] for mean in powered_means(values)]
+            )
             for name, values in pool.items()
         },
     )

@@ -32,12 +32,21 @@ PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderbo
 
 
 def compare_judges(
-    y_judges: Any, y_scores: Any = None, *, qid: Any = None, group: Any = None,
+    y_judges: Any,
+    y_scores: Any = None,
+    *,
+    qid: Any = None,
+    group: Any = None,
     truth: str | None = None,
     measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
-    unjudged_documents: str = "irrelevant", weights: str = "quadratic", level: float = 0.95,
-    test: str = "randomization", correction: str | None = "holm", by: Any = None,
-    n_resamples: int = 1000, rng: int | np.random.Generator | None = None,
+    unjudged_documents: str = "irrelevant",
+    weights: str = "quadratic",
+    level: float = 0.95,
+    test: str = "randomization",
+    correction: str | None = "holm",
+    by: Any = None,
+    n_resamples: int = 1000,
+    rng: int | np.random.Generator | None = None,
 ) -> JudgeComparison:
     r"""Compare judges, such as language models, with a trusted judge.
 
@@ -129,19 +138,31 @@ def compare_judges(
         named = " ".join(sentences.outside_sentences(outside, truth))
         warnings.warn(f"{named} The grades are used as they are.", stacklevel=2)
     report: dict[str, Any] = {
-        "truth": truth, "judges": judges, "level": level, "weights": weights, "test": test,
-        "correction": correction, "outside": outside,
+        "truth": truth,
+        "judges": judges,
+        "level": level,
+        "weights": weights,
+        "test": test,
+        "correction": correction,
+        "outside": outside,
         "segments": None if segments is None else [segment for segment, _ in segments],
         "label_rows": [
             _label_row(segment, judge, part, truth, weights, level, confusions[judge] is not None)
-            for segment, part in parts for judge in judges
+            for segment, part in parts
+            for judge in judges
         ],
         "confusions": confusions,
     }
     if rows.scores:
         boards = _Boards(
-            rows, truth, as_measures(measures), segments, unjudged_documents,
-            {"test": test, "correction": correction, "level": level}, n_resamples, rng,
+            rows,
+            truth,
+            as_measures(measures),
+            segments,
+            unjudged_documents,
+            {"test": test, "correction": correction, "level": level},
+            n_resamples,
+            rng,
         )
         report |= boards.compare(judges)
         if boards.gaps:
@@ -150,6 +171,7 @@ def compare_judges(
 
 
 # Input -------------------------------------------------------------------------------------------
+
 
 class _Rows(NamedTuple):
     """Grades and scores of each document, and the integer code of its query."""
@@ -229,6 +251,7 @@ def _outside(
 
 # Labels ------------------------------------------------------------------------------------------
 
+
 def _label_row(
     segment: Any, judge: str, rows: _Rows, truth: str, weights: str, level: float, is_ordinal: bool
 ) -> LabelRow:
@@ -244,11 +267,20 @@ def _label_row(
         int(np.count_nonzero(~np.isnan(rows.grades[name]))) - n for name in (truth, judge)
     )
     return LabelRow(
-        segment, judge, n, only_truth, only_judge,
-        exact=float((x == y).mean()) if n else np.nan, kappa=kappa,
-        kappa_low=result.kappa_interval.low, kappa_high=result.kappa_interval.high,
-        kappa_weighted=weighted, alpha=result.alpha, alpha_low=result.alpha_interval.low,
-        alpha_high=result.alpha_interval.high, tau_b=tau_b,
+        segment,
+        judge,
+        n,
+        only_truth,
+        only_judge,
+        exact=float((x == y).mean()) if n else np.nan,
+        kappa=kappa,
+        kappa_low=result.kappa_interval.low,
+        kappa_high=result.kappa_interval.high,
+        kappa_weighted=weighted,
+        alpha=result.alpha,
+        alpha_low=result.alpha_interval.low,
+        alpha_high=result.alpha_interval.high,
+        tau_b=tau_b,
         bias=float((y - x).mean()) if n else np.nan,
     )
 
@@ -267,20 +299,30 @@ def _confusion(rows: _Rows, truth: str, judge: str) -> judge_reports.Confusion |
 
 # Leaderboards ------------------------------------------------------------------------------------
 
+
 class _Boards:
     """Comparisons of the truth's leaderboard with the leaderboard of each judge."""
 
     def __init__(
-        self, rows: _Rows, truth: str, measures: list[Measure], segments: Any, unjudged: str,
-        settings: dict[str, Any], n_resamples: int, rng: Any
+        self,
+        rows: _Rows,
+        truth: str,
+        measures: list[Measure],
+        segments: Any,
+        unjudged: str,
+        settings: dict[str, Any],
+        n_resamples: int,
+        rng: Any,
     ) -> None:
         self.rows, self.truth, self.measures = rows, truth, measures
         self.unjudged, self.settings, self.n_resamples = unjudged, settings, n_resamples
         is_int = isinstance(rng, (int, np.integer))
         self.seed = int(rng if is_int else np.random.default_rng(rng).integers(2**63))
-        self.by = None if segments is None else {
-            i: name for name, queries in segments for i in queries.tolist()
-        }
+        self.by = (
+            None
+            if segments is None
+            else {i: name for name, queries in segments for i in queries.tolist()}
+        )
         self.gaps: list[str] = []  # sentences about unjudged documents and missing results
         self._of_truth: dict[bytes, Any] = {}  # comparisons with the true grades, keyed by queries
 
@@ -292,13 +334,17 @@ class _Boards:
         places = [(segment, judge) for segment in segments for judge in judges]
         names = [measure.name for measure in self.measures]
         return {
-            "systems": first.systems, "measures": names,
+            "systems": first.systems,
+            "measures": names,
             "leaderboard_rows": [
                 self._row(segment, judge, name, *pairs[judge])
-                for segment, judge in places for name in names
+                for segment, judge in places
+                for name in names
             ],
             "mean_rows": [
-                row for segment, judge in places for name in names
+                row
+                for segment, judge in places
+                for name in names
                 for row in self._means(segment, judge, name, *pairs[judge])
             ],
         }
@@ -307,10 +353,12 @@ class _Boards:
         """Compare the systems with the truth's grades, and again with a judge's grades."""
         rows = self.rows
         n = len(rows.query_ids)
-        is_shared = np.logical_and(*(
-            np.bincount(rows.query, ~np.isnan(rows.grades[name]), n) > 0
-            for name in (self.truth, judge)
-        ))
+        is_shared = np.logical_and(
+            *(
+                np.bincount(rows.query, ~np.isnan(rows.grades[name]), n) > 0
+                for name in (self.truth, judge)
+            )
+        )
         kept = rows.take(np.flatnonzero(is_shared))
         key = is_shared.tobytes()
         if key not in self._of_truth:
@@ -343,10 +391,17 @@ class _Boards:
         rng = np.random.default_rng(self.seed)
         low, high = agreement.tau_spread(per_query[0], per_query[1], self.n_resamples, rng)
         return LeaderboardRow(
-            segment, judge, measure, len(truth), per_query[0].shape[1],
-            float(agreement.tau_b(truth, means)), low, high,
+            segment,
+            judge,
+            measure,
+            len(truth),
+            per_query[0].shape[1],
+            float(agreement.tau_b(truth, means)),
+            low,
+            high,
             largest_drop=agreement.largest_drop(truth, means),
-            **_similarity_of_ranks(truth, means), **_significant_pairs(segment, measure, *boards),
+            **_similarity_of_ranks(truth, means),
+            **_significant_pairs(segment, measure, *boards),
         )
 
     def _means(self, segment: Any, judge: str, measure: str, *boards: Any) -> Iterator[MeanRow]:

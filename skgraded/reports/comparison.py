@@ -81,10 +81,14 @@ class Comparison(Report):
         "n_unanswered": json_text.maybe(json_text.list_of(json_text.INTEGER)),
         "rows": comparison_rows.rows_form(comparison_rows.ComparisonRow),
         "query_values": json_text.maybe(QUERY_VALUES),
-        "system_means": json_text.maybe(json_text.by_name(Form(
-            lambda means: BY_SYSTEM.write(means.T),
-            lambda written, name: BY_SYSTEM.read(written, name).T,
-        ))),
+        "system_means": json_text.maybe(
+            json_text.by_name(
+                Form(
+                    lambda means: BY_SYSTEM.write(means.T),
+                    lambda written, name: BY_SYSTEM.read(written, name).T,
+                )
+            )
+        ),
     }
 
     def __post_init__(self) -> None:
@@ -119,8 +123,10 @@ class Comparison(Report):
         """Check the per-query values, the means of the systems and the shares of documents."""
         systems, values, means = self.systems, self.query_values, self.system_means
         if values is not None and (
-            values.systems != systems or list(values.per_query) != self.measures
-            or values.segments != self.segments or len(values.query_ids) != self.n_queries
+            values.systems != systems
+            or list(values.per_query) != self.measures
+            or values.segments != self.segments
+            or len(values.query_ids) != self.n_queries
         ):
             raise ValueError(
                 "query_values must match the systems, measures, segments and number of queries."
@@ -228,7 +234,8 @@ class Comparison(Report):
             )
         rows = [
             f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
-            f"p={row.p_adjusted:.3g}" for row in self.rows
+            f"p={row.p_adjusted:.3g}"
+            for row in self.rows
         ]
         return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
 

@@ -50,17 +50,22 @@ class Settings(NamedTuple):
 
 
 def cases_of(
-    systems: Sequence[str], measures: Sequence[str], baseline: str | None,
+    systems: Sequence[str],
+    measures: Sequence[str],
+    baseline: str | None,
     segments: Sequence[tuple[Any, Any]] = (),
 ) -> list[Case]:
     """Return one case per pair, measure and segment; segments have the form (name, positions)."""
     places = range(len(systems))
-    pairs = list(combinations(places, 2)) if baseline is None else [
-        (systems.index(baseline), i) for i in places if systems[i] != baseline
-    ]
+    pairs = (
+        list(combinations(places, 2))
+        if baseline is None
+        else [(systems.index(baseline), i) for i in places if systems[i] != baseline]
+    )
     return [
         Case(measure, system, first, segment, queries)
-        for first, system in pairs for measure in measures
+        for first, system in pairs
+        for measure in measures
         for segment, queries in segments or [(None, slice(None))]
     ]
 
@@ -82,7 +87,8 @@ def headings_of(
         return {(measure, None): measure for measure in measures}
     return {
         (measure, segment): f"{measure} in {text}"
-        for measure in measures for segment, text in segment_texts(segments).items()
+        for measure in measures
+        for segment, text in segment_texts(segments).items()
     }
 
 
@@ -104,6 +110,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
 
 
 # Rows --------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class ComparisonRow:
@@ -140,8 +147,17 @@ class ComparisonRow:
 
 
 OF_SAMPLE = (  # columns with the values of a PairedSample
-    "mean", "difference", "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size",
-    "baseline_mean", "weight", "worth",
+    "mean",
+    "difference",
+    "n_queries",
+    "wins",
+    "ties",
+    "losses",
+    "n_undefined",
+    "effect_size",
+    "baseline_mean",
+    "weight",
+    "worth",
 )
 COUNTS = "n_queries", "wins", "ties", "losses", "n_before", "n_after"
 
@@ -200,8 +216,11 @@ def families_by_measure(
 
 # The pipeline ------------------------------------------------------------------------------------
 
+
 def corrected_p_values(
-    p_values: Sequence[float] | np.ndarray, correction: str | None, level: float,
+    p_values: Sequence[float] | np.ndarray,
+    correction: str | None,
+    level: float,
     families: Sequence[list[int]],
 ) -> tuple[list[float], list[float]]:
     """Correct p-values within families of positions; also return the level of each interval."""
@@ -213,8 +232,11 @@ def corrected_p_values(
 
 
 def compared_rows(
-    cases: Sequence[Case], samples: Sequence[PairedSample], p_values: Sequence[float] | np.ndarray,
-    systems: Sequence[str], settings: Settings
+    cases: Sequence[Case],
+    samples: Sequence[PairedSample],
+    p_values: Sequence[float] | np.ndarray,
+    systems: Sequence[str],
+    settings: Settings,
 ) -> list[ComparisonRow]:
     """Compare the systems in each case, which has a sample and a p-value (nan without a test)."""
     test, correction, level, n_resamples, _, family = settings
@@ -224,13 +246,20 @@ def compared_rows(
     rows = []
     for i, (case, sample) in enumerate(zip(cases, samples, strict=True)):
         low, high = widen_to_zero(t_interval(sample.differences, levels[i]), adjusted[i], level)
-        rows.append(ComparisonRow(
-            segment=case.segment, system=systems[case.system], measure=case.measure,
-            ci_low=low, ci_high=high, p_value=float(p_values[i]), p_adjusted=adjusted[i],
-            min_detectable=detectable(test, sample, levels[i], n_resamples),
-            baseline=systems[case.baseline],
-            **{name: getattr(sample, name) for name in OF_SAMPLE},
-        ))
+        rows.append(
+            ComparisonRow(
+                segment=case.segment,
+                system=systems[case.system],
+                measure=case.measure,
+                ci_low=low,
+                ci_high=high,
+                p_value=float(p_values[i]),
+                p_adjusted=adjusted[i],
+                min_detectable=detectable(test, sample, levels[i], n_resamples),
+                baseline=systems[case.baseline],
+                **{name: getattr(sample, name) for name in OF_SAMPLE},
+            )
+        )
     return rows
 
 
@@ -251,6 +280,7 @@ def detectable(test: str | None, sample: PairedSample, level: float, n_resamples
 
 # Rows as columns, matrices and JSON --------------------------------------------------------------
 
+
 def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
     """Convert rows to a dict of columns, one per field of `row_type`."""
     names = [column.name for column in fields(row_type)]
@@ -262,12 +292,9 @@ def check_rows(
 ) -> None:
     """Check that `rows` correspond to the cases, in order."""
     keys = [
-        (systems[case.baseline], systems[case.system], case.measure, case.segment)
-        for case in cases
+        (systems[case.baseline], systems[case.system], case.measure, case.segment) for case in cases
     ]
-    check_keys(
-        "rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows], keys
-    )
+    check_keys("rows", [(row.baseline, row.system, row.measure, row.segment) for row in rows], keys)
     for row in rows:
         if max(row.n_queries, row.n_undefined) > n_queries:
             raise ValueError(f"n_queries={n_queries} is less than the number of queries in {row}.")
@@ -288,8 +315,11 @@ CELL = Form(
 )
 # Maps the type of a field to the JSON form of its column.
 FORMS = {
-    "str": json_text.TEXT, "int": json_text.INTEGER, "float": CELL,
-    "bool": json_text.TRUE_OR_FALSE, "Any": json_text.maybe(json_text.SEGMENT),
+    "str": json_text.TEXT,
+    "int": json_text.INTEGER,
+    "float": CELL,
+    "bool": json_text.TRUE_OR_FALSE,
+    "Any": json_text.maybe(json_text.SEGMENT),
 }
 
 

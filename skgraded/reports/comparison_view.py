@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 BETTER, WORSE = "▲", "▼"
 RESULTS = (  # possible results when a leading system is compared with another system
-    "significantly better than", "not significantly better than", "significantly worse than",
+    "significantly better than",
+    "not significantly better than",
+    "significantly worse than",
     "not tested against",
 )
 WITH_JUDGE = (
@@ -52,7 +54,8 @@ class ComparisonView:
         """The rows with headings and significance; p-values that are only bounds are marked."""
         return [
             ShownRow(
-                **vars(row) | self._bounds(row), heading=self.headings[row.measure, row.segment],
+                **vars(row) | self._bounds(row),
+                heading=self.headings[row.measure, row.segment],
                 is_significant=self.is_significant(row.p_adjusted),
                 ranks_contradict=self._ranks_contradict(row),
             )
@@ -68,9 +71,14 @@ class ComparisonView:
         rows, order, headings = self.rows, self.leaderboard.systems, list(self.headings.values())
         if self.comparison.baseline is None:
             rows = [better_first(row, order) for row in rows]
-        return sorted(rows, key=lambda row: (
-            headings.index(row.heading), order.index(row.system), order.index(row.baseline)
-        ))
+        return sorted(
+            rows,
+            key=lambda row: (
+                headings.index(row.heading),
+                order.index(row.system),
+                order.index(row.baseline),
+            ),
+        )
 
     def is_significant(self, p: float) -> bool | None:
         """Return whether a corrected p-value is significant, or None without a test."""
@@ -149,15 +157,25 @@ class ComparisonView:
         headings = list(self.headings.values())
         order = self.leaderboard.systems
         numbered = [(i, better_first(row, order)) for i, row in enumerate(self.rows)]
-        numbered.sort(key=lambda pair: (
-            headings.index(pair[1].heading), not pair[1].is_significant,
-            order.index(pair[1].system), order.index(pair[1].baseline),
-        ))
+        numbered.sort(
+            key=lambda pair: (
+                headings.index(pair[1].heading),
+                not pair[1].is_significant,
+                order.index(pair[1].system),
+                order.index(pair[1].baseline),
+            )
+        )
         return [
-            (row, sentences.sentence(
-                row, self._findings(i, row, p_values), sizes[row.segment], comparison.level,
-                self._family_of[row.measure],
-            ))
+            (
+                row,
+                sentences.sentence(
+                    row,
+                    self._findings(i, row, p_values),
+                    sizes[row.segment],
+                    comparison.level,
+                    self._family_of[row.measure],
+                ),
+            )
             for i, row in numbered
         ]
 
@@ -193,12 +211,17 @@ class ComparisonView:
     def caveats(self) -> list[str]:
         """Report different shares of judged documents, and systems that retrieved nothing."""
         comparison = self.comparison
-        return [*filter(None, [
-            sentences.judged_gap(comparison.systems, comparison.judged or {}),
-            sentences.unanswered(
-                comparison.systems, comparison.n_unanswered, comparison.n_queries
-            ),
-        ])]
+        return [
+            *filter(
+                None,
+                [
+                    sentences.judged_gap(comparison.systems, comparison.judged or {}),
+                    sentences.unanswered(
+                        comparison.systems, comparison.n_unanswered, comparison.n_queries
+                    ),
+                ],
+            )
+        ]
 
     @property
     def procedure(self) -> str:
@@ -239,16 +262,24 @@ class ComparisonView:
             queries = QueryTable(
                 comparison.query_ids,
                 {name: values[order] for name, values in comparison.per_query.items()},
-                comparison.weights, board.systems, board.systems.index(second),
+                comparison.weights,
+                board.systems,
+                board.systems.index(second),
             )
         return ComparisonPage(
             title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
-            lead=self._lead(), board=board, level=comparison.level, rows=self.ranked_rows,
-            frame=frame, sentences=self.row_sentences, queries=queries,
+            lead=self._lead(),
+            board=board,
+            level=comparison.level,
+            rows=self.ranked_rows,
+            frame=frame,
+            sentences=self.row_sentences,
+            queries=queries,
         )
 
 
 # Leaderboards -----------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Leaderboard(Table):
@@ -305,7 +336,8 @@ class Leaderboard(Table):
         rows = zip(names, cells, *self.more.values(), strict=True)
         return tables.frame(
             [[name, *row, *shares] for name, row, *shares in rows],
-            columns=["system", *self.measures, *self.more], **settings,
+            columns=["system", *self.measures, *self.more],
+            **settings,
         )
 
     def __str__(self) -> str:
@@ -327,32 +359,43 @@ def leaderboard_of(view: Any) -> Leaderboard:
     letters = dict(zip(order, _letters(), strict=False))
     outcomes = {  # maps (heading, system, other) to whether system outperforms other
         (row.heading, *pair): row.winner == pair[0]
-        for row in rows if row.is_significant is not None
+        for row in rows
+        if row.is_significant is not None
         for pair in ((row.system, row.baseline), (row.baseline, row.system))
     }
     columns, standings = [], []
     for (measure, segment), heading in headings.items():
         best = max(sortable[name, heading] for name in order)
         leaders = [name for name in order if are_equal(means[name, heading], best)]
-        columns.append([
-            Marked(
-                means[name, heading], name in leaders,
-                _mark(heading, name, order, letters, outcomes, baseline),
-                intervals[name, heading],
+        columns.append(
+            [
+                Marked(
+                    means[name, heading],
+                    name in leaders,
+                    _mark(heading, name, order, letters, outcomes, baseline),
+                    intervals[name, heading],
+                )
+                for name in order
+            ]
+        )
+        standings.append(
+            _standing(
+                measure, view.segment_texts.get(segment), heading, best, order, leaders, outcomes
             )
-            for name in order
-        ])
-        standings.append(_standing(
-            measure, view.segment_texts.get(segment), heading, best, order, leaders, outcomes
-        ))
+        )
     is_tested = rows[0].is_significant is not None
     return Leaderboard(
-        order, shown, [list(row) for row in zip(*columns, strict=True)], letters, baseline,
+        order,
+        shown,
+        [list(row) for row in zip(*columns, strict=True)],
+        letters,
+        baseline,
         _note(is_tested, baseline) + WITH_JUDGE * (comparison.n_judge is not None),
         " ".join([sentences.verdict(standings), *view.caveats()]),
         {
             name: shares[[systems.index(system) for system in order]].tolist()
-            for name, shares in judged.items() if name not in shown
+            for name, shares in judged.items()
+            if name not in shown
         },
     )
 
@@ -381,8 +424,12 @@ def _means(
 
 
 def _mark(
-    heading: str, name: str, order: Sequence[str], letters: Mapping[str, str],
-    outcomes: Mapping[tuple[Any, ...], bool], baseline: str | None
+    heading: str,
+    name: str,
+    order: Sequence[str],
+    letters: Mapping[str, str],
+    outcomes: Mapping[tuple[Any, ...], bool],
+    baseline: str | None,
 ) -> str:
     """Return the mark that shows the significant differences of a system."""
     if name == baseline:
@@ -399,8 +446,13 @@ def _mark(
 
 
 def _standing(
-    measure: str, segment: Any, heading: str, mean: float, order: list[str], leaders: list[str],
-    outcomes: Mapping[tuple[Any, ...], bool]
+    measure: str,
+    segment: Any,
+    heading: str,
+    mean: float,
+    order: list[str],
+    leaders: list[str],
+    outcomes: Mapping[tuple[Any, ...], bool],
 ) -> sentences.Standing:
     """Group the other systems by the result of their comparison with the leaders."""
     groups: dict[str, list[str]] = {result: [] for result in RESULTS}

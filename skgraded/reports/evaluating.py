@@ -30,26 +30,47 @@ Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 
 @overload
 def evaluate(
-    y_true: str, y_score: list[str] | tuple[str, ...], *, qid: str | None = None,
-    group: ArrayLike | None = None, measures: Measures = ..., sample_weight: str | None = None,
-    unjudged_documents: str | None = None, data: Any, document: str | None = ...,
+    y_true: str,
+    y_score: list[str] | tuple[str, ...],
+    *,
+    qid: str | None = None,
+    group: ArrayLike | None = None,
+    measures: Measures = ...,
+    sample_weight: str | None = None,
+    unjudged_documents: str | None = None,
+    data: Any,
+    document: str | None = ...,
     duplicates: str = ...,
 ) -> dict[str, Evaluation]: ...
 
 
 @overload
 def evaluate(
-    y_true: ArrayLike | Judgments, y_score: ArrayLike, *, qid: Any = None,
-    group: ArrayLike | None = None, measures: Measures = ...,
-    sample_weight: ArrayLike | None = None, unjudged_documents: str | None = None, data: Any = None,
-    document: str | None = ..., duplicates: str = ...,
+    y_true: ArrayLike | Judgments,
+    y_score: ArrayLike,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: Measures = ...,
+    sample_weight: ArrayLike | None = None,
+    unjudged_documents: str | None = None,
+    data: Any = None,
+    document: str | None = ...,
+    duplicates: str = ...,
 ) -> Evaluation: ...
 
 
 def evaluate(
-    y_true: Any, y_score: Any, *, qid: Any = None, group: ArrayLike | None = None,
-    measures: Measures = ("ndcng@10", "mu_map"), sample_weight: Any = None,
-    unjudged_documents: str | None = None, data: Any = None, document: str | None = None,
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    group: ArrayLike | None = None,
+    measures: Measures = ("ndcng@10", "mu_map"),
+    sample_weight: Any = None,
+    unjudged_documents: str | None = None,
+    data: Any = None,
+    document: str | None = None,
     duplicates: str = "raise",
 ) -> Evaluation | dict[str, Evaluation]:
     """Evaluate the scores of one or more systems on each query.
@@ -180,8 +201,11 @@ def _read_columns(
 
 
 def distinct_documents(
-    judgments: Judgments, document: Any, systems: Mapping[str, np.ndarray],
-    weights: np.ndarray | None, duplicates: str,
+    judgments: Judgments,
+    document: Any,
+    systems: Mapping[str, np.ndarray],
+    weights: np.ndarray | None,
+    duplicates: str,
 ) -> np.ndarray | None:
     """Return the rows without repeated documents of a query, or None; see `distinct_rows`."""
     layout = layout_of(judgments)
@@ -196,8 +220,11 @@ def distinct_documents(
 
 
 def _without_duplicates(
-    judgments: Judgments, systems: dict[str, np.ndarray], document: Any,
-    weights: np.ndarray | None, duplicates: str,
+    judgments: Judgments,
+    systems: dict[str, np.ndarray],
+    document: Any,
+    weights: np.ndarray | None,
+    duplicates: str,
 ) -> tuple[Judgments, dict[str, np.ndarray]]:
     rows = distinct_documents(judgments, document, systems, weights, duplicates)
     if rows is None:
@@ -231,14 +258,19 @@ def warn_of_grades_from_1(judgments: Judgments) -> None:
 
 
 def evaluate_judgments(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
-    unjudged_documents: str | None = None, n_duplicates: int = 0,
+    measures: list[Measure],
+    judgments: Judgments,
+    y_score: ArrayLike,
+    unjudged_documents: str | None = None,
+    n_duplicates: int = 0,
 ) -> Evaluation:
     """Evaluate scores against Judgments without warning about the grades."""
     values = values_by_query(measures, judgments, y_score, unjudged_documents)
     return Evaluation(
-        **values, judged=_judged_share(measures[0], judgments, y_score),
-        unanswered=_unanswered(judgments, y_score), n_duplicates=n_duplicates,
+        **values,
+        judged=_judged_share(measures[0], judgments, y_score),
+        unanswered=_unanswered(judgments, y_score),
+        n_duplicates=n_duplicates,
     )
 
 
@@ -265,7 +297,9 @@ def _judged_share(
 
 
 def values_by_query(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
+    measures: list[Measure],
+    judgments: Judgments,
+    y_score: ArrayLike,
     unjudged_documents: str | None = None,
 ) -> dict[str, Any]:
     """Compute the fields of an Evaluation, including the per-query values."""
@@ -285,8 +319,10 @@ def values_by_query(
 
 
 def _by_truth(
-    measures: list[Measure], judgments: Judgments, y_score: ArrayLike,
-    unjudged_documents: str | None
+    measures: list[Measure],
+    judgments: Judgments,
+    y_score: ArrayLike,
+    unjudged_documents: str | None,
 ) -> Iterator[tuple[list[Measure], Judgments, Any]]:
     """Yield (measures, judgments, scores) for measures that accept NaN grades, then for others."""
     if not layout_of(judgments).n_unknown or unjudged_documents is None:
@@ -307,10 +343,15 @@ def _by_truth(
 
 # Runs --------------------------------------------------------------------------------------------
 
+
 def evaluate_runs(
-    qrels: Any, runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
-    measures: Measures = ("ndcng@10", "mu_map"), *, missing: Literal["count", "skip"] = "count",
-    ties: Literal["trec"] | None = None, unjudged: Literal["skip", "raise"] = "skip",
+    qrels: Any,
+    runs: Mapping[str, Any] | Sequence[str | os.PathLike[str]],
+    measures: Measures = ("ndcng@10", "mu_map"),
+    *,
+    missing: Literal["count", "skip"] = "count",
+    ties: Literal["trec"] | None = None,
+    unjudged: Literal["skip", "raise"] = "skip",
     unjudged_documents: Literal["irrelevant", "drop"] = "irrelevant",
     identical_ids: Literal["keep", "drop"] = "keep",
 ) -> dict[str, Evaluation]:
@@ -368,15 +409,27 @@ def evaluate_runs(
     for name, source in sources.items():
         run = _entries(source, "run", f"runs[{name!r}]", allow_empty=missing == "count")
         evaluations[name], _ = evaluate_run(
-            index, run, measures, missing == "count", unjudged == "raise", ties,
-            unjudged_documents, identical_ids == "drop",
+            index,
+            run,
+            measures,
+            missing == "count",
+            unjudged == "raise",
+            ties,
+            unjudged_documents,
+            identical_ids == "drop",
         )
     return evaluations if missing == "count" else _over_common_queries(evaluations)
 
 
 def evaluate_run(
-    index: JudgmentIndex, run: Entries, measures: list[Measure], count_missing: bool,
-    refuse_unjudged: bool, ties: str | None, unjudged_documents: str, drop_identical_ids: bool,
+    index: JudgmentIndex,
+    run: Entries,
+    measures: list[Measure],
+    count_missing: bool,
+    refuse_unjudged: bool,
+    ties: str | None,
+    unjudged_documents: str,
+    drop_identical_ids: bool,
 ) -> tuple[Evaluation, Joined]:
     """Evaluate a run; return its Evaluation, and the join with the judgments."""
     if drop_identical_ids:
@@ -384,7 +437,10 @@ def evaluate_run(
     joined = index.join(run, count_missing, refuse_unjudged, ties, "keep")
     measured = joined.sizes > 0
     evaluation = evaluate(
-        joined.grade, joined.score, group=joined.sizes[measured], measures=measures,
+        joined.grade,
+        joined.score,
+        group=joined.sizes[measured],
+        measures=measures,
         unjudged_documents=unjudged_documents,
     )
     return replace(evaluation, query_ids=index.judgments.query_ids[measured]), joined
@@ -443,11 +499,18 @@ def _over_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evalua
 
 # Preferences -------------------------------------------------------------------------------------
 
+
 def evaluate_preferences(
-    true_pairs: Any, predicted_pairs: Mapping[Any, Any], *, qid: Any,
-    measures: str | Measure | Iterable[str | Measure] = ("edrc",), items: Any = None,
-    discount: str | Function = "linear", prior: float | Callable[[Any, Any], float] = 0.5,
-    cycles: str = "raise", sample_weight: ArrayLike | None = None,
+    true_pairs: Any,
+    predicted_pairs: Mapping[Any, Any],
+    *,
+    qid: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("edrc",),
+    items: Any = None,
+    discount: str | Function = "linear",
+    prior: float | Callable[[Any, Any], float] = 0.5,
+    cycles: str = "raise",
+    sample_weight: ArrayLike | None = None,
 ) -> Evaluation:
     r"""Evaluate predictions against the preference pairs of each query or user.
 

@@ -89,7 +89,8 @@ class Evaluation(Report):
     n_duplicates: int = 0
 
     _json = {
-        "query_ids": json_text.IDS, "undefined": json_text.by_name(json_text.FLAGS),
+        "query_ids": json_text.IDS,
+        "undefined": json_text.by_name(json_text.FLAGS),
         "unanswered": json_text.maybe(json_text.FLAGS),
     }
 
@@ -100,11 +101,14 @@ class Evaluation(Report):
             query_ids=queries.keys,
             per_query=by_measure(self.per_query, "per_query", self.per_query, queries.numbers),
             undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
-            weights=None if self.weights is None
+            weights=None
+            if self.weights is None
             else queries.numbers(self.weights, "weights", WEIGHTS),
-            judged=None if self.judged is None
+            judged=None
+            if self.judged is None
             else by_measure(self.judged, "judged", self.judged, queries.numbers, SHARES),
-            unanswered=None if self.unanswered is None
+            unanswered=None
+            if self.unanswered is None
             else queries.flags(self.unanswered, "unanswered"),
         )
 
@@ -124,12 +128,15 @@ class Evaluation(Report):
     def mean(self) -> dict[str, float]:
         """Return the mean over queries for each measure, as a dict keyed by measure name."""
         return {
-            name: mean_over_queries(values, self.weights)
-            for name, values in self.per_query.items()
+            name: mean_over_queries(values, self.weights) for name, values in self.per_query.items()
         }
 
     def confidence_interval(
-        self, level: float = 0.95, *, method: str = "t", n_resamples: int = 9999,
+        self,
+        level: float = 0.95,
+        *,
+        method: str = "t",
+        n_resamples: int = 9999,
         rng: int | np.random.Generator | None = None,
     ) -> ConfidenceIntervals:
         r"""Return a confidence interval for the mean of each measure, over a population of queries.
@@ -234,7 +241,12 @@ class Evaluation(Report):
         return ranked[np.argsort(sign * values[ranked], kind="stable")]
 
     def summary(
-        self, level: float = 0.95, by: Any = None, *, method: str = "t", n_resamples: int = 9999,
+        self,
+        level: float = 0.95,
+        by: Any = None,
+        *,
+        method: str = "t",
+        n_resamples: int = 9999,
         rng: int | np.random.Generator | None = 0,
     ) -> pandas.DataFrame:
         """Tabulate means and intervals, with one row per measure, or per segment and measure.
@@ -265,11 +277,13 @@ class Evaluation(Report):
         settings = {"method": method, "n_resamples": n_resamples, "rng": rng}
         if by is None:
             return tables.frame(self._summary_rows(level, settings))
-        return tables.frame([
-            {"segment": segment, **row}
-            for segment, positions in segments_of(self.query_ids, by)
-            for row in self.take(positions)._summary_rows(level, settings)
-        ])
+        return tables.frame(
+            [
+                {"segment": segment, **row}
+                for segment, positions in segments_of(self.query_ids, by)
+                for row in self.take(positions)._summary_rows(level, settings)
+            ]
+        )
 
     def _summary_rows(self, level: float, settings: Any) -> list[dict[str, Any]]:
         counts = True if self.weights is None else self.weights > 0
@@ -281,6 +295,7 @@ class Evaluation(Report):
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of the queries at these positions, or of a boolean mask."""
+
         def taken(values: Any) -> Any:
             if isinstance(values, dict):
                 return {name: of_name[positions] for name, of_name in values.items()}
@@ -306,7 +321,11 @@ class Evaluation(Report):
         return tables.markdown(self._table(per_query))
 
     def to_latex(
-        self, per_query: bool = False, *, caption: str | None = None, label: str | None = None,
+        self,
+        per_query: bool = False,
+        *,
+        caption: str | None = None,
+        label: str | None = None,
         digits: int = 4,
     ) -> str:
         """Return the table of `to_markdown` as LaTeX text; see `Summary.to_latex`."""
@@ -333,11 +352,15 @@ class Evaluation(Report):
         from skgraded.writing.evaluation_page import EvaluationPage
 
         return EvaluationPage(
-            title="Evaluation" if title is None else title, level=LEVEL,
+            title="Evaluation" if title is None else title,
+            level=LEVEL,
             summary=self.summary(LEVEL),
             segments=None if by is None else self.summary(LEVEL, by),
-            n_queries=len(self.query_ids), is_weighted=self.weights is not None,
-            query_ids=self.query_ids, per_query=self.per_query, undefined=self.undefined,
+            n_queries=len(self.query_ids),
+            is_weighted=self.weights is not None,
+            query_ids=self.query_ids,
+            per_query=self.per_query,
+            undefined=self.undefined,
             weights=self.weights,
             judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
             n_unanswered=self.n_unanswered,
@@ -353,16 +376,19 @@ class Evaluation(Report):
 
 # Unjudged documents ------------------------------------------------------------------------------
 
+
 def mean_judged(evaluations: Sequence[Evaluation]) -> dict[str, np.ndarray]:
     """Return each evaluation's mean share of judged documents, keyed by names like "Judged@10".
 
     The dict is empty if every document is judged, or if no name occurs in all evaluations.
     """
     return {
-        name: np.array([
-            mean_over_queries(values, evaluation.weights)
-            for values, evaluation in zip(shares, evaluations, strict=True)
-        ])
+        name: np.array(
+            [
+                mean_over_queries(values, evaluation.weights)
+                for values, evaluation in zip(shares, evaluations, strict=True)
+            ]
+        )
         for name, shares in judged_shares(evaluations).items()
     }
 
@@ -375,11 +401,13 @@ def judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarra
             np.ones(len(ev.query_ids)) if ev.judged is None else ev.judged[name]
             for ev in evaluations
         ]
-        for name in (known[0] if known else ()) if all(name in shares for shares in known)
+        for name in (known[0] if known else ())
+        if all(name in shares for shares in known)
     }
 
 
 # Concatenation -----------------------------------------------------------------------------------
+
 
 def _refuse_mismatch(i: int, part: Evaluation, first: Evaluation) -> None:
     if part.per_query.keys() != first.per_query.keys():
@@ -419,10 +447,14 @@ def joined_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
     """Concatenate evaluations of disjoint queries with the same measures and settings."""
     weights = [part.weights for part in parts if part.weights is not None]
     judged = {name: np.concatenate(shares) for name, shares in judged_shares(parts).items()}
-    unanswered = np.concatenate([
-        np.zeros(len(part.query_ids), dtype=bool) if part.unanswered is None else part.unanswered
-        for part in parts
-    ])
+    unanswered = np.concatenate(
+        [
+            np.zeros(len(part.query_ids), dtype=bool)
+            if part.unanswered is None
+            else part.unanswered
+            for part in parts
+        ]
+    )
     return Evaluation(
         _joined_ids([part.query_ids for part in parts]),
         concatenated([part.per_query for part in parts]),
@@ -443,6 +475,7 @@ def _joined_ids(arrays: list[np.ndarray]) -> np.ndarray:
 
 
 # Cross-validation --------------------------------------------------------------------------------
+
 
 class Tests(NamedTuple):
     """Per-query results of all folds, with one element each time a query was in a test fold."""
@@ -495,12 +528,18 @@ class CrossEvaluation(Evaluation):
     estimators: list[Any] | None = None
 
     _json = Evaluation._json | {
-        "fold": json_text.INTEGERS, "fit_time": json_text.FLOATS, "score_time": json_text.FLOATS,
+        "fold": json_text.INTEGERS,
+        "fit_time": json_text.FLOATS,
+        "score_time": json_text.FLOATS,
         "errors": json_text.list_of(json_text.maybe(json_text.TEXT)),
-        "tests": json_text.maybe(json_text.record(
-            Tests, query=json_text.INTEGERS, fold=json_text.INTEGERS,
-            values=json_text.by_name(json_text.FLOATS),
-        )),
+        "tests": json_text.maybe(
+            json_text.record(
+                Tests,
+                query=json_text.INTEGERS,
+                fold=json_text.INTEGERS,
+                values=json_text.by_name(json_text.FLOATS),
+            )
+        ),
     }
 
     def __post_init__(self) -> None:
@@ -513,17 +552,21 @@ class CrossEvaluation(Evaluation):
             fold=queries.positions(self.fold, "fold", len(folds.keys)),
         )
         if self.train_scores is not None:
-            self._set(train_scores=by_measure(
-                self.train_scores, "train_scores", self.per_query, folds.numbers
-            ))
+            self._set(
+                train_scores=by_measure(
+                    self.train_scores, "train_scores", self.per_query, folds.numbers
+                )
+            )
         if self.tests is not None:
             query, fold, values = self.tests
             tests = Axis("test", "tests.query", range(len(query)))
-            self._set(tests=Tests(
-                tests.positions(query, "tests.query", len(self.query_ids)),
-                tests.positions(fold, "tests.fold", len(folds.keys)),
-                by_measure(values, "tests.values", self.per_query, tests.numbers),
-            ))
+            self._set(
+                tests=Tests(
+                    tests.positions(query, "tests.query", len(self.query_ids)),
+                    tests.positions(fold, "tests.fold", len(folds.keys)),
+                    by_measure(values, "tests.values", self.per_query, tests.numbers),
+                )
+            )
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.
@@ -583,7 +626,7 @@ def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
     for fold in range(len(cross_evaluation.fit_time)):
         tests = np.flatnonzero(folds == fold)
         test_weights = None if weights is None else weights[query[tests]]
-        means.append({
-            name: mean_over_queries(array[tests], test_weights) for name, array in values.items()
-        })
+        means.append(
+            {name: mean_over_queries(array[tests], test_weights) for name, array in values.items()}
+        )
     return means

@@ -107,9 +107,13 @@ class Confusion:
 
 
 _COUNTS = json_text.list_of(json_text.list_of(json_text.INTEGER))
-CONFUSION = json_text.record(Confusion, grades=json_text.FLOATS, counts=json_text.Form(
-    np.ndarray.tolist, lambda written, name: np.array(_COUNTS.read(written, name))
-))
+CONFUSION = json_text.record(
+    Confusion,
+    grades=json_text.FLOATS,
+    counts=json_text.Form(
+        np.ndarray.tolist, lambda written, name: np.array(_COUNTS.read(written, name))
+    ),
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -153,8 +157,10 @@ class JudgeComparison(Report):
     _json = {
         "segments": json_text.maybe(json_text.SEGMENT_NAMES),
         "confusions": json_text.by_name(json_text.maybe(CONFUSION)),
-        "label_rows": rows_form(LabelRow), "leaderboard_rows": rows_form(LeaderboardRow),
-        "mean_rows": rows_form(MeanRow), "outside": rows_form(OutsideRow),
+        "label_rows": rows_form(LabelRow),
+        "leaderboard_rows": rows_form(LeaderboardRow),
+        "mean_rows": rows_form(MeanRow),
+        "outside": rows_form(OutsideRow),
     }
 
     def __post_init__(self) -> None:
@@ -170,7 +176,8 @@ class JudgeComparison(Report):
         check_keys("label_rows", [(row.segment, row.judge) for row in self.label_rows], places)
         check_keys(
             "leaderboard_rows",
-            [(row.segment, row.judge, row.measure) for row in self.leaderboard_rows], by_measure,
+            [(row.segment, row.judge, row.measure) for row in self.leaderboard_rows],
+            by_measure,
         )
         check_keys(
             "mean_rows",
@@ -283,12 +290,16 @@ class JudgeComparison(Report):
         n_tests = math.comb(len(self.systems), 2) * len(self.measures) * n_segments
         return JudgesPage(
             title=f"Judges compared with {self.truth}" if title is None else title,
-            truth=self.truth, level=self.level, n_systems=len(self.systems),
+            truth=self.truth,
+            level=self.level,
+            n_systems=len(self.systems),
             procedure=sentences.procedure(self.test, sentences.Family(self.correction, n_tests)),
             labels=self._columns(LabelRow, self.label_rows),
             leaderboards=self._columns(LeaderboardRow, self.leaderboard_rows),
             means=self._columns(MeanRow, self.mean_rows),
-            confusions=self.confusions, verdict=self.verdict(), sentences=self.sentences(),
+            confusions=self.confusions,
+            verdict=self.verdict(),
+            sentences=self.sentences(),
         )
 
 

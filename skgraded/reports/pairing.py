@@ -39,7 +39,8 @@ def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
             raise TypeError(
                 f"Element {argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
                 f"cross_evaluate; got {type(evaluation).__name__}."
-                + " To compare Summaries of different queries, use compare_periods." * is_summary
+                + " To compare Summaries of different queries, use compare_periods."
+                * is_summary
             )
 
 
@@ -112,10 +113,16 @@ def _read_systems(written: Any, name: str) -> np.ndarray:
 
 
 BY_SYSTEM = Form(lambda values: [json_text.FLOATS.write(row) for row in values], _read_systems)
-QUERY_VALUES = json_text.record(QueryValues, **json_text.forms_of(
-    QueryValues, query_ids=json_text.IDS, per_query=json_text.by_name(BY_SYSTEM),
-    segments=json_text.maybe(json_text.SEGMENT_NAMES), segment=json_text.maybe(json_text.INTEGERS),
-))
+QUERY_VALUES = json_text.record(
+    QueryValues,
+    **json_text.forms_of(
+        QueryValues,
+        query_ids=json_text.IDS,
+        per_query=json_text.by_name(BY_SYSTEM),
+        segments=json_text.maybe(json_text.SEGMENT_NAMES),
+        segment=json_text.maybe(json_text.INTEGERS),
+    ),
+)
 
 
 class Paired(NamedTuple):
@@ -133,17 +140,20 @@ def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
     measures = common_measures(evaluations)
     per_query, undefined = (
         {
-            measure: np.array([
-                getattr(evaluation, name)[measure][positions[system]]
-                for system, evaluation in evaluations.items()
-            ])
+            measure: np.array(
+                [
+                    getattr(evaluation, name)[measure][positions[system]]
+                    for system, evaluation in evaluations.items()
+                ]
+            )
             for measure in measures
         }
         for name in ("per_query", "undefined")
     )
     weights = _common_weights(evaluations, query_ids, positions)
     folds = {
-        name: evaluation.fold[positions[name]] for name, evaluation in evaluations.items()
+        name: evaluation.fold[positions[name]]
+        for name, evaluation in evaluations.items()
         if isinstance(evaluation, CrossEvaluation)
     }
     return Paired(QueryValues(list(evaluations), query_ids, per_query, weights), undefined, folds)
@@ -209,14 +219,16 @@ def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
 
 
 def _common_weights(
-    evaluations: Mapping[str, Evaluation], query_ids: np.ndarray,
-    positions: Mapping[str, np.ndarray]
+    evaluations: Mapping[str, Evaluation],
+    query_ids: np.ndarray,
+    positions: Mapping[str, np.ndarray],
 ) -> np.ndarray | None:
     """Return the systems' common weights in the order of `query_ids`, or None if unweighted."""
     if all(evaluation.weights is None for evaluation in evaluations.values()):
         return None
     by_system = {
-        name: np.ones(len(query_ids)) if evaluation.weights is None
+        name: np.ones(len(query_ids))
+        if evaluation.weights is None
         else evaluation.weights[positions[name]]
         for name, evaluation in evaluations.items()
     }
@@ -261,6 +273,7 @@ def unequal_pair(weights: np.ndarray | None) -> np.ndarray:
 
 
 # Summaries with different queries ----------------------------------------------------------------
+
 
 def refuse_different_parts(parts: list[Any]) -> None:
     """Raise a ValueError if parts have different settings, or share a label or most queries."""

@@ -55,8 +55,11 @@ class PredictionPowered(Report):
         for name, estimate in self.estimates.items():
             errors = estimate.standard_error, estimate.human_error
             if (
-                estimate.n < FEWEST_QUERIES or estimate.n_judge < 2 or min(errors) < 0
-                or not np.isfinite(estimate).all() or not 0 <= estimate.weight <= 1
+                estimate.n < FEWEST_QUERIES
+                or estimate.n_judge < 2
+                or min(errors) < 0
+                or not np.isfinite(estimate).all()
+                or not 0 <= estimate.weight <= 1
             ):
                 raise ValueError(
                     f"estimates[{name!r}] must contain finite numbers, errors ≥ 0, a weight from 0 "
@@ -77,7 +80,8 @@ class PredictionPowered(Report):
         level = self.level if level is None else CHECK_LEVEL(level)
         return ConfidenceIntervals(
             {name: t_interval(estimate, level) for name, estimate in self.estimates.items()},
-            level, "t",
+            level,
+            "t",
         )
 
     def summary(self) -> pandas.DataFrame:
@@ -101,9 +105,16 @@ class PredictionPowered(Report):
     def _rows(self) -> list[dict[str, Any]]:
         return [
             {
-                "measure": name, "mean": e.mean, "ci_low": low, "ci_high": high, "n_human": e.n,
-                "n_judge": e.n_judge, "weight": e.weight, "human_mean": e.human_mean,
-                "judge_mean": e.judge_mean, "worth": e.worth,
+                "measure": name,
+                "mean": e.mean,
+                "ci_low": low,
+                "ci_high": high,
+                "n_human": e.n,
+                "n_judge": e.n_judge,
+                "weight": e.weight,
+                "human_mean": e.human_mean,
+                "judge_mean": e.judge_mean,
+                "worth": e.worth,
             }
             for (name, e), (low, high) in zip(
                 self.estimates.items(), self.confidence_interval().values(), strict=True
@@ -121,7 +132,9 @@ class PredictionPowered(Report):
         counts = sentences.query_counts(estimate.n, estimate.n_judge)
         return TablePage(
             "Prediction-powered means" if title is None else title,
-            f"{counts}; {percent_text(self.level)} intervals.", self.summary(), self.sentences(),
+            f"{counts}; {percent_text(self.level)} intervals.",
+            self.summary(),
+            self.sentences(),
         )
 
     def __repr__(self) -> str:
@@ -270,17 +283,25 @@ def plan_judgments(
     for name, values in pool.items():
         human, judge, others = (side[0] for side in values)
         alone, with_judge = estimators.queries_needed(human, judge, others, half_width, level)
-        rows.append({
-            "measure": name, "half_width": half_width, "n_human_alone": alone,
-            "n_human_with_judge": with_judge, "n_queries": len(pilot_judge.query_ids),
-        })
+        rows.append(
+            {
+                "measure": name,
+                "half_width": half_width,
+                "n_human_alone": alone,
+                "n_human_with_judge": with_judge,
+                "n_queries": len(pilot_judge.query_ids),
+            }
+        )
     return tables.frame(rows)
 
 
 # Judgments of people and of a judge --------------------------------------------------------------
 
+
 def pool_of(
-    human: Mapping[str, Evaluation], judge: Mapping[str, Evaluation], names: tuple[str, str],
+    human: Mapping[str, Evaluation],
+    judge: Mapping[str, Evaluation],
+    names: tuple[str, str],
     stacklevel: int,
 ) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return the human values, and the judge's values for the same queries and for others.
@@ -315,7 +336,9 @@ def pool_of(
         )
     return {
         measure: (
-            values, of_judge.per_query[measure][:, rows], of_judge.per_query[measure][:, others]
+            values,
+            of_judge.per_query[measure][:, rows],
+            of_judge.per_query[measure][:, others],
         )
         for measure, values in of_human.per_query.items()
     }
@@ -376,10 +399,18 @@ def judged_samples(
             for i in (case.system, case.baseline)
         )
         outcomes = count_outcomes(subtract(human[case.system], human[case.baseline]))
-        samples.append(PairedSample(
-            mean, baseline_mean, **outcomes, n_undefined=np.nan, mean_difference=estimate.mean,
-            deviation=estimate.standard_error * np.sqrt(estimate.n), differences=estimate,
-            weight=estimate.weight, worth=estimate.worth,
-        ))
+        samples.append(
+            PairedSample(
+                mean,
+                baseline_mean,
+                **outcomes,
+                n_undefined=np.nan,
+                mean_difference=estimate.mean,
+                deviation=estimate.standard_error * np.sqrt(estimate.n),
+                differences=estimate,
+                weight=estimate.weight,
+                worth=estimate.worth,
+            )
+        )
     warn_of_few_values(of_people, stacklevel=5)
     return samples

@@ -56,9 +56,13 @@ def means_rows(
     """Return the means and intervals of an Evaluation or a Summary, one row per measure."""
     return [
         {
-            "measure": name, "mean": mean, "ci_low": intervals[name].low,
-            "ci_high": intervals[name].high, "method": intervals.method,
-            "n_queries": n_queries[name], "n_undefined": report.n_undefined[name],
+            "measure": name,
+            "mean": mean,
+            "ci_low": intervals[name].low,
+            "ci_high": intervals[name].high,
+            "method": intervals.method,
+            "n_queries": n_queries[name],
+            "n_undefined": report.n_undefined[name],
         }
         for name, mean in report.mean().items()
     ]
@@ -278,6 +282,7 @@ def check_page_packages() -> None:
 
 # Arrays with one element per query, fold or test -------------------------------------------------
 
+
 class Rule(NamedTuple):
     """A rule for numbers, as text for messages and as a function that marks the exceptions."""
 
@@ -323,7 +328,9 @@ def _are_distinct(ids: np.ndarray) -> bool:
 def _is_array(values: Any, n: int, dtype: np.dtype) -> bool:
     """Return whether values are an array that needs no conversion."""
     return (
-        type(values) is np.ndarray and values.dtype == dtype and values.shape == (n,)
+        type(values) is np.ndarray
+        and values.dtype == dtype
+        and values.shape == (n,)
         and values.flags.c_contiguous
     )
 
@@ -353,10 +360,14 @@ class Axis(NamedTuple):
 
     def positions(self, values: Any, name: str, end: int) -> np.ndarray:
         """Check that positions are integers from 0 to `end` - 1."""
-        return self.numbers(values, name, Rule(
-            f"values must be integers from 0 to {end - 1}",
-            lambda v: ~((v >= 0) & (v < end) & (v == np.rint(v))),
-        )).astype(np.intp)
+        return self.numbers(
+            values,
+            name,
+            Rule(
+                f"values must be integers from 0 to {end - 1}",
+                lambda v: ~((v >= 0) & (v < end) & (v == np.rint(v))),
+            ),
+        ).astype(np.intp)
 
     def flags(self, flags: Any, name: str) -> np.ndarray:
         """Check that flags are booleans; reject the integers 0 and 1."""
@@ -376,7 +387,10 @@ class Axis(NamedTuple):
 
 
 def by_measure(
-    values: Any, name: str, measures: Mapping[str, Any], check: Callable[..., np.ndarray],
+    values: Any,
+    name: str,
+    measures: Mapping[str, Any],
+    check: Callable[..., np.ndarray],
     *settings: Any,
 ) -> dict[str, np.ndarray]:
     """Check that `values` is a dict with one array per measure."""

@@ -42,6 +42,7 @@ N_KEPT = 20  # number of lowest-scoring queries stored per measure
 
 # One measure -------------------------------------------------------------------------------------
 
+
 @dataclass(frozen=True, eq=False)
 class Tally(Checked):
     """Summary of the values of one measure.
@@ -62,7 +63,9 @@ class Tally(Checked):
         counts, n = self.counts, self.moments.n
         bins, n_values = counts
         if (
-            n_values.min(initial=1) < 1 or (bins[1:] <= bins[:-1]).any() or n_values.sum() != n
+            n_values.min(initial=1) < 1
+            or (bins[1:] <= bins[:-1]).any()
+            or n_values.sum() != n
             or np.abs(bins).max(initial=0) > sketches.MAX_BIN
         ):
             raise ValueError(f"counts must add up to {n} values; got {n_values.sum()}.")
@@ -86,9 +89,11 @@ class Tally(Checked):
             weights = weights[counting]
         values = values[counting]
         return cls(
-            Moments.of(values, weights), int(evaluation.undefined[name].sum()),
+            Moments.of(values, weights),
+            int(evaluation.undefined[name].sum()),
             sketches.counts_of_bins(sketches.bins_of(values)),
-            _worst_of(evaluation, name), list(evaluation.per_query).index(name),
+            _worst_of(evaluation, name),
+            list(evaluation.per_query).index(name),
         )
 
     def __add__(self, other: Tally) -> Tally:
@@ -96,20 +101,23 @@ class Tally(Checked):
         for query, row in heapq.merge(self.worst, other.worst, key=self._rank):
             worst.setdefault(query, row)
         return Tally(
-            self.moments + other.moments, self.n_undefined + other.n_undefined,
+            self.moments + other.moments,
+            self.n_undefined + other.n_undefined,
             sketches.counts_of_bins(*np.hstack([self.counts, other.counts])),
-            list(islice(worst.items(), N_KEPT)), self.at,
+            list(islice(worst.items(), N_KEPT)),
+            self.at,
         )
 
     def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
         return query[1][self.at], order_of(query[0])
 
     def __eq__(self, other: Any) -> bool:
-        return (
-            (self.moments, self.n_undefined, self.worst, self.at)
-            == (other.moments, other.n_undefined, other.worst, other.at)
-            and np.array_equal(self.counts, other.counts)
-        )
+        return (self.moments, self.n_undefined, self.worst, self.at) == (
+            other.moments,
+            other.n_undefined,
+            other.worst,
+            other.at,
+        ) and np.array_equal(self.counts, other.counts)
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
         """Compute quantiles of the values included in the mean, interpolated as in NumPy."""
@@ -163,6 +171,7 @@ def _unjudged_of(evaluation: Evaluation) -> Fraction:
 
 # JSON --------------------------------------------------------------------------------------------
 
+
 def _counts_of_json(written: Any, name: str) -> np.ndarray:
     arrays = list_of(json_text.INTEGERS).read(written, name)
     if len(arrays) != 2 or len(arrays[0]) != len(arrays[1]):
@@ -194,15 +203,20 @@ def _moments_of_json(**parts: Any) -> Moments:
 
 
 OF_TYPE = {"int": INTEGER, "float": json_text.NUMBER, "Fraction": json_text.FRACTION}
-MOMENTS = record(_moments_of_json, **{
-    field.name: OF_TYPE[str(field.type)] for field in fields(Moments)
-})
+MOMENTS = record(
+    _moments_of_json, **{field.name: OF_TYPE[str(field.type)] for field in fields(Moments)}
+)
 TALLY = record(
-    Tally, moments=MOMENTS, n_undefined=INTEGER, at=INTEGER,
-    counts=packed(Form(
-        lambda counts: [np.diff(counts[0], prepend=0).tolist(), counts[1].tolist()],
-        _counts_of_json,
-    )),
+    Tally,
+    moments=MOMENTS,
+    n_undefined=INTEGER,
+    at=INTEGER,
+    counts=packed(
+        Form(
+            lambda counts: [np.diff(counts[0], prepend=0).tolist(), counts[1].tolist()],
+            _counts_of_json,
+        )
+    ),
     worst=packed(Form(_worst_to_json, _worst_of_json)),
 )
 
@@ -361,8 +375,11 @@ def merged_in_order(parts: Iterable[Any]) -> Any:
 # All measures ------------------------------------------------------------------------------------
 
 SUMS = {
-    "n_queries": INTEGER, "tallies": by_name(TALLY), "unjudged_documents": maybe(json_text.TEXT),
-    "is_weighted": json_text.TRUE_OR_FALSE, "unjudged": json_text.FRACTION,
+    "n_queries": INTEGER,
+    "tallies": by_name(TALLY),
+    "unjudged_documents": maybe(json_text.TEXT),
+    "is_weighted": json_text.TRUE_OR_FALSE,
+    "unjudged": json_text.FRACTION,
     "sketch": packed(list_of(INTEGER)),
 }
 
@@ -453,8 +470,11 @@ class Summary(Mergeable):
             raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         summary = cls(
-            len(evaluation.query_ids), tallies, evaluation.unjudged_documents,
-            evaluation.weights is not None, _unjudged_of(evaluation),
+            len(evaluation.query_ids),
+            tallies,
+            evaluation.unjudged_documents,
+            evaluation.weights is not None,
+            _unjudged_of(evaluation),
             sketches.sketch_of(evaluation.query_ids, evaluation.per_query.values()),
             n_duplicates=evaluation.n_duplicates,
         )
@@ -467,8 +487,12 @@ class Summary(Mergeable):
     def _merged_with(self, other: Summary) -> Summary:
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
         return Summary(
-            self.n_queries + other.n_queries, tallies, self.unjudged_documents, self.is_weighted,
-            self.unjudged + other.unjudged, sketches.merged_sketch(self.sketch, other.sketch),
+            self.n_queries + other.n_queries,
+            tallies,
+            self.unjudged_documents,
+            self.is_weighted,
+            self.unjudged + other.unjudged,
+            sketches.merged_sketch(self.sketch, other.sketch),
             **merged_parts(self, other),
         )
 
@@ -549,12 +573,15 @@ class Summary(Mergeable):
         worst = {query: row for tally in self.tallies.values() for query, row in tally.worst}
         ids, columns = self._columns(worst)
         return EvaluationPage(
-            title="Summary" if title is None else title, level=LEVEL,
-            summary=tables.frame(overall_rows(self)), n_queries=self.n_queries,
+            title="Summary" if title is None else title,
+            level=LEVEL,
+            summary=tables.frame(overall_rows(self)),
+            n_queries=self.n_queries,
             segments=None if self.by is None else self.summary(),
             is_weighted=has_unequal_weights(self),
             is_sample=True,
-            query_ids=ids, per_query=columns,
+            query_ids=ids,
+            per_query=columns,
             undefined=dict.fromkeys(columns, np.zeros(len(ids), dtype=bool)),
         )
 
@@ -575,7 +602,8 @@ def segment_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]
         return overall_rows(summary, level)
     return [
         {"segment": segment, **row}
-        for segment, part in summary.segments.items() for row in overall_rows(part, level)
+        for segment, part in summary.segments.items()
+        for row in overall_rows(part, level)
     ]
 
 

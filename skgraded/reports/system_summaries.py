@@ -28,6 +28,7 @@ from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, packed,
 
 # One pair of systems by one measure --------------------------------------------------------------
 
+
 @dataclass(frozen=True)
 class Differences:
     """Summary of the per-query differences between two systems: second minus first.
@@ -64,9 +65,9 @@ class Differences:
         return cls(moments, first_sum, second_sum, **count_outcomes(differences))
 
     def __add__(self, other: Differences) -> Differences:
-        return Differences(*(
-            getattr(self, field.name) + getattr(other, field.name) for field in fields(self)
-        ))
+        return Differences(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
+        )
 
     def __neg__(self) -> Differences:
         return Differences(
@@ -80,7 +81,12 @@ class Differences:
             float(total / moments.w) if n else math.nan for total in (self.second, self.first)
         )
         return PairedSample(
-            mean, baseline_mean, self.wins, self.ties, self.losses, n_undefined=math.nan,
+            mean,
+            baseline_mean,
+            self.wins,
+            self.ties,
+            self.losses,
+            n_undefined=math.nan,
             mean_difference=moments.mean,
             deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
             differences=moments,
@@ -107,8 +113,13 @@ def _differences_of_json(**parts: Any) -> Differences:
 
 
 DIFFERENCES = record(
-    _differences_of_json, moments=sums.MOMENTS, first=FRACTION, second=FRACTION,
-    wins=INTEGER, ties=INTEGER, losses=INTEGER,
+    _differences_of_json,
+    moments=sums.MOMENTS,
+    first=FRACTION,
+    second=FRACTION,
+    wins=INTEGER,
+    ties=INTEGER,
+    losses=INTEGER,
 )
 NESTED = by_name(by_name(by_name(DIFFERENCES)))  # keyed by first system, second system and measure
 
@@ -129,6 +140,7 @@ def _read_pairs(written: Any, name: str) -> dict[tuple[str, str], dict[str, Diff
 
 
 # All systems -------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True, repr=False)
 class Summaries(Mergeable):
@@ -193,9 +205,11 @@ class Summaries(Mergeable):
 
     def _with_segments(self, name: str) -> Summary:
         """Return the Summary of a system with the segments and labels of these Summaries."""
-        segments = None if self.segments is None else {
-            segment: part.systems[name] for segment, part in self.segments.items()
-        }
+        segments = (
+            None
+            if self.segments is None
+            else {segment: part.systems[name] for segment, part in self.segments.items()}
+        )
         summary = self.systems[name]
         return replace(summary, by=self.by, labels=self.labels, segments=segments)
 
@@ -227,10 +241,16 @@ class Summaries(Mergeable):
             name: sums.merged_in_order(map(sums.without_segments, (summary, other.systems[name])))
             for name, summary in self.systems.items()
         }
-        return Summaries(systems, {
-            pair: {name: part + other.differences[pair][name] for name, part in by_measure.items()}
-            for pair, by_measure in self.differences.items()
-        }, **sums.merged_parts(self, other))
+        return Summaries(
+            systems,
+            {
+                pair: {
+                    name: part + other.differences[pair][name] for name, part in by_measure.items()
+                }
+                for pair, by_measure in self.differences.items()
+            },
+            **sums.merged_parts(self, other),
+        )
 
     @property
     def n_queries(self) -> int:
@@ -245,7 +265,8 @@ class Summaries(Mergeable):
     def _rows(self, level: float) -> list[dict[str, Any]]:
         return [
             {"system": name, **row}
-            for name, summary in self.systems.items() for row in sums.segment_rows(summary, level)
+            for name, summary in self.systems.items()
+            for row in sums.segment_rows(summary, level)
         ]
 
     def _compare(
@@ -269,16 +290,29 @@ class Summaries(Mergeable):
             np.nan if settings.test is None else of_case.p_value() for of_case in differences
         ]
         return Comparison(
-            systems=systems, measures=measures, baseline=baseline, seed=None,
+            systems=systems,
+            measures=measures,
+            baseline=baseline,
+            seed=None,
             rows=rows.compared_rows(cases, samples, p_values, systems, settings),
-            segments=segments, test=settings.test, correction=settings.correction,
-            family=settings.family, level=settings.level, n_resamples=None,
-            n_queries=self.n_queries, is_weighted=is_weighted,
+            segments=segments,
+            test=settings.test,
+            correction=settings.correction,
+            family=settings.family,
+            level=settings.level,
+            n_resamples=None,
+            n_queries=self.n_queries,
+            is_weighted=is_weighted,
             system_means={
-                heading: np.array([
-                    [summary.mean()[measure], *summary.confidence_interval(settings.level)[measure]]
-                    for summary in parts[segment].systems.values()
-                ])
+                heading: np.array(
+                    [
+                        [
+                            summary.mean()[measure],
+                            *summary.confidence_interval(settings.level)[measure],
+                        ]
+                        for summary in parts[segment].systems.values()
+                    ]
+                )
                 for (measure, segment), heading in rows.headings_of(measures, segments).items()
             },
         )
@@ -302,13 +336,15 @@ class Summaries(Mergeable):
     def _check_weights(self, test: str | None) -> bool:
         """Return whether queries have different weights; raise a ValueError if there is a test."""
         moments = [
-            differences.moments for by_measure in self.differences.values()
+            differences.moments
+            for by_measure in self.differences.values()
             for differences in by_measure.values()
         ]
         if test is not None:
             sums.refuse_unequal_weights(
-                moments, "Pass test=None to get weighted means and intervals without tests, or "
-                "evaluate without sample_weight."
+                moments,
+                "Pass test=None to get weighted means and intervals without tests, or "
+                "evaluate without sample_weight.",
             )
         return any(part.has_unequal_weights for part in moments)
 
@@ -333,8 +369,10 @@ def _paired(evaluations: Mapping[str, Evaluation]) -> tuple[Any, np.ndarray | No
     """Return the paired values of all systems, keyed by measure, and the query weights."""
     first, *others = evaluations.values()
     if all(
-        other.query_ids is first.query_ids and other.weights is first.weights
-        and list(other.per_query) == list(first.per_query) for other in others
+        other.query_ids is first.query_ids
+        and other.weights is first.weights
+        and list(other.per_query) == list(first.per_query)
+        for other in others
     ):
         return {
             name: [ev.per_query[name] for ev in evaluations.values()] for name in first.per_query

@@ -43,14 +43,19 @@ def agreement(
     scale = np.abs(both).max(initial=0) or 1.0  # squares neither overflow nor underflow
     center = (both / scale).mean() if len(both) else 0.0
     x, y = truth / scale - center, judge / scale - center
-    sums = np.array([
-        np.bincount(query, weights) for weights in (np.ones(len(x)), (x - y)**2, x + y, x*x + y*y)
-    ])
+    sums = np.array(
+        [
+            np.bincount(query, weights)
+            for weights in (np.ones(len(x)), (x - y) ** 2, x + y, x * x + y * y)
+        ]
+    )
     total = sums.sum(axis=1)
     rounding = ROUNDING * 2 * total[0] * total[3]
     alpha, interval = jackknife(
-        lambda sums: _alpha(*sums, rounding=rounding), total,
-        lambda: iter([total[:, None] - sums]), *settings,
+        lambda sums: _alpha(*sums, rounding=rounding),
+        total,
+        lambda: iter([total[:, None] - sums]),
+        *settings,
     )
     return Agreement(np.nan, UNKNOWN, alpha, interval)
 
@@ -68,8 +73,11 @@ def sklearn_kappas(truth: np.ndarray, judge: np.ndarray, weights: str) -> tuple[
 
 
 def jackknife(
-    statistic: Callable[..., Any], total: np.ndarray, without_each: Callable[[], Iterator[Any]],
-    level: float, n_effective: Callable[[], float]
+    statistic: Callable[..., Any],
+    total: np.ndarray,
+    without_each: Callable[[], Iterator[Any]],
+    level: float,
+    n_effective: Callable[[], float],
 ) -> tuple[float, ConfidenceInterval]:
     """Compute a statistic from -1 to 1 and its interval over queries.
 
@@ -168,8 +176,10 @@ class GradePairs:
         ranks -= n_grades.sum(axis=-1, keepdims=True) / 2
         distances = ranks[..., self.first] - ranks[..., self.second]
         return _alpha(
-            counts.sum(axis=-1), (counts * distances**2).sum(axis=-1),
-            (n_grades * ranks).sum(axis=-1), (n_grades * ranks**2).sum(axis=-1),
+            counts.sum(axis=-1),
+            (counts * distances**2).sum(axis=-1),
+            (n_grades * ranks).sum(axis=-1),
+            (n_grades * ranks**2).sum(axis=-1),
         )
 
 
@@ -188,12 +198,11 @@ def _alpha(
 
 # Rankings of systems -----------------------------------------------------------------------------
 
+
 def tau_b(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Compute Kendall's tau-b along the last axis; nan if all values in x or y are equal."""
     first, second = np.triu_indices(x.shape[-1], 1)
-    x_signs, y_signs = (
-        signs(means[..., first], means[..., second]) for means in (x, y)
-    )
+    x_signs, y_signs = (signs(means[..., first], means[..., second]) for means in (x, y))
     n_untied = np.abs(x_signs).sum(axis=-1) * np.abs(y_signs).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return (x_signs * y_signs).sum(axis=-1) / np.sqrt(n_untied)
@@ -220,7 +229,7 @@ def tau_spread(
         times = np.bincount(draws.ravel(), minlength=n * n_queries).reshape(n, -1).astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
             means = times @ values / (times @ is_known)
-            taus[start:start + n] = tau_b(means[:, :n_systems], means[:, n_systems:])
+            taus[start : start + n] = tau_b(means[:, :n_systems], means[:, n_systems:])
     if is_known.any(axis=1).sum() < 2 or np.isnan(taus).all():
         return np.nan, np.nan
     low, high = np.nanquantile(taus, [0.025, 0.975])

@@ -39,9 +39,7 @@ class Moments:
         if self.n and not (
             self.n > 0 and are_sorted and all(map(math.isfinite, ends)) and self.w > 0
         ):
-            raise ValueError(
-                f"moments must describe {self.n} finite values with positive weights."
-            )
+            raise ValueError(f"moments must describe {self.n} finite values with positive weights.")
 
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
@@ -55,22 +53,26 @@ class Moments:
             lightest, heaviest = _ends(weights)
             u = weighted(values, weights)
             sums = (
-                exact_sum(weights), exact_sum(u), exact_dot(weights, weights),
-                exact_dot(weights, u), exact_dot(u, u), exact_dot(u, values),
+                exact_sum(weights),
+                exact_sum(u),
+                exact_dot(weights, weights),
+                exact_dot(weights, u),
+                exact_dot(u, u),
+                exact_dot(u, values),
             )
         return cls(len(values), lowest, highest, lightest, heaviest, *sums)
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(**{
-            name: _EXTREMES.get(name, add)(getattr(self, name), getattr(other, name))
-            for name in vars(self)
-        })
+        return Moments(
+            **{
+                name: _EXTREMES.get(name, add)(getattr(self, name), getattr(other, name))
+                for name in vars(self)
+            }
+        )
 
     def __neg__(self) -> Moments:
         """Return the moments of the negated values."""
-        return replace(
-            self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv
-        )
+        return replace(self, lowest=-self.highest, highest=-self.lowest, wv=-self.wv, wwv=-self.wwv)
 
     @property
     def has_unequal_weights(self) -> bool:

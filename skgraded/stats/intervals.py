@@ -94,8 +94,12 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
 
 
 def mean_interval(
-    values: np.ndarray, weights: np.ndarray | None, level: float, method: str,
-    n_resamples: int = 9999, rng: int | np.random.Generator | None = None
+    values: np.ndarray,
+    weights: np.ndarray | None,
+    level: float,
+    method: str,
+    n_resamples: int = 9999,
+    rng: int | np.random.Generator | None = None,
 ) -> ConfidenceInterval:
     """Compute a confidence interval for the weighted mean with method "t" or "bootstrap"."""
     estimate = estimate_mean(values, weights)
@@ -131,8 +135,11 @@ def t_reach(n: float, level: float) -> float:
 
 
 def _bca(
-    values: np.ndarray, weights: np.ndarray | None, level: float, n_resamples: int,
-    rng: np.random.Generator
+    values: np.ndarray,
+    weights: np.ndarray | None,
+    level: float,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> ConfidenceInterval:
     """Compute Efron's bias-corrected and accelerated interval, as in scipy.stats.bootstrap.
 
@@ -149,7 +156,11 @@ def _bca(
 
     data: tuple[Any, ...] = (values,) if weights is None else (values * weights, weights)
     means = stats.bootstrap(
-        data, mean, paired=weights is not None, n_resamples=n_resamples, method="percentile",
+        data,
+        mean,
+        paired=weights is not None,
+        n_resamples=n_resamples,
+        method="percentile",
         batch=max(1, BLOCK // len(values)),  # affects only speed
         random_state=rng,
     ).bootstrap_distribution
@@ -170,9 +181,8 @@ def _bca(
 
 # Control limits ----------------------------------------------------------------------------------
 
-def prediction_limits(
-    values: np.ndarray, seasons: np.ndarray, errors: np.ndarray
-) -> np.ndarray:
+
+def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Return the center, lower and upper limit for each value, of shape (n, 3), ignoring nan.
 
     The limits of x come from the values before it: m ± t s √(1 + 1/k), where m is the mean of the k

@@ -45,8 +45,11 @@ class PairedSample:
 
     @classmethod
     def of(
-        cls, differences: np.ndarray, weights: np.ndarray | None, means: tuple[float, float],
-        n_undefined: int
+        cls,
+        differences: np.ndarray,
+        weights: np.ndarray | None,
+        means: tuple[float, float],
+        n_undefined: int,
     ) -> Self:
         """Summarize differences that contain no nan; `means` contains the means of both systems."""
         exact = rounded(differences)
@@ -62,14 +65,21 @@ class PairedSample:
             variance = np.average(squares, weights=weights) * n / (n - 1)
             deviation = float(np.sqrt(variance)) * unit
         return cls(
-            *means, **count_outcomes(differences), n_undefined=n_undefined, mean_difference=mean,
-            deviation=deviation, differences=estimate,
+            *means,
+            **count_outcomes(differences),
+            n_undefined=n_undefined,
+            mean_difference=mean,
+            deviation=deviation,
+            differences=estimate,
         )
 
 
 def differences_by_query(
-    values: np.ndarray, baseline_values: np.ndarray, weights: np.ndarray | None,
-    *, merge: bool = False
+    values: np.ndarray,
+    baseline_values: np.ndarray,
+    weights: np.ndarray | None,
+    *,
+    merge: bool = False,
 ) -> np.ndarray:
     """Subtract the baseline values; return nan where a value is missing or the weight is 0."""
     differences = subtract(values, baseline_values, merge=merge)

@@ -33,6 +33,7 @@ class PairedTest(NamedTuple):
 
 # Tests -------------------------------------------------------------------------------------------
 
+
 def p_values(
     test: str, rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance = unseen
 ) -> np.ndarray:
@@ -51,9 +52,7 @@ def p_values(
     return p
 
 
-def smallest_p(
-    test: str, n_queries: int, ties: int, n_resamples: int | None
-) -> tuple[float, bool]:
+def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int | None) -> tuple[float, bool]:
     """Return the smallest possible p-value, and whether the number of resamples limits it."""
     n_differing = n_queries - ties
     if n_queries < 2 or not n_differing:

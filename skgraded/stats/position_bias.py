@@ -47,9 +47,9 @@ class Interventions:
             most = 2 if method == "adjacent_chain" else np.bincount(document).max()
             sides = [(cells[:-step], cells[step:]) for step in range(1, most)]
         none = np.empty((2, 0), dtype=np.intp)
-        i, j = np.hstack([none, *(
-            np.array([i, j])[:, (document[i] == document[j]) & (i < j)] for i, j in sides
-        )])
+        i, j = np.hstack(
+            [none, *(np.array([i, j])[:, (document[i] == document[j]) & (i < j)] for i, j in sides)]
+        )
         if method in ("pivot", "randomized"):
             i, j = i[position[i] == 0], j[position[i] == 0]
         elif method == "adjacent_chain":
@@ -79,7 +79,11 @@ class Interventions:
 
 
 def _all_pairs(
-    low: np.ndarray, high: np.ndarray, n: np.ndarray, C_low: np.ndarray, C_high: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    n: np.ndarray,
+    C_low: np.ndarray,
+    C_high: np.ndarray,
     ratios: np.ndarray,
 ) -> np.ndarray:
     """Maximize Σ C_k log(θ_k ρ_kk') + N_k log(1 - θ_k ρ_kk') over all pairs of positions.
@@ -119,7 +123,10 @@ def _all_pairs(
         return -value.sum() / C.sum(), -slopes[1:] / C.sum()
 
     result: Any = minimize(
-        loss, np.zeros(len(places) - 1), jac=True, method="L-BFGS-B",
+        loss,
+        np.zeros(len(places) - 1),
+        jac=True,
+        method="L-BFGS-B",
         bounds=[(-LIMIT, LIMIT)] * (len(places) - 1),
         options={"ftol": 1e-13, "gtol": 1e-9, "maxiter": 1000, "maxfun": 10_000},
     )

@@ -82,8 +82,12 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
         weight = float(np.clip(covariance / ((1 + n / n_judge) * judge_variance), 0, 1))
     square = weight**2 * variance(others) / n_judge + variance(human - weight * judge) / n
     return PoweredMean(
-        n, n_judge, weighted_mean(human, judge, others, weight) * unit,
-        float(np.sqrt(square)) * unit, weight, float(np.mean(human)) * unit,
+        n,
+        n_judge,
+        weighted_mean(human, judge, others, weight) * unit,
+        float(np.sqrt(square)) * unit,
+        weight,
+        float(np.mean(human)) * unit,
         float(np.sqrt(variance(human) / n)) * unit,
         float(np.mean(np.concatenate([judge, others]))) * unit,
     )

@@ -62,6 +62,7 @@ def same_rows(sketches: Sequence[list[int]]) -> tuple[int, int] | None:
 
 # Histograms of values with fixed bins, which can be added exactly ---------------------------------
 
+
 def bins_of(values: np.ndarray) -> np.ndarray:
     """Return the histogram bin of each value: thousandths from -1 to 1, and finer bins beyond."""
     sizes = np.abs(values)

@@ -77,8 +77,11 @@ class _Evaluator(providers.Evaluator):
             return  # no documents were retrieved
         joined = self._judged.join(entries_of(run, "run"), False, False, None, "keep")
         evaluation = evaluate(
-            joined.grade, joined.score, group=joined.sizes[joined.sizes > 0],
-            measures=[each.measure for each in self.measures], unjudged_documents="irrelevant",
+            joined.grade,
+            joined.score,
+            group=joined.sizes[joined.sizes > 0],
+            measures=[each.measure for each in self.measures],
+            unjudged_documents="irrelevant",
         )
         query_ids = list(compress(self._query_ids, joined.sizes))
         for each, values in zip(self.measures, evaluation.per_query.values(), strict=True):
@@ -109,9 +112,9 @@ def measure(text: str | Measure) -> IrMeasure:
     parsed = parse(text)
     defaults = {name: field.default for name, field in parameters_of(parsed).items()}
     params = {name: getattr(parsed, name) for name in defaults}
-    return _CLASSES[type(parsed).__name__](**{
-        name: value for name, value in params.items() if repr(value) != repr(defaults[name])
-    })
+    return _CLASSES[type(parsed).__name__](
+        **{name: value for name, value in params.items() if repr(value) != repr(defaults[name])}
+    )
 
 
 def _class_of(name: str, cls: type[Measure]) -> type[Any]:
@@ -122,7 +125,10 @@ def _class_of(name: str, cls: type[Measure]) -> type[Any]:
         for field, info in parameters_of(cls).items()
     }
     attributes = {
-        "NAME": name, "measure_class": cls, "SUPPORTED_PARAMS": params, "__doc__": cls.__doc__,
+        "NAME": name,
+        "measure_class": cls,
+        "SUPPORTED_PARAMS": params,
+        "__doc__": cls.__doc__,
         "__module__": __name__,
     }
     return type(name, (IrMeasure,), attributes)

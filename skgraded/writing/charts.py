@@ -42,11 +42,15 @@ def forest(
         mark["open"] = not record.is_significant
         if record.is_significant is None:  # no test was performed
             mark["open"] = interval[0] <= 0 <= interval[1]
-        rows.append({
-            "letters": _pair_letters(record, letters), "name": pair_name(record), "mark": mark,
-            "full": f"{record.system} − {record.baseline}",
-            "text": f"{signed(record.difference)} ({interval_text(interval)})",
-        })
+        rows.append(
+            {
+                "letters": _pair_letters(record, letters),
+                "name": pair_name(record),
+                "mark": mark,
+                "full": f"{record.system} − {record.baseline}",
+                "text": f"{signed(record.difference)} ({interval_text(interval)})",
+            }
+        )
     labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]
     return {"measure": measure, "note": note, "rows": rows, "ticks": labels}
 
@@ -69,10 +73,14 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
             f"The {MAX_INTERVALS} of {len(records)} systems with the highest means are shown."
         )
     best = max(means, key=lambda name: means[name])
-    of_best = sorted((
-        record if record.system == best else turned(record)
-        for record in records if best in (record.system, record.baseline)
-    ), key=lambda record: -means[record.baseline])[:MAX_INTERVALS]
+    of_best = sorted(
+        (
+            record if record.system == best else turned(record)
+            for record in records
+            if best in (record.system, record.baseline)
+        ),
+        key=lambda record: -means[record.baseline],
+    )[:MAX_INTERVALS]
     return of_best, (
         f"The {len(of_best)} of {len(records)} pairs with the best system by this measure, "
         f"{shortened(best)}, are shown."
@@ -82,9 +90,17 @@ def charted(records: list[Any]) -> tuple[list[Any], str]:
 def turned(row: Any) -> Any:
     """Return the row with the two systems swapped."""
     return replace(
-        row, system=row.baseline, baseline=row.system, mean=row.baseline_mean,
-        baseline_mean=row.mean, wins=row.losses, losses=row.wins, difference=-row.difference,
-        ci_low=-row.ci_high, ci_high=-row.ci_low, effect_size=-row.effect_size,
+        row,
+        system=row.baseline,
+        baseline=row.system,
+        mean=row.baseline_mean,
+        baseline_mean=row.mean,
+        wins=row.losses,
+        losses=row.wins,
+        difference=-row.difference,
+        ci_low=-row.ci_high,
+        ci_high=-row.ci_low,
+        effect_size=-row.effect_size,
     )
 
 

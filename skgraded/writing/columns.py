@@ -88,7 +88,8 @@ COLUMNS = {
     "error": Column("Error", "text"),
 }
 HIGH = {  # maps the column of each lower limit to the column of the upper limit
-    name: f"{name.removesuffix('low')}high" for name, column in COLUMNS.items()
+    name: f"{name.removesuffix('low')}high"
+    for name, column in COLUMNS.items()
     if column.kind == "interval" and name.endswith("_low")
 }
 KINDS = {bool: "flag", Integral: "count", Real: "value"}  # of columns that are not listed
@@ -96,9 +97,10 @@ KINDS = {bool: "flag", Integral: "count", Real: "value"}  # of columns that are 
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:
     """Return the columns that one of the `OUTPUTS` has space for, in the order of `COLUMNS`."""
-    narrow = OUTPUTS[OUTPUTS.index(output):]
+    narrow = OUTPUTS[OUTPUTS.index(output) :]
     return {
-        name: list(table[name]) for name, column in COLUMNS.items()
+        name: list(table[name])
+        for name, column in COLUMNS.items()
         if name in table and column.narrowest in narrow
     }
 
@@ -112,8 +114,12 @@ class PageTable(NamedTuple):
 
     @classmethod
     def of(
-        cls, table: Any, caption: str, first: Sequence[str] = (),
-        hidden: Sequence[str] = (), measures: Collection[str] = (),
+        cls,
+        table: Any,
+        caption: str,
+        first: Sequence[str] = (),
+        hidden: Sequence[str] = (),
+        measures: Collection[str] = (),
     ) -> Self:
         """Create a table from a frame or a dict of columns.
 

@@ -14,7 +14,10 @@ from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
 SECTIONS = {
-    "leaderboard": "Leaderboard", "words": "Findings", "intervals": "Intervals", "table": "Table",
+    "leaderboard": "Leaderboard",
+    "words": "Findings",
+    "intervals": "Intervals",
+    "table": "Table",
     "queries": "Queries",
 }
 FIRST = "system", "baseline", "segment", "measure", "mean", "baseline_mean"  # columns
@@ -54,26 +57,33 @@ class ComparisonPage:
         groups: dict[str, list[Any]] = {}  # rows by heading
         for row in self.rows:
             groups.setdefault(row.heading, []).append(row)
-        return render("comparison.html.j2", {
-            "title": self.title, "lead": self.lead, "verdict": self._parts(self.board.verdict),
-            "leaderboard": self._leaderboard(), "letters": letters,
-            "sections": {
-                at: name for at, name in SECTIONS.items() if at != "queries" or self.queries
+        return render(
+            "comparison.html.j2",
+            {
+                "title": self.title,
+                "lead": self.lead,
+                "verdict": self._parts(self.board.verdict),
+                "leaderboard": self._leaderboard(),
+                "letters": letters,
+                "sections": {
+                    at: name for at, name in SECTIONS.items() if at != "queries" or self.queries
+                },
+                "long_names": [
+                    (text.shortened(name), text.label(name))
+                    for name in systems
+                    if text.shortened(name) != text.label(name)
+                ],
+                "groups": self._findings(),
+                "percent": text.percent_text(self.level),
+                "is_tested": self.rows[0].is_significant is not None,
+                "forests": [
+                    charts.forest(heading, *charts.charted(rows), letters)
+                    for heading, rows in groups.items()
+                ],
+                "summary": self._differences(self.frame),
+                **self._of_queries(),
             },
-            "long_names": [
-                (text.shortened(name), text.label(name)) for name in systems
-                if text.shortened(name) != text.label(name)
-            ],
-            "groups": self._findings(),
-            "percent": text.percent_text(self.level),
-            "is_tested": self.rows[0].is_significant is not None,
-            "forests": [
-                charts.forest(heading, *charts.charted(rows), letters)
-                for heading, rows in groups.items()
-            ],
-            "summary": self._differences(self.frame),
-            **self._of_queries(),
-        })
+        )
 
     def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, self.board.systems)
@@ -81,9 +91,11 @@ class ComparisonPage:
     def _differences(self, frame: Any) -> PageTable:
         methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in self.rows}))
         return PageTable.of(
-            frame, f"Mean differences with {text.percent_text(self.level)} intervals ({methods}); "
+            frame,
+            f"Mean differences with {text.percent_text(self.level)} intervals ({methods}); "
             "effect size: mean difference divided by the standard deviation of the differences",
-            FIRST, hidden=("min_detectable",),
+            FIRST,
+            hidden=("min_detectable",),
         )
 
     def _leaderboard(self) -> PageTable:

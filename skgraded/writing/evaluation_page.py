@@ -19,7 +19,10 @@ from skgraded.writing.columns import PageTable
 MOST_IN_VERDICT = 2  # measures in the verdict
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
 SECTIONS = {
-    "summary": "Summary", "segments": "Segments", "folds": "Folds", "queries": "Queries",
+    "summary": "Summary",
+    "segments": "Segments",
+    "folds": "Folds",
+    "queries": "Queries",
 }
 FOLDS = "Means and times per fold"
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
@@ -57,11 +60,19 @@ class EvaluationPage:
             tables["segments"] = _means_table(self.segments, self.level)
         if self.folds is not None:
             tables["folds"] = self._folds()
-        return render("tables.html.j2", {
-            "title": self.title, "lead": self.lead(), "verdict": self._verdict(), "tables": tables,
-            "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "queries")},
-            "n_queries": self.n_queries, "kept": self._kept(), "data": self._data(),
-        })
+        return render(
+            "tables.html.j2",
+            {
+                "title": self.title,
+                "lead": self.lead(),
+                "verdict": self._verdict(),
+                "tables": tables,
+                "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "queries")},
+                "n_queries": self.n_queries,
+                "kept": self._kept(),
+                "data": self._data(),
+            },
+        )
 
     def _verdict(self) -> list[tuple[str, str]]:
         """Describe the first two means and their intervals; return pairs (text, full name)."""
@@ -136,6 +147,7 @@ def _means_table(frame: Any, level: float) -> PageTable:
 
 # Templates ---------------------------------------------------------------------------------------
 
+
 def render(template: str, page: dict[str, Any]) -> str:
     """Render a template with the content of a page."""
     with needs("An HTML page", "pandas", "jinja2"):
@@ -157,8 +169,12 @@ def _environment() -> Any:
         loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
     )
     environment.filters.update(
-        shown=text.shown, exact=text.exact, interval=text.interval_text,
-        count=lambda n: f"{n:,}", shortened=text.shortened, label=text.label,
+        shown=text.shown,
+        exact=text.exact,
+        interval=text.interval_text,
+        count=lambda n: f"{n:,}",
+        shortened=text.shortened,
+        label=text.label,
     )
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return environment

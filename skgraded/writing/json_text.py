@@ -29,6 +29,7 @@ DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
 
 # Files -------------------------------------------------------------------------------------------
 
+
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
     """Write a report as JSON to a file, or return the JSON text if `path` is None."""
     text = json.dumps({"format": FORMAT, **report}, allow_nan=False, separators=(",", ":"))
@@ -74,6 +75,7 @@ def _whole(text: str) -> int:
 
 # Forms -------------------------------------------------------------------------------------------
 
+
 class Form(NamedTuple):
     """Functions that convert one kind of value to JSON and back.
 
@@ -95,6 +97,7 @@ def maybe(form: Form) -> Form:
 
 def list_of(form: Form) -> Form:
     """Return the form of a list of values."""
+
     def read_list(written: Any, name: str) -> list[Any]:
         _refuse_other_type(written, (list,), "a list", name)
         return [form.read(value, f"{name}[{i}]") for i, value in enumerate(written)]
@@ -104,6 +107,7 @@ def list_of(form: Form) -> Form:
 
 def by_name(form: Form) -> Form:
     """Return the form of a dict with string keys."""
+
     def read_dict(written: Any, name: str) -> dict[str, Any]:
         _refuse_other_type(written, (dict,), "an object", name)
         return {key: form.read(value, f"{name}[{key!r}]") for key, value in written.items()}
@@ -113,6 +117,7 @@ def by_name(form: Form) -> Form:
 
 def record(made: Callable[..., Any], **forms: Form) -> Form:
     """Return the form of an object that `made` constructs from the attributes in `forms`."""
+
     def read_record(written: Any, name: str) -> Any:
         parts = read_fields(forms, written, name)
         try:
@@ -125,6 +130,7 @@ def record(made: Callable[..., Any], **forms: Form) -> Form:
 
 def packed(form: Form) -> Form:
     """Return the form of a large value: compressed JSON (zlib), as base64 text."""
+
     def read_packed(written: Any, name: str) -> Any:
         reader = zlib.decompressobj()
         try:
@@ -146,8 +152,10 @@ def packed(form: Form) -> Form:
 def agree(written: Any, value: Any) -> bool:
     """Return whether numbers in JSON, which may be nested in objects, equal those of a report."""
     if isinstance(value, dict):
-        return isinstance(written, dict) and written.keys() == value.keys() and all(
-            agree(written[key], value[key]) for key in value
+        return (
+            isinstance(written, dict)
+            and written.keys() == value.keys()
+            and all(agree(written[key], value[key]) for key in value)
         )
     if value is None or type(written) not in (int, float):
         return written is None and value is None
@@ -200,8 +208,9 @@ def _read_number(written: Any, name: str) -> int | float:
 PLAIN_NUMBER = Form(lambda value: value, _read_number)
 NUMBER = Form(
     lambda value: str(value) if math.isinf(value) else value,
-    lambda written, name: float(written) if written in ("inf", "-inf")
-    else PLAIN_NUMBER.read(written, name),
+    lambda written, name: (
+        float(written) if written in ("inf", "-inf") else PLAIN_NUMBER.read(written, name)
+    ),
 )
 
 
@@ -215,6 +224,7 @@ FRACTION = Form(str, _read_fraction)
 
 
 # Arrays ------------------------------------------------------------------------------------------
+
 
 def _array_form(
     expected: str, dtype: Any, write_array: Callable[[np.ndarray], list[Any]], *types: type
@@ -230,9 +240,12 @@ def _array_form(
 
 
 FLOATS = _array_form(  # JSON does not support nan
-    "a number", float,
+    "a number",
+    float,
     lambda values: [None if value != value else value for value in values.tolist()],
-    int, float, type(None),
+    int,
+    float,
+    type(None),
 )
 INTEGERS = _array_form("an integer", np.intp, np.ndarray.tolist, int)
 FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
@@ -302,11 +315,17 @@ SEGMENT_NAMES = Form(
 # Classes -----------------------------------------------------------------------------------------
 
 FORMS = {  # maps the type of a field to its form
-    "str": TEXT, "str | None": maybe(TEXT), "list[str]": list_of(TEXT), "int": INTEGER,
-    "int | None": maybe(INTEGER), "float": PLAIN_NUMBER, "bool": TRUE_OR_FALSE,
+    "str": TEXT,
+    "str | None": maybe(TEXT),
+    "list[str]": list_of(TEXT),
+    "int": INTEGER,
+    "int | None": maybe(INTEGER),
+    "float": PLAIN_NUMBER,
+    "bool": TRUE_OR_FALSE,
     "dict[str, np.ndarray]": by_name(FLOATS),
     "dict[str, int | None]": by_name(maybe(INTEGER)),
-    "dict[str, np.ndarray] | None": maybe(by_name(FLOATS)), "np.ndarray | None": maybe(FLOATS),
+    "dict[str, np.ndarray] | None": maybe(by_name(FLOATS)),
+    "np.ndarray | None": maybe(FLOATS),
 }
 
 

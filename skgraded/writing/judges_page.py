@@ -11,9 +11,13 @@ from skgraded.writing.evaluation_page import render
 
 MAX_GRADES = 24  # maximum number of rows and columns of a confusion table on a page
 SECTIONS = {
-    "grades": "Grades", "leaderboards": "Leaderboards", "words": "Findings",
-    "confusions": "Confusion", "means": "Means",
+    "grades": "Grades",
+    "leaderboards": "Leaderboards",
+    "words": "Findings",
+    "confusions": "Confusion",
+    "means": "Means",
 }
+
 
 @dataclass(frozen=True, kw_only=True)
 class JudgesPage:
@@ -35,20 +39,32 @@ class JudgesPage:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         tables = {"grades": self._labels()}
         if self.n_systems:
-            tables |= {"leaderboards": self._leaderboards(), "means": PageTable.of(
-                self.means, "Means of the systems under the truth and under the judge, with "
-                f"{text.percent_text(self.level)} intervals (Student's t)",
-            )}
+            tables |= {
+                "leaderboards": self._leaderboards(),
+                "means": PageTable.of(
+                    self.means,
+                    "Means of the systems under the truth and under the judge, with "
+                    f"{text.percent_text(self.level)} intervals (Student's t)",
+                ),
+            }
         confusions = [self._confusion(name, table) for name, table in self.confusions.items()]
-        return render("tables.html.j2", {
-            "title": self.title, "lead": self._lead(), "verdict": self._parts(self.verdict),
-            "tables": tables, "confusions": [table for table in confusions if table],
-            "sections": {
-                anchor: heading for anchor, heading in SECTIONS.items()
-                if anchor in ("words", "confusions", *tables)
+        return render(
+            "tables.html.j2",
+            {
+                "title": self.title,
+                "lead": self._lead(),
+                "verdict": self._parts(self.verdict),
+                "tables": tables,
+                "confusions": [table for table in confusions if table],
+                "sections": {
+                    anchor: heading
+                    for anchor, heading in SECTIONS.items()
+                    if anchor in ("words", "confusions", *tables)
+                },
+                "findings": [self._parts(sentence) for sentence in self.sentences],
+                "data": None,
             },
-            "findings": [self._parts(sentence) for sentence in self.sentences], "data": None,
-        })
+        )
 
     def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, [self.truth, *self.confusions])
@@ -61,14 +77,16 @@ class JudgesPage:
 
     def _labels(self) -> PageTable:
         return PageTable.of(
-            self.labels, "Agreement with the truth on documents that both judged, with "
+            self.labels,
+            "Agreement with the truth on documents that both judged, with "
             f"{text.percent_text(self.level)} intervals over queries",
             first=("segment", "judge", "alpha", "alpha_low", "kappa", "kappa_low"),
         )
 
     def _leaderboards(self) -> PageTable:
         return PageTable.of(
-            self.leaderboards, "Leaderboards under the truth and under the judge. "
+            self.leaderboards,
+            "Leaderboards under the truth and under the judge. "
             "Spread: quantiles of τ over resampled queries, not a confidence interval. Agree to "
             "Only judge: numbers of significantly different pairs of systems",
             hidden=("n_systems",),

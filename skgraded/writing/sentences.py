@@ -85,7 +85,8 @@ def unanswered(systems: Sequence[str], counts: Sequence[int] | None, n_queries: 
     return " ".join(
         f"{name} retrieved nothing for {n:,} of {n_queries:,} queries, so its values describe "
         "missing results more than its ranking."
-        for name, n in zip(systems, counts or (), strict=False) if 2 * n > n_queries
+        for name, n in zip(systems, counts or (), strict=False)
+        if 2 * n > n_queries
     )
 
 
@@ -111,7 +112,8 @@ class Family(NamedTuple):
             return []
         is_step = self.correction == "holm" and row.p_value * self.n_tests > 1 - level + 1e-12
         why = (
-            "intervals use Bonferroni's threshold, which is stricter than Holm's" if is_step
+            "intervals use Bonferroni's threshold, which is stricter than Holm's"
+            if is_step
             else "Student's t makes other assumptions than the test"
         )
         return [f"The interval contains 0 because {why}."]
@@ -141,9 +143,7 @@ class Findings(NamedTuple):
     n_resamples: int | None = None  # if they limit how small p can be
 
 
-def sentence(
-    row: Any, findings: Findings, n_queries: int, level: float, family: Family
-) -> str:
+def sentence(row: Any, findings: Findings, n_queries: int, level: float, family: Family) -> str:
     """Describe a row, whose `system` has the higher mean; `n_queries` includes excluded queries."""
     n, relation, notes = row.n_queries, "is not significantly better than", []
     if row.is_significant is None or row.difference != row.difference:
@@ -176,7 +176,10 @@ def sentence(
 
 
 def period_sentence(
-    row: Any, names: tuple[str, str], level: float, family: Family,
+    row: Any,
+    names: tuple[str, str],
+    level: float,
+    family: Family,
     corrected: tuple[float, float],
 ) -> str:
     """Describe the change of a mean between two periods; `names` contains their names.
@@ -198,9 +201,7 @@ def period_sentence(
         claim = f"The change of {measure} {between} is not tested"
     means = row.after, row.before, row.difference
     counts = f"{row.n_after:,} and {query_counts(row.n_before)}"
-    said = _difference(
-        claim, row, level, family, counts, family.notes_on_zero(row, level), means
-    )
+    said = _difference(claim, row, level, family, counts, family.notes_on_zero(row, level), means)
     return " ".join([said, *_undefined_notes(row, level, corrected, family)])
 
 
@@ -208,6 +209,7 @@ def _undefined_notes(
     row: Any, level: float, corrected: tuple[float, float], family: Family
 ) -> list[str]:
     """Describe whether the share of undefined queries or the mean of the defined ones changed."""
+
     def change(difference: float, p: float) -> str:
         if not is_significant(p, level):
             return "did not change significantly"
@@ -247,7 +249,12 @@ def trend_sentence(row: Any) -> str:
 
 
 def _difference(
-    claim: str, row: Any, level: float, family: Family, counts: str, notes: Sequence[str] = (),
+    claim: str,
+    row: Any,
+    level: float,
+    family: Family,
+    counts: str,
+    notes: Sequence[str] = (),
     means: tuple[float, float, float] | None = None,
 ) -> str:
     """Return a claim with two means, their difference, its interval and p-value, and counts."""
@@ -322,9 +329,7 @@ def judges_verdict(rows: Sequence[Any], boards: Sequence[Any], truth: str, level
     return f"{verdict} Best {'; '.join(best)}." if best else verdict
 
 
-def label_sentence(
-    row: Any, truth: str, level: float, verb: str = "agrees", by: str = ""
-) -> str:
+def label_sentence(row: Any, truth: str, level: float, verb: str = "agrees", by: str = "") -> str:
     """Describe how well a judge's grades agree with the truth's grades."""
     if not row.n_shared:
         return f"{row.judge}{text.in_segment(row)} and {truth} graded no document in common."
@@ -362,4 +367,3 @@ def leaderboard_sentence(row: Any, truth: str) -> str:
         f"only under {truth}, {row.only_judge} only under {row.judge}. Largest drop of a system: "
         f"{row.largest_drop:g} {plural(row.largest_drop, 'place', 'places')}."
     )
-

@@ -26,8 +26,15 @@ class TablePage:
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         findings = [text.name_parts(sentence, ()) for sentence in self.sentences]
-        return render("tables.html.j2", {
-            "title": self.title, "lead": self.lead, "verdict": findings[0] if findings else [],
-            "tables": {"table": PageTable.of(self.frame, self.title)}, "findings": findings,
-            "data": None, "sections": SECTIONS if findings else {"table": SECTIONS["table"]},
-        })
+        return render(
+            "tables.html.j2",
+            {
+                "title": self.title,
+                "lead": self.lead,
+                "verdict": findings[0] if findings else [],
+                "tables": {"table": PageTable.of(self.frame, self.title)},
+                "findings": findings,
+                "data": None,
+                "sections": SECTIONS if findings else {"table": SECTIONS["table"]},
+            },
+        )

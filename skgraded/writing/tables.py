@@ -17,20 +17,35 @@ from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
 from skgraded.writing.text import DIGITS, Bound
 
-_MARKDOWN = str.maketrans({
-    **{mark: "\\" + mark for mark in r"\`*[]|~$"}, "&": "&amp;", "<": "&lt;", ">": "&gt;",
-})
+_MARKDOWN = str.maketrans(
+    {
+        **{mark: "\\" + mark for mark in r"\`*[]|~$"},
+        "&": "&amp;",
+        "<": "&lt;",
+        ">": "&gt;",
+    }
+)
 SHORT_TABLE = 40  # in LaTeX, tables with more rows are split between pages
 _UNESCAPED = re.compile(r"(?<!\\)[%#&]")  # LaTeX reads these characters as commands
 _OUTER_UNDERSCORES = re.compile(r"\b_+|_+\b")  # others are literal in Markdown
 # LaTeX's default font encoding lacks <, > and |, so these characters are escaped.
-_LATEX = str.maketrans({
-    **{mark: "\\" + mark for mark in "&%$#_{}"},
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-    "≤": r"$\leq$", "▲": r"$\uparrow$", "▼": r"$\downarrow$", "–": "--",
-    "[": "{[}", "]": "{]}",  # LaTeX would read [ after \\ as an optional argument
-})
+_LATEX = str.maketrans(
+    {
+        **{mark: "\\" + mark for mark in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "≤": r"$\leq$",
+        "▲": r"$\uparrow$",
+        "▼": r"$\downarrow$",
+        "–": "--",
+        "[": "{[}",
+        "]": "{]}",  # LaTeX would read [ after \\ as an optional argument
+    }
+)
 
 
 class Interval(NamedTuple):
@@ -108,19 +123,30 @@ def latex(
     _check_title(caption, label)
     grid, digits = Grid.of(table), whole_number(digits, "digits", 0)
     names, rows = _as_text(
-        grid, _safe_in_latex, best=r"\textbf{{{}}}", mark=r"\textsuperscript{{{}}}",
-        with_interval="{} {}".format, digits=digits,
+        grid,
+        _safe_in_latex,
+        best=r"\textbf{{{}}}",
+        mark=r"\textsuperscript{{{}}}",
+        with_interval="{} {}".format,
+        digits=digits,
     )
     with needs("to_latex", "pandas", "jinja2"):
         import pandas as pd
 
         # By default, older versions of pandas omit rows of very long tables.
         with pd.option_context(
-            "styler.render.max_elements", max(1, len(names) * len(rows)),
-            "styler.render.max_rows", None, "styler.render.max_columns", None,
+            "styler.render.max_elements",
+            max(1, len(names) * len(rows)),
+            "styler.render.max_rows",
+            None,
+            "styler.render.max_columns",
+            None,
         ):
             return pd.DataFrame(rows, columns=names).to_latex(
-                index=False, escape=False, caption=caption, label=label,
+                index=False,
+                escape=False,
+                caption=caption,
+                label=label,
                 longtable=len(rows) > SHORT_TABLE,
                 column_format="".join("r" if number else "l" for number in grid.are_numbers),
             )
@@ -145,10 +171,13 @@ def aligned(table: Any) -> str:
         name, *cells = text.column(i)
         marks = [getattr(cell, "mark", "") for cell in grid.column(i)[1:]]
         widest = max(map(len, marks), default=0)
-        column = [name, *(
-            cell + " " * (widest - len(mark) + (widest > 0 and not mark))
-            for cell, mark in zip(cells, marks, strict=True)
-        )]
+        column = [
+            name,
+            *(
+                cell + " " * (widest - len(mark) + (widest > 0 and not mark))
+                for cell, mark in zip(cells, marks, strict=True)
+            ),
+        ]
         columns.append(_justified(column, max(map(len, column)), is_number))
     return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))
 
@@ -175,10 +204,15 @@ def csv(frame: Any, path: str | Path | None = None) -> str | None:
 
 
 def _as_text(
-    grid: Grid, safe: Callable[[str], str], best: str, mark: str = " {}",
-    with_interval: Callable[[str, str], str] | None = None, digits: int = DIGITS,
+    grid: Grid,
+    safe: Callable[[str], str],
+    best: str,
+    mark: str = " {}",
+    with_interval: Callable[[str, str], str] | None = None,
+    digits: int = DIGITS,
 ) -> Grid:
     """Convert cells to safe text; `best` and `mark` are patterns, None omits the intervals."""
+
     def shown(cell: Any) -> str:
         if isinstance(cell, Interval):  # its brackets need no escape
             return cell_text(cell, digits)

@@ -136,9 +136,13 @@ def outcomes(row: Any) -> str:
 def shown(value: Any, kind: str) -> str:
     """Format a cell according to the kind of its column."""
     show: dict[str, Callable[[Any], str]] = {
-        "value": fixed, "signed": signed, "p": p_text,
-        "count": lambda n: f"{n:,}".replace("-", "−"), "seconds": lambda s: fixed(s, 3),
-        "places": lambda n: f"{n:g}", "flag": lambda is_true: "yes" if is_true else "no",
+        "value": fixed,
+        "signed": signed,
+        "p": p_text,
+        "count": lambda n: f"{n:,}".replace("-", "−"),
+        "seconds": lambda s: fixed(s, 3),
+        "places": lambda n: f"{n:g}",
+        "flag": lambda is_true: "yes" if is_true else "no",
     }
     return show[kind](value)
 

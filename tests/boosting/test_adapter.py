@@ -26,9 +26,14 @@ class UserRanker(XGBRanker):
 
 @pytest.mark.parametrize(
     ("estimator", "package"),
-    [(LGBMRanker(), "lightgbm"), (XGBRegressor(), "xgboost"), (UserRanker(), "xgboost"),
-     (CatBoost(), "catboost"), (CatBoostRegressor(), "catboost"),
-     (HistGradientBoostingRegressor(), "sklearn")],
+    [
+        (LGBMRanker(), "lightgbm"),
+        (XGBRegressor(), "xgboost"),
+        (UserRanker(), "xgboost"),
+        (CatBoost(), "catboost"),
+        (CatBoostRegressor(), "catboost"),
+        (HistGradientBoostingRegressor(), "sklearn"),
+    ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_the_adapter_of_a_booster_is_in_the_module_of_its_library(estimator, package):

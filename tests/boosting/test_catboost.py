@@ -12,8 +12,14 @@ from skgraded.catboost import eval_metric
 from skgraded.datasets import make_ranking
 
 PARAMS = {
-    "loss_function": "YetiRank", "iterations": 12, "learning_rate": 0.3, "depth": 3,
-    "random_seed": 0, "thread_count": 1, "verbose": 0, "allow_writing_files": False,
+    "loss_function": "YetiRank",
+    "iterations": 12,
+    "learning_rate": 0.3,
+    "depth": 3,
+    "random_seed": 0,
+    "thread_count": 1,
+    "verbose": 0,
+    "allow_writing_files": False,
 }
 
 
@@ -54,6 +60,7 @@ def assert_close(recorded, expected):
 
 
 # Values ------------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("text", ["mu_map", "AP(threshold=2,ties='worst')@10", "NDCG@mean"])
 def test_values_of_the_validation_set_equal_the_measure_in_every_round(parts, text):
@@ -110,6 +117,7 @@ def test_outside_training_the_number_of_rows_determines_the_data_set():
 
 # Training rows, which CatBoost may shuffle -------------------------------------------------------
 
+
 def with_category(X, y, qid):
     table = np.empty(X.shape, dtype=object)
     table[:] = X
@@ -165,11 +173,14 @@ def test_a_training_set_can_also_be_the_validation_set(parts):
 
 # Training ----------------------------------------------------------------------------------------
 
+
 def test_early_stopping_finds_the_highest_value(parts):
     train, valid = parts
     ranker = CatBoostRanker(
-        **PARAMS | {"iterations": 300, "learning_rate": 0.1, "depth": 1}, od_type="Iter",
-        od_wait=10, eval_metric=eval_metric("ndcng@5", train[2], valid[2]),
+        **PARAMS | {"iterations": 300, "learning_rate": 0.1, "depth": 1},
+        od_type="Iter",
+        od_wait=10,
+        eval_metric=eval_metric("ndcng@5", train[2], valid[2]),
     )
     ranker.fit(pool(*train), eval_set=pool(*valid))
     values = ranker.get_evals_result()["validation"]["NDCNG@5"]

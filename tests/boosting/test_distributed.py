@@ -25,9 +25,7 @@ REFUSED = {"wrapped metric": METRIC, "set_network": METRIC, "QueryRanker": RANKE
 def free_ports(n):
     """Return free ports; another process may use them before the test does."""
     with ExitStack() as stack:
-        servers = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(n)
-        ]
+        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(n)]
         return [server.getsockname()[1] for server in servers]
 
 
@@ -74,9 +72,17 @@ def test_the_metric_of_lightgbm_accepts_training_on_one_machine():
     data = lgb.Dataset(X, y, group=np.unique(qid, return_counts=True)[1])
     history = {}
     lgb.train(
-        {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1,
-         "machines": "127.0.0.1:12400"},
-        data, 2, valid_sets=[data], feval=eval_metric("ndcng@10"),
+        {
+            "objective": "lambdarank",
+            "metric": "None",
+            "verbose": -1,
+            "num_threads": 1,
+            "machines": "127.0.0.1:12400",
+        },
+        data,
+        2,
+        valid_sets=[data],
+        feval=eval_metric("ndcng@10"),
         callbacks=[lgb.record_evaluation(history)],
     )
     assert len(history["training"]["NDCNG@10"]) == 2

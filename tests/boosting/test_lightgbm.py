@@ -30,7 +30,9 @@ def parts():
     last = qid >= 40
     train, valid = (
         lgb.Dataset(
-            X[rows], y[rows], group=np.unique(qid[rows], return_counts=True)[1],
+            X[rows],
+            y[rows],
+            group=np.unique(qid[rows], return_counts=True)[1],
             free_raw_data=False,
         )
         for rows in (~last, last)
@@ -40,6 +42,7 @@ def parts():
 
 # Values ------------------------------------------------------------------------------------------
 
+
 def test_ordinal_values_equal_lightgbm_in_every_round(letor):
     train = dataset(*letor[0])
     valid = dataset(*letor[1], reference=train)
@@ -47,7 +50,10 @@ def test_ordinal_values_equal_lightgbm_in_every_round(letor):
     rule = {"ties": "ordinal", "undefined": 1.0}
     ours = [cls(k=k, **rule) for k in cut_offs for cls in (sg.NDCG, sg.AP)]
     history, _ = history_of(
-        train, [train, valid], eval_metric(ours), n_rounds=12,
+        train,
+        [train, valid],
+        eval_metric(ours),
+        n_rounds=12,
         params={"metric": ["ndcg", "map"], "eval_at": cut_offs},
     )
     assert set(history) == {"set0", "set1"}
@@ -64,8 +70,11 @@ def test_early_stopping_finds_the_best_recorded_value(letor, measure):
     train = dataset(*letor[0])
     X, y, group = letor[1]
     history, booster = history_of(
-        train, [dataset(X, y, group, reference=train)], eval_metric(measure),
-        n_rounds=200, callbacks=[lgb.early_stopping(8, verbose=False)],
+        train,
+        [dataset(X, y, group, reference=train)],
+        eval_metric(measure),
+        n_rounds=200,
+        callbacks=[lgb.early_stopping(8, verbose=False)],
     )
     values = history["set0"][measure.name]
     assert booster.best_iteration == np.argmax(values) + 1 < len(values) < 200
@@ -91,7 +100,11 @@ def test_cv_gives_the_mean_over_the_folds():
     folds = [(halves[0], halves[1]), (halves[1], halves[0])]
     before = n_judgments()
     result = lgb.cv(
-        PARAMS, dataset(X, y, group), 6, folds=folds, feval=eval_metric(["ndcng@5", "mu_map"]),
+        PARAMS,
+        dataset(X, y, group),
+        6,
+        folds=folds,
+        feval=eval_metric(["ndcng@5", "mu_map"]),
         return_cvbooster=True,
     )
     for measure in (sg.NDCNG(k=5), sg.MuAP()):

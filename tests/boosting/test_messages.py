@@ -52,8 +52,14 @@ def trained_by_xgboost(metric=None, group=GROUP, obj=None, **kwargs):
 
 def trained_by_catboost(train=(X, Y, QID), valid=(X, Y, QID), metric=None):
     metric = metric or catboost.eval_metric("ndcng", train[2], valid[2])
-    params = {"loss_function": "RMSE", "iterations": 1, "eval_metric": metric, "verbose": False,
-              "thread_count": 1, "allow_writing_files": False}
+    params = {
+        "loss_function": "RMSE",
+        "iterations": 1,
+        "eval_metric": metric,
+        "verbose": False,
+        "thread_count": 1,
+        "allow_writing_files": False,
+    }
     pools = [Pool(*part[:2], group_id=part[2]) for part in (train, valid)]
     return CatBoost(params).fit(pools[0], eval_set=pools[1])
 
@@ -74,100 +80,211 @@ def catboost_metric(**queries):
 CONTIGUOUS = "CatBoost requires the rows of each query to be contiguous, but argument "
 ROWS = [
     # Predictions
-    ("LightGBM: NaN", lambda: measured_by_lightgbm(NAN_IN_ROW_7), ValueError,
-     "NaN; got nan for row 7: check the objective"),
-    ("XGBoost: NaN", lambda: measured_by_xgboost(NAN_IN_ROW_7, label=Y, group=GROUP), ValueError,
-     "NaN; got nan for row 7: check the objective"),
-    ("CatBoost: NaN", lambda: measured_by_catboost([np.array([1, 2, np.nan, 3])]), ValueError,
-     "NaN; got nan for row 2"),
-    ("CatBoost: several classes", lambda: measured_by_catboost([np.zeros(4)] * 3), ValueError,
-     r"1-D.*shape \(4, 3\)"),
-    ("number of predictions", lambda: measured_by_lightgbm(np.ones(N - 1)), ValueError,
-     f"There are {N - 1} predictions for {N} labels"),
-    ("objective: NaN", lambda: lightgbm.objective("ndcg")(Y, NAN_IN_ROW_7, None, GROUP),
-     ValueError, "got nan for row 7"),
-    ("objective: infinite",
-     lambda: lightgbm.objective("ndcg")(Y, np.where(NAN_IN_ROW_7 == 1, 0, np.inf), None, GROUP),
-     ValueError, "Predictions must be finite; got inf for row 7"),
+    (
+        "LightGBM: NaN",
+        lambda: measured_by_lightgbm(NAN_IN_ROW_7),
+        ValueError,
+        "NaN; got nan for row 7: check the objective",
+    ),
+    (
+        "XGBoost: NaN",
+        lambda: measured_by_xgboost(NAN_IN_ROW_7, label=Y, group=GROUP),
+        ValueError,
+        "NaN; got nan for row 7: check the objective",
+    ),
+    (
+        "CatBoost: NaN",
+        lambda: measured_by_catboost([np.array([1, 2, np.nan, 3])]),
+        ValueError,
+        "NaN; got nan for row 2",
+    ),
+    (
+        "CatBoost: several classes",
+        lambda: measured_by_catboost([np.zeros(4)] * 3),
+        ValueError,
+        r"1-D.*shape \(4, 3\)",
+    ),
+    (
+        "number of predictions",
+        lambda: measured_by_lightgbm(np.ones(N - 1)),
+        ValueError,
+        f"There are {N - 1} predictions for {N} labels",
+    ),
+    (
+        "objective: NaN",
+        lambda: lightgbm.objective("ndcg")(Y, NAN_IN_ROW_7, None, GROUP),
+        ValueError,
+        "got nan for row 7",
+    ),
+    (
+        "objective: infinite",
+        lambda: lightgbm.objective("ndcg")(Y, np.where(NAN_IN_ROW_7 == 1, 0, np.inf), None, GROUP),
+        ValueError,
+        "Predictions must be finite; got inf for row 7",
+    ),
     # Data sets
-    ("LightGBM: no group", lambda: measured_by_lightgbm(group=None), ValueError,
-     "no query sizes.*group="),
-    ("LightGBM: Dataset without group",
-     lambda: trained_by_lightgbm(group=None, objective=lightgbm.objective("ndcg")), ValueError,
-     "no query sizes.*group="),
+    (
+        "LightGBM: no group",
+        lambda: measured_by_lightgbm(group=None),
+        ValueError,
+        "no query sizes.*group=",
+    ),
+    (
+        "LightGBM: Dataset without group",
+        lambda: trained_by_lightgbm(group=None, objective=lightgbm.objective("ndcg")),
+        ValueError,
+        "no query sizes.*group=",
+    ),
     ("LightGBM: no labels", lambda: measured_by_lightgbm(y=None), ValueError, "no labels"),
-    ("XGBoost: no queries", lambda: measured_by_xgboost(label=Y), ValueError,
-     "no queries.*qid= or group="),
-    ("XGBoost: objective without queries",
-     lambda: trained_by_xgboost(group=None, obj=xgboost.objective("ndcg")), ValueError,
-     "no queries"),
-    ("XGBoost: undefined on all workers",
-     lambda: xgboost.custom_metric("ndcg").means_of_sums(np.array([[0.0], [4.0], [0.0]])),
-     ValueError, "NDCG is undefined for every query with positive weight"),
+    (
+        "XGBoost: no queries",
+        lambda: measured_by_xgboost(label=Y),
+        ValueError,
+        "no queries.*qid= or group=",
+    ),
+    (
+        "XGBoost: objective without queries",
+        lambda: trained_by_xgboost(group=None, obj=xgboost.objective("ndcg")),
+        ValueError,
+        "no queries",
+    ),
+    (
+        "XGBoost: undefined on all workers",
+        lambda: xgboost.custom_metric("ndcg").means_of_sums(np.array([[0.0], [4.0], [0.0]])),
+        ValueError,
+        "NDCG is undefined for every query with positive weight",
+    ),
     ("XGBoost: no labels", lambda: measured_by_xgboost(group=GROUP), ValueError, "no labels"),
     # CatBoost's data sets
-    ("CatBoost: other rows", lambda: trained_by_catboost(
-        metric=catboost.eval_metric("ndcng", QID, QID[:-1])), CatBoostError,
-     f"The Pool does not match eval_group_id, which describes {N - 1} rows"),
-    ("CatBoost: other queries", lambda: trained_by_catboost(
-        metric=catboost.eval_metric("ndcng", np.arange(N) // 2, QID)), CatBoostError,
-     "does not match group_id, .*: make a new metric"),
-    ("CatBoost: equal labels, other queries",
-     lambda: trained_by_catboost(valid=(X, Y, np.arange(N) // 2)), CatBoostError,
-     f"the same {N} labels in the same order but different"),
-    ("CatBoost: undefined", lambda: trained_by_catboost(valid=(X, 0 * Y, QID)), CatBoostError,
-     "NDCNG is undefined for every query with positive weight in this data"),
-    ("CatBoost: outside training",
-     lambda: catboost.eval_metric("ndcng", [1, 1], [1, 2]).evaluate([np.zeros(2)], [0, 0], None),
-     ValueError, "identifies a data set by its number of rows; got 2"),
-    ("CatBoost: separated rows", lambda: catboost_metric(group_id=[1, 1, 2, 1]), ValueError,
-     CONTIGUOUS + "group_id repeats an earlier query in row 3"),
-    ("CatBoost: separated eval rows", lambda: catboost_metric(eval_group_id=[1, 2, 1]), ValueError,
-     CONTIGUOUS + "eval_group_id repeats an earlier query in row 2"),
+    (
+        "CatBoost: other rows",
+        lambda: trained_by_catboost(metric=catboost.eval_metric("ndcng", QID, QID[:-1])),
+        CatBoostError,
+        f"The Pool does not match eval_group_id, which describes {N - 1} rows",
+    ),
+    (
+        "CatBoost: other queries",
+        lambda: trained_by_catboost(metric=catboost.eval_metric("ndcng", np.arange(N) // 2, QID)),
+        CatBoostError,
+        "does not match group_id, .*: make a new metric",
+    ),
+    (
+        "CatBoost: equal labels, other queries",
+        lambda: trained_by_catboost(valid=(X, Y, np.arange(N) // 2)),
+        CatBoostError,
+        f"the same {N} labels in the same order but different",
+    ),
+    (
+        "CatBoost: undefined",
+        lambda: trained_by_catboost(valid=(X, 0 * Y, QID)),
+        CatBoostError,
+        "NDCNG is undefined for every query with positive weight in this data",
+    ),
+    (
+        "CatBoost: outside training",
+        lambda: catboost.eval_metric("ndcng", [1, 1], [1, 2]).evaluate([np.zeros(2)], [0, 0], None),
+        ValueError,
+        "identifies a data set by its number of rows; got 2",
+    ),
+    (
+        "CatBoost: separated rows",
+        lambda: catboost_metric(group_id=[1, 1, 2, 1]),
+        ValueError,
+        CONTIGUOUS + "group_id repeats an earlier query in row 3",
+    ),
+    (
+        "CatBoost: separated eval rows",
+        lambda: catboost_metric(eval_group_id=[1, 2, 1]),
+        ValueError,
+        CONTIGUOUS + "eval_group_id repeats an earlier query in row 2",
+    ),
     # Measures and parameters
     ("LightGBM: unknown measure", lambda: lightgbm.eval_metric("ndgc@10"), ValueError, "ndgc"),
     ("XGBoost: no measure", lambda: xgboost.custom_metric([]), ValueError, "measure"),
     ("CatBoost: a list", lambda: catboost.eval_metric(["rr"], [1], [1]), TypeError, "rr"),
     *[
-        (f"objective: {measure}", lambda door=door, measure=measure: door.objective(measure),
-         TypeError, f"cannot be used as an objective: {MEASURES_TO_TRAIN_ON}")
+        (
+            f"objective: {measure}",
+            lambda door=door, measure=measure: door.objective(measure),
+            TypeError,
+            f"cannot be used as an objective: {MEASURES_TO_TRAIN_ON}",
+        )
         for door, measure in zip(
             [lightgbm, xgboost] * 4,
-            ["rr", "nerr@5", "q", "tau_ap", "kendall_tau", "p@5", "edrc", "err"], strict=True,
+            ["rr", "nerr@5", "q", "tau_ap", "kendall_tau", "p@5", "edrc", "err"],
+            strict=True,
         )
     ],
-    ("truncation", lambda: lightgbm.objective("ndcg", truncation=0), ValueError,
-     "truncation must be at least 1"),
-    ("sigmoid", lambda: lightgbm.objective("ndcg", sigmoid=0), ValueError,
-     "sigmoid must be a finite number > 0"),
-    ("norm", lambda: lightgbm.objective("ndcg", norm="yes"), TypeError,
-     "norm must be True or False"),
-    ("bagging by query", lambda: trained_by_lightgbm(
-        objective=lightgbm.objective("mu_map"), bagging_by_query=True, bagging_freq=1),
-     ValueError, "bagging_by_query=True cannot be combined"),
-    ("XGBoost: objective of an estimator",
-     lambda: xgb.XGBRegressor(objective=xgboost.objective("ndcg"), n_jobs=1).fit(X, Y), TypeError,
-     "XGBoost's estimators do not pass queries to an objective"),
-    ("EarlyStopping: unknown metric", lambda: trained_by_xgboost(
-        xgboost.custom_metric("ap"),
-        callbacks=[xgboost.EarlyStopping(rounds=2, metric_name="nothing")]), ValueError,
-     "No .* named: nothing"),
+    (
+        "truncation",
+        lambda: lightgbm.objective("ndcg", truncation=0),
+        ValueError,
+        "truncation must be at least 1",
+    ),
+    (
+        "sigmoid",
+        lambda: lightgbm.objective("ndcg", sigmoid=0),
+        ValueError,
+        "sigmoid must be a finite number > 0",
+    ),
+    (
+        "norm",
+        lambda: lightgbm.objective("ndcg", norm="yes"),
+        TypeError,
+        "norm must be True or False",
+    ),
+    (
+        "bagging by query",
+        lambda: trained_by_lightgbm(
+            objective=lightgbm.objective("mu_map"), bagging_by_query=True, bagging_freq=1
+        ),
+        ValueError,
+        "bagging_by_query=True cannot be combined",
+    ),
+    (
+        "XGBoost: objective of an estimator",
+        lambda: xgb.XGBRegressor(objective=xgboost.objective("ndcg"), n_jobs=1).fit(X, Y),
+        TypeError,
+        "XGBoost's estimators do not pass queries to an objective",
+    ),
+    (
+        "EarlyStopping: unknown metric",
+        lambda: trained_by_xgboost(
+            xgboost.custom_metric("ap"),
+            callbacks=[xgboost.EarlyStopping(rounds=2, metric_name="nothing")],
+        ),
+        ValueError,
+        "No .* named: nothing",
+    ),
     # Adapters name the model that the user passed
-    ("pipeline: fractional grades",
-     lambda: fitted(make_pipeline(StandardScaler(), LGBMRanker()), y=Y / 2), ValueError,
-     "Grades in y must be integers for LGBMRanker"),
-    ("pipeline: no booster", lambda: stopped(make_pipeline(StandardScaler(), Ridge())), TypeError,
-     r"requires a supported booster, such as LGBMRanker.*; got Ridge\(\)"),
+    (
+        "pipeline: fractional grades",
+        lambda: fitted(make_pipeline(StandardScaler(), LGBMRanker()), y=Y / 2),
+        ValueError,
+        "Grades in y must be integers for LGBMRanker",
+    ),
+    (
+        "pipeline: no booster",
+        lambda: stopped(make_pipeline(StandardScaler(), Ridge())),
+        TypeError,
+        r"requires a supported booster, such as LGBMRanker.*; got Ridge\(\)",
+    ),
     *[
-        (f"HistGradientBoostingRegressor: {name}",
-         lambda name=name: stopped(HistGradientBoostingRegressor(), **{name: np.zeros((2, 4))}),
-         ValueError, f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
-         "validation set to HistGradientBoostingRegressor and decides")
+        (
+            f"HistGradientBoostingRegressor: {name}",
+            lambda name=name: stopped(HistGradientBoostingRegressor(), **{name: np.zeros((2, 4))}),
+            ValueError,
+            f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
+            "validation set to HistGradientBoostingRegressor and decides",
+        )
         for name in ("X_val", "y_val", "sample_weight_val")
     ],
-    ("HistGradientBoostingRegressor: no rounds",
-     lambda: stopped(HistGradientBoostingRegressor(max_iter=0)), ValueError,
-     "The 'max_iter' parameter"),
+    (
+        "HistGradientBoostingRegressor: no rounds",
+        lambda: stopped(HistGradientBoostingRegressor(max_iter=0)),
+        ValueError,
+        "The 'max_iter' parameter",
+    ),
 ]
 
 

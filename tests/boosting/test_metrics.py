@@ -28,6 +28,7 @@ def valid(sets):
 
 # Values ------------------------------------------------------------------------------------------
 
+
 def test_a_constant_model_on_sorted_rows_does_not_look_perfect(library):
     train = library.data(np.zeros((12, 1)), np.array([1.0, 0.0] * 6), [2] * 6)
     history, _ = library.history_of(
@@ -71,8 +72,12 @@ def test_decimal_grades_have_the_same_value_as_before_rounding_to_32_bits(librar
     y = np.round(y * scale, 6)
     data = library.data(X, y, group)
     measures = [
-        sg.NDCG(gain="linear"), sg.NDCNG(k=5), sg.MuAP(), sg.NDCNG(max_grade=5 * scale),
-        sg.AP(threshold=np.round(2 * scale, 6)), *([sg.NDCG(k=3)] if scale < 100 else []),
+        sg.NDCG(gain="linear"),
+        sg.NDCNG(k=5),
+        sg.MuAP(),
+        sg.NDCNG(max_grade=5 * scale),
+        sg.AP(threshold=np.round(2 * scale, 6)),
+        *([sg.NDCG(k=3)] if scale < 100 else []),
     ]
     history, booster = library.history_of(
         data, [data], library.metric(measures), 2, library.regression
@@ -102,6 +107,7 @@ def test_a_grade_equal_to_the_threshold_is_relevant(library):
 
 
 # Cached judgments --------------------------------------------------------------------------------
+
 
 def test_all_metrics_share_one_set_of_judgments_per_data_set(library, sets):
     before, seen = set(map(id, all_judgments())), []
@@ -162,6 +168,7 @@ def test_copies_and_pickles_of_a_metric_compute_the_same(library, valid, measure
 
 # Errors ------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("undefined", [0.0, 1.0, np.nan])
 @pytest.mark.parametrize("weight", [None, [0, 1]], ids=["no weight", "weight"])
 def test_a_measure_without_a_defined_query_raises_an_error(library, weight, undefined):
@@ -176,12 +183,21 @@ def test_errors_of_a_metric_end_the_training(library, sets):
     data = library.data(*generated(1))
     data_set, package = library.data_name.split(" of ")
     for train, metric, params, error, message in [
-        (sets[0], sg.NDCG(), {}, TypeError,
-         f"{data_set} from {package}.*use a metric from skgraded.{package}"),
-        (sets[0], library.metric("AP(threshold=5)"), {}, ValueError,
-         r"AP\(threshold=5\) is undefined for every query"),
-        (data, library.metric("ndcng"), library.multiclass, ValueError,
-         r"1-D.*shape \(270, 5\)"),
+        (
+            sets[0],
+            sg.NDCG(),
+            {},
+            TypeError,
+            f"{data_set} from {package}.*use a metric from skgraded.{package}",
+        ),
+        (
+            sets[0],
+            library.metric("AP(threshold=5)"),
+            {},
+            ValueError,
+            r"AP\(threshold=5\) is undefined for every query",
+        ),
+        (data, library.metric("ndcng"), library.multiclass, ValueError, r"1-D.*shape \(270, 5\)"),
     ]:
         with pytest.raises(error, match=message):
             library.history_of(train, [train], metric, 1, params)

@@ -38,13 +38,17 @@ def data():
 
 # Parity with the built-in objectives -------------------------------------------------------------
 
-@pytest.mark.parametrize("settings, of_lightgbm, gains, is_weighted", [
-    ({}, {}, EXP2, True),
-    ({"truncation": 5}, {"lambdarank_truncation_level": 5}, EXP2, False),
-    ({"norm": False}, {"lambdarank_norm": False}, EXP2, True),
-    ({"sigmoid": 2.0}, {"sigmoid": 2.0}, EXP2, False),
-    ({}, {"label_gain": [0, 0.3, 0.7, 1.9, 40]}, [0.0, 0.3, 0.7, 1.9, 40.0], True),
-])
+
+@pytest.mark.parametrize(
+    "settings, of_lightgbm, gains, is_weighted",
+    [
+        ({}, {}, EXP2, True),
+        ({"truncation": 5}, {"lambdarank_truncation_level": 5}, EXP2, False),
+        ({"norm": False}, {"lambdarank_norm": False}, EXP2, True),
+        ({"sigmoid": 2.0}, {"sigmoid": 2.0}, EXP2, False),
+        ({}, {"label_gain": [0, 0.3, 0.7, 1.9, 40]}, [0.0, 0.3, 0.7, 1.9, 40.0], True),
+    ],
+)
 def test_with_lightgbms_arithmetic_the_objective_equals_lambdarank_to_the_last_bit(
     data, settings, of_lightgbm, gains, is_weighted
 ):
@@ -61,23 +65,30 @@ def test_with_lightgbms_arithmetic_the_objective_equals_lambdarank_to_the_last_b
     np.testing.assert_allclose(*scores, rtol=0, atol=difference)
 
 
-@pytest.mark.parametrize("params, custom", [
-    ({"objective": "rank:ndcg"}, objective_of_xgboost("ndcg", truncation=99)),
-    pytest.param(
-        {"objective": "rank:ndcg", "lambdarank_normalization": False,
-         "lambdarank_score_normalization": False},
-        objective_of_xgboost("ndcg", truncation=99, norm=False),
-        marks=pytest.mark.skipif(
-            Version(xgb.__version__) < Version("3.0"),
-            reason="before 3.0, XGBoost's two norms can only be switched together",
+@pytest.mark.parametrize(
+    "params, custom",
+    [
+        ({"objective": "rank:ndcg"}, objective_of_xgboost("ndcg", truncation=99)),
+        pytest.param(
+            {
+                "objective": "rank:ndcg",
+                "lambdarank_normalization": False,
+                "lambdarank_score_normalization": False,
+            },
+            objective_of_xgboost("ndcg", truncation=99, norm=False),
+            marks=pytest.mark.skipif(
+                Version(xgb.__version__) < Version("3.0"),
+                reason="before 3.0, XGBoost's two norms can only be switched together",
+            ),
         ),
-    ),
-    (
-        {"objective": "rank:ndcg", "ndcg_exp_gain": False},
-        objective_of_xgboost(sg.NDCG(gain="linear"), truncation=99),
-    ),
-    ({"objective": "rank:map"}, objective_of_xgboost("map", truncation=99)),
-], ids=str)
+        (
+            {"objective": "rank:ndcg", "ndcg_exp_gain": False},
+            objective_of_xgboost(sg.NDCG(gain="linear"), truncation=99),
+        ),
+        ({"objective": "rank:map"}, objective_of_xgboost("map", truncation=99)),
+    ],
+    ids=str,
+)
 def test_the_objective_gives_the_same_scores_as_xgboost(data, params, custom):
     X, y, sizes, first = data
     if params["objective"] == "rank:map":
@@ -93,6 +104,7 @@ def test_the_objective_gives_the_same_scores_as_xgboost(data, params, custom):
 
 
 # Training ----------------------------------------------------------------------------------------
+
 
 def trained(data, custom, n_rounds=10, **params):
     X, y, sizes, first = data
@@ -123,11 +135,18 @@ def test_train_and_the_ranker_give_the_same_model_also_after_pickling(real):
         np.testing.assert_array_equal(model.predict(X), expected)
 
 
-@pytest.mark.parametrize("text, params", [
-    ("mu_map", {}), ("rbp", {}), ("mu_map", {"boosting": "dart"}),
-    ("mu_map", {"data_sample_strategy": "goss"}), ("mu_map", {"linear_tree": True}),
-    ("mu_map", {"bagging_fraction": 0.5, "bagging_freq": 1}),
-], ids=str)
+@pytest.mark.parametrize(
+    "text, params",
+    [
+        ("mu_map", {}),
+        ("rbp", {}),
+        ("mu_map", {"boosting": "dart"}),
+        ("mu_map", {"data_sample_strategy": "goss"}),
+        ("mu_map", {"linear_tree": True}),
+        ("mu_map", {"bagging_fraction": 0.5, "bagging_freq": 1}),
+    ],
+    ids=str,
+)
 def test_training_on_a_measure_improves_the_measure(real, text, params):
     X, y, sizes, first = real
     scores, measure = trained(real, objective(text), 15, **params).predict(X), sg.measure(text)
@@ -137,8 +156,12 @@ def test_training_on_a_measure_improves_the_measure(real, text, params):
 def test_cv_of_xgboost_trains_on_the_measure(real):
     X, y, sizes, _ = real
     history = xgb.cv(
-        XGB_QUIET, xgb.DMatrix(X, y, group=sizes), 8, nfold=3,
-        obj=objective_of_xgboost("mu_map"), custom_metric=custom_metric("mu_map"),
+        XGB_QUIET,
+        xgb.DMatrix(X, y, group=sizes),
+        8,
+        nfold=3,
+        obj=objective_of_xgboost("mu_map"),
+        custom_metric=custom_metric("mu_map"),
     )
     last, constant = history.iloc[-1], sg.MuAP()(y, 0 * y, group=sizes)
     assert last["train-MuAP-mean"] > 0.9 and last["test-MuAP-mean"] > constant + 0.1
@@ -174,6 +197,7 @@ def test_gradients_of_a_query_do_not_depend_on_other_queries(real):
 
 # Pitfalls ----------------------------------------------------------------------------------------
 
+
 def test_cv_of_lightgbm_requires_folds_of_whole_queries(real):
     X, y, sizes, _ = real
     train = lgb.Dataset(X, y, group=sizes, free_raw_data=False)
@@ -182,7 +206,11 @@ def test_cv_of_lightgbm_requires_folds_of_whole_queries(real):
         lgb.cv(params, train, 2, nfold=3, stratified=False)
     with pytest.raises(ValueError, match="contains only .* of the .* rows"):
         lgb.cv(
-            QUIET | {"objective": "regression"}, train, 2, nfold=3, stratified=False,
+            QUIET | {"objective": "regression"},
+            train,
+            2,
+            nfold=3,
+            stratified=False,
             feval=eval_metric("mu_map"),
         )
     history = lgb.cv(params, train, 8, folds=GroupKFold(3), feval=eval_metric("mu_map"))
@@ -215,8 +243,11 @@ def test_docs_list_every_measure_that_can_be_an_objective():
 # Extreme scores and parameters -------------------------------------------------------------------
 
 EXTREME_SCORES = [
-    [1e308, -1e308, 0, 1, 1e308, -1e308], [1.7e308, -1.7e308, 1.6e308, 0, 0, 0], [0] * 6,
-    [1, 2, 3, 4, 5, 6], [5e-324, 0, 0, 1e-310, 0, 3],
+    [1e308, -1e308, 0, 1, 1e308, -1e308],
+    [1.7e308, -1.7e308, 1.6e308, 0, 0, 0],
+    [0] * 6,
+    [1, 2, 3, 4, 5, 6],
+    [5e-324, 0, 0, 1e-310, 0, 3],
 ]
 
 

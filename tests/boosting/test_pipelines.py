@@ -58,7 +58,11 @@ def test_early_stopping_transforms_the_validation_rows(ranking, name):
     def stopped(estimator, X):
         ranker = sg.QueryRanker(estimator, early_stopping=True, n_iter_no_change=5)
         return ranker.fit(
-            X[train], y[train], qid=qid[train], eval_X=X[~train], eval_y=y[~train],
+            X[train],
+            y[train],
+            qid=qid[train],
+            eval_X=X[~train],
+            eval_y=y[~train],
             eval_qid=qid[~train],
         )
 

@@ -18,7 +18,11 @@ PATIENCE = 6
 # Columns are drawn at random for each split, so the rounds equal those of a single training run
 # only if the random numbers continue from step to step.
 BOOSTER = HistGradientBoostingRegressor(
-    max_iter=ROUNDS, learning_rate=0.3, max_leaf_nodes=7, max_features=0.5, max_bins=32,
+    max_iter=ROUNDS,
+    learning_rate=0.3,
+    max_leaf_nodes=7,
+    max_features=0.5,
+    max_bins=32,
     random_state=0,
 )
 N_QUERIES = 50
@@ -76,9 +80,17 @@ def best_and_last(values, patience):
 
 # Against one training run ------------------------------------------------------------------------
 
-@pytest.mark.parametrize("weights, patience", [
-    (None, 1), (None, 3), (WEIGHTS, PATIENCE), (None, ROUNDS),
-], ids=["patience 1", "patience 3", "weighted", "all rounds"])
+
+@pytest.mark.parametrize(
+    "weights, patience",
+    [
+        (None, 1),
+        (None, 3),
+        (WEIGHTS, PATIENCE),
+        (None, ROUNDS),
+    ],
+    ids=["patience 1", "patience 3", "weighted", "all rounds"],
+)
 def test_a_stopped_model_equals_a_model_trained_for_the_best_number_of_rounds(weights, patience):
     ranker = stopped(weights=weights, patience=patience)
     values = values_of_all_rounds(weights)
@@ -128,9 +140,16 @@ def test_a_stopped_model_gives_the_same_predictions_after_pickling(usual):
 
 # Settings of the estimator -----------------------------------------------------------------------
 
+
 def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usual):
-    settings = {"early_stopping": "auto", "warm_start": True, "validation_fraction": 0.5,
-                "n_iter_no_change": 1, "tol": 10.0, "scoring": "neg_mean_absolute_error"}
+    settings = {
+        "early_stopping": "auto",
+        "warm_start": True,
+        "validation_fraction": 0.5,
+        "n_iter_no_change": 1,
+        "tol": 10.0,
+        "scoring": "neg_mean_absolute_error",
+    }
     estimator = clone(BOOSTER).set_params(**settings)
     ranker = stopped(estimator)
     assert ranker.evals_result_ == usual.evals_result_
@@ -143,9 +162,14 @@ def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usua
 def test_subclasses_may_lack_parameters_in_their_signatures(usual):
     class WithFewParameters(HistGradientBoostingRegressor):
         def __init__(self, max_iter=100):
-            super().__init__(max_iter=max_iter, **{
-                name: value for name, value in BOOSTER.get_params().items() if name != "max_iter"
-            })
+            super().__init__(
+                max_iter=max_iter,
+                **{
+                    name: value
+                    for name, value in BOOSTER.get_params().items()
+                    if name != "max_iter"
+                },
+            )
 
     ranker = stopped(WithFewParameters(ROUNDS))
     assert ranker.evals_result_ == usual.evals_result_

@@ -24,11 +24,15 @@ def letor_sets(data_dir):
 
 # Values ------------------------------------------------------------------------------------------
 
+
 def test_ordinal_ndcg_equals_xgboost_in_every_round(letor_sets):
     cut_offs = [1, 3, 5, 10, 1000]
     ours = [sg.NDCG(k=k, ties="ordinal", undefined=1.0) for k in cut_offs]
     history, _ = history_of(
-        letor_sets[0], letor_sets, custom_metric(ours), 12,
+        letor_sets[0],
+        letor_sets,
+        custom_metric(ours),
+        12,
         params={"eval_metric": [f"ndcg@{k}" for k in cut_offs]},
     )
     for recorded in history.values():
@@ -59,7 +63,12 @@ def test_cv_gives_the_mean_over_folds_of_whole_queries():
         return train, test, params
 
     result = xgb.cv(
-        PARAMS, data, 6, nfold=3, custom_metric=custom_metric(measures), as_pandas=False,
+        PARAMS,
+        data,
+        6,
+        nfold=3,
+        custom_metric=custom_metric(measures),
+        as_pandas=False,
         fpreproc=keep_fold,
     )
     for measure in measures:
@@ -80,7 +89,8 @@ def test_the_sums_of_two_workers_give_the_mean_over_all_queries():
         sums = sum(
             metric.sums(
                 sg.Judgments(
-                    y[rows], group=group,
+                    y[rows],
+                    group=group,
                     sample_weight=None if weights is None else weights[rows],
                 ),
                 scores[rows],
@@ -104,6 +114,7 @@ def test_xgboost_records_every_name_unchanged(sets, text):
 
 # Early stopping ----------------------------------------------------------------------------------
 
+
 def test_early_stopping_finds_the_best_value_where_xgboost_would_minimize(letor_sets):
     train, valid = letor_sets
     metric, stop, values_of_fits = custom_metric("ndcng@5"), EarlyStopping(rounds=8), []
@@ -123,13 +134,16 @@ def test_early_stopping_finds_the_best_value_where_xgboost_would_minimize(letor_
 XGBOOST_STOP = xgb.callback.EarlyStopping
 
 
-@pytest.mark.parametrize("settings", [
-    {"early_stopping_rounds": 3},
-    {"early_stopping_rounds": 3, "maximize": False},
-    {"callbacks": [XGBOOST_STOP(rounds=3)]},
-    {"callbacks": [XGBOOST_STOP(rounds=3, metric_name="NDCNG@5", data_name="set0")]},
-    {"callbacks": [EarlyStopping(rounds=3, maximize=False)]},
-])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"early_stopping_rounds": 3},
+        {"early_stopping_rounds": 3, "maximize": False},
+        {"callbacks": [XGBOOST_STOP(rounds=3)]},
+        {"callbacks": [XGBOOST_STOP(rounds=3, metric_name="NDCNG@5", data_name="set0")]},
+        {"callbacks": [EarlyStopping(rounds=3, maximize=False)]},
+    ],
+)
 def test_early_stopping_that_minimizes_a_measure_is_rejected(sets, settings):
     metric = custom_metric(["rr", "ndcng@5"])
     for train in (
@@ -166,7 +180,10 @@ def test_the_metric_and_the_data_set_to_stop_on_can_be_named(letor_sets):
 
 def test_an_increase_below_min_delta_is_no_improvement(sets):
     history, booster = history_of(
-        sets[0], sets[1:], custom_metric("ndcng@5"), 100,
+        sets[0],
+        sets[1:],
+        custom_metric("ndcng@5"),
+        100,
         callbacks=[EarlyStopping(rounds=3, min_delta=0.5)],
     )
     assert booster.best_iteration == 0 and len(history["set0"]["NDCNG@5"]) == 4
@@ -212,6 +229,7 @@ def test_early_stopping_recognizes_names_of_measures():
 
 # XGBoost's estimators ----------------------------------------------------------------------------
 
+
 def fit_estimator(cls, metric, sizes, **kwargs):
     """Fit an estimator of one round on queries of these sizes, with the metric as eval_metric."""
     X, qid = np.ones((sum(sizes), 1)), np.repeat(np.arange(len(sizes)), sizes)
@@ -227,11 +245,14 @@ def test_no_measure_has_a_value_if_xgboost_does_not_call_the_metric():
     assert recorded["custom_metric"] == [1.0] and "NDCNG" not in recorded
 
 
-@pytest.mark.parametrize("cls, kwargs", [
-    (xgb.XGBRanker, {}),
-    (xgb.XGBRegressor, {}),
-    (xgb.XGBRegressor, {"sample_weight_eval_set": [np.ones(10)]}),
-])
+@pytest.mark.parametrize(
+    "cls, kwargs",
+    [
+        (xgb.XGBRanker, {}),
+        (xgb.XGBRegressor, {}),
+        (xgb.XGBRegressor, {"sample_weight_eval_set": [np.ones(10)]}),
+    ],
+)
 def test_a_metric_as_eval_metric_of_an_estimator_raises_an_error(cls, kwargs):
     with pytest.raises(TypeError, match="works only with xgb.train.*QueryRanker"):
         fit_estimator(cls, custom_metric("ndcng@5"), [2, 8], **kwargs)

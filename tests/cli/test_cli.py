@@ -23,6 +23,7 @@ AP_Q2 = (1 / 1 + 1 / 2) / 2
 
 # Qrels and runs ----------------------------------------------------------------------------------
 
+
 def test_json_is_as_documented(capsys):
     assert report(capsys, "evaluate qrels a.run -m map -m rr") == {
         "a.run": {
@@ -99,10 +100,15 @@ def test_runs_are_named_after_their_tag_or_their_file(files, capsys):
     out = run(capsys, "evaluate qrels b.run sub/input.c sub/d.run.gz -m map -m rr").out
     lines = [line.split() for line in out.splitlines()]
     row = ["2", f"{(AP_Q1 + AP_Q2) / 2:.4f}", f"{(1 + AP_Q2) / 2:.4f}", "0.5833"]
-    assert lines[:4] == [  # the best run first
-        ["run", "n_queries", "AP", "RR", "Judged@10"],
-        ["c", *row], ["d", *row], ["b.run", "3", *lines[3][2:]],
-    ]
+    assert (
+        lines[:4]
+        == [  # the best run first
+            ["run", "n_queries", "AP", "RR", "Judged@10"],
+            ["c", *row],
+            ["d", *row],
+            ["b.run", "3", *lines[3][2:]],
+        ]
+    )
     # The means of b.run describe another number of queries.
     assert "their means cannot be compared: use -c" in out
     assert "cannot be compared" not in run(capsys, "evaluate qrels b.run sub/input.c -c").out
@@ -142,9 +148,7 @@ def test_evaluate_with_a_judge_prints_prediction_powered_means(files, capsys):
         lines = [f"q{i} 0 d{j} {rng.integers(3)}" for i in range(n_queries) for j in range(5)]
         (files / name).write_text("\n".join(lines))
     values = report(capsys, "evaluate human new.run --judge judge -m ap")["s"]
-    human, judge = (
-        sg.evaluate_runs(qrels, ["new.run"], "ap")["s"] for qrels in ("human", "judge")
-    )
+    human, judge = (sg.evaluate_runs(qrels, ["new.run"], "ap")["s"] for qrels in ("human", "judge"))
     powered = sg.prediction_powered(human, judge)
     assert values["mean"] == powered.mean()
     assert values["summary"][0]["ci_low"] == powered.confidence_interval()["AP"].low
@@ -194,6 +198,7 @@ def test_titles_of_pages(capsys):
 
 # Compare -----------------------------------------------------------------------------------------
 
+
 def test_compare_prints_the_values_of_the_library(capsys):
     arguments = "compare qrels a.run b.run -c -m map --baseline a.run"
     frame = pd.read_csv(io.StringIO(run(capsys, f"{arguments} --format csv").out))
@@ -239,10 +244,13 @@ def test_sentences_are_wrapped_to_the_width_of_the_terminal(files, capsys, monke
 
 def test_many_pairs_are_counted_instead_of_described(files, capsys):
     rows = [  # the first three of six systems rank the relevant documents first
-        {"query": query, "grade": grade, **{
-            f"s{i}": float(grade if i < 3 else -grade) + 1e-9 * i for i in range(6)
-        }}
-        for query in range(40) for grade in (0, 1)
+        {
+            "query": query,
+            "grade": grade,
+            **{f"s{i}": float(grade if i < 3 else -grade) + 1e-9 * i for i in range(6)},
+        }
+        for query in range(40)
+        for grade in (0, 1)
     ]
     pd.DataFrame(rows).to_csv(files / "many.csv", index=False)
     many = "compare many.csv -m rr -m ap" + "".join(f" --score-column s{i}" for i in range(6))
@@ -269,10 +277,14 @@ def test_the_baseline_may_be_a_path(files, capsys):
 
 def test_seed_and_resamples_are_passed_to_the_library(files, capsys):
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({
-        "query": np.arange(120) // 4, "grade": rng.integers(0, 3, 120), "a": rng.random(120),
-        "b": rng.random(120),
-    })
+    frame = pd.DataFrame(
+        {
+            "query": np.arange(120) // 4,
+            "grade": rng.integers(0, 3, 120),
+            "a": rng.random(120),
+            "b": rng.random(120),
+        }
+    )
     frame.to_csv(files / "t.csv", index=False)
     systems = {
         name: sg.evaluate(frame["grade"], frame[name], qid=frame["query"], measures="ndcg")
@@ -302,7 +314,7 @@ OTHER_FILES = {
     "four.txt": "q1 x 2 9\nq1 a 1 7\nq2 q2 1 5\n",
     "run.json": '{"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}',
     "mteb.json": '{"mteb_model_meta": {}, "en": {"dev": {"q1": {"a": 1}}, '
-                 '"test": {"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}}}',
+    '"test": {"q1": {"x": 2, "a": 1}, "q2": {"q2": 1}}}}',
 }
 
 
@@ -315,9 +327,16 @@ def other_files(files):
 
 @pytest.mark.usefixtures("other_files")
 @pytest.mark.parametrize("qrels", ["beir.tsv", "trec.tsv", "qrels.json", "packed.tsv.gz"])
-@pytest.mark.parametrize("system", [
-    "run.tsv", "scores.tsv", "four.txt", "run.json", "mteb.json --split en/test",
-])
+@pytest.mark.parametrize(
+    "system",
+    [
+        "run.tsv",
+        "scores.tsv",
+        "four.txt",
+        "run.json",
+        "mteb.json --split en/test",
+    ],
+)
 def test_qrels_and_runs_of_other_formats(capsys, qrels, system):
     for option, of_q2 in (("", 1), ("--drop-identical-ids", 0)):
         command = f"evaluate {qrels} {system} -m map --per-query {option}"
@@ -364,9 +383,14 @@ def test_an_empty_run_counts_as_empty_rankings_on_request(files, capsys, text):
 
 # LETOR files and tables --------------------------------------------------------------------------
 
-@pytest.mark.parametrize("command, name", [
-    ("evaluate qrels a.run", "qrels"), ("evaluate qrels a.run", "a.run"),
-])
+
+@pytest.mark.parametrize(
+    "command, name",
+    [
+        ("evaluate qrels a.run", "qrels"),
+        ("evaluate qrels a.run", "a.run"),
+    ],
+)
 @pytest.mark.parametrize(
     "comment", ["# qrels", "#", "# q9 a b", "# q9 0 a 1", "\ufeff#q9 Q0 a 1 1 s"]
 )
@@ -389,7 +413,10 @@ def test_a_letor_file_and_scores(files, capsys):
 CSV = "q,doc,label,bm25,lgbm\n007,a,2,1,0.5\n007,b,0,2,0.25\n7,a,1,-1,inf\n"
 COLUMNS = "--query-column q --grade-column label --score-column bm25 --score-column lgbm"
 PACKED = {
-    "csv": bytes, "csv.gz": gzip.compress, "csv.bz2": bz2.compress, "csv.xz": lzma.compress,
+    "csv": bytes,
+    "csv.gz": gzip.compress,
+    "csv.bz2": bz2.compress,
+    "csv.xz": lzma.compress,
     "tsv": lambda text: text.replace(b",", b"\t"),
     "csv after blank lines": lambda text: b"\r\n \n" + text,
     "csv quoted": lambda text: re.sub(rb"[^,\n]+", rb'"\g<0>"', text),
@@ -424,12 +451,16 @@ def test_parquet_tables_may_have_numbers_as_ids_an_index_and_float32_grades(file
     assert list(mean.values()) == [3 / 4]
 
 
-@pytest.mark.parametrize("scores", [
-    pd.array([2**60, 2**60 + 1, 2**60 + 2]),
-    pd.array([2**63, 2**63 + 1, 2**63 + 2], dtype="UInt64"),
-    [Decimal(2**80), Decimal(2**80 + 1), Decimal(2**80 + 2)],
-    [Decimal(f"0.1000000000000000000{i}") for i in range(3)],
-], ids=["int64", "uint64", "large decimals", "small decimals"])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        pd.array([2**60, 2**60 + 1, 2**60 + 2]),
+        pd.array([2**63, 2**63 + 1, 2**63 + 2], dtype="UInt64"),
+        [Decimal(2**80), Decimal(2**80 + 1), Decimal(2**80 + 2)],
+        [Decimal(f"0.1000000000000000000{i}") for i in range(3)],
+    ],
+    ids=["int64", "uint64", "large decimals", "small decimals"],
+)
 def test_scores_of_a_table_are_compared_exactly(files, capsys, scores):
     frame = pd.DataFrame({"query": "q", "grade": [0, 1, 0], "score": scores, "other": [1, 2, 3]})
     frame.to_parquet(files / "t.parquet")
@@ -456,10 +487,14 @@ def test_document_ids_of_a_table_order_ties_and_may_look_like_booleans(files, ca
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_dates_are_printed_as_dates(capsys, form):
     days = ["2026-01-02T00:00:00.000000000", "2026-01-01T00:00:00.000000000"]
-    frame = pd.DataFrame({
-        "query": np.array(days, dtype="datetime64[ns]").repeat(2), "grade": [1, 0, 0, 1],
-        "score": [2, 1, 2, 1], "other": [1, 2, 2, 1],
-    })
+    frame = pd.DataFrame(
+        {
+            "query": np.array(days, dtype="datetime64[ns]").repeat(2),
+            "grade": [1, 0, 0, 1],
+            "score": [2, 1, 2, 1],
+            "other": [1, 2, 2, 1],
+        }
+    )
     frame.to_parquet("t.parquet")
     options = f"t.parquet -m rr --per-query --format {form}"
     out = run(capsys, f"evaluate {options}").out
@@ -473,14 +508,21 @@ STARS = {
     "qrels": "u1 0 a 5\nu1 0 b 1\nu2 0 a 3\nu2 0 b 2\n",
     "a.run": "u1 Q0 a 1 2 s\nu1 Q0 b 2 1 s\nu2 Q0 a 1 1 s\nu2 Q0 b 2 2 s\n",
     "test.letor": "5 qid:1 1:1\n1 qid:1 1:2\n3 qid:2 1:1\n2 qid:2 1:2\n",
-    "scores": "1\n2\n3\n4\n", "t.csv": "query,grade,score\nu1,5,2\nu1,1,1\nu2,3,1\nu2,2,2\n",
+    "scores": "1\n2\n3\n4\n",
+    "t.csv": "query,grade,score\nu1,5,2\nu1,1,1\nu2,3,1\nu2,2,2\n",
 }
 
 
-@pytest.mark.parametrize("words", [
-    "evaluate qrels a.run b.run", "compare qrels a.run b.run", "evaluate qrels a.run --format json",
-    "evaluate test.letor scores", "evaluate t.csv",
-])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate qrels a.run b.run",
+        "compare qrels a.run b.run",
+        "evaluate qrels a.run --format json",
+        "evaluate test.letor scores",
+        "evaluate t.csv",
+    ],
+)
 def test_grades_that_never_fall_below_1_cause_one_note(files, capsys, words):
     for name, text in (STARS | {"b.run": STARS["a.run"]}).items():
         (files / name).write_text(text)
@@ -491,23 +533,33 @@ def test_grades_that_never_fall_below_1_cause_one_note(files, capsys, words):
 
 # Parquet files of any size -----------------------------------------------------------------------
 
+
 @pytest.fixture
 def folder(files):
     """Write a table as three Parquet files, and return the table."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "query": np.repeat(np.arange(30), 8), "grade": rng.integers(0, 3, 240),
-        "score": rng.normal(size=240), "other": rng.normal(size=240),
-    })
+    frame = pd.DataFrame(
+        {
+            "query": np.repeat(np.arange(30), 8),
+            "grade": rng.integers(0, 3, 240),
+            "score": rng.normal(size=240),
+            "other": rng.normal(size=240),
+        }
+    )
     (files / "scores.parts").mkdir()
     for i in range(3):
         frame[80 * i : 80 * (i + 1)].to_parquet(files / "scores.parts" / f"{i}.parquet")
     return frame
 
 
-@pytest.mark.parametrize("path, partitioning", [
-    ("scores.parts", "shuffle"), ("scores.parts/*.parquet", "clustered"), ("scores.parts", "whole"),
-])
+@pytest.mark.parametrize(
+    "path, partitioning",
+    [
+        ("scores.parts", "shuffle"),
+        ("scores.parts/*.parquet", "clustered"),
+        ("scores.parts", "whole"),
+    ],
+)
 def test_a_folder_or_a_pattern_of_parquet_files(folder, capsys, path, partitioning):
     values = report(capsys, f"evaluate {path} --partitioning {partitioning}")
     expected = sg.evaluate(folder["grade"], folder["score"], qid=folder["query"])
@@ -533,6 +585,7 @@ def test_every_format_works_for_a_folder_of_parts(folder, capsys, form):
 
 
 # Output ------------------------------------------------------------------------------------------
+
 
 def test_output_replaces_a_file(files, capsys):
     expected = run(capsys, "evaluate qrels b.run").out

@@ -73,9 +73,7 @@ def test_notes_name_only_queries_that_are_missing_from_a_run(folder, capsys):
     first = lines[0].split()[0]
     for name in ("a.run", "b.run"):
         rows = (folder / name).read_text().splitlines()
-        (folder / name).write_text(
-            "".join(f"{row}\n" for row in rows if row.split()[0] != first)
-        )
+        (folder / name).write_text("".join(f"{row}\n" for row in rows if row.split()[0] != first))
     error = run(capsys, COMMAND).err
     assert f"a.run: 1 of 40 judged queries (the first is {first!r}) are missing" in error
     assert "1 of 300 judged queries" in error and "have no judgments" not in error

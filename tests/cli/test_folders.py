@@ -15,10 +15,16 @@ UNJUDGED = "--unjudged-documents irrelevant"
 @pytest.fixture(scope="module")
 def rows():
     X, y, qid = sg.datasets.make_ranking(n_queries=40, random_state=0)
-    frame = pd.DataFrame({
-        "query": qid, "grade": y.astype(float), "score": X[:, 0], "other": X[:, 1],
-        "country": np.where(qid % 2, "de", "fr"), "weight": 1.0 + qid % 3,
-    })
+    frame = pd.DataFrame(
+        {
+            "query": qid,
+            "grade": y.astype(float),
+            "score": X[:, 0],
+            "other": X[:, 1],
+            "country": np.where(qid % 2, "de", "fr"),
+            "weight": 1.0 + qid % 3,
+        }
+    )
     frame.loc[::9, "grade"] = np.nan
     return frame
 
@@ -33,8 +39,14 @@ def logs(files, rows):
 def test_segments_and_weights_are_those_of_evaluate_batches(capsys, rows):
     options = f"evaluate logs {UNJUDGED} --by country --weight-column weight"
     expected = sg.evaluate_batches(
-        [rows], "grade", "score", "query", ["ndcng@10", "mu_map"], by="country",
-        sample_weight="weight", unjudged_documents="irrelevant",
+        [rows],
+        "grade",
+        "score",
+        "query",
+        ["ndcng@10", "mu_map"],
+        by="country",
+        sample_weight="weight",
+        unjudged_documents="irrelevant",
     )
     assert sg.Summary.from_json(run(capsys, f"{options} --format json").out) == expected
     lines = [line.split() for line in run(capsys, options).out.splitlines()[1:]]
@@ -52,7 +64,10 @@ def test_systems_are_compared_within_segments(capsys):
 def test_per_query_values_and_judged_documents_of_a_folder(capsys, rows):
     values = report(capsys, f"evaluate logs {UNJUDGED} -m ap --per-query")["score"]
     expected = sg.evaluate(
-        rows["grade"], rows["score"], qid=rows["query"], measures="ap",
+        rows["grade"],
+        rows["score"],
+        qid=rows["query"],
+        measures="ap",
         unjudged_documents="irrelevant",
     )
     assert values["mean"] == pytest.approx(expected.mean())
@@ -74,14 +89,17 @@ def test_intervals_are_those_of_the_summary(capsys, source):
     assert run(capsys, f"evaluate {source} --intervals --format csv").out.startswith("run,measure")
 
 
-@pytest.mark.parametrize(("command", "message"), [
-    ("evaluate qrels a.run --by x", "--by requires a folder or a pattern of Parquet files"),
-    ("evaluate t.csv --weight-column x", "--weight-column requires a folder"),
-    ("evaluate logs --by country --per-query", "--by with --per-query is not available"),
-    ("evaluate logs --weight-column nowhere", "There is no column 'nowhere'"),
-    ("evaluate logs --per-query --score-column nowhere", "There is no column 'nowhere'"),
-    ("evaluate logs/0.parquet", "must be finite; got nan for row 0: use --unjudged-documents"),
-    ("evaluate logs", "set --unjudged-documents to 'irrelevant'"),
-])
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("evaluate qrels a.run --by x", "--by requires a folder or a pattern of Parquet files"),
+        ("evaluate t.csv --weight-column x", "--weight-column requires a folder"),
+        ("evaluate logs --by country --per-query", "--by with --per-query is not available"),
+        ("evaluate logs --weight-column nowhere", "There is no column 'nowhere'"),
+        ("evaluate logs --per-query --score-column nowhere", "There is no column 'nowhere'"),
+        ("evaluate logs/0.parquet", "must be finite; got nan for row 0: use --unjudged-documents"),
+        ("evaluate logs", "set --unjudged-documents to 'irrelevant'"),
+    ],
+)
 def test_invalid_options_and_files_are_named(capsys, command, message):
     assert message in refused(capsys, command)

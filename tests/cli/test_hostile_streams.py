@@ -53,6 +53,7 @@ def pipe():
 @pytest.fixture
 def piped(pipe, monkeypatch):
     """Return a function that makes a pipe the standard input."""
+
     def piped(text, times=1):
         monkeypatch.setattr(sys, "stdin", open(pipe(text, times), closefd=False))
 
@@ -60,6 +61,7 @@ def piped(pipe, monkeypatch):
 
 
 # Bounds ------------------------------------------------------------------------------------------
+
 
 def test_only_large_files_must_not_expand_to_100_times_their_size(files, capsys, monkeypatch):
     monkeypatch.setattr(text_files, "MANY", 1 << 20)
@@ -138,6 +140,7 @@ def test_running_out_of_memory_is_reported_in_one_line(files):
 
 # Streams -----------------------------------------------------------------------------------------
 
+
 def test_a_process_reports_errors_in_one_line():
     error = refused_in_one_line(shell("echo q1 Q0 a 1 x t | gzip | SKGRADED evaluate qrels -"))
     assert error == "skgraded: <stdin>: line 1: the score must be a number; got 'x'.\n"
@@ -154,9 +157,7 @@ def test_a_reader_that_closes_the_pipe_causes_no_error(files):
     assert process.stdout.splitlines() == ["run,query,NDCNG@10,MuAP", "0"] and process.stderr == ""
 
 
-def test_errors_are_not_written_to_standard_output_if_standard_error_is_closed(
-    capsys, monkeypatch
-):
+def test_errors_are_not_written_to_standard_output_if_standard_error_is_closed(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     assert main(["evaluate", "qrels", "none"]) == 2
     assert capsys.readouterr().out == ""

@@ -21,15 +21,21 @@ RUNS = {
 def judged_files(files):
     """Write the qrels of two judges, and two runs."""
     for name, qrels in [("human.txt", HUMAN), ("model.txt", MODEL)]:
-        (files / name).write_text("".join(
-            f"{query} 0 {document} {grade}\n"
-            for query, grades in qrels.items() for document, grade in grades.items()
-        ))
+        (files / name).write_text(
+            "".join(
+                f"{query} 0 {document} {grade}\n"
+                for query, grades in qrels.items()
+                for document, grade in grades.items()
+            )
+        )
     for name, scores in RUNS.items():
-        (files / name).write_text("".join(
-            f"{query} Q0 {document} 1 {score} s\n"
-            for query, documents in scores.items() for document, score in documents.items()
-        ))
+        (files / name).write_text(
+            "".join(
+                f"{query} Q0 {document} 1 {score} s\n"
+                for query, documents in scores.items()
+                for document, score in documents.items()
+            )
+        )
 
 
 def expected(**settings):

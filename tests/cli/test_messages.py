@@ -42,146 +42,252 @@ COMMANDS = [  # each with a regex that the message matches
     ("evaluate none b.run --output no/such", "no/such: No such file or directory"),
     ("evaluate none b.run --output .", r"\.: Is a directory"),
     ("compare none a.run b.run --level 2", "skgraded: --level must be .* got 2.0"),
-    ("compare none/*.parquet --score-column a --score-column b --test wilcoxon",
-     "requires per-query values"),
-    ("compare none a.run b.run --test t --seed 0",
-     "--seed has no effect, because --test t draws no .* Omit --seed, or use --test"),
-    ("compare none/*.parquet --score-column a --score-column b --resamples 200",
-     "--resamples has no effect, because --test t draws no"),
+    (
+        "compare none/*.parquet --score-column a --score-column b --test wilcoxon",
+        "requires per-query values",
+    ),
+    (
+        "compare none a.run b.run --test t --seed 0",
+        "--seed has no effect, because --test t draws no .* Omit --seed, or use --test",
+    ),
+    (
+        "compare none/*.parquet --score-column a --score-column b --resamples 200",
+        "--resamples has no effect, because --test t draws no",
+    ),
     ("judges none few --level 2", "skgraded: --level must be .* got 2.0"),
     ("judges none few -m ndcgn", "Unknown measure 'ndcgn'"),
     ("evaluate qrels b.run --output /dev/full", "/dev/full: No space left on dev"),
-    ("compare qrels b.run a.run --strict",
-     r"Run a.run does not contain 1 of the 3 queries of qrels \(the first is 'q3'\): omit"),
-    ("compare qrels a.run b.run",
-     r"Run a.run does not contain 1 of the 3 judged queries of b.run \(the first is 'q3'\): use"),
+    (
+        "compare qrels b.run a.run --strict",
+        r"Run a.run does not contain 1 of the 3 queries of qrels \(the first is 'q3'\): omit",
+    ),
+    (
+        "compare qrels a.run b.run",
+        r"Run a.run does not contain 1 of the 3 judged queries of b.run \(the first is 'q3'\): use",
+    ),
     ("evaluate qrels a.run b.run --format html", "use -c to count"),
     ("compare qrels b.run", "compare requires at least two runs"),
     ("compare none a.run b.run --baseline c.run", "Did you mean '.*run"),
     ("evaluate qrels none", "^skgraded: none: No such file or directory\n$"),
     # Tables and folders of Parquet files
     ("evaluate t.csv b.run", "t.csv is read as a table .* use --score-column"),
-    ("evaluate t.csv --score-column scoer",
-     "no column 'scoer'.*Did you mean 'score'.*Name the columns with --query-column"),
+    (
+        "evaluate t.csv --score-column scoer",
+        "no column 'scoer'.*Did you mean 'score'.*Name the columns with --query-column",
+    ),
     ("evaluate nothing/*.parquet", "no Parquet or CSV file found"),
     # Judges
     ("judges qrels", "Pass at least one judge's qrels after qrels"),
     ("judges qrels few --run a.run", "Leaderboards require at least two runs"),
     ("judges qrels few --output few", "--output few is also an input file"),
-    ("judges qrels few --run a.run --run b.run --output a.run",
-     "--output a.run is also an input file"),
+    (
+        "judges qrels few --run a.run --run b.run --output a.run",
+        "--output a.run is also an input file",
+    ),
     # compare --judge
-    ("compare none a.run b.run --judge qrels --test randomization",
-     "--judge requires --test t; got --test randomization"),
-    ("compare few a.run b.run --judge qrels --per-query",
-     "--per-query is not available with --judge"),
-    ("compare few - b.run --judge qrels",
-     r"standard input \(-\) can be used for only one of the qrels"),
-    ("compare - a.run b.run --judge -",
-     r"standard input \(-\) can be used for only one of the qrels"),
+    (
+        "compare none a.run b.run --judge qrels --test randomization",
+        "--judge requires --test t; got --test randomization",
+    ),
+    (
+        "compare few a.run b.run --judge qrels --per-query",
+        "--per-query is not available with --judge",
+    ),
+    (
+        "compare few - b.run --judge qrels",
+        r"standard input \(-\) can be used for only one of the qrels",
+    ),
+    (
+        "compare - a.run b.run --judge -",
+        r"standard input \(-\) can be used for only one of the qrels",
+    ),
     ("evaluate few a.run -c --judge qrels", "The first QRELS has 2 queries, but at least 10"),
-    ("compare few a.run b.run -c --judge qrels",
-     "The first QRELS has 2 queries, but at least 10 human-judged queries"),
+    (
+        "compare few a.run b.run -c --judge qrels",
+        "The first QRELS has 2 queries, but at least 10 human-judged queries",
+    ),
     ("compare few a.run b.run --judge qrels --output qrels", "is also an input file"),
 ]
 BAD_FILES = [  # the files that differ from FILES, a command, and a regex
-    ({"test.letor": "1 qid:1 1:1\n" * 3}, "evaluate test.letor scores --ties trec",
-     "test.letor: --ties trec requires all document ids"),
-    ({"more.run": OTHER + "\nq9 Q0 a 1 1 s\n"}, "evaluate qrels more.run --strict",
-     "more.run: line 6: query 'q9' has no judgments in qrels"),
+    (
+        {"test.letor": "1 qid:1 1:1\n" * 3},
+        "evaluate test.letor scores --ties trec",
+        "test.letor: --ties trec requires all document ids",
+    ),
+    (
+        {"more.run": OTHER + "\nq9 Q0 a 1 1 s\n"},
+        "evaluate qrels more.run --strict",
+        "more.run: line 6: query 'q9' has no judgments in qrels",
+    ),
     # Runs
     ({"bad": "x"}, "evaluate qrels bad", "bad: line 1: a line of a run must have 6"),
-    ({"bad": "\nx Q0 a 1 2 t"}, "evaluate qrels bad",
-     "qrels and bad have no query in common: for example, qrels contains"),
+    (
+        {"bad": "\nx Q0 a 1 2 t"},
+        "evaluate qrels bad",
+        "qrels and bad have no query in common: for example, qrels contains",
+    ),
     ({"cut": PACKED_RUN[:-20]}, "evaluate qrels cut", r"cut: line \d+: the gzip data ar"),
-    ({"cut.csv.xz": lzma.compress(FILES["t.csv"].encode())[:-9]}, "evaluate cut.csv.xz",
-     "the xz data are damaged or truncated"),
-    ({"t.csv.zst": b"\x28\xb5\x2f\xfd" + bytes(20)}, "evaluate t.csv.zst",
-     "t.csv.zst: line 1: the file is compressed with Zstandard"),
+    (
+        {"cut.csv.xz": lzma.compress(FILES["t.csv"].encode())[:-9]},
+        "evaluate cut.csv.xz",
+        "the xz data are damaged or truncated",
+    ),
+    (
+        {"t.csv.zst": b"\x28\xb5\x2f\xfd" + bytes(20)},
+        "evaluate t.csv.zst",
+        "t.csv.zst: line 1: the file is compressed with Zstandard",
+    ),
     (FOLDER, "evaluate qrels parts", "parts: Is a directory"),
     ({"three.tsv": "q1\ta\t2\n"}, "evaluate three.tsv a.run", "line 1: .* got 3: .* BEIR's"),
     ({"three.tsv": "q1\ta\t2\n"}, "evaluate three.tsv", "Pass at least one run after the qrels"),
     ({"t.tsv": "query\tgrade\tscore\nq\t1\t2\n"}, "evaluate t.tsv a.run", "read as a table"),
-    *((files, f"{command} {option}", f"{option.split()[0]} (requires qrels and runs|is not av)")
-      for files, command in (({}, "evaluate t.csv"), ({}, "evaluate test.letor scores"),
-                             (FOLDER, "evaluate parts"))
-      for option in ("--drop-identical-ids", "--split en/test")),
+    *(
+        (files, f"{command} {option}", f"{option.split()[0]} (requires qrels and runs|is not av)")
+        for files, command in (
+            ({}, "evaluate t.csv"),
+            ({}, "evaluate test.letor scores"),
+            (FOLDER, "evaluate parts"),
+        )
+        for option in ("--drop-identical-ids", "--split en/test")
+    ),
     # LETOR files and scores
-    ({"scores": "1\n2\n"}, "evaluate test.letor scores",
-     "scores: line 3: .*; got 2 scores for the 3 rows of test.letor"),
-    ({"scores": "1\n2\n3\n4\n"}, "evaluate test.letor scores",
-     "scores: line 4: expected one score per row; got 4 scores for"),
+    (
+        {"scores": "1\n2\n"},
+        "evaluate test.letor scores",
+        "scores: line 3: .*; got 2 scores for the 3 rows of test.letor",
+    ),
+    (
+        {"scores": "1\n2\n3\n4\n"},
+        "evaluate test.letor scores",
+        "scores: line 4: expected one score per row; got 4 scores for",
+    ),
     ({"scores": ""}, "evaluate test.letor scores", "scores: the file contains no scores"),
-    *(({"scores": f"1\n{got}\n3\n"}, "evaluate test.letor scores",
-       f"scores: line 2: each line must contain one number, the score; got '{got}'")
-      for got in ("", "nan", "1_0", "2 3")),
-    ({"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")}, "evaluate test.letor scores",
-     "test.letor: line 5: the grade -1 is negative.*subtract.* clip"),
-    ({"t.csv": CSV}, "evaluate t.csv --score-column bm52",
-     "t.csv: line 1: There is no column 'query'. Available columns: 'q', 'doc', 'label', 'bm25'"),
+    *(
+        (
+            {"scores": f"1\n{got}\n3\n"},
+            "evaluate test.letor scores",
+            f"scores: line 2: each line must contain one number, the score; got '{got}'",
+        )
+        for got in ("", "nan", "1_0", "2 3")
+    ),
+    (
+        {"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")},
+        "evaluate test.letor scores",
+        "test.letor: line 5: the grade -1 is negative.*subtract.* clip",
+    ),
+    (
+        {"t.csv": CSV},
+        "evaluate t.csv --score-column bm52",
+        "t.csv: line 1: There is no column 'query'. Available columns: 'q', 'doc', 'label', 'bm25'",
+    ),
     # Tables
-    *(({"t.csv": CSV.replace(old, new, 1)}, TABLE, f"t.csv: {message}")
-      for old, new, message in [
-          ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
-          ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
-          ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
-          ("b,0,2", "b,-1,2", "line 3: grades must be finite and ≥ 0; .*subtract.* clip"),
-          ("b,0,2", "b,0,2,3", "line 3: the row has 6 columns, but the first line has 5"),
-          ("b,0,2", 'b,0,"2",3', "line 3: the row has 6 columns, but the first line has 5"),
-          ("b,0,2,0.25", "b,0,2", "line 3: the row has 4 columns, but the first line has 5"),
-          ("007,b", ",b", r"line 3: the query \(q\) is missing"),
-          ("007,b", "007,", r"line 3: the document \(doc\) is missing"),
-          ("007,b", "007,a", "line 3: query '007' already contains document 'a' at line 2"),
-          ("007,b,0,2,0.25\n7,a,1", '"a\n",b,0,2,0.25\n7,a,oh', "line 5: label .*'oh'"),
-          ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
-          (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: label must be a number; got 'oh'"),
-          (CSV, f"\n \n{CSV}7,b,oh,1,1\n", "line 7: label must be a number; got 'oh'"),
-      ]),
-    *(({"t.csv": f"query,grade,score\nq,1,{word}\nq,0,{word}\n"}, "evaluate t.csv",
-       f"t.csv: line 2: score must be a number; got '{re.escape(word)}'")
-      for word in ("True", "0x10", "1_0", "１", "nan(1)", "1 2")),
+    *(
+        ({"t.csv": CSV.replace(old, new, 1)}, TABLE, f"t.csv: {message}")
+        for old, new, message in [
+            ("b,0,2", "b,0,", "line 3: bm25 must be a number; got ''"),
+            ("b,0,2", "b,0,nan", "line 3: bm25 must be a number; got 'nan'"),
+            ("b,0,2", "b,,2", "line 3: label must be a number; got ''"),
+            ("b,0,2", "b,-1,2", "line 3: grades must be finite and ≥ 0; .*subtract.* clip"),
+            ("b,0,2", "b,0,2,3", "line 3: the row has 6 columns, but the first line has 5"),
+            ("b,0,2", 'b,0,"2",3', "line 3: the row has 6 columns, but the first line has 5"),
+            ("b,0,2,0.25", "b,0,2", "line 3: the row has 4 columns, but the first line has 5"),
+            ("007,b", ",b", r"line 3: the query \(q\) is missing"),
+            ("007,b", "007,", r"line 3: the document \(doc\) is missing"),
+            ("007,b", "007,a", "line 3: query '007' already contains document 'a' at line 2"),
+            ("007,b,0,2,0.25\n7,a,1", '"a\n",b,0,2,0.25\n7,a,oh', "line 5: label .*'oh'"),
+            ("\n007,a,2", "\n\n007,a,oh", "line 3: label must be a number; got 'oh'"),
+            (CSV, f"\ufeff{CSV}7,b,oh,1,1\n", "line 5: label must be a number; got 'oh'"),
+            (CSV, f"\n \n{CSV}7,b,oh,1,1\n", "line 7: label must be a number; got 'oh'"),
+        ]
+    ),
+    *(
+        (
+            {"t.csv": f"query,grade,score\nq,1,{word}\nq,0,{word}\n"},
+            "evaluate t.csv",
+            f"t.csv: line 2: score must be a number; got '{re.escape(word)}'",
+        )
+        for word in ("True", "0x10", "1_0", "１", "nan(1)", "1 2")
+    ),
     ({"t.csv": ""}, "evaluate t.csv", "t.csv: line 1: the file is empty"),
-    ({"t.csv": "query,grade,score\n"}, "evaluate t.csv",
-     "t.csv: line 2: the table contains no rows"),
-    ({"t.csv": "query,grade,score,score\nq,1,2,3\n"}, "evaluate t.csv",
-     "t.csv: line 1: Several columns are named 'score'"),
+    (
+        {"t.csv": "query,grade,score\n"},
+        "evaluate t.csv",
+        "t.csv: line 2: the table contains no rows",
+    ),
+    (
+        {"t.csv": "query,grade,score,score\nq,1,2,3\n"},
+        "evaluate t.csv",
+        "t.csv: line 1: Several columns are named 'score'",
+    ),
     ({"t.csv": b"\x00\xff\x01"}, "evaluate t.csv", "t.csv: line 1: the file is neither UTF-8 text"),
     ({"t.csv": b"query,grade,score\n1,1,1\n\xff,1,1\n"}, "evaluate t.csv", "UTF-8"),
-    ({"t.parquet": b"PAR1 and nothing else"}, "evaluate t.parquet",
-     "t.parquet: the Parquet file cannot be read"),
-    ({"t.parquet": parquet(query=[1, 1], grade=[1.0, -1], score=1)}, "evaluate t.parquet",
-     "t.parquet: column 'grade' must contain only grades ≥ 0; got -1"),
-    ({"t.parquet": parquet(query=[1, 1], grade=1, score=[1, float("nan")])}, "evaluate t.parquet",
-     "'score' must not contain NaN; got nan for row 1"),
+    (
+        {"t.parquet": b"PAR1 and nothing else"},
+        "evaluate t.parquet",
+        "t.parquet: the Parquet file cannot be read",
+    ),
+    (
+        {"t.parquet": parquet(query=[1, 1], grade=[1.0, -1], score=1)},
+        "evaluate t.parquet",
+        "t.parquet: column 'grade' must contain only grades ≥ 0; got -1",
+    ),
+    (
+        {"t.parquet": parquet(query=[1, 1], grade=1, score=[1, float("nan")])},
+        "evaluate t.parquet",
+        "'score' must not contain NaN; got nan for row 1",
+    ),
     (FOLDER, "evaluate parts/0.parquet --score-column x", "no column 'x'"),
-    ({"t.parquet": parquet(query=[1, 2, 1], grade=1, score=1, doc="a")},
-     "evaluate t.parquet --document-column doc",
-     "t.parquet: row 2: the query contains this document twice"),
-    ({"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=np.float32([1, 2**24]))},
-     "evaluate t.parquet --document-column doc",
-     "t.parquet: column 'doc' contains 16777216.0 in row 1, but float32 represents integers"),
-    ({"t.parquet": parquet(query=1, grade=1, score=1, doc=pd.array([2**53, None, 2**53 + 1]))},
-     "evaluate t.parquet --document-column doc", "column 'doc' is missing in row 1 .None."),
-    ({"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=["a", ""])},
-     "evaluate t.parquet --document-column doc",
-     r"t.parquet: column 'doc' is missing in row 1 \(''\): every row must have an id"),
-    ({"t.csv": "query,grade,score\nq,,1\nq,1,\n"}, "evaluate t.csv --unjudged-documents drop",
-     "t.csv: line 3: score must be a number"),
+    (
+        {"t.parquet": parquet(query=[1, 2, 1], grade=1, score=1, doc="a")},
+        "evaluate t.parquet --document-column doc",
+        "t.parquet: row 2: the query contains this document twice",
+    ),
+    (
+        {"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=np.float32([1, 2**24]))},
+        "evaluate t.parquet --document-column doc",
+        "t.parquet: column 'doc' contains 16777216.0 in row 1, but float32 represents integers",
+    ),
+    (
+        {"t.parquet": parquet(query=1, grade=1, score=1, doc=pd.array([2**53, None, 2**53 + 1]))},
+        "evaluate t.parquet --document-column doc",
+        "column 'doc' is missing in row 1 .None.",
+    ),
+    (
+        {"t.parquet": parquet(query=[1, 1], grade=1, score=1, doc=["a", ""])},
+        "evaluate t.parquet --document-column doc",
+        r"t.parquet: column 'doc' is missing in row 1 \(''\): every row must have an id",
+    ),
+    (
+        {"t.csv": "query,grade,score\nq,,1\nq,1,\n"},
+        "evaluate t.csv --unjudged-documents drop",
+        "t.csv: line 3: score must be a number",
+    ),
     ({"t.csv": "query,grade,score\nq,1,1\nq,,2\n"}, "evaluate t.csv", "grade"),
     ({"t.parquet": parquet(query=[1, 1], grade=[1, None], score=1)}, "evaluate t.parquet", "grade"),
     # Folders of Parquet files
     (FOLDER, "evaluate parts --grade-column grades", "There is no column 'grades'"),
-    (FOLDER, "evaluate parts --document-column query",
-     "Query 1 contains document 1 more than once"),
+    (
+        FOLDER,
+        "evaluate parts --document-column query",
+        "Query 1 contains document 1 more than once",
+    ),
     (FOLDER, "evaluate parts --ties trec", "--ties trec is not available for folders"),
-    (FOLDER, "evaluate parts --score-column score --score-column score",
-     "got --score-column score twice"),
+    (
+        FOLDER,
+        "evaluate parts --score-column score --score-column score",
+        "got --score-column score twice",
+    ),
     (FOLDER, "compare parts --test t", "at least two runs or two --score-column options"),
-    ({"test.letor": "nan qid:1 1:1\n0 qid:1 1:2\n"},
-     "evaluate test.letor scores --unjudged-documents drop", "line 1"),
+    (
+        {"test.letor": "nan qid:1 1:1\n0 qid:1 1:2\n"},
+        "evaluate test.letor scores --unjudged-documents drop",
+        "line 1",
+    ),
     # compare --judge
-    *((FOLDER, f"compare {path} --judge qrels", "--judge requires qrels and runs")
-      for path in ("t.csv", "test.letor a.run b.run", "parts")),
+    *(
+        (FOLDER, f"compare {path} --judge qrels", "--judge requires qrels and runs")
+        for path in ("t.csv", "test.letor a.run b.run", "parts")
+    ),
 ]
 
 
@@ -199,10 +305,13 @@ def test_wrong_files_fail_with_one_line(files, capsys, changed, command, message
     assert re.search(message, refused(capsys, command))
 
 
-@pytest.mark.parametrize("stream, command, message", [
-    ("stdin", "evaluate - --score-column score", "standard input is closed: pass the name"),
-    ("stdout", "evaluate t.csv", "standard output is closed: use --output"),
-])
+@pytest.mark.parametrize(
+    "stream, command, message",
+    [
+        ("stdin", "evaluate - --score-column score", "standard input is closed: pass the name"),
+        ("stdout", "evaluate t.csv", "standard output is closed: use --output"),
+    ],
+)
 def test_closed_streams_are_named(capsys, monkeypatch, stream, command, message):
     monkeypatch.setattr(f"sys.{stream}", None)
     assert main(command.split()) == 2

@@ -16,7 +16,9 @@ def test_official_is_what_trec_eval_prints(data_dir, capsys):
         folder / "out.test.aq", sep=r"\s+", names=["name", "query", "value"], index_col=[1, 0]
     )["value"]
     got = report(
-        capsys, "evaluate --per-query -m official", str(folder / "qrels.test"),
+        capsys,
+        "evaluate --per-query -m official",
+        str(folder / "qrels.test"),
         str(folder / "results.test"),
     )["STANDARD"]
     means = printed["all"].loc["num_ret":"P_1000"].astype(float)
@@ -43,10 +45,16 @@ def test_names_of_trec_eval_set_gain_divisor_and_tie_rule(files, capsys):
     assert list(mean["mean"]) == ["success_1", "success_5", "success_10"]
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    ("-m ndcg@5 -m ndcg", NDCG), ("-m ndcg -m ap@5", f"{NDCG} {AP}"), ("-m map -m ndcng@5", None),
-    ("-m ndcg_cut_5 -m map_cut_5 -m mean_ndcg", None), ("-m ndcg --names trec_eval", None),
-])
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("-m ndcg@5 -m ndcg", NDCG),
+        ("-m ndcg -m ap@5", f"{NDCG} {AP}"),
+        ("-m map -m ndcng@5", None),
+        ("-m ndcg_cut_5 -m map_cut_5 -m mean_ndcg", None),
+        ("-m ndcg --names trec_eval", None),
+    ],
+)
 def test_one_note_about_other_meanings_for_grades_above_1(files, capsys, options, expected):
     (files / "binary").write_text(FILES["qrels"].replace("a 2", "a 1"))
     for qrels, note in ("qrels", expected), ("binary", None):
@@ -64,11 +72,17 @@ def test_columns_can_be_renamed(capsys):
     assert values["total"] == {"R": 2 + 1 + 1} and list(values["mean"]) == ["nDCG", "again"]
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["evaluate", "-m", "num_q"], "num_q is the column n_queries"),
-    (["evaluate", "-m", "ap as run"], "run names two columns"),
-    (["evaluate", "-m", "ap as x", "-m", "rr as x"], "x names two columns"),
-    (["compare", "-m", "gm_map", "--names", "trec_eval"], "gm_map requires evaluate with a format"),
-])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["evaluate", "-m", "num_q"], "num_q is the column n_queries"),
+        (["evaluate", "-m", "ap as run"], "run names two columns"),
+        (["evaluate", "-m", "ap as x", "-m", "rr as x"], "x names two columns"),
+        (
+            ["compare", "-m", "gm_map", "--names", "trec_eval"],
+            "gm_map requires evaluate with a format",
+        ),
+    ],
+)
 def test_names_that_cannot_be_columns_are_refused(capsys, words, message):
     assert message in refused(capsys, f"{words[0]} qrels a.run b.run -c", *words[1:])

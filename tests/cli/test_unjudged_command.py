@@ -6,9 +6,17 @@ from commands import report, run
 
 # q1: c, x, a; q2: y, d, z; x, y and z are unjudged
 QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 0\nq2 0 d 1\n"
-NEW = "".join(f"{query} Q0 {document} 1 {score} {{0}}\n" for query, document, score in [
-    ("q1", "c", 3), ("q1", "x", 2), ("q1", "a", 1), ("q2", "y", 3), ("q2", "d", 2), ("q2", "z", 1),
-])
+NEW = "".join(
+    f"{query} Q0 {document} 1 {score} {{0}}\n"
+    for query, document, score in [
+        ("q1", "c", 3),
+        ("q1", "x", 2),
+        ("q1", "a", 1),
+        ("q2", "y", 3),
+        ("q2", "d", 2),
+        ("q2", "z", 1),
+    ]
+)
 POOLED = NEW.replace("x", "b").replace("y", "a").replace("q2 Q0 z 1 1 {0}\n", "")
 GAP = "Judged@10 is 1.0000 for pooled but 0.5000 for new: judgments favor the systems"
 TABLE = "query,grade,score\nq1,1,3\nq1,{0},2\nq1,2,1\nq2,{0},3\nq2,1,2\n"

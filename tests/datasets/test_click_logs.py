@@ -7,9 +7,7 @@ import pytest
 import skgraded as sg
 from skgraded.datasets import click_preferences, make_clicks
 
-RULES = [
-    "click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"
-]
+RULES = ["click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"]
 
 
 def pairs_by_definition(clicked, rule):
@@ -59,12 +57,17 @@ def test_preferences_of_sessions_are_evaluated():
     assert pairs.shape == (0, 2) and session.shape == (0,)  # a session without clicks
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"position": [1, 1]}, "Session 's' contains position 1 twice"),
-    ({"item": ["a", "a"]}, r"Session 's' contains item 'a' twice \(again in row 1\)"),
-    ({"rule": "skip"}, "rule must be one of"), ({"session": ["s", None]}, "session is missing"),
-    ({"clicked": [np.nan, 1]}, "got nan in row 0"), ({"position": [0, 1]}, "pass position . 1"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"position": [1, 1]}, "Session 's' contains position 1 twice"),
+        ({"item": ["a", "a"]}, r"Session 's' contains item 'a' twice \(again in row 1\)"),
+        ({"rule": "skip"}, "rule must be one of"),
+        ({"session": ["s", None]}, "session is missing"),
+        ({"clicked": [np.nan, 1]}, "got nan in row 0"),
+        ({"position": [0, 1]}, "pass position . 1"),
+    ],
+)
 def test_invalid_sessions_are_refused(changes, message):
     settings = {"clicked": [0, 1], "position": [1, 2], "session": ["s", "s"], "item": ["a", "b"]}
     with pytest.raises(ValueError, match=message):
@@ -115,12 +118,19 @@ def test_sessions_show_the_rankings_of_the_systems():
     assert one.clicked[one.position == 1].all()  # noise=1: every document is attractive
 
 
-@pytest.mark.parametrize(("settings", "message"), [
-    ({"model": "dbn"}, "model must be one of"), ({"noise": 2}, "noise"),
-    ({"n_sessions": 0}, "n_sessions must be at least 1"),
-    ({"examination": [2.0]}, "examination must be from 0 to 1"),
-    ({"examination": [1.0], "model": "cascade"}, "The cascade model determines the examination"),
-])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "dbn"}, "model must be one of"),
+        ({"noise": 2}, "noise"),
+        ({"n_sessions": 0}, "n_sessions must be at least 1"),
+        ({"examination": [2.0]}, "examination must be from 0 to 1"),
+        (
+            {"examination": [1.0], "model": "cascade"},
+            "The cascade model determines the examination",
+        ),
+    ],
+)
 def test_invalid_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         make_clicks(Y, SCORES, QID, **settings)

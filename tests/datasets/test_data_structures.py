@@ -18,8 +18,11 @@ QRELS = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"c": 3}}
 RUN = {"q2": {"x": 1.5, "a": 0.5}, "q1": {"b": 7.0, "y": 2.0}}
 NOT_RETRIEVED = -math.inf
 ROWS = [
-    ("q1", "b", 0, 7.0), ("q1", "y", 0, 2.0), ("q1", "a", 2, NOT_RETRIEVED),
-    ("q2", "x", 0, 1.5), ("q2", "a", 1, 0.5),
+    ("q1", "b", 0, 7.0),
+    ("q1", "y", 0, 2.0),
+    ("q1", "a", 2, NOT_RETRIEVED),
+    ("q2", "x", 0, 1.5),
+    ("q2", "a", 1, 0.5),
 ]
 
 Qrel = namedtuple("Qrel", "query_id doc_id relevance iteration", defaults=["0"])
@@ -49,8 +52,13 @@ def arrow_batch(columns):
 
 # Documents of a request, and hits of a response, as OpenSearch and Elasticsearch name them
 REQUESTS = [
-    {"id": query, "request": {"query": {"match": {"title": "ships"}}},
-     "ratings": [{"_index": "i", "_id": name, "rating": grade} for name, grade in grades.items()]}
+    {
+        "id": query,
+        "request": {"query": {"match": {"title": "ships"}}},
+        "ratings": [
+            {"_index": "i", "_id": name, "rating": grade} for name, grade in grades.items()
+        ],
+    }
     for query, grades in QRELS.items()
 ]
 HITS = {
@@ -58,16 +66,23 @@ HITS = {
     for query, scores in RUN.items()
 }
 DETAILS = {
-    query: {"metric_score": 0.5, "unrated_docs": [],
-            "hits": [{"hit": hit, "rating": None} for hit in hits]}
+    query: {
+        "metric_score": 0.5,
+        "unrated_docs": [],
+        "hits": [{"hit": hit, "rating": None} for hit in hits],
+    }
     for query, hits in HITS.items()
 }
 JUDGMENTS = {
-    "name": "judgments", "type": "IMPORT_JUDGMENT",
+    "name": "judgments",
+    "type": "IMPORT_JUDGMENT",
     "judgmentRatings": [
-        {"query": query, "ratings": [
-            {"docId": name, "rating": f"{grade:.3f}"} for name, grade in grades.items()
-        ]}
+        {
+            "query": query,
+            "ratings": [
+                {"docId": name, "rating": f"{grade:.3f}"} for name, grade in grades.items()
+            ],
+        }
         for query, grades in QRELS.items()
     ],
 }
@@ -126,7 +141,9 @@ def test_ids_in_dicts_may_be_of_any_type(few, monkeypatch):
     qrels = {1: {(1, 2): 1, 7: 0}, ("a", 1): {"b": 2}}
     run = {("a", 1): {"b": 1.0}, 1: {7: 2.0, (1, 2): 1.0}}
     assert rows(join_run(qrels, run)) == [
-        (1, 7, 0, 2.0), (1, (1, 2), 1, 1.0), (("a", 1), "b", 2, 1.0),
+        (1, 7, 0, 2.0),
+        (1, (1, 2), 1, 1.0),
+        (("a", 1), "b", 2, 1.0),
     ]
     # Ids of different types are different documents.
     assert len(join_run({"q": {"7": 1}}, {"q": {"7": 1.0, 7: 2.0}}).y_true) == 2
@@ -151,6 +168,7 @@ def test_columns_of_ids_precede_columns_of_texts():
 
 
 # Objects of other tools --------------------------------------------------------------------------
+
 
 def test_qrels_and_run_of_ranx():
     ranx = peer("ranx")
@@ -181,7 +199,9 @@ print(json.dumps([joined[name].tolist() for name in ("qid", "doc_id", "y_true", 
 def test_compiled_dicts_of_ranx_are_read():
     peer("ranx")
     process = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", READ_COMPILED], capture_output=True, text=True,
+        [sys.executable, "-W", "ignore", "-c", READ_COMPILED],
+        capture_output=True,
+        text=True,
         env=os.environ | {"NUMBA_DISABLE_JIT": "0"},
     )
     assert process.returncode == 0, process.stderr

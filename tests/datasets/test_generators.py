@@ -25,13 +25,25 @@ def _out_of_fold_scores(X, y, qid):
     return scores
 
 
-@pytest.mark.parametrize("parameters", [
-    {}, {"n_levels": 2, "random_state": 1}, {"n_documents": 10, "n_features": 3},
-    *(pytest.param(parameters, marks=pytest.mark.nightly) for parameters in (
-        {"n_levels": 3}, {"n_levels": 10}, {"n_documents": 30, "n_features": 15},
-        {"n_documents": 120}, {"n_features": 50},
-    )),
-], ids=str)
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"n_levels": 2, "random_state": 1},
+        {"n_documents": 10, "n_features": 3},
+        *(
+            pytest.param(parameters, marks=pytest.mark.nightly)
+            for parameters in (
+                {"n_levels": 3},
+                {"n_levels": 10},
+                {"n_documents": 30, "n_features": 15},
+                {"n_documents": 120},
+                {"n_features": 50},
+            )
+        ),
+    ],
+    ids=str,
+)
 def test_a_default_ranker_learns_the_problem_imperfectly(parameters):
     X, y, qid = make_ranking(n_queries=100, **{"random_state": 0, **parameters})
     measure = sg.NDCNG(k=5)
@@ -88,6 +100,7 @@ def test_few_generated_queries_lack_a_relevant_document():
 
 
 # Swapped rankings ---------------------------------------------------------------------------------
+
 
 def test_by_default_100_rankings_of_100_documents_with_10_levels():
     grades = make_swapped_rankings()
@@ -172,9 +185,15 @@ def test_one_seed_gives_the_same_grades_for_any_number_of_swaps_and_rankings():
 # Both ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [
-    make_ranking, make_swapped_rankings, partial(make_swapped_rankings, uniform=False),
-], ids=["ranking", "swapped", "swapped, not uniform"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        make_ranking,
+        make_swapped_rankings,
+        partial(make_swapped_rankings, uniform=False),
+    ],
+    ids=["ranking", "swapped", "swapped, not uniform"],
+)
 def test_the_seed_determines_the_data(make):
     def drawn(seed=None):
         data = make(random_state=seed)

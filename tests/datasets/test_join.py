@@ -63,10 +63,15 @@ def table(pairs, name, numbers):
 
 # Rows and their order ----------------------------------------------------------------------------
 
+
 def test_join_run_returns_the_expected_rows_in_order():
     expected = [
-        ("q2", "d", 1, 5.0), ("q2", "y", 0, 5.0), ("q2", "a", 0, -math.inf),
-        ("q1", "x", 0, 3.0), ("q1", "b", 1, 7.0), ("q1", "a", 2, -math.inf),
+        ("q2", "d", 1, 5.0),
+        ("q2", "y", 0, 5.0),
+        ("q2", "a", 0, -math.inf),
+        ("q1", "x", 0, 3.0),
+        ("q1", "b", 1, 7.0),
+        ("q1", "a", 2, -math.inf),
     ]
     joined = join_run(QRELS, RUN)
     assert rows(joined) == expected
@@ -95,7 +100,9 @@ def test_types_of_the_columns():
 
 PAIRS = st.lists(
     st.tuples(st.sampled_from(["q1", "q2", "10", "9"]), st.sampled_from("abcdef")),
-    unique=True, min_size=1, max_size=20,
+    unique=True,
+    min_size=1,
+    max_size=20,
 )
 
 
@@ -142,6 +149,7 @@ def test_numeric_ids_order_ties_as_strings():
 
 # Warnings ----------------------------------------------------------------------------------------
 
+
 def test_queries_that_a_run_does_not_answer_warn_unless_the_choice_is_explicit(recwarn):
     skipped = join_run(QRELS, RUN, missing="skip")
     join_run(QRELS, RUN, missing="count")
@@ -152,11 +160,14 @@ def test_queries_that_a_run_does_not_answer_warn_unless_the_choice_is_explicit(r
         assert rows(join_run(QRELS, RUN)) == rows(skipped)
 
 
-@pytest.mark.parametrize("join", [
-    lambda qrels, run: join_run(qrels, run, missing="skip"),
-    lambda qrels, run: join_judgments({"a": qrels}, {"run": run}),
-    lambda qrels, run: join_judgments({"a": qrels, "run": run}),
-])
+@pytest.mark.parametrize(
+    "join",
+    [
+        lambda qrels, run: join_run(qrels, run, missing="skip"),
+        lambda qrels, run: join_judgments({"a": qrels}, {"run": run}),
+        lambda qrels, run: join_judgments({"a": qrels, "run": run}),
+    ],
+)
 def test_documents_of_another_collection_warn(join, recwarn):
     qrels, run = {"q0": {"D3": 1}, "q1": {"D1": 1, "D2": 0}}, {"q9": {"D1": 2}, "q1": {"d1": 1}}
     join(qrels, {**run, "q0": {"D3": 1}})
@@ -178,8 +189,14 @@ def test_an_empty_ranking_is_not_a_ranking_of_another_collection(recwarn):
 NEGATIVE = [("q", name, grade) for name, grade in zip("abcdef", [1, 1, 1, -1, -2, 0], strict=True)]
 NEGATIVE.append(("r", "g", -1))
 FORMS = {
-    "file": lambda: read_qrels(io.BytesIO(b"".join(b"%s 0 %s %d\n" % (
-        query.encode(), name.encode(), grade) for query, name, grade in NEGATIVE))),
+    "file": lambda: read_qrels(
+        io.BytesIO(
+            b"".join(
+                b"%s 0 %s %d\n" % (query.encode(), name.encode(), grade)
+                for query, name, grade in NEGATIVE
+            )
+        )
+    ),
     "dict": lambda: {"q": {name: grade for q, name, grade in NEGATIVE if q == "q"}, "r": {"g": -1}},
     "frame": lambda: _pandas(dict(zip(QRELS, zip(*NEGATIVE, strict=True), strict=True))),
 }
@@ -199,7 +216,10 @@ def test_documents_with_negative_grades_are_not_judged(form):
     assert dropped.doc_id.tolist() == list("abcfg")  # every query keeps a row
     assert dropped.y_score.tolist() == [2, -inf, -inf, -inf, -inf]
     evaluation = sg.evaluate(
-        kept.y_true, kept.y_score, qid=kept.qid, measures=["bpref", "ap"],
+        kept.y_true,
+        kept.y_score,
+        qid=kept.qid,
+        measures=["bpref", "ap"],
         unjudged_documents="irrelevant",
     )
     # One of three relevant documents is retrieved, at rank 3, below no irrelevant document.
@@ -241,14 +261,19 @@ def test_values_equal_trec_eval_10(data_dir, qrels, threshold, output):
     folder = data_dir / "trec-eval"
     measures, expected = printed_values(folder / output)
     rows = join_run(
-        read_qrels(folder / qrels), read_run(folder / "results.test"), ties="trec",
+        read_qrels(folder / qrels),
+        read_run(folder / "results.test"),
+        ties="trec",
         unjudged_documents="keep",
     )
     for name, measure in measures.items():
         if hasattr(measure, "threshold"):
             measures[name] = dataclasses.replace(measure, threshold=threshold)
     evaluation = sg.evaluate(
-        rows.y_true, rows.y_score, qid=rows.qid, measures=list(measures.values()),
+        rows.y_true,
+        rows.y_score,
+        qid=rows.qid,
+        measures=list(measures.values()),
         unjudged_documents="irrelevant",
     )
     values = {}
@@ -297,7 +322,9 @@ def test_results_of_the_readers_are_accepted():
     qrels = read_qrels(io.BytesIO(b"007 0 a 1\n7 0 a 2\n"))
     run = read_run(io.BytesIO(b"7 Q0 a 1 2.5 s\n007 Q0 b 1 3 s\n"))
     assert rows(join_run(qrels, run)) == [
-        ("007", "b", 0, 3.0), ("007", "a", 1, -math.inf), ("7", "a", 2, 2.5),
+        ("007", "b", 0, 3.0),
+        ("007", "a", 1, -math.inf),
+        ("7", "a", 2, 2.5),
     ]
 
 
@@ -352,8 +379,12 @@ def test_values_equal_mteb(identical_ids):
     cutoffs = [1, 3, 10, 100]
     theirs = evaluator.calculate_retrieval_scores(run, qrels, cutoffs)
     names = {
-        "ndcg_cut_{k}": theirs.ndcg, "map_cut_{k}": theirs.map, "recall_{k}": theirs.recall,
-        "P_{k}": theirs.precision, "success_{k}": theirs.hit_rate, "rr@{k}": theirs.mrr,
+        "ndcg_cut_{k}": theirs.ndcg,
+        "map_cut_{k}": theirs.map,
+        "recall_{k}": theirs.recall,
+        "P_{k}": theirs.precision,
+        "success_{k}": theirs.hit_rate,
+        "rr@{k}": theirs.mrr,
     }
     measures = [name.format(k=k) for name in names for k in cutoffs]
     ours = sg.evaluate(joined.y_true, joined.y_score, qid=joined.qid, measures=measures).mean()

@@ -17,8 +17,11 @@ MODEL = {"q2": {"a": 3, "c": 1}, "q3": {"d": 2}, "q1": {"b": 1}}
 RUN = {"q2": {"x": 1.5, "a": 0.5}, "q1": {"b": 7.0}, "q9": {"a": 1.0}}
 JUDGES = {"human": HUMAN, "model": MODEL}
 ROWS = [  # query, document, human, model, run
-    ("q1", "a", 2, None, -math.inf), ("q1", "b", 0, 1, 7.0), ("q2", "a", 1, 3, 0.5),
-    ("q2", "c", None, 1, -math.inf), ("q2", "x", None, None, 1.5),
+    ("q1", "a", 2, None, -math.inf),
+    ("q1", "b", 0, 1, 7.0),
+    ("q2", "a", 1, 3, 0.5),
+    ("q2", "c", None, 1, -math.inf),
+    ("q2", "x", None, None, 1.5),
     ("q3", "d", None, 2, -math.inf),
 ]
 
@@ -71,7 +74,8 @@ def test_rows_equal_a_join_by_dictionaries(first, second, run):
     judged = {query for query, _ in first} | {query for query, _ in second}
     expected = [
         (*pair, first.get(pair), second.get(pair), run.get(pair, -math.inf))
-        for pair in dict.fromkeys([*first, *second, *run]) if pair[0] in judged
+        for pair in dict.fromkeys([*first, *second, *run])
+        if pair[0] in judged
     ]
     joined = join_judgments(judges, {"run": nested["run"]})
     assert sorted(rows(joined), key=str) == sorted(expected, key=str)
@@ -93,10 +97,13 @@ def test_hostile_names_and_ids():
 
 def test_ids_may_be_of_any_type():
     judges = {
-        "human": {1: {(1, 2): 1, 7: 0}, ("a", 1): {"b": 2}}, "model": {("a", 1): {"b": 1}},
+        "human": {1: {(1, 2): 1, 7: 0}, ("a", 1): {"b": 2}},
+        "model": {("a", 1): {"b": 1}},
     }
     assert rows(join_judgments(judges)) == [
-        (1, (1, 2), 1, None), (1, 7, 0, None), (("a", 1), "b", 2, 1),
+        (1, (1, 2), 1, None),
+        (1, 7, 0, None),
+        (("a", 1), "b", 2, 1),
     ]
     joined = join_judgments({"a": {1: {"d": 1}}, "b": {np.int64(1): {"d": 2}}})
     assert rows(joined) == [(1, "d", 1, 2)]

@@ -40,10 +40,20 @@ def test_a_file_becomes_arrays(write):
 
 def test_comments_may_contain_the_document():
     for comment, expected in {
-        "#docid = GX000-00": "GX000-00", "#docid = GX000-00 inc = 1 prob = 0.02": "GX000-00",
-        "# docid=GX000-00": "GX000-00", "#docid =GX000-00\t": "GX000-00", "#docid = a#b": "a#b",
-        "#docid = é": "é", "#docid = ": None, "#docid": None, "#": None, "": None, "# 40626": None,
-        "#inc = 1 docid = 3": None, "#docids = 3": None, "# caf\udce9": None,
+        "#docid = GX000-00": "GX000-00",
+        "#docid = GX000-00 inc = 1 prob = 0.02": "GX000-00",
+        "# docid=GX000-00": "GX000-00",
+        "#docid =GX000-00\t": "GX000-00",
+        "#docid = a#b": "a#b",
+        "#docid = é": "é",
+        "#docid = ": None,
+        "#docid": None,
+        "#": None,
+        "": None,
+        "# 40626": None,
+        "#inc = 1 docid = 3": None,
+        "#docids = 3": None,
+        "# caf\udce9": None,
     }.items():
         text = f"1 qid:1 1:2{comment}\n0 qid:1 1:3 {comment}"
         data = read_letor(io.BytesIO(text.encode(errors="surrogateescape")))
@@ -148,6 +158,7 @@ def test_numbers_are_read_exactly(write):
 
 
 # Files of query sizes ----------------------------------------------------------------------------
+
 
 def test_files_of_lightgbm(data_dir):
     path = data_dir / "lightgbm-lambdarank" / "rank.train"

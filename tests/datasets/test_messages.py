@@ -26,18 +26,26 @@ LETOR = b"1 qid:1 1:1 2:2 #docid = a\n" * 3
 QRELS = b"301 0 d1 2\n301 0 d2 0\n302 0 d1 1\n"
 RUN = b"301 Q0 d2 1 9.5 bm25\n301 Q0 d1 2 7 bm25\n302 Q0 d9 1 1e-3 bm25\n"
 LETOR_LINES = [
-    *((f"{word} qid:1 1:1", f"the grade must be a finite number; got '{word}'")
-      for word in ("x", "1,2", "nan", "-inf", "1e999", "1_0")),
+    *(
+        (f"{word} qid:1 1:1", f"the grade must be a finite number; got '{word}'")
+        for word in ("x", "1,2", "nan", "-inf", "1e999", "1_0")
+    ),
     ("qid:1 1:1", "the grade must be a finite number; got 'qid:1'"),
     (b"\x89PNG\r", r"the grade must be a finite number; got '\\\\x89PNG'"),
-    *((f"1 {word}", f"'qid:' and the query must follow the grade; got '{word.split(' ')[0]}'")
-      for word in ("", "1:1 2:2", "1:1 qid:1", "qid: 1:1", "qid1 1:1")),
+    *(
+        (f"1 {word}", f"'qid:' and the query must follow the grade; got '{word.split(' ')[0]}'")
+        for word in ("", "1:1 2:2", "1:1 qid:1", "qid: 1:1", "qid1 1:1")
+    ),
     ("1 #qid:1 1:1", "'qid:' and the query must follow the grade; got ''"),
-    *((f"1 qid:1 {word}", f"a feature must have the form index:number; got '{word}'")
-      for word in ("1:x", "1:", "1", ":3", "1.5:3", "1:2:3", "1:1_0", "1_0:1", "1:0x10", "qid:2")),
+    *(
+        (f"1 qid:1 {word}", f"a feature must have the form index:number; got '{word}'")
+        for word in ("1:x", "1:", "1", ":3", "1.5:3", "1:2:3", "1:1_0", "1_0:1", "1:0x10", "qid:2")
+    ),
     ("1 qid:1 1:" + "x" * 99, r"a feature must have the form index:number; got '1:x{38}…'"),
-    *((f"1 qid:1 {word}:3", f"a feature index must be from 0 to 2147483647; got '{word}:3'.$")
-      for word in ("-1", "2147483648", "9" * 20)),
+    *(
+        (f"1 qid:1 {word}:3", f"a feature index must be from 0 to 2147483647; got '{word}:3'.$")
+        for word in ("-1", "2147483648", "9" * 20)
+    ),
     ("1 qid:1 2:3 2:4", "feature indices must be ascending; got '2:4' after index 2"),
     ("1 qid:1 3:3 1:4", "feature indices must be ascending; got '1:4' after index 3"),
     (b"1 qid:\xe9 1:1", r"query and document ids must be UTF-8; got 'qid:\\\\xe9'"),
@@ -48,8 +56,10 @@ RUN_LINES = [
     ("301 Q0 d4 7 bm25", "a line of a run must have 6 .*got 5"),
     ("301 Q0 my d3 3 7 bm25", "got 7: '301 Q0 my d3 3 7 bm25'"),
     ("301 Q0 d3 3 7\n301 Q0 d4 3 7 bm25 x", "got 5"),
-    *((f"301 Q0 d3 3 {word} bm25", f"the score must be a number; got '{word}'")
-      for word in ("high", "nan", "True", "1_0", "0x10", "1,5", "1d5", "１", "--1")),
+    *(
+        (f"301 Q0 d3 3 {word} bm25", f"the score must be a number; got '{word}'")
+        for word in ("high", "nan", "True", "1_0", "0x10", "1,5", "1d5", "１", "--1")
+    ),
     ("301 Q0 d3 3 nan(1) bm25", r"the score must be a number; got 'nan\(1\)'"),
     (b"\x00\x01\x02", "a NUL byte"),
     (b"301 Q0 d\xff 3 1 bm25", "text must be UTF-8"),
@@ -72,8 +82,11 @@ QRELS_LINES = [
 ]
 BEIR = b"query-id\tcorpus-id\tscore\n301\td1\t2\n302\td1\t1\n"
 BEIR_LINES = [
-    ("302\td2", "a line of qrels with BEIR's header must have 3 columns .query document grade.; "
-     "got 2: '302.*d2'"),
+    (
+        "302\td2",
+        "a line of qrels with BEIR's header must have 3 columns .query document grade.; "
+        "got 2: '302.*d2'",
+    ),
     ("302 d2 1", "must have 3 columns .*; got 1"),
     ("302\td2\thigh", "the grade must be a number; got 'high'"),
     ("302\td2\tinf", "the grade must be finite; got 'inf'"),
@@ -86,15 +99,24 @@ BEIR_LINES = [
 ]
 RANKS = b"301 d1 1\n301 d2 2\n302 d1 1\n"
 RANKS_LINES = [
-    *((f"302 d2 {word}", f"the rank or score must be a number; got '{word}'")
-      for word in ("x", "nan", "1_0", "0x10", "１")),
-    ("302 Q0 d2 2 9 s", "a run with three columns must have 3 columns .query document rank or score"
-     ".; got 6"),
-    *((f"302 d1 {rank}", "query '302' already contains document 'd1' at line 3")
-      for rank in (1, 2, 7)),
-    ("302 d2 7", "the third column contains integers that are not the ranks 1 to 2 of query '302', "
-     r"such as 7\. If they are ranks, use read_run\(path, third=.rank.\)\. If they are scores, use "
-     r"read_run\(path, third=.score.\), or write four columns \(query document rank score\)\.$"),
+    *(
+        (f"302 d2 {word}", f"the rank or score must be a number; got '{word}'")
+        for word in ("x", "nan", "1_0", "0x10", "１")
+    ),
+    (
+        "302 Q0 d2 2 9 s",
+        "a run with three columns must have 3 columns .query document rank or score.; got 6",
+    ),
+    *(
+        (f"302 d1 {rank}", "query '302' already contains document 'd1' at line 3")
+        for rank in (1, 2, 7)
+    ),
+    (
+        "302 d2 7",
+        "the third column contains integers that are not the ranks 1 to 2 of query '302', "
+        r"such as 7\. If they are ranks, use read_run\(path, third=.rank.\)\. If they are scores, use "
+        r"read_run\(path, third=.score.\), or write four columns \(query document rank score\)\.$",
+    ),
 ]
 SCORES_OF_THREE = b"301 d1 7.5\n301 d2 2\n302 d1 1\n"
 SCORE_LINES = [
@@ -104,21 +126,38 @@ SCORE_LINES = [
 ]
 FOUR = b"301 d1 1 9\n301 d2 2 8.5\n302 d1 0 1\n"
 FOUR_LINES = [
-    *((f"302 d2 {word} 7", f"the rank must be an integer ≥ 0; got '{word}'. The columns must be "
-       "query document rank score; qrels .query iteration document grade. are not a run")
-      for word in ("1.5", "-1", "inf", "nan", "FT911-3")),
+    *(
+        (
+            f"302 d2 {word} 7",
+            f"the rank must be an integer ≥ 0; got '{word}'. The columns must be "
+            "query document rank score; qrels .query iteration document grade. are not a run",
+        )
+        for word in ("1.5", "-1", "inf", "nan", "FT911-3")
+    ),
     ("302 d2 1 high", "the score must be a number; got 'high'"),
     ("302 d2 1", "a run with four columns must have 4 columns .query document rank score.; got 3"),
 ]
 
 
-@pytest.mark.parametrize("arrow, read, good, lines", [
-    ("without", read_letor, LETOR, LETOR_LINES),  # only the readers of qrels and runs use Arrow
-    *((arrow, *reader) for arrow in ("with Arrow", "without")
-      for reader in ((read_run, RUN, RUN_LINES), (read_qrels, QRELS, QRELS_LINES),
-                     (read_qrels, BEIR, BEIR_LINES), (read_run, RANKS, RANKS_LINES),
-                     (read_run, SCORES_OF_THREE, SCORE_LINES), (read_run, FOUR, FOUR_LINES))),
-], indirect=["arrow"])
+@pytest.mark.parametrize(
+    "arrow, read, good, lines",
+    [
+        ("without", read_letor, LETOR, LETOR_LINES),  # only the readers of qrels and runs use Arrow
+        *(
+            (arrow, *reader)
+            for arrow in ("with Arrow", "without")
+            for reader in (
+                (read_run, RUN, RUN_LINES),
+                (read_qrels, QRELS, QRELS_LINES),
+                (read_qrels, BEIR, BEIR_LINES),
+                (read_run, RANKS, RANKS_LINES),
+                (read_run, SCORES_OF_THREE, SCORE_LINES),
+                (read_run, FOUR, FOUR_LINES),
+            )
+        ),
+    ],
+    indirect=["arrow"],
+)
 def test_the_first_bad_line_is_named(arrow, read, good, lines, monkeypatch):
     starts = ((b"", 4), (b"\xef\xbb\xbf", 4), (b"\n\n", 6))
     # Each line is a block, or all lines are one block.
@@ -135,35 +174,56 @@ def test_the_first_bad_line_is_named(arrow, read, good, lines, monkeypatch):
 
 GROUP_ROWS = "2 1:1\n1 1:2\n"
 FILES = [
-    *((read, text, "<file>: the file is empty or contains")
-      for read in (read_letor, read_run, read_qrels)
-      for text in (b"", b"\n \n", gzip.compress(b"", mtime=0))),
+    *(
+        (read, text, "<file>: the file is empty or contains")
+        for read in (read_letor, read_run, read_qrels)
+        for text in (b"", b"\n \n", gzip.compress(b"", mtime=0))
+    ),
     (read_letor, b"# only a comment\n", "<file>: the file is empty or contains only comments"),
     (read_letor, b"# one\n\n1 qid:1 1:1\n\nbad qid:1\n", "line 5: the grade"),
     (read_letor, b"1 qid:1 1:1 # caf\xe9\nx qid:1\n", "line 2: the grade"),  # in latin-1
     (read_letor, b"\xff\xfe1\0 \0", "line 1: a LETOR file must be .*a NUL byte"),
     (read_letor, b"1 1:1\n", r"line 1: 'qid:' and the query must follow .*as group; .*np\.repeat"),
     (read_qrels, b"\xef\xbb\xbf1 0\n", "line 1: a line of qrels must have 4 col.*got 2: '1 0'"),
-    *((read_qrels, text, "line 1: a line of qrels must have 4 col.*got 3.*Other accepted forms: "
-       r"three columns separated by tabs below BEIR's header .query-id corpus-id score., or JSON")
-      for text in (b"1\td\t2\n", b"query-id corpus-id score\n1 d 2\n")),
-    (read_run, b"1 Q0 d 1 2\n", "got 5: .*Other accepted forms: three columns .query document rank "
-     r"or score., four columns .query document rank score., or JSON .\{query: \{document: score"),
+    *(
+        (
+            read_qrels,
+            text,
+            "line 1: a line of qrels must have 4 col.*got 3.*Other accepted forms: "
+            r"three columns separated by tabs below BEIR's header .query-id corpus-id score., or JSON",
+        )
+        for text in (b"1\td\t2\n", b"query-id corpus-id score\n1 d 2\n")
+    ),
+    (
+        read_run,
+        b"1 Q0 d 1 2\n",
+        "got 5: .*Other accepted forms: three columns .query document rank "
+        r"or score., four columns .query document rank score., or JSON .\{query: \{document: score",
+    ),
     (read_run, b"query-id\tcorpus-id\tscore\n", "line 1: the rank or score must be .*'score'"),
     # JSON
-    *((read, text, f"^<file>: {message}") for read in (read_qrels, read_run) for text, message in (
-        (b'{"q": {"a": 1}', "line 1: the JSON data are damaged or truncated .*column"),
-        (b'{"q":\n {"a": 1}} 2', "line 2: the JSON data are damaged"),
-        (b'{"q":\n {"\xff": 1}}', "line 2: text must be UTF-8"),
-        (b'{"q":' * 100_000, "the JSON data contain too many nested objects"),
-        (b'{"q": {"a": 1, "a": 2}}', "an object contains the key 'a' 2 times"),
-        (b'{"q": {"a": 1}, "q": {}}', "an object contains the key 'q' 2 times"),
-        (b"{}", "(qrels|run) is empty"), (b'{"q": {"a": NaN}}', "(qrels|run) must .*nan for doc"),
-    )),
+    *(
+        (read, text, f"^<file>: {message}")
+        for read in (read_qrels, read_run)
+        for text, message in (
+            (b'{"q": {"a": 1}', "line 1: the JSON data are damaged or truncated .*column"),
+            (b'{"q":\n {"a": 1}} 2', "line 2: the JSON data are damaged"),
+            (b'{"q":\n {"\xff": 1}}', "line 2: text must be UTF-8"),
+            (b'{"q":' * 100_000, "the JSON data contain too many nested objects"),
+            (b'{"q": {"a": 1, "a": 2}}', "an object contains the key 'a' 2 times"),
+            (b'{"q": {"a": 1}, "q": {}}', "an object contains the key 'q' 2 times"),
+            (b"{}", "(qrels|run) is empty"),
+            (b'{"q": {"a": NaN}}', "(qrels|run) must .*nan for doc"),
+        )
+    ),
     (read_run, b'{"mteb_model_meta": {}}', "the file contains no predictions"),
     (read_run, b'{"mteb_model_meta": {}, "en": {"test": [1]}}', "predictions must be .*; got a l"),
-    (read_run, b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}', "contains 2 subsets and "
-     r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test' \(in the command: --split en/"),
+    (
+        read_run,
+        b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}',
+        "contains 2 subsets and "
+        r"splits: 'en/test', 'en/dev'\. Select one, .* split='en/test' \(in the command: --split en/",
+    ),
 ]
 
 
@@ -173,30 +233,41 @@ def test_files_that_are_empty_or_of_another_kind_are_errors(read, text, message)
         read(io.BytesIO(text))
 
 
-@pytest.mark.parametrize("read, line", [
-    (read_letor, "1 qid:{} 1:0.77 #docid = {}\n"), (read_run, "1 Q0 {} 1 {}.77 s\n"),
-])
+@pytest.mark.parametrize(
+    "read, line",
+    [
+        (read_letor, "1 qid:{} 1:0.77 #docid = {}\n"),
+        (read_run, "1 Q0 {} 1 {}.77 s\n"),
+    ],
+)
 def test_damaged_files_are_errors_that_name_a_line(tmp_path, read, line):
     packed = gzip.compress("".join(line.format(i, i) for i in range(5000)).encode())
     path = tmp_path / "cut.gz"
     for damaged, first in (
-        (packed[:-4], "[1-5]"), (packed[:20] + b"\0\0" + packed[22:], ""), (b"\x1f\x8b\0", ""),
+        (packed[:-4], "[1-5]"),
+        (packed[:20] + b"\0\0" + packed[22:], ""),
+        (b"\x1f\x8b\0", ""),
     ):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=rf"cut.gz: line {first}\d*: the gzip data are dam"):
             read(path)
 
 
-@pytest.mark.parametrize("text, sizes, message", [
-    (GROUP_ROWS, "1\n2\n", "sizes: the 2 query sizes add up to 3 rows, but .*<file> has 2"),
-    *((GROUP_ROWS, f"2\n{size}\n", f"sizes: line 2: the size of a query .* ≥ 1; got '{size}'")
-      for size in ("0", "1.5", "inf", "", "1 1")),
-    (GROUP_ROWS, "", "sizes: the file contains no sizes"),
-    ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3': omit"),
-    ("2 1:1\n1 qidx:3 1:2\n", "2\n", "<file>: line 2: a feature must .* 'qidx:3'"),
-    ("2 1:1\n1_0 1:2\n", "2\n", "<file>: line 2: the grade must be .* '1_0'"),
-    ("2 1:1\n1 1:1_0\n", "2\n", "<file>: line 2: a feature must .* '1:1_0'"),
-])
+@pytest.mark.parametrize(
+    "text, sizes, message",
+    [
+        (GROUP_ROWS, "1\n2\n", "sizes: the 2 query sizes add up to 3 rows, but .*<file> has 2"),
+        *(
+            (GROUP_ROWS, f"2\n{size}\n", f"sizes: line 2: the size of a query .* ≥ 1; got '{size}'")
+            for size in ("0", "1.5", "inf", "", "1 1")
+        ),
+        (GROUP_ROWS, "", "sizes: the file contains no sizes"),
+        ("2 1:1\n1 qid:3 1:2\n", "2\n", "line 2: the file contains queries such as 'qid:3': omit"),
+        ("2 1:1\n1 qidx:3 1:2\n", "2\n", "<file>: line 2: a feature must .* 'qidx:3'"),
+        ("2 1:1\n1_0 1:2\n", "2\n", "<file>: line 2: the grade must be .* '1_0'"),
+        ("2 1:1\n1 1:1_0\n", "2\n", "<file>: line 2: a feature must .* '1:1_0'"),
+    ],
+)
 def test_query_sizes_must_fit_the_rows(tmp_path, text, sizes, message):
     (tmp_path / "sizes").write_text(sizes)
     with pytest.raises(ValueError, match=message):
@@ -204,54 +275,122 @@ def test_query_sizes_must_fit_the_rows(tmp_path, text, sizes, message):
 
 
 ARGUMENTS = [
-    *((lambda read=read: read(0), TypeError, "path must be a str or a Path; got 0")
-      for read in (read_letor, read_qrels)),
+    *(
+        (lambda read=read: read(0), TypeError, "path must be a str or a Path; got 0")
+        for read in (read_letor, read_qrels)
+    ),
     (lambda: read_run(io.StringIO("1 Q0 a 1 1 s\n")), TypeError, "binary mode"),
-    *((lambda text=text: read_run(io.BytesIO(text), split="en/tset"), ValueError, message)
-      for text, message in (
-          (RUN, "split='en/tset' requires MTEB's predictions"),
-          (b'{"q": {"a": 1}}', "split='en/tset' requires MTEB's predictions, with 'mteb_model_m"),
-          (b'{"mteb_model_meta": {}, "en": {"test": {}}}', "no subset and split 'en/tset'; the "
-           r"file contains 'en/test'\. Did you mean 'en/test'"),
-      )),
-    *((lambda text=text: read_run(io.BytesIO(text), third="rank"), ValueError,
-       "<file>: third='rank' requires a run with three columns") for text in (RUN, FOUR, b"{}")),
-    (lambda: read_run(io.BytesIO(RANKS), third="ranks"), ValueError,
-     r"third must be one of \['rank', 'score'\]; got 'ranks'"),
-    (lambda: read_run(io.BytesIO(SCORES_OF_THREE), third="rank"), ValueError, "<file>: line 1: the "
-     "rank must be an integer ≥ 0; got '7.5'. If the column contains scores, pass third='score'"),
+    *(
+        (lambda text=text: read_run(io.BytesIO(text), split="en/tset"), ValueError, message)
+        for text, message in (
+            (RUN, "split='en/tset' requires MTEB's predictions"),
+            (b'{"q": {"a": 1}}', "split='en/tset' requires MTEB's predictions, with 'mteb_model_m"),
+            (
+                b'{"mteb_model_meta": {}, "en": {"test": {}}}',
+                "no subset and split 'en/tset'; the "
+                r"file contains 'en/test'\. Did you mean 'en/test'",
+            ),
+        )
+    ),
+    *(
+        (
+            lambda text=text: read_run(io.BytesIO(text), third="rank"),
+            ValueError,
+            "<file>: third='rank' requires a run with three columns",
+        )
+        for text in (RUN, FOUR, b"{}")
+    ),
+    (
+        lambda: read_run(io.BytesIO(RANKS), third="ranks"),
+        ValueError,
+        r"third must be one of \['rank', 'score'\]; got 'ranks'",
+    ),
+    (
+        lambda: read_run(io.BytesIO(SCORES_OF_THREE), third="rank"),
+        ValueError,
+        "<file>: line 1: the "
+        "rank must be an integer ≥ 0; got '7.5'. If the column contains scores, pass third='score'",
+    ),
     (lambda: read_run(io.BytesIO(RUN), split=1), TypeError, "split must be .*default/test'; got 1"),
     (lambda: read_letor("no such file"), FileNotFoundError, "no such file"),
     (lambda: read_letor(io.BytesIO(LETOR), group=[1]), TypeError, r"group must be .*np\.repeat"),
-    *((lambda n=n: read_letor(io.BytesIO(LETOR), n_features=n), ValueError,
-       f"n_features must be .*; got {n!r}") for n in (0, -1, 2.5, "3", True)),
-    *((lambda text=text, kwargs=kwargs: read_letor(io.BytesIO(text), **kwargs), ValueError, message)
-      for text, kwargs, message in (
-          (b"1 qid:1 1:1 4:2\n", {"n_features": 3}, "line 1: .* from 0 to 3; got .4:2.. Increase"),
-          (LETOR + b"1 qid:1 0:1\n", {"zero_based": False},
-           "line 4: .* from 1 to 2147483647; got '0:1'. .* zero_based=True"),
-          (LETOR, {"n_features": 2, "zero_based": True}, "line 1: .* from 0 to 1; got '2:2'. Incr"),
-          (LETOR, {"zero_based": 1}, "zero_based must be True, False or 'auto'; got 1"),
-          (b"#\n1 qid:1 1:1\n1 qid:1 2:1\n1 qid:1\n1 qid:1 0:1\n", {"n_features": 2},
-           "<file>: row 3 contains index 0, .* from 0 to 1; row 1 .* index 2. Increase n_features"),
-          (b"1 qid:1 0:1 2147483647:1\n", {}, "to 2147483646; row 0 .* index 2147483647.$"),
-      )),
-    *((lambda make=make, name=name, value=value: make(**{name: value}), ValueError,
-       rf"{name} must be .*; got {value!r}")
-      for make, names in (
-          (make_ranking, ("n_queries", "n_documents", "n_features", "n_levels")),
-          (make_swapped_rankings, ("n_documents", "n_levels", "n_swaps", "n_rankings")),
-      )
-      for name in names for value in (-1, 2.5)),
-    *((lambda make=make, name=name: make(**{name: 1}), ValueError, f"{name} must be at least 2")
-      for make, name in ((make_ranking, "n_levels"), (make_swapped_rankings, "n_levels"),
-                         (make_swapped_rankings, "n_documents"))),
-    *((lambda make=make: make(random_state="seed"), ValueError, "'seed'")
-      for make in (make_ranking, make_swapped_rankings)),
-    (lambda: make_swapped_rankings(5), ValueError,
-     "n_levels must be at most n_documents = 5, .*; got 10"),
-    *((lambda value=value: make_swapped_rankings(uniform=value), TypeError,
-       f"uniform must be True or False; got {value!r}") for value in (None, 1)),
+    *(
+        (
+            lambda n=n: read_letor(io.BytesIO(LETOR), n_features=n),
+            ValueError,
+            f"n_features must be .*; got {n!r}",
+        )
+        for n in (0, -1, 2.5, "3", True)
+    ),
+    *(
+        (
+            lambda text=text, kwargs=kwargs: read_letor(io.BytesIO(text), **kwargs),
+            ValueError,
+            message,
+        )
+        for text, kwargs, message in (
+            (
+                b"1 qid:1 1:1 4:2\n",
+                {"n_features": 3},
+                "line 1: .* from 0 to 3; got .4:2.. Increase",
+            ),
+            (
+                LETOR + b"1 qid:1 0:1\n",
+                {"zero_based": False},
+                "line 4: .* from 1 to 2147483647; got '0:1'. .* zero_based=True",
+            ),
+            (
+                LETOR,
+                {"n_features": 2, "zero_based": True},
+                "line 1: .* from 0 to 1; got '2:2'. Incr",
+            ),
+            (LETOR, {"zero_based": 1}, "zero_based must be True, False or 'auto'; got 1"),
+            (
+                b"#\n1 qid:1 1:1\n1 qid:1 2:1\n1 qid:1\n1 qid:1 0:1\n",
+                {"n_features": 2},
+                "<file>: row 3 contains index 0, .* from 0 to 1; row 1 .* index 2. Increase n_features",
+            ),
+            (b"1 qid:1 0:1 2147483647:1\n", {}, "to 2147483646; row 0 .* index 2147483647.$"),
+        )
+    ),
+    *(
+        (
+            lambda make=make, name=name, value=value: make(**{name: value}),
+            ValueError,
+            rf"{name} must be .*; got {value!r}",
+        )
+        for make, names in (
+            (make_ranking, ("n_queries", "n_documents", "n_features", "n_levels")),
+            (make_swapped_rankings, ("n_documents", "n_levels", "n_swaps", "n_rankings")),
+        )
+        for name in names
+        for value in (-1, 2.5)
+    ),
+    *(
+        (lambda make=make, name=name: make(**{name: 1}), ValueError, f"{name} must be at least 2")
+        for make, name in (
+            (make_ranking, "n_levels"),
+            (make_swapped_rankings, "n_levels"),
+            (make_swapped_rankings, "n_documents"),
+        )
+    ),
+    *(
+        (lambda make=make: make(random_state="seed"), ValueError, "'seed'")
+        for make in (make_ranking, make_swapped_rankings)
+    ),
+    (
+        lambda: make_swapped_rankings(5),
+        ValueError,
+        "n_levels must be at most n_documents = 5, .*; got 10",
+    ),
+    *(
+        (
+            lambda value=value: make_swapped_rankings(uniform=value),
+            TypeError,
+            f"uniform must be True or False; got {value!r}",
+        )
+        for value in (None, 1)
+    ),
 ]
 
 
@@ -277,55 +416,96 @@ BAD_QRELS = [
     ([Qrel("q1", "", 1)], ValueError, r"qrels.doc_id is missing in row 0 \(''\): every row must"),
     ([Qrel("q1", "a", 1), Qrel("q1", None, 1)], ValueError, "qrels.doc_id is missing in row 1"),
     ({"q1": {"b": 1}, "q2": {"a": math.nan}}, ValueError, "got nan for document 'a' of query 'q2'"),
-    *((empty, ValueError, "qrels is empty: it contains no documents")
-      for empty in ({"q1": {}}, {}, [], iter([]))),
+    *(
+        (empty, ValueError, "qrels is empty: it contains no documents")
+        for empty in ({"q1": {}}, {}, [], iter([]))
+    ),
     ({"q1": {None: 1}}, ValueError, "qrels.document is missing in row 0"),
     ({"q1": {"a": 1, "\ud800": 1}}, ValueError, "document in row 1 contains .*lone surrogates"),
-    ({"qid": ["q"], "doc": ["a"], "grade": [1]}, ValueError, "no column 'document'; its columns "
-     "are 'qid', 'doc', 'grade'. Did you mean 'doc'. Other accepted names: doc_id, docno."),
+    (
+        {"qid": ["q"], "doc": ["a"], "grade": [1]},
+        ValueError,
+        "no column 'document'; its columns "
+        "are 'qid', 'doc', 'grade'. Did you mean 'doc'. Other accepted names: doc_id, docno.",
+    ),
     ({"qid": ["q"], "docid": ["a"], "grade": [1]}, ValueError, "Did you mean 'docid'"),
-    ({"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]}, ValueError,
-     "qrels has several grade columns, 'relevance' and 'label': keep only one of them"),
-    ([ScoredDoc("q1", "a", 1.0)], ValueError,
-     "qrels has no column 'grade'; its columns are 'query_id', 'doc_id', 'score'"),
-    ([Qrel("q1", "a", 1), Qrel("q1", "a", 2)], ValueError,
-     "row 1: document 'a' of query 'q1' has grade 2, but it has grade 1 at row 0"),
-    ([{"id": "q1", "ratings": [{"_id": "a"}]}], ValueError,
-     "Item 0 of query 'q1' in qrels must contain '_id' and 'rating'; got {'_id': 'a'}"),
-    ([{"id": 1, "ratings": [{"_id": "a", "rating": 1}, {"_id": "a", "rating": 3}]}], ValueError,
-     "document 'a' of query 1 has grade 3, but it has grade 1 at row 0"),
+    (
+        {"qid": ["q"], "docno": ["a"], "label": [1], "relevance": [2]},
+        ValueError,
+        "qrels has several grade columns, 'relevance' and 'label': keep only one of them",
+    ),
+    (
+        [ScoredDoc("q1", "a", 1.0)],
+        ValueError,
+        "qrels has no column 'grade'; its columns are 'query_id', 'doc_id', 'score'",
+    ),
+    (
+        [Qrel("q1", "a", 1), Qrel("q1", "a", 2)],
+        ValueError,
+        "row 1: document 'a' of query 'q1' has grade 2, but it has grade 1 at row 0",
+    ),
+    (
+        [{"id": "q1", "ratings": [{"_id": "a"}]}],
+        ValueError,
+        "Item 0 of query 'q1' in qrels must contain '_id' and 'rating'; got {'_id': 'a'}",
+    ),
+    (
+        [{"id": 1, "ratings": [{"_id": "a", "rating": 1}, {"_id": "a", "rating": 3}]}],
+        ValueError,
+        "document 'a' of query 1 has grade 3, but it has grade 1 at row 0",
+    ),
     (COLUMNS | {"grade": [0, math.nan, 1]}, ValueError, "grade must be finite; got nan for row 1"),
     (COLUMNS | {"grade": [1]}, ValueError, "qrels.grade has 1 rows, but qrels.query has 3"),
-    ({"query": {0: "q1"}, "document": {0: "a"}, "grade": {0: 1}}, TypeError,
-     "qrels.query is a dict, which has no row order"),  # as from DataFrame.to_dict
+    (
+        {"query": {0: "q1"}, "document": {0: "a"}, "grade": {0: 1}},
+        TypeError,
+        "qrels.query is a dict, which has no row order",
+    ),  # as from DataFrame.to_dict
 ]
 BAD_RUNS = [
     ({"q1": {"a": 1.0}, "q2": None}, TypeError, r"run\['q2'\] must be a dict that maps documents"),
     ({"took": 3, "hits": {"hits": []}}, TypeError, r"run\['took'\] must be a dict"),
     ({"q1": {"a": "row 3"}}, TypeError, "contain numbers; document 'a' of query 'q1' is 'row 3'"),
     ({"q1": {"a": 10**400}}, ValueError, "too large for a float in document 'a' of query 'q1'"),
-    ([("q1", "a", 1.0)], TypeError, "run has no column 'query': pass the result of read_run, a "
-     "table, a dict of dicts, a ranx Run, or named tuples such as ScoredDoc .*; got list"),
+    (
+        [("q1", "a", 1.0)],
+        TypeError,
+        "run has no column 'query': pass the result of read_run, a "
+        "table, a dict of dicts, a ranx Run, or named tuples such as ScoredDoc .*; got list",
+    ),
     ("bm25.run", TypeError, "got 'bm25.run'"),
     ({ScoredDoc("q1", "a", 1.0)}, TypeError, "got set"),
     (None, TypeError, "got NoneType"),
     ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], TypeError, r"row 1 has no field 'query_id': \('q1'"),
     ([{"ratings": []}], TypeError, r"run\[0\] must be a dict with the keys 'id' and 'ratings'"),
     ({"q1": [{"_id": "a"}]}, ValueError, "Item 0 of query 'q1' in run .*'_score'"),
-    ({"q1": [{"_id": "a", "_score": None}]}, ValueError, "Item 0 of query 'q1' in run has the "
-     '_score null, because the search sorts by a field. Add "track_scores": true to the search'),
-    (RUN_COLUMNS | {"document": ["b", "d", "b"], "query": ["q1"] * 3}, ValueError,
-     "run: row 2: query 'q1' already contains document 'b' at row 0"),
+    (
+        {"q1": [{"_id": "a", "_score": None}]},
+        ValueError,
+        "Item 0 of query 'q1' in run has the "
+        '_score null, because the search sorts by a field. Add "track_scores": true to the search',
+    ),
+    (
+        RUN_COLUMNS | {"document": ["b", "d", "b"], "query": ["q1"] * 3},
+        ValueError,
+        "run: row 2: query 'q1' already contains document 'b' at row 0",
+    ),
     (RUN_COLUMNS | {"score": [1, math.nan, 3]}, ValueError, "must not .* NaN; got nan for row 1"),
     (RUN_COLUMNS | {"score": [1, 2]}, ValueError, "run.score has 2 rows, but run.query has 3"),
     (RUN_COLUMNS | {"document": ["a"]}, ValueError, "run.document has 1 rows, but run.query has 3"),
     (RUN_COLUMNS | {"query": ["q1", None, "q1"]}, ValueError, r"run.query is missing in row 1"),
     (RUN_COLUMNS | {"document": ["x", "d", math.nan]}, ValueError, "document is missing in row 2"),
     (dict.fromkeys(RUN_COLUMNS, []), ValueError, "run.query is empty"),
-    (RUN_COLUMNS | {"query": ["7"] * 3}, ValueError, "have no query in common: for example, qrels "
-     "contains 'q1', and run contains '7'.$"),
-    ({"query": ["q1"], "documents": ["a"], "score": [1.0]}, ValueError, "run has no column "
-     "'document'; its columns are .*Did you mean 'documents'"),
+    (
+        RUN_COLUMNS | {"query": ["7"] * 3},
+        ValueError,
+        "have no query in common: for example, qrels contains 'q1', and run contains '7'.$",
+    ),
+    (
+        {"query": ["q1"], "documents": ["a"], "score": [1.0]},
+        ValueError,
+        "run has no column 'document'; its columns are .*Did you mean 'documents'",
+    ),
     (RUN_COLUMNS | {"query": "abc"}, TypeError, "run.query must be an array"),
     (RUN_COLUMNS | {"query": [["q1"]] * 3}, TypeError, "run.query must contain hashable ids; row"),
     (RUN_COLUMNS | {"document": "abc"}, TypeError, "run.document must be an array .*; got 'abc'"),
@@ -340,14 +520,30 @@ JOINS = [
     ({"1": {7: 1}}, {"1": {"7": 1.0, "8": 2.0}}, {}, ValueError, TYPES),
     # Query 2 contains the document "7" of query 1.
     ({"1": {7: 1}, "2": {"7": 1}}, {"1": {"7": 1.0}}, {}, ValueError, TYPES),
-    *((DICTS, SCORES, {name: value}, ValueError, rf"{name} must be one of \[.*; got {value!r}")
-      for name, value in (("missing", "zero"), ("unjudged", "count"), ("ties", "average"),
-                          ("unjudged_documents", "zero"),
-                          ("identical_ids", "ignore"))),
-    (COLUMNS, RUN_COLUMNS | {"query": ["q1", "q9", "q2"]}, {"unjudged": "raise"}, ValueError,
-     "run: row 1: query 'q9' has no judgments in qrels"),
-    (DICTS, {**SCORES, "q9": {}}, {"unjudged": "raise"}, ValueError,
-     "^run: query 'q9' has no judgments in qrels"),
+    *(
+        (DICTS, SCORES, {name: value}, ValueError, rf"{name} must be one of \[.*; got {value!r}")
+        for name, value in (
+            ("missing", "zero"),
+            ("unjudged", "count"),
+            ("ties", "average"),
+            ("unjudged_documents", "zero"),
+            ("identical_ids", "ignore"),
+        )
+    ),
+    (
+        COLUMNS,
+        RUN_COLUMNS | {"query": ["q1", "q9", "q2"]},
+        {"unjudged": "raise"},
+        ValueError,
+        "run: row 1: query 'q9' has no judgments in qrels",
+    ),
+    (
+        DICTS,
+        {**SCORES, "q9": {}},
+        {"unjudged": "raise"},
+        ValueError,
+        "^run: query 'q9' has no judgments in qrels",
+    ),
 ]
 
 
@@ -367,29 +563,66 @@ JUDGES = {"human": DICTS, "model": DICTS}
 
 
 @pytest.mark.filterwarnings("ignore:.*grades are negative")
-@pytest.mark.parametrize("qrels, runs, error, message", [
-    ({"human": DICTS, "model": {"q7": {"a": 1}}}, None, ValueError,
-     r"^qrels\['human'\] and qrels\['model'\] have no query in common: for example, "
-     r"qrels\['human'\] contains 'q1', and qrels\['model'\] contains 'q7'\.$"),
-    ({"human": {1: {"a": 1}}, "model": {"1": {"a": 1}}}, None, ValueError,
-     "have no query in common: .* The ids have the types int and str: convert them"),
-    ({"human": {"1": {7: 1}}, "model": {"1": {"7": 1}}}, None, ValueError,
-     "have no document in common: .* The ids have the types int and str: convert them"),
-    (JUDGES, {"bm25": {"q8": {"a": 1}}}, ValueError,
-     r"^qrels\['human'\] and runs\['bm25'\] have no query in common"),
-    ({"human": DICTS, "model": {"q1": {"a": -1}}}, None, ValueError,
-     r"^qrels\['model'\]: all grades are negative, so no document is judged"),
-    (JUDGES, {"bm25": {"q1": {"a": math.nan}}}, ValueError, r"^runs\['bm25'\]: .*nan"),
-    ({"human": {**COLUMNS, "document": ["a"] * 3}}, None, ValueError,
-     r"^qrels\['human'\]: .*grade 1, but it has grade 2"),
-    ({}, None, ValueError, "^qrels is empty: pass the judgments of at least one judge"),
-    ({"human": {}}, None, ValueError, r"^qrels\['human'\]: qrels is empty"),
-    ([DICTS], None, TypeError, "^Argument qrels must be a mapping with names as keys, .* got list"),
-    ({1: DICTS}, None, TypeError, r"^The names in qrels must be strings; got 1\.$"),
-    (DICTS, None, ValueError, r"^qrels\['q1'\]: qrels has no column 'query'; .*'a', 'b'"),
-    (JUDGES, [SCORES], TypeError, "^Argument runs must be a mapping with names as keys, .* list"),
-    ({"human": "qrels.txt"}, None, TypeError, r"^qrels\['human'\]: .*got 'qrels.txt'"),
-])
+@pytest.mark.parametrize(
+    "qrels, runs, error, message",
+    [
+        (
+            {"human": DICTS, "model": {"q7": {"a": 1}}},
+            None,
+            ValueError,
+            r"^qrels\['human'\] and qrels\['model'\] have no query in common: for example, "
+            r"qrels\['human'\] contains 'q1', and qrels\['model'\] contains 'q7'\.$",
+        ),
+        (
+            {"human": {1: {"a": 1}}, "model": {"1": {"a": 1}}},
+            None,
+            ValueError,
+            "have no query in common: .* The ids have the types int and str: convert them",
+        ),
+        (
+            {"human": {"1": {7: 1}}, "model": {"1": {"7": 1}}},
+            None,
+            ValueError,
+            "have no document in common: .* The ids have the types int and str: convert them",
+        ),
+        (
+            JUDGES,
+            {"bm25": {"q8": {"a": 1}}},
+            ValueError,
+            r"^qrels\['human'\] and runs\['bm25'\] have no query in common",
+        ),
+        (
+            {"human": DICTS, "model": {"q1": {"a": -1}}},
+            None,
+            ValueError,
+            r"^qrels\['model'\]: all grades are negative, so no document is judged",
+        ),
+        (JUDGES, {"bm25": {"q1": {"a": math.nan}}}, ValueError, r"^runs\['bm25'\]: .*nan"),
+        (
+            {"human": {**COLUMNS, "document": ["a"] * 3}},
+            None,
+            ValueError,
+            r"^qrels\['human'\]: .*grade 1, but it has grade 2",
+        ),
+        ({}, None, ValueError, "^qrels is empty: pass the judgments of at least one judge"),
+        ({"human": {}}, None, ValueError, r"^qrels\['human'\]: qrels is empty"),
+        (
+            [DICTS],
+            None,
+            TypeError,
+            "^Argument qrels must be a mapping with names as keys, .* got list",
+        ),
+        ({1: DICTS}, None, TypeError, r"^The names in qrels must be strings; got 1\.$"),
+        (DICTS, None, ValueError, r"^qrels\['q1'\]: qrels has no column 'query'; .*'a', 'b'"),
+        (
+            JUDGES,
+            [SCORES],
+            TypeError,
+            "^Argument runs must be a mapping with names as keys, .* list",
+        ),
+        ({"human": "qrels.txt"}, None, TypeError, r"^qrels\['human'\]: .*got 'qrels.txt'"),
+    ],
+)
 def test_join_judgments_names_the_judge_or_the_run(qrels, runs, error, message):
     with pytest.raises(error, match=message):
         join_judgments(qrels, runs)

@@ -30,9 +30,14 @@ MS_MARCO = tabs([(query, document, -rank) for query, document, rank in RANKS], b
 
 def rows_of(read, data, **options):
     bunch = read(io.BytesIO(data), **options)
-    return list(zip(bunch.query, bunch.document, bunch[
-        "grade" if read is read_qrels else "score"
-    ].tolist(), strict=True))
+    return list(
+        zip(
+            bunch.query,
+            bunch.document,
+            bunch["grade" if read is read_qrels else "score"].tolist(),
+            strict=True,
+        )
+    )
 
 
 FORMATS = [
@@ -44,19 +49,31 @@ FORMATS = [
     (read_run, MS_MARCO, RANKS),
     (read_run, b"1 Q0 d 1 2.5 my run\n1 Q0 e 2 0 my  run v2\n", [("1", "d", 2.5), ("1", "e", 0.0)]),
     (read_run, b"# test\n" + MS_MARCO.replace(b"\t", b"  "), RANKS),
-    (read_run, b"q a 2 0.5\nq b 1 7e-1\np a 0 -inf\n",
-     [("q", "a", 0.5), ("q", "b", 0.7), ("p", "a", -math.inf)]),
+    (
+        read_run,
+        b"q a 2 0.5\nq b 1 7e-1\np a 0 -inf\n",
+        [("q", "a", 0.5), ("q", "b", 0.7), ("p", "a", -math.inf)],
+    ),
     # A line with one tab fewer than columns is split at the tabs only.
     (read_run, b"q1\tQ0\tApollo 13\t1\t9.5\tsys\n", [("q1", "Apollo 13", 9.5)]),
     (read_run, b"q 1 \t Q0\t New  York \t-\t 9.5\tmy run\n#\n", [("q 1", "New  York", 9.5)]),
-    (read_run, b"1 Q0 a 1 9 s t\nq 1\tQ0\tb c\t1\t8\ts\n1\tQ0  b\t2 7 s\n",
-     [("1", "a", 9.0), ("q 1", "b c", 8.0), ("1", "b", 7.0)]),
-    (read_run, b"q1\tApollo 13\t1\nq1\tA B C D 8 E\t2\n",
-     [("q1", "Apollo 13", -1.0), ("q1", "A B C D 8 E", -2.0)]),
+    (
+        read_run,
+        b"1 Q0 a 1 9 s t\nq 1\tQ0\tb c\t1\t8\ts\n1\tQ0  b\t2 7 s\n",
+        [("1", "a", 9.0), ("q 1", "b c", 8.0), ("1", "b", 7.0)],
+    ),
+    (
+        read_run,
+        b"q1\tApollo 13\t1\nq1\tA B C D 8 E\t2\n",
+        [("q1", "Apollo 13", -1.0), ("q1", "A B C D 8 E", -2.0)],
+    ),
     (read_run, b"q1\tApollo 13\t1\t2.5\n", [("q1", "Apollo 13", 2.5)]),
     (read_run, b"q1\t\td\t1\n", [("q1", "d", -1.0)]),
-    (read_qrels, b"q1\t0\tApollo 13\t1\n# a\tb\tc\t\xe9\n\t\t\t\nq1 0 b 2\nq1  0\tc  0\n",
-     [("q1", "Apollo 13", 1.0), ("q1", "b", 2.0), ("q1", "c", 0.0)]),
+    (
+        read_qrels,
+        b"q1\t0\tApollo 13\t1\n# a\tb\tc\t\xe9\n\t\t\t\nq1 0 b 2\nq1  0\tc  0\n",
+        [("q1", "Apollo 13", 1.0), ("q1", "b", 2.0), ("q1", "c", 0.0)],
+    ),
     (read_qrels, json.dumps(GRADES).encode(), QRELS),
     (read_run, json.dumps(SCORES, indent=1).encode(), RUN),
     (read_run, json.dumps(META | {"en": {"test": SCORES}}).encode(), RUN),
@@ -74,7 +91,10 @@ def test_a_file_may_end_with_a_carriage_return(data):
 @pytest.mark.parametrize("read, data, expected", FORMATS)
 def test_the_content_determines_the_format(read, data, expected, monkeypatch):
     for changed in (
-        data, b"\xef\xbb\xbf" + data, data.rstrip(), b" \n" + data.replace(b"\n", b"\r\n\n"),
+        data,
+        b"\xef\xbb\xbf" + data,
+        data.rstrip(),
+        b" \n" + data.replace(b"\n", b"\r\n\n"),
         *(packed.compress(data) for packed in (gzip, bz2, lzma)),
     ):
         assert rows_of(read, changed) == expected, changed
@@ -90,11 +110,27 @@ def test_the_content_determines_the_format(read, data, expected, monkeypatch):
 
 # Values of queries a and b in a run with three columns, and their signs as scores; 0 is an error.
 THIRD = [
-    ("1 2", "1", -1), ("2 1", "2 3 1", -1), ("0 1", "1 0 2", -1), ("1 0", "1 2", -1),
-    ("1", "1", -1), ("0", "1", -1), ("+1 02", "1", -1),
-    ("1 2.0", "1", 1), ("1 2", "1e0", 1), ("0.5 2", "1", 1), ("1 2", "-inf", 1), ("7 7", "0.5", 1),
-    ("27 13", "1", 0), ("1 2", "27", 0), ("1 1", "1", 0), ("1 3", "1", 0), ("0 0 2", "1", 0),
-    ("0 2", "1", 0), ("0 -1", "1", 0), ("2", "1", 0), ("1 2", "9" * 400, 0),
+    ("1 2", "1", -1),
+    ("2 1", "2 3 1", -1),
+    ("0 1", "1 0 2", -1),
+    ("1 0", "1 2", -1),
+    ("1", "1", -1),
+    ("0", "1", -1),
+    ("+1 02", "1", -1),
+    ("1 2.0", "1", 1),
+    ("1 2", "1e0", 1),
+    ("0.5 2", "1", 1),
+    ("1 2", "-inf", 1),
+    ("7 7", "0.5", 1),
+    ("27 13", "1", 0),
+    ("1 2", "27", 0),
+    ("1 1", "1", 0),
+    ("1 3", "1", 0),
+    ("0 0 2", "1", 0),
+    ("0 2", "1", 0),
+    ("0 -1", "1", 0),
+    ("2", "1", 0),
+    ("1 2", "9" * 400, 0),
 ]
 
 
@@ -122,7 +158,9 @@ def test_a_subset_and_split_of_predictions_is_selected():
     single = {"default": {"test": SCORES}}
     several = single | {"en": {"test": {"q": {"a": 1}}, "dev": {"q": {"b": 2}, "p": {}}}}
     for parts, split, expected in (
-        (single, None, RUN), (single, "default/test", RUN), (several, "default/test", RUN),
+        (single, None, RUN),
+        (single, "default/test", RUN),
+        (several, "default/test", RUN),
         (several, "en/dev", [("q", "b", 2.0)]),
     ):
         assert rows_of(read_run, json.dumps(META | parts).encode(), split=split) == expected

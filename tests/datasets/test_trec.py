@@ -20,11 +20,15 @@ def columns(bunch):
 
 def test_columns_of_qrels_and_runs():
     assert columns(read_qrels(io.BytesIO(QRELS))) == {
-        "query": ["301", "301", "302"], "document": ["d1", "d2", "d1"], "grade": [2.0, 0.0, 1.0],
+        "query": ["301", "301", "302"],
+        "document": ["d1", "d2", "d1"],
+        "grade": [2.0, 0.0, 1.0],
     }
     assert columns(read_run(io.BytesIO(RUN))) == {
-        "query": ["301", "301", "302"], "document": ["d2", "d1", "d9"],
-        "score": [9.5, 7.0, 0.001], "name": ["bm25"] * 3,
+        "query": ["301", "301", "302"],
+        "document": ["d2", "d1", "d9"],
+        "score": [9.5, 7.0, 0.001],
+        "name": ["bm25"] * 3,
     }
 
 
@@ -58,8 +62,14 @@ def test_paths_and_open_files_are_read_without_a_visible_progress_bar(tmp_path, 
 
 @pytest.mark.usefixtures("arrow")
 def test_ids_are_the_strings_of_the_file():
-    for ids in (["007", "7", "+7"], ["1.0", "1", "1e0"], ["NA", "nan", "null"],
-                ["True", "False", "true"], ['"a', "'b", "c#"], ["é", "日本", "d,e"]):
+    for ids in (
+        ["007", "7", "+7"],
+        ["1.0", "1", "1e0"],
+        ["NA", "nan", "null"],
+        ["True", "False", "true"],
+        ['"a', "'b", "c#"],
+        ["é", "日本", "d,e"],
+    ):
         for sign in ("", "#"):  # only at the beginning of a line, "#" begins a comment
             lines = [f"{name} # {sign}{name} 1\n" for name in ids]
             qrels = read_qrels(io.BytesIO("".join(lines).encode()))
@@ -69,8 +79,9 @@ def test_ids_are_the_strings_of_the_file():
 
 @pytest.mark.usefixtures("arrow")
 def test_blocks_are_joined(monkeypatch):
-    text = b"".join(b"%d Q0 %s%d 1 %d.25 s%d\n" % (i // 7, b"d" * (i > 50), i, i, i % 3)
-                    for i in range(100))
+    text = b"".join(
+        b"%d Q0 %s%d 1 %d.25 s%d\n" % (i // 7, b"d" * (i > 50), i, i, i % 3) for i in range(100)
+    )
     expected = columns(read_run(io.BytesIO(text)))
     for block in (1, 20, 57, 1000):
         monkeypatch.setattr(text_files, "BLOCK", block)
@@ -97,9 +108,14 @@ def test_negative_grades_are_kept_and_counted():
 
 
 @pytest.mark.usefixtures("arrow")
-@pytest.mark.parametrize("form, more", [
-    (repr, []), ("{:.25e}".format, ["inf", "-inf", "-Infinity", "1e400", "1e-400", "-1e400"]),
-], ids=["repr", "long and infinite"])
+@pytest.mark.parametrize(
+    "form, more",
+    [
+        (repr, []),
+        ("{:.25e}".format, ["inf", "-inf", "-Infinity", "1e400", "1e-400", "-1e400"]),
+    ],
+    ids=["repr", "long and infinite"],
+)
 def test_scores_are_read_exactly(form, more):
     words = [*map(form, doubles(3000)), *more]
     text = "".join(f"1 Q0 {i} 1 {word} s\n" for i, word in enumerate(words))
@@ -110,7 +126,9 @@ def test_scores_are_read_exactly(form, more):
 def test_repeated_judgments_count_once():
     text = b"1 0 a 2\n1 0 a 2\n\n1 0 b 1\n1 7 a 2.0\n2 0 a 0\n1 0 b 1\n"
     assert columns(read_qrels(io.BytesIO(text))) == {
-        "query": ["1", "1", "2"], "document": ["a", "b", "a"], "grade": [2, 1, 0],
+        "query": ["1", "1", "2"],
+        "document": ["a", "b", "a"],
+        "grade": [2, 1, 0],
     }
     table = trec.read_qrels_table(io.BytesIO(text))  # keeps the numbers of the lines
     assert [table.place(row) for row in range(3)] == ["line 1", "line 4", "line 6"]
@@ -130,7 +148,9 @@ def test_duplicates_are_found_in_any_order_of_the_queries(piece, monkeypatch):
         assert [f"{q} 0 {d} {grade:g}\n" for q, d, grade in rows] == lines
         n = len(lines)
         assert [table.place(row) for row in (19, 20, n - 1)] == [
-            "line 20", "line 22", f"line {n + 1}"
+            "line 20",
+            "line 22",
+            f"line {n + 1}",
         ]
         run = "".join(f"{q} Q0 {d} 1 0 s\n" for q, _, d, _ in map(str.split, twice))
         with pytest.raises(ValueError, match="line 21: query .* already contains .* at line 4"):

@@ -14,10 +14,12 @@ DISPLAYS = {
     "threshold": lambda: sg.ThresholdCurveDisplay([1, 2], [0.5, 0.25], name="a"),
     "cutoff": lambda: sg.CutoffCurveDisplay([1, 2], [0.5, 0.25], measures="NDCG", name="a"),
     "difference": lambda: sg.QueryDifferenceDisplay(
-        [0.5, -0.2], measure="AP", system="b", baseline="a"),
+        [0.5, -0.2], measure="AP", system="b", baseline="a"
+    ),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
     "race": lambda: sg.RacingDisplay(
-        [3, 1], [0, -0.2], [0, -0.3], [0, -0.1], survives=[True, False], measure="AP"),
+        [3, 1], [0, -0.2], [0, -0.3], [0, -0.1], survives=[True, False], measure="AP"
+    ),
 }
 
 
@@ -50,10 +52,14 @@ def test_displays_on_the_same_axes_have_different_colors_and_one_legend(ax):
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "second"]
 
 
-@pytest.mark.parametrize(("name", "argument", "artists"), [
-    *((name, "line_kw", "lines_") for name in ("threshold", "cutoff")),
-    ("difference", "patch_kw", "wins_"), ("interval", "line_kw", "points_"),
-])
+@pytest.mark.parametrize(
+    ("name", "argument", "artists"),
+    [
+        *((name, "line_kw", "lines_") for name in ("threshold", "cutoff")),
+        ("difference", "patch_kw", "wins_"),
+        ("interval", "line_kw", "points_"),
+    ],
+)
 def test_settings_of_matplotlib_are_passed_on(name, argument, artists, ax):
     display = DISPLAYS[name]().plot(ax, **{argument: {"alpha": 0.25}})
     artist = getattr(display, artists)

@@ -45,8 +45,10 @@ def test_unjudged_documents_have_grade_0_or_are_left_out(cls, rule, ranking):
     }
     scores = {name: model.predict(X) for name, model in models.items()}
     expected = cls.from_predictions(
-        np.nan_to_num(y)[known], {name: values[known] for name, values in scores.items()},
-        qid=qid[known], ax=Figure().subplots(),
+        np.nan_to_num(y)[known],
+        {name: values[known] for name, values in scores.items()},
+        qid=qid[known],
+        ax=Figure().subplots(),
     )
     settings = {"qid": qid, "unjudged_documents": rule}
     for display in (
@@ -65,8 +67,7 @@ def test_judgments_group_sizes_and_query_ids_give_the_same_plot():
     plots = [
         cls.from_predictions(judgments, score, ax=Figure().subplots()),
         cls.from_predictions(y, score, qid=qid, sample_weight=weights, ax=Figure().subplots()),
-        cls.from_predictions(
-            y, score, group=[2, 3], sample_weight=weights, ax=Figure().subplots()),
+        cls.from_predictions(y, score, group=[2, 3], sample_weight=weights, ax=Figure().subplots()),
     ]
     assert heights(plots[0]) == heights(plots[1]) == heights(plots[2])
 

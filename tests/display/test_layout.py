@@ -12,7 +12,13 @@ import skgraded as sg
 
 LONG = "experiment-2026-11_lambdarank_depth8_leaves63_$seed$_{}"
 NAMES = [
-    "$x$ & $", "_hidden", "\x1b[31m\u202ered", "two\nlines", "x" * 300, "a {b} \\\\ c%", "مرتب",
+    "$x$ & $",
+    "_hidden",
+    "\x1b[31m\u202ered",
+    "two\nlines",
+    "x" * 300,
+    "a {b} \\\\ c%",
+    "مرتب",
     *(f"run-{i}" for i in range(13)),
 ]
 MEASURES = ["NDCNG@10", "AP(threshold=2,ties='worst',undefined=nan)@20"]
@@ -24,8 +30,13 @@ def compared(names, **settings):
 
 def differences(n_queries):
     return sg.QueryDifferenceDisplay(
-        np.linspace(-0.5, 1, n_queries), measure=MEASURES[1], system=LONG.format(1),
-        baseline=LONG.format(2), mean=0.25, interval=(0.1, 0.4), level=0.95,
+        np.linspace(-0.5, 1, n_queries),
+        measure=MEASURES[1],
+        system=LONG.format(1),
+        baseline=LONG.format(2),
+        mean=0.25,
+        interval=(0.1, 0.4),
+        level=0.95,
         query_ids=[f"a long identifier of query {i} of {n_queries}" for i in range(n_queries)],
     )
 
@@ -42,9 +53,11 @@ DRAW = {
     "difference": lambda n, ax: differences(n).plot(ax=ax),
     "differences": lambda n, ax: sg.IntervalDisplay.from_comparison(compared(NAMES[:n]), ax=ax),
     "baseline": lambda n, ax: sg.IntervalDisplay.from_comparison(
-        compared([LONG.format(i) for i in range(n)], baseline=LONG.format(0)), ax=ax),
+        compared([LONG.format(i) for i in range(n)], baseline=LONG.format(0)), ax=ax
+    ),
     "means": lambda n, ax: sg.IntervalDisplay.from_evaluations(
-        systems(NAMES[:n], 20, MEASURES), ax=ax),
+        systems(NAMES[:n], 20, MEASURES), ax=ax
+    ),
 }
 
 
@@ -81,11 +94,20 @@ def check_layout(display, is_new):
         assert box.x0 >= ax.bbox.x0 and box.x1 <= ax.bbox.x1
 
 
-@pytest.mark.parametrize(("kind", "n", "width"), [
-    ("threshold", 20, 6.4), ("threshold", 20, 4), ("cutoff", 5, 6.4), ("difference", 6, 6.4),
-    ("difference", 20, 6.4), ("differences", 5, 6.4), ("differences", 20, 4), ("baseline", 10, 6.4),
-    ("means", 20, 6.4),
-])
+@pytest.mark.parametrize(
+    ("kind", "n", "width"),
+    [
+        ("threshold", 20, 6.4),
+        ("threshold", 20, 4),
+        ("cutoff", 5, 6.4),
+        ("difference", 6, 6.4),
+        ("difference", 20, 6.4),
+        ("differences", 5, 6.4),
+        ("differences", 20, 4),
+        ("baseline", 10, 6.4),
+        ("means", 20, 6.4),
+    ],
+)
 def test_a_new_figure_has_room_for_all_texts(kind, n, width):
     with plt.rc_context({"figure.figsize": (width, 0.75 * width)}):
         display = DRAW[kind](n, None)
@@ -96,13 +118,23 @@ def test_a_new_figure_has_room_for_all_texts(kind, n, width):
         plt.close(display.figure_)
 
 
-@pytest.mark.parametrize(("make", "size"), [
-    (lambda n: sg.IntervalDisplay(
-        *[np.full((n, 1), 0.5)] * 3, measures="AP", name=["system"] * n), (6.4, 5.94)),
-    (lambda n: sg.IntervalDisplay(  # the height of the legend depends on the font
-        *[np.full((n, 5), 0.5)] * 3, measures=list("abcde"), name=["system"] * n),
-     pytest.approx((6.4, 15.8), abs=0.4)),
-])
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [
+        (
+            lambda n: sg.IntervalDisplay(
+                *[np.full((n, 1), 0.5)] * 3, measures="AP", name=["system"] * n
+            ),
+            (6.4, 5.94),
+        ),
+        (
+            lambda n: sg.IntervalDisplay(  # the height of the legend depends on the font
+                *[np.full((n, 5), 0.5)] * 3, measures=list("abcde"), name=["system"] * n
+            ),
+            pytest.approx((6.4, 15.8), abs=0.4),
+        ),
+    ],
+)
 def test_the_size_of_a_new_figure_depends_on_the_number_of_rows(make, size):
     display = make(20).plot()
     try:
@@ -111,9 +143,14 @@ def test_the_size_of_a_new_figure_depends_on_the_number_of_rows(make, size):
         plt.close(display.figure_)
 
 
-@pytest.mark.parametrize(("kind", "n"), [
-    ("threshold", 3), ("difference", 6), ("differences", 4),
-])
+@pytest.mark.parametrize(
+    ("kind", "n"),
+    [
+        ("threshold", 3),
+        ("difference", 6),
+        ("differences", 4),
+    ],
+)
 def test_the_legend_does_not_cover_the_data_on_axes_of_the_user(kind, n):
     check_layout(DRAW[kind](n, Figure().subplots()), is_new=False)
 

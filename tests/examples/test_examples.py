@@ -31,7 +31,8 @@ def table_of(output, title):
 
 def test_quickstart_finds_rankers_that_are_better_than_chance():
     output = run(
-        "quickstart.py", GRID={"estimator__num_leaves": [3, 7]},
+        "quickstart.py",
+        GRID={"estimator__num_leaves": [3, 7]},
         load=lambda *paths: sg.datasets.make_ranking(80, 30, random_state=0),
     )
     rows = table_of(output, "on 20 test queries")
@@ -54,12 +55,15 @@ def test_quickstart_reads_files_with_group_sizes(data_dir):
     assert rows["grid search"] > rows["all scores equal"]
 
 
-@pytest.mark.parametrize(("script", "arguments", "message"), [
-    ("quickstart.py", ["--group", "rank.query"], "--group needs --train"),
-    ("swapped_rankings.py", ["--runs", "0"], "--runs must be at least 1; got 0"),
-    ("tune_with_optuna.py", ["--group", "rank.query"], "--group needs --data"),
-    ("tune_with_optuna.py", ["--trials", "0"], "--trials must be at least 1"),
-])
+@pytest.mark.parametrize(
+    ("script", "arguments", "message"),
+    [
+        ("quickstart.py", ["--group", "rank.query"], "--group needs --train"),
+        ("swapped_rankings.py", ["--runs", "0"], "--runs must be at least 1; got 0"),
+        ("tune_with_optuna.py", ["--group", "rank.query"], "--group needs --data"),
+        ("tune_with_optuna.py", ["--trials", "0"], "--trials must be at least 1"),
+    ],
+)
 def test_bad_arguments_are_refused(script, arguments, message):
     if script == "tune_with_optuna.py":
         needs_optuna()
@@ -70,10 +74,18 @@ def test_bad_arguments_are_refused(script, arguments, message):
 def test_a_page_and_a_figure_of_a_comparison_are_written(tmp_path):
     page, picture = tmp_path / "report.html", tmp_path / "report.png"
     trees = LGBMRanker(n_estimators=20, num_leaves=7, n_jobs=1, verbose=-1, random_state=0)
-    output = run("reports.py", "--page", page, "--picture", picture, rankers=lambda: {
-        "one feature": sg.QueryRanker(Ridge(alpha=1e9)), "linear": sg.QueryRanker(Ridge()),
-        "trees": sg.QueryRanker(trees, early_stopping=5, random_state=0),
-    })
+    output = run(
+        "reports.py",
+        "--page",
+        page,
+        "--picture",
+        picture,
+        rankers=lambda: {
+            "one feature": sg.QueryRanker(Ridge(alpha=1e9)),
+            "linear": sg.QueryRanker(Ridge()),
+            "trees": sg.QueryRanker(trees, early_stopping=5, random_state=0),
+        },
+    )
     assert re.search(r"(?s)^one feature\n.*^linear\n.*^trees\n", output, re.MULTILINE)
     assert "the worst queries of trees" in output
     assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")

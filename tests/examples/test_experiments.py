@@ -42,8 +42,14 @@ def swapped(tmp_path_factory):
 def test_tables_1_and_2_equal_the_tables_in_the_paper(swapped):
     table = section(swapped[0], "Table 1")
     for line, value in {
-        "t = 5": 0, "t = 4": 0.125, "t = 3": 0.403, "t = 2": 0.483, "t = 1": 0.780, "t = 0": 1,
-        "mean": 0.465, "mean of 5 > t > 0, which is μAP": 0.448,
+        "t = 5": 0,
+        "t = 4": 0.125,
+        "t = 3": 0.403,
+        "t = 2": 0.483,
+        "t = 1": 0.780,
+        "t = 0": 1,
+        "mean": 0.465,
+        "mean of 5 > t > 0, which is μAP": 0.448,
     }.items():
         assert row(table, line)[-1] == value, line
     table = section(swapped[0], "Table 2")
@@ -131,8 +137,12 @@ def test_the_values_of_constant_strategies_depend_on_the_tie_rule(ohsumed):
     for i in range(4):
         best, worst, average, file_order = (
             row(table, line)[i]
-            for line in ("the best order", "the worst order", "mean over all orders",
-                         "order of rows in the file")
+            for line in (
+                "the best order",
+                "the worst order",
+                "mean over all orders",
+                "order of rows in the file",
+            )
         )
         assert worst < average < file_order < best
     # One query has no relevant document; the others have the value 1 in the ideal order.

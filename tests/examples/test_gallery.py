@@ -124,16 +124,20 @@ def check_clicks(names):
 
 
 CHECKS = {
-    name.replace("check_", "plot_"): check for name, check in list(globals().items())
+    name.replace("check_", "plot_"): check
+    for name, check in list(globals().items())
     if name.startswith("check_")
 }
 
 
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive:UserWarning")
-@pytest.mark.parametrize("name", [
-    pytest.param(path.stem, marks=[pytest.mark.nightly] if path.stem in SLOW else [])
-    for path in sorted(EXAMPLES.glob("plot_*.py"))
-])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(path.stem, marks=[pytest.mark.nightly] if path.stem in SLOW else [])
+        for path in sorted(EXAMPLES.glob("plot_*.py"))
+    ],
+)
 def test_an_example_draws_what_its_text_describes(name):
     plt.close("all")
     names = runpy.run_path(str(EXAMPLES / f"{name}.py"))

@@ -66,7 +66,8 @@ def test_a_trial_is_pruned_once_its_best_value_is_below_the_median_of_earlier_tr
         for step in range(9, len(trial.intermediate_values)):
             others = [
                 other.intermediate_values[step]
-                for other in before if step in other.intermediate_values
+                for other in before
+                if step in other.intermediate_values
             ]
             best = max(value for at, value in trial.intermediate_values.items() if at <= step)
             is_last = step == len(trial.intermediate_values) - 1

@@ -8,8 +8,14 @@ import pytest
 BROWSERS = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
 BROWSER, CHROMEDRIVER = next(filter(None, BROWSERS), None), shutil.which("chromedriver")
 FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--in-process-gpu", "--no-first-run",
-    "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--in-process-gpu",
+    "--no-first-run",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
     "--disable-sync",
 ]
 
@@ -43,10 +49,19 @@ def set_view(driver, width=1400, scheme="light"):
     """Set the width of the window in pixels, and the color scheme."""
     # The driver cannot click on elements that move, such as during smooth scrolling.
     features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-        "media": "screen",
-        "features": [{"name": name, "value": value} for name, value in features.items()],
-    })
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False,
-    })
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {
+            "media": "screen",
+            "features": [{"name": name, "value": value} for name, value in features.items()],
+        },
+    )
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {
+            "width": width,
+            "height": 900,
+            "deviceScaleFactor": 1,
+            "mobile": False,
+        },
+    )

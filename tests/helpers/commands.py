@@ -11,10 +11,10 @@ FILES = {
     # q1: c, x, a; q2: d and y are tied; q3 is missing
     # The tags of the runs are the names of the files.
     "a.run": "q1 Q0 c 1 3 a.run\nq1 Q0 x 2 2 a.run\nq1 Q0 a 3 1 a.run\nq2 Q0 d 1 5 a.run\n"
-             "q2 Q0 y 2 5 a.run\n",
+    "q2 Q0 y 2 5 a.run\n",
     "b.run": "q1 Q0 a 1 9 b.run\nq2 Q0 a 1 5 b.run\nq2 Q0 d 2 4 b.run\nq3 Q0 e 1 1 b.run\n",
     "test.letor": "# two queries\n2 qid:1 1:0.5 #docid = a\n0 qid:1 1:0.1 #docid = b\n\n"
-                  "1 qid:7 #docid = a\n",
+    "1 qid:7 #docid = a\n",
     "scores": "1\n2\n3\n",
     "t.csv": "query,grade,score\nq,0,2\nq,1,1\n",
 }

@@ -51,9 +51,7 @@ def _days(ids):
     return days
 
 
-IMPOSSIBLE = (
-    ValueError, TypeError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError
-)
+IMPOSSIBLE = (ValueError, TypeError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError)
 
 
 def made(kind, values, instead):
@@ -67,7 +65,9 @@ def made(kind, values, instead):
 
 
 NUMBERS = [
-    list, tuple, _of_objects,
+    list,
+    tuple,
+    _of_objects,
     lambda values: np.ma.masked_invalid(np.array(values, dtype=float)),
     lambda values: np.repeat(np.array(values, dtype=float), 2)[::2],
     _frozen,
@@ -76,29 +76,56 @@ NUMBERS = [
     lambda values: memoryview(np.array(values, dtype=float)),
     lambda values: pd.Index(values, dtype=float),
     lambda values: pd.Series(values, index=[0] * len(values)),
-    lambda values: pa.array(values), lambda values: pa.chunked_array([values]),
-    *(partial(np.array, dtype=dtype) for dtype in (
-        float, ">f8", "f4", "f2", "g", int, "u1", "i1", "u8", ">i4", bool
-    )),
-    *(partial(pd.Series, dtype=dtype) for dtype in (
-        float, object, "Int64", "Float64", "Float32", "UInt8", "boolean", "category",
-        "double[pyarrow]",
-    )),
-    *(partial(pl.Series, "x", dtype=dtype) for dtype in (
-        pl.Float64, pl.Float32, pl.Int64, pl.UInt8, pl.Boolean
-    )),
+    lambda values: pa.array(values),
+    lambda values: pa.chunked_array([values]),
+    *(
+        partial(np.array, dtype=dtype)
+        for dtype in (float, ">f8", "f4", "f2", "g", int, "u1", "i1", "u8", ">i4", bool)
+    ),
+    *(
+        partial(pd.Series, dtype=dtype)
+        for dtype in (
+            float,
+            object,
+            "Int64",
+            "Float64",
+            "Float32",
+            "UInt8",
+            "boolean",
+            "category",
+            "double[pyarrow]",
+        )
+    ),
+    *(
+        partial(pl.Series, "x", dtype=dtype)
+        for dtype in (pl.Float64, pl.Float32, pl.Int64, pl.UInt8, pl.Boolean)
+    ),
 ]
 # Objects that are not columns of numbers.
 NO_COLUMN = [
-    set, frozenset, dict.fromkeys, iter, str, repr, lambda values: None, lambda values: 1.5,
-    lambda values: [values], lambda values: [[value] for value in values],
-    lambda values: [values, values[1:]], lambda values: np.array([values]).T,
-    lambda values: pd.DataFrame({"x": values}), lambda values: pl.DataFrame({"x": values}),
-    lambda values: [str(value) for value in values], lambda values: np.array(values, dtype=str),
-    lambda values: np.array(values, dtype=complex), lambda values: [], lambda values: np.empty(0),
+    set,
+    frozenset,
+    dict.fromkeys,
+    iter,
+    str,
+    repr,
+    lambda values: None,
+    lambda values: 1.5,
+    lambda values: [values],
+    lambda values: [[value] for value in values],
+    lambda values: [values, values[1:]],
+    lambda values: np.array([values]).T,
+    lambda values: pd.DataFrame({"x": values}),
+    lambda values: pl.DataFrame({"x": values}),
+    lambda values: [str(value) for value in values],
+    lambda values: np.array(values, dtype=str),
+    lambda values: np.array(values, dtype=complex),
+    lambda values: [],
+    lambda values: np.empty(0),
     lambda values: pd.Series([str(value) for value in values]),
     lambda values: np.array(["2026-01-01"] * len(values), dtype="M8[D]"),
-    lambda values: np.zeros(len(values), dtype=[("a", float)]), lambda values: values.append,
+    lambda values: np.zeros(len(values), dtype=[("a", float)]),
+    lambda values: values.append,
 ]
 
 
@@ -135,23 +162,51 @@ def numbers(draw, n, pool=PLAIN):
 
 DAYS = [datetime.date(2026, 11, day) for day in (1, 2, 3)]
 GOOD_IDS = [
-    (1, 2, 3), (-(2**63), 2**63 - 1, 0), (2**63 - 1, 2**63, 2**64 - 1), (0, 2**100, -1),
-    (0.5, -INF, 1e300), (0.0, -0.0, 1), (True, 1, 2.0), ("a", "b", ""), ("1", 1, 1.0),
-    ((1, "a"), (1, "b"), ()), tuple(DAYS), (uuid.UUID(int=1), Decimal(1), Fraction(1, 3)),
-    (1j, 2, 3), (b"x", "x", 7),
+    (1, 2, 3),
+    (-(2**63), 2**63 - 1, 0),
+    (2**63 - 1, 2**63, 2**64 - 1),
+    (0, 2**100, -1),
+    (0.5, -INF, 1e300),
+    (0.0, -0.0, 1),
+    (True, 1, 2.0),
+    ("a", "b", ""),
+    ("1", 1, 1.0),
+    ((1, "a"), (1, "b"), ()),
+    tuple(DAYS),
+    (uuid.UUID(int=1), Decimal(1), Fraction(1, 3)),
+    (1j, 2, 3),
+    (b"x", "x", 7),
 ]
 BAD_IDS = [(NAN, 1, 2), (None, "x"), ((1, None), 1, 2), ([1], 1, 2), ({}, 1, 2)]
 IDS = GOOD_IDS * 3 + BAD_IDS
 ID_KINDS = [
-    list, tuple, np.array, _of_objects, pd.Series, pl.Series, pa.array,
-    lambda ids: pd.Series(ids, dtype="category"), lambda ids: np.array(ids, dtype=str),
-    lambda ids: np.array(ids, dtype="u8"), _days,
-    lambda ids: pd.Series(ids, dtype="string"), lambda ids: np.ma.array(_of_objects(ids)),
+    list,
+    tuple,
+    np.array,
+    _of_objects,
+    pd.Series,
+    pl.Series,
+    pa.array,
+    lambda ids: pd.Series(ids, dtype="category"),
+    lambda ids: np.array(ids, dtype=str),
+    lambda ids: np.array(ids, dtype="u8"),
+    _days,
+    lambda ids: pd.Series(ids, dtype="string"),
+    lambda ids: np.ma.array(_of_objects(ids)),
     lambda ids: np.ma.array(_of_objects(ids), mask=[i == 5 for i in range(len(ids))]),
     lambda ids: pd.Series(ids, dtype="datetime64[ns]"),
 ]
-NO_IDS = [set, frozenset, dict.fromkeys, iter, str, lambda ids: 1, lambda ids: [],
-          lambda ids: np.ones((len(ids), 1)), lambda ids: pd.DataFrame({"x": range(len(ids))})]
+NO_IDS = [
+    set,
+    frozenset,
+    dict.fromkeys,
+    iter,
+    str,
+    lambda ids: 1,
+    lambda ids: [],
+    lambda ids: np.ones((len(ids), 1)),
+    lambda ids: pd.DataFrame({"x": range(len(ids))}),
+]
 
 
 def _id(value):

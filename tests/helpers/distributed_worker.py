@@ -51,7 +51,10 @@ def _train_lightgbm(rank, form, ports):
         ranking = params | {"objective": "lambdarank"}
         if form == "wrapped metric":
             lgb.train(
-                ranking | network, data, ROUNDS, valid_sets=[data],
+                ranking | network,
+                data,
+                ROUNDS,
+                valid_sets=[data],
                 feval=lambda preds, dataset: metric(preds, dataset),
             )
         elif form == "set_network":
@@ -82,8 +85,14 @@ def of_xgboost(rank, arguments):
             history = {}
             reported = {"disable_default_eval_metric": 1} if metric else {"eval_metric": "ndcg@5"}
             model = xgb.train(
-                params | reported, data, rounds, evals=[(watched, "all")], custom_metric=metric,
-                evals_result=history, verbose_eval=False, **settings,
+                params | reported,
+                data,
+                rounds,
+                evals=[(watched, "all")],
+                custom_metric=metric,
+                evals_result=history,
+                verbose_eval=False,
+                **settings,
             )
             return model, history["all"]
 
@@ -101,14 +110,16 @@ def of_xgboost(rank, arguments):
         # on which training stops soon
         valid = xgb.DMatrix(np.hstack([noise, X[:, 1:]]), y, qid=qid)
         model, output["history"] = train(
-            custom_metric(["mu_map", "ndcg@5"]), valid, 200,
+            custom_metric(["mu_map", "ndcg@5"]),
+            valid,
+            200,
             callbacks=[EarlyStopping(rounds=4, metric_name="NDCG@5")],
         )
         output["stopped after"] = model.num_boosted_rounds()
         output["values"] = [
-            sg.NDCG(k=5).per_query(
-                y, model.predict(valid, iteration_range=(0, i + 1)), qid=qid
-            ).tolist()
+            sg.NDCG(k=5)
+            .per_query(y, model.predict(valid, iteration_range=(0, i + 1)), qid=qid)
+            .tolist()
             for i in range(model.num_boosted_rounds())
         ]
         output["one empty"] = train(custom_metric("ndcg@5"), nothing if rank else data)[1]["NDCG@5"]

@@ -30,7 +30,8 @@ def numbers(values):
 def described(display):
     """Return the lines that describe a display: its stored values, and its artists."""
     stored = {
-        name: value for name, value in sorted(vars(display).items())
+        name: value
+        for name, value in sorted(vars(display).items())
         if not name.startswith("_") and not name.endswith("_")
     }
     yield from (f"{name}: {_stored(value)}" for name, value in stored.items())
@@ -109,8 +110,7 @@ def _line(line):
     every = "" if line.get_markevery() is None else f" every {line.get_markevery()}"
     x, y = line.get_data()
     return (
-        f"line {_label(line)} {' '.join(map(str, look))}{drawn}{every}: "
-        f"{numbers(x)}; {numbers(y)}"
+        f"line {_label(line)} {' '.join(map(str, look))}{drawn}{every}: {numbers(x)}; {numbers(y)}"
     )
 
 

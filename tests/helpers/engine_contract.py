@@ -155,8 +155,10 @@ class EngineContract:
     @pytest.mark.parametrize("partitioning", ["clustered", "whole"])
     def test_texts_with_the_same_key_are_two_queries(self, engine, partitioning):
         first, second = texts_with_equal_keys()
-        parts = [ROWS[:5].assign(query=["a", "a", first, first, "b"]),
-                 ROWS[:5].assign(query=[second, second, "c", "c", "d"])]
+        parts = [
+            ROWS[:5].assign(query=["a", "a", first, first, "b"]),
+            ROWS[:5].assign(query=[second, second, "c", "c", "d"]),
+        ]
         expected = in_memory(pd.concat(parts))
         assert engine.measured(parts, partitioning) == sg.Summary.of(expected)
         if hasattr(engine.module, "evaluate_per_query"):
@@ -225,11 +227,16 @@ class EngineContract:
         with pytest.raises(ValueError, match=f"query {query!r} are not contiguous in {where}"):
             engine.measured(parts, partitioning)
 
-    @pytest.mark.parametrize(("column", "argument", "partitioning"), [
-        ("score", "y_score", "shuffle"), ("grade", "y_true", "whole"),
-        ("weight", "sample_weight", "shuffle"), ("query", "qid", "clustered"),
-        ("country", "by", "clustered"),
-    ])
+    @pytest.mark.parametrize(
+        ("column", "argument", "partitioning"),
+        [
+            ("score", "y_score", "shuffle"),
+            ("grade", "y_true", "whole"),
+            ("weight", "sample_weight", "shuffle"),
+            ("query", "qid", "clustered"),
+            ("country", "by", "clustered"),
+        ],
+    )
     def test_a_missing_value_is_named_with_its_part_column_row_and_query(
         self, engine, column, argument, partitioning
     ):
@@ -239,9 +246,13 @@ class EngineContract:
         place = f"In {engine.part} [01], where rows are numbered from 0: "
         # Spark reads large files first.
         missing = rf"column '{column}' \({argument}\) contains (null|NaN) in row 17"
-        with pytest.raises(ValueError, match="^" + place + missing + (
-            ": fill in the missing ids" if column == "query" else f", query '{query}': "
-        )) as info:
+        with pytest.raises(
+            ValueError,
+            match="^"
+            + place
+            + missing
+            + (": fill in the missing ids" if column == "query" else f", query '{query}': "),
+        ) as info:
             engine.measured([frame[:100], frame[100:200]], partitioning, by="country")
         assert type(info.value) is ValueError and "\n" not in str(info.value)
 
@@ -255,9 +266,7 @@ class LazyEngineContract(EngineContract):
     """Per-query values and examples of the engines with several workers."""
 
     @pytest.mark.parametrize(("partitioning", "text"), WITH_IDS)
-    def test_per_query_values_equal_an_evaluation_in_memory(
-        self, engine, partitioning, text
-    ):
+    def test_per_query_values_equal_an_evaluation_in_memory(self, engine, partitioning, text):
         frame = table(text=text)
         values = engine.values(parts_of(frame, partitioning), partitioning)
         expected = in_memory(frame).to_frame().sort_values("query_id", ignore_index=True)

@@ -5,7 +5,8 @@ import shutil
 import pytest
 
 LIBRARIES = {
-    "dask": ("Dask", "test-all"), "distributed": ("Dask", "test-all"),
+    "dask": ("Dask", "test-all"),
+    "distributed": ("Dask", "test-all"),
     "pyspark": ("PySpark", "test-all"),
 }
 

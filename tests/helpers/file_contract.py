@@ -54,29 +54,49 @@ IN_FILE = "part-1.parquet"
 SAME_TYPE = "qid must have the same type in all"
 # For each change of a file: the error of each engine. Without an error, no value may change.
 OTHER_TYPES = {
-    "text ids": (with_type("query", pa.string()), {
-        "batches": SAME_TYPE, "dask": SAME_TYPE, "spark": IN_FILE,
-    }),
-    "float ids": (with_type("query", pa.float64()), {
-        "batches": SAME_TYPE, "dask": SAME_TYPE, "spark": IN_FILE,
-    }),
+    "text ids": (
+        with_type("query", pa.string()),
+        {
+            "batches": SAME_TYPE,
+            "dask": SAME_TYPE,
+            "spark": IN_FILE,
+        },
+    ),
+    "float ids": (
+        with_type("query", pa.float64()),
+        {
+            "batches": SAME_TYPE,
+            "dask": SAME_TYPE,
+            "spark": IN_FILE,
+        },
+    ),
     "integer grades": (
         lambda rows: with_column(rows, "grade", rows["grade"].cast(pa.int64(), safe=False)),
         {"spark": IN_FILE},
     ),
-    "text scores": (with_type("score", pa.string()), {
-        "batches": f"{IN_FILE} .* y_score must contain numbers",
-        "dask": "partition 1, .* y_score must contain numbers",
-        "spark": IN_FILE,
-    }),
-    "null ids": (lambda rows: with_column(rows, "query", pa.nulls(len(rows))), dict.fromkeys(
-        ["batches", "dask", "spark"], "'query' .qid. contains null in row .*: fill in",
-    )),
-    "no grades": (lambda rows: rows.drop_columns("grade"), {
-        "batches": f"{IN_FILE}: There is no column 'grade'",
-        "dask": "'grade'. not in index",
-        "spark": "'grade' .y_true. contains null",
-    }),
+    "text scores": (
+        with_type("score", pa.string()),
+        {
+            "batches": f"{IN_FILE} .* y_score must contain numbers",
+            "dask": "partition 1, .* y_score must contain numbers",
+            "spark": IN_FILE,
+        },
+    ),
+    "null ids": (
+        lambda rows: with_column(rows, "query", pa.nulls(len(rows))),
+        dict.fromkeys(
+            ["batches", "dask", "spark"],
+            "'query' .qid. contains null in row .*: fill in",
+        ),
+    ),
+    "no grades": (
+        lambda rows: rows.drop_columns("grade"),
+        {
+            "batches": f"{IN_FILE}: There is no column 'grade'",
+            "dask": "'grade'. not in index",
+            "spark": "'grade' .y_true. contains null",
+        },
+    ),
 }
 
 
@@ -154,10 +174,15 @@ class FileContract:
     def test_thousands_of_tiny_queries_in_hundreds_of_segments(self, engine, small_steps):
         rng = np.random.default_rng(0)
         query = np.repeat(np.arange(3_000), rng.integers(1, 4, 3_000))
-        frame = pd.DataFrame({
-            "grade": rng.integers(0, 2, len(query)), "score": rng.integers(0, 3, len(query)),
-            "query": query, "weight": 1.0, "country": query % 300,
-        })
+        frame = pd.DataFrame(
+            {
+                "grade": rng.integers(0, 2, len(query)),
+                "score": rng.integers(0, 3, len(query)),
+                "query": query,
+                "weight": 1.0,
+                "country": query % 300,
+            }
+        )
         summary = engine.measured(pieces(frame, 4)[1:], "clustered", by="country")
         assert summary.mean() == sg.Summary.of(in_memory(frame)).mean()
         assert list(summary.segments) == list(range(300))

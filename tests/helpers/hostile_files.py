@@ -19,10 +19,33 @@ NUMBERS = (
 ).split()
 HOSTILE = [
     *b"nan NaN -nan nan(1) infinit 1_0 0x10 1,5 1;5 1d5 1e 1e+ e5 . -- +-1 True False TRUE"
-    b" None NULL NA # qid:1 qid: qid 1: :1 1:x 3:3 -1:1 2147483648:1 \" \"\" \"a\" a\"b".split(),
-    "１".encode(), "é".encode(), b"\xff", b"\xe9a", b"\xc2\xa01", b"\x00", b"\x0b", b"\x0c1",
-    b"1\x0b2", b"\x1c", b"", b" ", b"\t", b"\r", b"\n", b"\r\n", b"\xef\xbb\xbf", b"x" * 70,
-    b'"a,b"', b'"a\nb"', b'"1"', b'" 1"', b"1 ", b" 1", b"9" * 400, b"0." + b"3" * 60,
+    b' None NULL NA # qid:1 qid: qid 1: :1 1:x 3:3 -1:1 2147483648:1 " "" "a" a"b'.split(),
+    "１".encode(),
+    "é".encode(),
+    b"\xff",
+    b"\xe9a",
+    b"\xc2\xa01",
+    b"\x00",
+    b"\x0b",
+    b"\x0c1",
+    b"1\x0b2",
+    b"\x1c",
+    b"",
+    b" ",
+    b"\t",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\xef\xbb\xbf",
+    b"x" * 70,
+    b'"a,b"',
+    b'"a\nb"',
+    b'"1"',
+    b'" 1"',
+    b"1 ",
+    b" 1",
+    b"9" * 400,
+    b"0." + b"3" * 60,
 ]
 
 
@@ -31,6 +54,7 @@ class Bad(Exception):
 
 
 # Random files ------------------------------------------------------------------------------------
+
 
 def hostile_file(rng, kind):
     """Return the bytes of a random file that is valid, slightly damaged or something else."""
@@ -52,7 +76,8 @@ def hostile_file(rng, kind):
         data = b"".join(
             (blanks if rng.random() < 0.99 else glue).join(
                 rng.choice(HOSTILE) if rng.random() < spoil else word for word in line
-            ) + rng.choice(ends)
+            )
+            + rng.choice(ends)
             for line in lines
         )
     if rng.random() < 0.1:
@@ -117,6 +142,7 @@ def _four_line(rng, row):
 
 def _with_spaces(line):
     """Return a function that adds spaces to the ids of lines."""
+
     def changed(rng, row):
         return [
             rng.choice([word, b"a " + word, b" a  b %s " % word]) if word[:1] in b"qd" else word
@@ -127,16 +153,25 @@ def _with_spaces(line):
 
 
 LINES = {
-    "letor": _letor_line, "qrels": _qrels_line, "run": _run_line, "csv": _csv_line,
-    "beir": _beir_line, "ranks": _ranks_line, "scores": _scores_line, "four": _four_line,
-    "qrels with spaces": _with_spaces(_qrels_line), "run with spaces": _with_spaces(_run_line),
-    "ranks with spaces": _with_spaces(_ranks_line), "four with spaces": _with_spaces(_four_line),
+    "letor": _letor_line,
+    "qrels": _qrels_line,
+    "run": _run_line,
+    "csv": _csv_line,
+    "beir": _beir_line,
+    "ranks": _ranks_line,
+    "scores": _scores_line,
+    "four": _four_line,
+    "qrels with spaces": _with_spaces(_qrels_line),
+    "run with spaces": _with_spaces(_run_line),
+    "ranks with spaces": _with_spaces(_ranks_line),
+    "four with spaces": _with_spaces(_four_line),
 }
 QRELS = ("qrels", "beir", "qrels with spaces")
 RUNS = tuple(set(LINES) - {*QRELS, "letor", "csv"})
 
 
 # Plain readers -----------------------------------------------------------------------------------
+
 
 def plainly(data, kind):
     """Return the rows of a file, or raise Bad."""
@@ -202,7 +237,7 @@ def _trec(data, n_columns, last_has_spaces=False):
             words = [cell.strip(b" ") for cell in cells]
         elif last_has_spaces and len(words) > n_columns:
             _good(_is_number(words[3]))  # the rank; otherwise an id contains a space
-            words[n_columns - 1:] = [b" ".join(words[n_columns - 1:])]
+            words[n_columns - 1 :] = [b" ".join(words[n_columns - 1 :])]
         _good(len(words) == n_columns and all(words))
         rows.append(words)
     return rows
@@ -315,6 +350,7 @@ PLAINLY |= {kind: _run for kind in RUNS}
 
 # Readers of the package --------------------------------------------------------------------------
 
+
 def read(data, kind):
     """Read a file with the package; return the same rows as `plainly`."""
     file = io.BytesIO(data)
@@ -334,8 +370,12 @@ def read(data, kind):
         columns = [result.query, result.document, result.score.tolist(), result.name]
     else:
         result = read_columns(file, Names("query", "grade", ["score"], "document"))
-        columns = [result.query, result.document, result.grade.tolist(),
-                   [float(score) for score in result.scores["score"]]]  # some are exact integers
+        columns = [
+            result.query,
+            result.document,
+            result.grade.tolist(),
+            [float(score) for score in result.scores["score"]],
+        ]  # some are exact integers
     return list(zip(*columns, strict=True))
 
 

@@ -59,7 +59,8 @@ class Page(HTMLParser):
         """The cells below these headings, for each row of the tables that have all of them."""
         return [
             [row[names.index(heading)] for heading in headings]
-            for names, *rows in filter(None, self.tables) if set(headings) <= set(names)
+            for names, *rows in filter(None, self.tables)
+            if set(headings) <= set(names)
             for row in rows
         ]
 

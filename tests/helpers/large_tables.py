@@ -15,13 +15,15 @@ def table(n_queries=300, text=False, seed=0):
     sizes = rng.integers(1, 20, n_queries)
     query = np.repeat(rng.permutation(n_queries), sizes)
     n = len(query)
-    return pd.DataFrame({
-        "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.3) / 2,
-        "score": np.round(rng.normal(size=n), 1),
-        "query": [f"query {i}" for i in query] if text else query,
-        "weight": np.repeat(rng.integers(0, 4, n_queries), sizes) * rng.random(n),
-        "other": "not read",
-    })
+    return pd.DataFrame(
+        {
+            "grade": rng.integers(0, 4, n) * (rng.random(n) < 0.3) / 2,
+            "score": np.round(rng.normal(size=n), 1),
+            "query": [f"query {i}" for i in query] if text else query,
+            "weight": np.repeat(rng.integers(0, 4, n_queries), sizes) * rng.random(n),
+            "other": "not read",
+        }
+    )
 
 
 def mixed(frame, seed=1):
@@ -44,6 +46,7 @@ def whole_pieces(frame, n):
 
 def texts_with_equal_keys():
     """Return two texts of 16 characters with the same key (`hash_of_bytes` in hashing.h)."""
+
     def mixed_bits(bits):
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
             bits = (bits ^ (bits >> shift)) * factor % 2**64
@@ -76,7 +79,10 @@ def first_rows(frame):
 def in_memory(frame, measures=MEASURES, weighted=True):
     """Evaluate all rows at once."""
     return sg.evaluate(
-        frame["grade"], frame["score"], qid=frame["query"], measures=measures,
+        frame["grade"],
+        frame["score"],
+        qid=frame["query"],
+        measures=measures,
         sample_weight=frame["weight"] if weighted else None,
     )
 

@@ -5,8 +5,19 @@ import numpy as np
 import skgraded as sg
 
 MEASURES = [
-    "ndcng@10", "ndcg", "mu_map", "NDCG@mean", "ap@7", "p@5", "recall@9", "rr",
-    "generalized_precision@5", "tau_ap", "TauAP(ties='worst')", "edrc", "EDRC(discount='exp2')",
+    "ndcng@10",
+    "ndcg",
+    "mu_map",
+    "NDCG@mean",
+    "ap@7",
+    "p@5",
+    "recall@9",
+    "rr",
+    "generalized_precision@5",
+    "tau_ap",
+    "TauAP(ties='worst')",
+    "edrc",
+    "EDRC(discount='exp2')",
 ]
 
 

@@ -10,6 +10,4 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 
 def peer(module):
-    return pytest.importorskip(
-        module, reason=f'{module} is missing: pip install "skgraded[peers]"'
-    )
+    return pytest.importorskip(module, reason=f'{module} is missing: pip install "skgraded[peers]"')

@@ -61,8 +61,12 @@ class LightGBM(Library):
     higher_is_better = (True,)  # the last values that a metric returns
     data_name = "Dataset of lightgbm"
     params = {
-        "objective": "lambdarank", "metric": "None", "num_threads": 1, "learning_rate": 0.2,
-        "min_data_in_leaf": 5, "verbose": -1,
+        "objective": "lambdarank",
+        "metric": "None",
+        "num_threads": 1,
+        "learning_rate": 0.2,
+        "min_data_in_leaf": 5,
+        "verbose": -1,
     }
     first_ndcg = {"metric": "ndcg", "eval_at": 1}
     regression = {"objective": "regression"}
@@ -71,8 +75,13 @@ class LightGBM(Library):
     @staticmethod
     def data(X, y, group, weight=None, reference=None):
         return lgb.Dataset(
-            X, y, group=group, weight=None if weight is None else np.repeat(weight, group),
-            reference=reference, free_raw_data=False, params={"verbose": -1},
+            X,
+            y,
+            group=group,
+            weight=None if weight is None else np.repeat(weight, group),
+            reference=reference,
+            free_raw_data=False,
+            params={"verbose": -1},
         )
 
     @classmethod
@@ -80,9 +89,14 @@ class LightGBM(Library):
         """The values per round, as {set: {metric: [values]}}, and the Booster."""
         history = {}
         booster = lgb.train(
-            cls.params | dict(params), train, n_rounds, valid_sets=evals, feval=metric,
+            cls.params | dict(params),
+            train,
+            n_rounds,
+            valid_sets=evals,
+            feval=metric,
             valid_names=[f"set{i}" for i in range(len(evals))],
-            callbacks=[lgb.record_evaluation(history), *callbacks], **kwargs,
+            callbacks=[lgb.record_evaluation(history), *callbacks],
+            **kwargs,
         )
         return history, booster
 
@@ -106,8 +120,11 @@ class XGBoost(Library):
     higher_is_better = ()
     data_name = "DMatrix of xgboost"
     params = {
-        "objective": "rank:ndcg", "disable_default_eval_metric": 1, "nthread": 1,
-        "learning_rate": 0.3, "max_depth": 3,
+        "objective": "rank:ndcg",
+        "disable_default_eval_metric": 1,
+        "nthread": 1,
+        "learning_rate": 0.3,
+        "max_depth": 3,
     }
     first_ndcg = {"eval_metric": "ndcg@1"}
     regression = {"objective": "reg:squarederror"}
@@ -122,8 +139,14 @@ class XGBoost(Library):
     def history_of(cls, train, evals, metric, n_rounds=8, params=(), **kwargs):
         history = {}
         booster = xgb.train(
-            cls.params | dict(params), train, n_rounds, custom_metric=metric, evals_result=history,
-            evals=[(data, f"set{i}") for i, data in enumerate(evals)], verbose_eval=False, **kwargs,
+            cls.params | dict(params),
+            train,
+            n_rounds,
+            custom_metric=metric,
+            evals_result=history,
+            evals=[(data, f"set{i}") for i, data in enumerate(evals)],
+            verbose_eval=False,
+            **kwargs,
         )
         return history, booster
 

@@ -125,10 +125,12 @@ def grid(**choices):
     settings = []
     for places in first_two:
         rotated = [sum(places)] * (len(choices) - len(places))
-        settings.append({
-            name: values[place % len(values)]
-            for (name, values), place in zip(choices.items(), [*places, *rotated], strict=True)
-        })
+        settings.append(
+            {
+                name: values[place % len(values)]
+                for (name, values), place in zip(choices.items(), [*places, *rotated], strict=True)
+            }
+        )
     for one, other in combinations(choices, 2):
         met = {(setting[one], setting[other]) for setting in settings}
         assert len(met) == len(choices[one]) * len(choices[other])
@@ -136,6 +138,7 @@ def grid(**choices):
 
 
 # AP ----------------------------------------------------------------------------------------------
+
 
 def divisor_of(grades, k, threshold, divisor):
     n_relevant = is_relevant(grades, threshold).sum()
@@ -156,7 +159,9 @@ def average_average_precision(grades, scores, k=None, threshold=None, divisor="m
 
 
 register(
-    sg.AP, of_orders=average_precision, on_average=average_average_precision,
+    sg.AP,
+    of_orders=average_precision,
+    on_average=average_average_precision,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS, divisor=("min", "relevant")),
     few=[sg.AP(), sg.AP(k=3, threshold=2), sg.AP(k=3, divisor="relevant")],
     scale_invariant=[sg.AP()],
@@ -165,6 +170,7 @@ register(
 
 
 # MuAP --------------------------------------------------------------------------------------------
+
 
 def over_levels(grades, value):
     """Return the mean over grades above 0, weighted by the distance from the next lower grade."""
@@ -184,7 +190,9 @@ def average_mu_average_precision(grades, scores, k=None, divisor="min"):
 
 
 register(
-    sg.MuAP, of_orders=mu_average_precision, on_average=average_mu_average_precision,
+    sg.MuAP,
+    of_orders=mu_average_precision,
+    on_average=average_mu_average_precision,
     settings=grid(k=CUTOFFS, divisor=("min", "relevant")),
     few=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
     scale_invariant=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
@@ -193,6 +201,7 @@ register(
 
 
 # NDCG --------------------------------------------------------------------------------------------
+
 
 def dcg(ranked, k, gain, discount):
     gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
@@ -220,17 +229,23 @@ def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
 
 
 register(
-    sg.NDCG, of_orders=ndcg, on_average=average_ndcg,
+    sg.NDCG,
+    of_orders=ndcg,
+    on_average=average_ndcg,
     settings=grid(**GAIN_GRID),
     few=[sg.NDCG(), sg.NDCG(k=3), sg.NDCG(k="mean", gain="linear", discount="letor")],
     scale_invariant=[sg.NDCG(gain="linear")],
     ideal_is_one=[
-        sg.NDCG(), sg.NDCG(k=1), sg.NDCG(k=3, gain="linear", discount="letor"), sg.NDCG(k="mean"),
+        sg.NDCG(),
+        sg.NDCG(k=1),
+        sg.NDCG(k=3, gain="linear", discount="letor"),
+        sg.NDCG(k="mean"),
     ],
 )
 
 
 # NDCNG -------------------------------------------------------------------------------------------
+
 
 def ndcng(ranked, grades, k=None, gain="exp2", discount="log2", max_grade=None):
     top = max(grades) if max_grade is None else max_grade
@@ -243,22 +258,31 @@ def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grad
 
 
 register(
-    sg.NDCNG, of_orders=ndcng, on_average=average_ndcng,
+    sg.NDCNG,
+    of_orders=ndcng,
+    on_average=average_ndcng,
     settings=grid(**GAIN_GRID, max_grade=(None, TOP_GRADE)),
     few=[
-        sg.NDCNG(), sg.NDCNG(k=3, max_grade=TOP_GRADE),
+        sg.NDCNG(),
+        sg.NDCNG(k=3, max_grade=TOP_GRADE),
         sg.NDCNG(k="mean", gain=square_root, discount=reciprocal),
     ],
     scale_invariant=[
-        sg.NDCNG(), sg.NDCNG(k=3, discount="letor"), sg.NDCNG(k="mean"), sg.NDCNG(gain=square_root),
+        sg.NDCNG(),
+        sg.NDCNG(k=3, discount="letor"),
+        sg.NDCNG(k="mean"),
+        sg.NDCNG(gain=square_root),
     ],
     ideal_is_one=[
-        sg.NDCNG(), sg.NDCNG(k=3, max_grade=TOP_GRADE), sg.NDCNG(k="mean", gain=square_root),
+        sg.NDCNG(),
+        sg.NDCNG(k=3, max_grade=TOP_GRADE),
+        sg.NDCNG(k="mean", gain=square_root),
     ],
 )
 
 
 # QMeasure ----------------------------------------------------------------------------------------
+
 
 def q_divisors(grades, k, beta, gain):
     """Return p + β cg*(p) for each rank p, times min(R, k)."""
@@ -293,7 +317,9 @@ def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
 
 
 register(
-    sg.QMeasure, of_orders=q_measure, on_average=average_q_measure,
+    sg.QMeasure,
+    of_orders=q_measure,
+    on_average=average_q_measure,
     settings=grid(k=CUTOFFS, beta=(1.0, 0, 10), gain=("linear", "exp2", square_root)),
     few=[sg.QMeasure(), sg.QMeasure(k=3, beta=10), sg.QMeasure(gain="exp2")],
     scale_invariant=[sg.QMeasure(beta=0)],
@@ -303,8 +329,10 @@ register(
 
 # Measures that are weighted sums of gains ---------------------------------------------------------
 
+
 def of_one_order(of_orders, ties):
     """Return the reference ``on_average`` of a measure for which one order of ties is enough."""
+
     def on_average(grades, scores, **setting):
         return of_orders(one_order(grades, scores, ties), grades, **setting)[0]
 
@@ -313,6 +341,7 @@ def of_one_order(of_orders, ties):
 
 def linear(gain, total):
     """Return both references of a measure that is a sum of gains over ranks."""
+
     def of_orders(ranked, grades, **setting):
         return total(gain(ranked, grades, **setting), grades, **setting)
 
@@ -338,13 +367,16 @@ def mean_of_ranks(gains, grades, k=None, **others):
 
 
 register(
-    sg.Precision, **linear(relevance, mean_of_ranks), undefined_on_request=True,
+    sg.Precision,
+    **linear(relevance, mean_of_ranks),
+    undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
     scale_invariant=[sg.Precision(k=3)],  # an ideal list may have too few relevant documents
 )
 register(
-    sg.GeneralizedPrecision, **linear(share_of_top, mean_of_ranks),
+    sg.GeneralizedPrecision,
+    **linear(share_of_top, mean_of_ranks),
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE)],
     scale_invariant=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3)],
@@ -356,7 +388,8 @@ def recall(gains, grades, k=None, threshold=None):
 
 
 register(
-    sg.Recall, **linear(relevance, recall),
+    sg.Recall,
+    **linear(relevance, recall),
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2)],
     scale_invariant=[sg.Recall(k=3)],
@@ -369,7 +402,8 @@ def generalized_recall(gains, grades, k=None):
 
 
 register(
-    sg.GeneralizedRecall, **linear(share_of_top, generalized_recall),
+    sg.GeneralizedRecall,
+    **linear(share_of_top, generalized_recall),
     settings=grid(k=CUTOFFS),
     few=[sg.GeneralizedRecall(k=3)],
     scale_invariant=[sg.GeneralizedRecall(k=3)],
@@ -383,7 +417,8 @@ def r_precision(gains, grades, threshold=None):
 
 
 register(
-    sg.RPrecision, **linear(relevance, r_precision),
+    sg.RPrecision,
+    **linear(relevance, r_precision),
     settings=grid(threshold=THRESHOLDS),
     few=[sg.RPrecision(), sg.RPrecision(threshold=2)],
     scale_invariant=[sg.RPrecision()],
@@ -397,7 +432,8 @@ def rbp(gains, grades, k=None, persistence=0.8, **others):
 
 
 register(
-    sg.RBP, **linear(share_of_top, rbp),
+    sg.RBP,
+    **linear(share_of_top, rbp),
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
     few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
     scale_invariant=[sg.RBP()],
@@ -414,7 +450,10 @@ def absolute_dcg(gains, grades, k=None, discount="log2", **others):
 
 
 register(
-    sg.DCG, **linear(absolute_gain, absolute_dcg), is_defined=always, always_defined=True,
+    sg.DCG,
+    **linear(absolute_gain, absolute_dcg),
+    is_defined=always,
+    always_defined=True,
     highest=inf,
     settings=grid(**GAIN_GRID | {"k": CUTOFFS}),
     few=[sg.DCG(gain="linear"), sg.DCG(k=3), sg.DCG(gain=square_root)],
@@ -422,6 +461,7 @@ register(
 
 
 # RR ----------------------------------------------------------------------------------------------
+
 
 def reciprocal_rank(ranked, grades, k=None, threshold=None):
     values = []
@@ -442,7 +482,9 @@ def average_reciprocal_rank(grades, scores, k=None, threshold=None):
 
 
 register(
-    sg.RR, of_orders=reciprocal_rank, on_average=average_reciprocal_rank,
+    sg.RR,
+    of_orders=reciprocal_rank,
+    on_average=average_reciprocal_rank,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.RR(), sg.RR(k=3, threshold=2)],
     scale_invariant=[sg.RR()],
@@ -451,6 +493,7 @@ register(
 
 
 # GAP ---------------------------------------------------------------------------------------------
+
 
 def gap(ranked, grades, k=None, gain="linear"):
     gain = GAINS.get(gain, gain)
@@ -469,7 +512,9 @@ def average_gap(grades, scores, k=None, gain="linear"):
 
 
 register(
-    sg.GAP, of_orders=gap, on_average=average_gap,
+    sg.GAP,
+    of_orders=gap,
+    on_average=average_gap,
     settings=grid(k=CUTOFFS, gain=("linear", "exp2", square_root)),
     few=[sg.GAP(), sg.GAP(k=3, gain="exp2")],
     scale_invariant=[sg.GAP(), sg.GAP(k=3)],
@@ -478,6 +523,7 @@ register(
 
 
 # ERR ---------------------------------------------------------------------------------------------
+
 
 def stops_at(grades, all_grades, max_grade=None):
     """Return the stop probability (2^g - 1) / 2^max of each grade."""
@@ -516,13 +562,16 @@ def average_err(grades, scores, k=None, max_grade=None):
 
 
 register(
-    sg.ERR, of_orders=err, on_average=average_err,
+    sg.ERR,
+    of_orders=err,
+    on_average=average_err,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.ERR(), sg.ERR(k=3, max_grade=5)],  # an ideal list scores less than 1
 )
 
 
 # NERR --------------------------------------------------------------------------------------------
+
 
 def gains_if_rarely_stopped(grades, max_grade):
     """Return gains by grade if all stop probabilities are tiny, so that ERR is Σ R / p."""
@@ -555,7 +604,9 @@ def average_nerr(grades, scores, k=None, max_grade=None):
 
 
 register(
-    sg.NERR, of_orders=nerr, on_average=average_nerr,
+    sg.NERR,
+    of_orders=nerr,
+    on_average=average_nerr,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.NERR(), sg.NERR(k=3, max_grade=5)],
     ideal_is_one=[sg.NERR(), sg.NERR(k=1), sg.NERR(k=3, max_grade=5)],
@@ -563,6 +614,7 @@ register(
 
 
 # Success -----------------------------------------------------------------------------------------
+
 
 def success(ranked, grades, k=None, threshold=None):
     return is_relevant(ranked, threshold)[:, :k].any(axis=1).astype(float)
@@ -579,7 +631,10 @@ def average_success(grades, scores, k=None, threshold=None):
 
 
 register(
-    sg.Success, of_orders=success, on_average=average_success, undefined_on_request=True,
+    sg.Success,
+    of_orders=success,
+    on_average=average_success,
+    undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Success(k=3), sg.Success(k=2, threshold=2)],
     scale_invariant=[sg.Success(k=3)],  # a query may have no relevant document
@@ -587,6 +642,7 @@ register(
 
 
 # InterpolatedPrecision ---------------------------------------------------------------------------
+
 
 def interpolated_precision(ranked, grades, recall=0, threshold=None):
     required = np.floor(recall * is_relevant(grades, threshold).sum() + 0.5)
@@ -596,7 +652,8 @@ def interpolated_precision(ranked, grades, recall=0, threshold=None):
 
 
 register(
-    sg.InterpolatedPrecision, of_orders=interpolated_precision,
+    sg.InterpolatedPrecision,
+    of_orders=interpolated_precision,
     on_average=of_one_order(interpolated_precision, "worst"),
     tie_rules=("worst", "best", "ordinal"),
     settings=grid(recall=(0, 0.1, 0.5, 1), threshold=THRESHOLDS),
@@ -607,6 +664,7 @@ register(
 
 
 # SetPrecision, SetRecall, SetF -------------------------------------------------------------------
+
 
 def retrieved_and_relevant(grades, scores, threshold):
     retrieved, relevant = np.array(scores) > -inf, is_relevant(grades, threshold)
@@ -629,36 +687,55 @@ def set_f(grades, scores, threshold=None, beta=1):
 
 
 register(
-    sg.NumRet, on_average=lambda grades, scores: retrieved_and_relevant(grades, scores, None)[1],
-    is_defined=always, always_defined=True, highest=inf, settings=[{}],
-    few=[sg.NumRet()], scale_invariant=[sg.NumRet()],
+    sg.NumRet,
+    on_average=lambda grades, scores: retrieved_and_relevant(grades, scores, None)[1],
+    is_defined=always,
+    always_defined=True,
+    highest=inf,
+    settings=[{}],
+    few=[sg.NumRet()],
+    scale_invariant=[sg.NumRet()],
 )
 for counting, place in (sg.NumRel, 2), (sg.NumRelRet, 0):
     register(
-        counting, is_defined=always, always_defined=True, highest=inf,
-        on_average=lambda *args, place=place, **setting:
-            retrieved_and_relevant(*args, **setting)[place],
-        settings=grid(threshold=THRESHOLDS), few=[counting()], scale_invariant=[counting()],
+        counting,
+        is_defined=always,
+        always_defined=True,
+        highest=inf,
+        on_average=lambda *args, place=place, **setting: retrieved_and_relevant(*args, **setting)[
+            place
+        ],
+        settings=grid(threshold=THRESHOLDS),
+        few=[counting()],
+        scale_invariant=[counting()],
     )
 register(
-    sg.SetPrecision, on_average=set_precision, undefined_on_request=True,
+    sg.SetPrecision,
+    on_average=set_precision,
+    undefined_on_request=True,
     settings=grid(threshold=THRESHOLDS),
-    few=[sg.SetPrecision()], scale_invariant=[sg.SetPrecision()],
+    few=[sg.SetPrecision()],
+    scale_invariant=[sg.SetPrecision()],
 )
 register(
-    sg.SetRecall, on_average=set_recall,
+    sg.SetRecall,
+    on_average=set_recall,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.SetRecall(), sg.SetRecall(threshold=2)],
-    scale_invariant=[sg.SetRecall()], ideal_is_one=[sg.SetRecall()],
+    scale_invariant=[sg.SetRecall()],
+    ideal_is_one=[sg.SetRecall()],
 )
 register(
-    sg.SetF, on_average=set_f,
+    sg.SetF,
+    on_average=set_f,
     settings=grid(threshold=THRESHOLDS, beta=(1, 0, 0.5, 3)),
-    few=[sg.SetF(), sg.SetF(threshold=2, beta=0.5)], scale_invariant=[sg.SetF()],
+    few=[sg.SetF(), sg.SetF(threshold=2, beta=0.5)],
+    scale_invariant=[sg.SetF()],
 )
 
 
 # Bpref -------------------------------------------------------------------------------------------
+
 
 def bpref(ranked, grades, threshold=None):
     """Unjudged documents have the grade nan."""
@@ -685,36 +762,49 @@ def average_bpref(grades, scores, threshold=None):
 
 
 register(
-    sg.Bpref, of_orders=bpref, on_average=average_bpref,
+    sg.Bpref,
+    of_orders=bpref,
+    on_average=average_bpref,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.Bpref(), sg.Bpref(threshold=2)],
-    scale_invariant=[sg.Bpref()], ideal_is_one=[sg.Bpref(), sg.Bpref(threshold=2)],
+    scale_invariant=[sg.Bpref()],
+    ideal_is_one=[sg.Bpref(), sg.Bpref(threshold=2)],
 )
 
 
 # Judged and RBPResidual --------------------------------------------------------------------------
+
 
 def judged(ranked, grades, k=None):
     return (~np.isnan(ranked))[:, :k].sum(axis=1) / max(ranked[:, :k].shape[1], 1)
 
 
 register(  # for long queries, no grade is nan
-    sg.Judged, of_orders=judged, on_average=of_one_order(judged, "ordinal"), is_defined=always,
+    sg.Judged,
+    of_orders=judged,
+    on_average=of_one_order(judged, "ordinal"),
+    is_defined=always,
     always_defined=True,
     settings=grid(k=CUTOFFS),
-    few=[sg.Judged(k=3)], scale_invariant=[sg.Judged()],
+    few=[sg.Judged(k=3)],
+    scale_invariant=[sg.Judged()],
 )
 
 
 def rbp_residual(ranked, grades, k=None, persistence=0.8):
     unjudged = np.isnan(ranked)[:, :k]
     ranks = np.arange(unjudged.shape[1])
-    return (1 - persistence) * (unjudged * persistence**ranks).sum(axis=1) + persistence**len(ranks)
+    return (1 - persistence) * (unjudged * persistence**ranks).sum(axis=1) + persistence ** len(
+        ranks
+    )
 
 
 register(
-    sg.RBPResidual, of_orders=rbp_residual, on_average=of_one_order(rbp_residual, "ordinal"),
-    is_defined=always, always_defined=True,
+    sg.RBPResidual,
+    of_orders=rbp_residual,
+    on_average=of_one_order(rbp_residual, "ordinal"),
+    is_defined=always,
+    always_defined=True,
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5, 0.95)),
     few=[sg.RBPResidual(), sg.RBPResidual(k=3, persistence=0.5)],
     scale_invariant=[sg.RBPResidual()],
@@ -722,6 +812,7 @@ register(
 
 
 # Compat ------------------------------------------------------------------------------------------
+
 
 def compat(ranked, grades, persistence=0.95):
     """Rank-biased overlap with the ideal list, from the numbers of documents per grade."""
@@ -754,23 +845,31 @@ def average_compat(grades, scores, persistence=0.95):
         j = min(i, n) - start
         for grade in set(ideal):
             m, c, a = block.count(grade), before.count(grade), ideal[:i].count(grade)
-            total += persistence ** (i - 1) / i * sum(
-                comb(m, h) * comb(len(block) - m, j - h) / comb(len(block), j) * min(c + h, a)
-                for h in range(max(0, j - len(block) + m), min(m, j) + 1)
+            total += (
+                persistence ** (i - 1)
+                / i
+                * sum(
+                    comb(m, h) * comb(len(block) - m, j - h) / comb(len(block), j) * min(c + h, a)
+                    for h in range(max(0, j - len(block) + m), min(m, j) + 1)
+                )
             )
         best += persistence ** (i - 1) / i * min(i, len(ideal))
     return total / best
 
 
 register(
-    sg.Compat, of_orders=compat, on_average=average_compat,
+    sg.Compat,
+    of_orders=compat,
+    on_average=average_compat,
     settings=grid(persistence=(0.95, 0, 0.5)),
     few=[sg.Compat(), sg.Compat(0.5)],
-    scale_invariant=[sg.Compat()], ideal_is_one=[sg.Compat(), sg.Compat(0.5)],
+    scale_invariant=[sg.Compat()],
+    ideal_is_one=[sg.Compat(), sg.Compat(0.5)],
 )
 
 
 # PairAccuracy and AUC ----------------------------------------------------------------------------
+
 
 def pair_accuracy(grades, scores):
     """Share of correctly ordered pairs with different grades; equal scores count 1/2."""
@@ -779,7 +878,9 @@ def pair_accuracy(grades, scores):
 
 
 register(
-    sg.PairAccuracy, on_average=pair_accuracy, is_defined=has_two_grades,
+    sg.PairAccuracy,
+    on_average=pair_accuracy,
+    is_defined=has_two_grades,
     settings=grid(),
     few=[sg.PairAccuracy()],
     scale_invariant=[sg.PairAccuracy()],
@@ -796,7 +897,9 @@ def auc(grades, scores, threshold=None):
 
 
 register(
-    sg.AUC, on_average=auc, is_defined=has_both_kinds,
+    sg.AUC,
+    on_average=auc,
+    is_defined=has_both_kinds,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.AUC(), sg.AUC(threshold=2)],
     scale_invariant=[sg.AUC()],
@@ -805,6 +908,7 @@ register(
 
 
 # TauAP -------------------------------------------------------------------------------------------
+
 
 def tau_ap(ranked, grades):
     """Compute τ_ap of each row, an order of all documents."""
@@ -831,14 +935,20 @@ def average_tau_ap(grades, scores):
 
 
 register(
-    sg.TauAP, of_orders=tau_ap, on_average=average_tau_ap, is_defined=has_two_grades,
-    settings=grid(), unretrieved_last=True, lowest=-1,
+    sg.TauAP,
+    of_orders=tau_ap,
+    on_average=average_tau_ap,
+    is_defined=has_two_grades,
+    settings=grid(),
+    unretrieved_last=True,
+    lowest=-1,
     few=[sg.TauAP()],
     scale_invariant=[sg.TauAP()],  # in an ideal list, equal grades count 1/2
 )
 
 
 # KendallTau --------------------------------------------------------------------------------------
+
 
 def kendall_tau(grades, scores):
     of_grades, of_scores = signs(grades), signs(scores)
@@ -849,8 +959,11 @@ def kendall_tau(grades, scores):
 
 
 register(
-    sg.KendallTau, on_average=kendall_tau, is_defined=has_two_grades,
-    settings=grid(), lowest=-1,
+    sg.KendallTau,
+    on_average=kendall_tau,
+    is_defined=has_two_grades,
+    settings=grid(),
+    lowest=-1,
     few=[sg.KendallTau()],
     scale_invariant=[sg.KendallTau()],
     ideal_is_one=[sg.KendallTau()],  # if the scores have the same ties as the grades
@@ -858,6 +971,7 @@ register(
 
 
 # SpearmanRho -------------------------------------------------------------------------------------
+
 
 def spearman_rho(grades, scores):
     # A mean rank minus the mean of all ranks is half of (number below - number above).
@@ -868,8 +982,11 @@ def spearman_rho(grades, scores):
 
 
 register(
-    sg.SpearmanRho, on_average=spearman_rho, is_defined=has_two_grades,
-    settings=grid(), lowest=-1,
+    sg.SpearmanRho,
+    on_average=spearman_rho,
+    is_defined=has_two_grades,
+    settings=grid(),
+    lowest=-1,
     few=[sg.SpearmanRho()],
     scale_invariant=[sg.SpearmanRho()],
     ideal_is_one=[sg.SpearmanRho()],
@@ -913,7 +1030,9 @@ def edrc(grades, scores, discount="linear", prior=0.5):
 
 
 register(
-    sg.EDRC, on_average=edrc, is_defined=always,
+    sg.EDRC,
+    on_average=edrc,
+    is_defined=always,
     settings=grid(discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)),
     lowest=-1,
     few=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25), sg.EDRC(discount=rank_less_1)],

@@ -29,7 +29,9 @@ def run(script, *args, **replaced):
     with (
         mock.patch.object(sys, "argv", [script, *map(str, args)]),
         mock.patch.object(sys, "path", [str(EXAMPLES), *sys.path]),
-        redirect_stdout(output), redirect_stderr(errors), sklearn.config_context(),
+        redirect_stdout(output),
+        redirect_stderr(errors),
+        sklearn.config_context(),
     ):
         main = runpy.run_path(str(EXAMPLES / script))["main"]
         main.__globals__.update(replaced)

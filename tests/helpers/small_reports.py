@@ -39,7 +39,8 @@ def evaluation(values, query_ids=None, undefined=None, weights=None):
     nowhere = np.zeros(n, dtype=bool)
     undefined = {} if undefined is None else undefined
     return sg.Evaluation(
-        ids_of([f"q{i}" for i in range(n)] if query_ids is None else query_ids), values,
+        ids_of([f"q{i}" for i in range(n)] if query_ids is None else query_ids),
+        values,
         {name: np.asarray(undefined.get(name, nowhere), dtype=bool) for name in values},
         weights=weights,
     )
@@ -95,7 +96,8 @@ def rows_of(comparison):
 def taken(ev, rows):
     """Return the Evaluation of the queries with these row numbers."""
     return replace(
-        ev, query_ids=ev.query_ids[rows],
+        ev,
+        query_ids=ev.query_ids[rows],
         per_query={name: values[rows] for name, values in ev.per_query.items()},
         undefined={name: flags[rows] for name, flags in ev.undefined.items()},
         weights=None if ev.weights is None else ev.weights[rows],
@@ -123,7 +125,8 @@ def systems(names, n_queries, measures=("NDCNG@10", "MuAP"), query_ids=None, wei
                 measure: np.clip(hardness + rng.normal(i / 50, 0.1, n_queries), 0, 1)
                 for measure in measures
             },
-            query_ids, weights=weights,
+            query_ids,
+            weights=weights,
         )
         for i, name in enumerate(names)
     }
@@ -134,8 +137,12 @@ def cross_evaluation(errors=(None, None, None)):
     n = len(errors)
     ev = systems(["ranker"], 2 * n)["ranker"]
     return sg.CrossEvaluation(
-        ev.query_ids, ev.per_query, ev.undefined, fold=np.repeat(np.arange(n), 2),
-        fit_time=np.linspace(1.5, 2.5, n), score_time=np.linspace(0.125, 0.25, n),
+        ev.query_ids,
+        ev.per_query,
+        ev.undefined,
+        fold=np.repeat(np.arange(n), 2),
+        fit_time=np.linspace(1.5, 2.5, n),
+        score_time=np.linspace(0.125, 0.25, n),
         errors=list(errors),
     )
 
@@ -147,7 +154,8 @@ def crossed():
 
     X, y, qid = sg.datasets.make_ranking(n_queries=6, random_state=0)
     cv = [
-        split for seed in (0, 1)
+        split
+        for seed in (0, 1)
         for split in GroupKFold(2, shuffle=True, random_state=seed).split(X, y, qid)
     ]
     settings = {"qid": qid, "measures": ["ap", "rr"], "return_train_score": True}
@@ -165,7 +173,8 @@ def partly_judged():
     """An Evaluation of partly judged documents."""
     shares = np.array([0.5, 1, np.nan, 0])
     return replace(
-        weighted(), judged={"Judged@10": shares, "Judged@5": shares},
+        weighted(),
+        judged={"Judged@10": shares, "Judged@5": shares},
         unanswered=np.array([True, False, False, True]),
     )
 
@@ -186,9 +195,7 @@ def compared_judges(**settings):
     scores = {"a": rng.random(36), "b": rng.random(36)}
     judges = {"human": human, "strict": strict, "lenient": lenient}
     with warnings.catch_warnings(action="ignore"):
-        return sg.compare_judges(
-            judges, scores, group=[6] * 6, n_resamples=100, rng=0, **settings
-        )
+        return sg.compare_judges(judges, scores, group=[6] * 6, n_resamples=100, rng=0, **settings)
 
 
 def two_judges():
@@ -213,7 +220,11 @@ REPORTS = {  # small reports of every class, by description
     "Evaluation with unjudged documents": partly_judged,
     "CrossEvaluation": crossed,
     "Comparison": lambda: sg.compare(
-        systems("abc", 6), baseline="b", rng=0, n_resamples=100, correction="fdr_bh",
+        systems("abc", 6),
+        baseline="b",
+        rng=0,
+        n_resamples=100,
+        correction="fdr_bh",
         family="measure",
     ),
     "Comparison of weights": lambda: sg.compare(
@@ -239,8 +250,14 @@ REPORTS = {  # small reports of every class, by description
     "PeriodComparison": lambda: periods(smallest=0.01),
     "PeriodComparison of segments": lambda: periods(by="part"),
     "PositionBias": lambda: sg.PositionBias(
-        [1, 0.5, np.nan], [1, 0.25, np.nan], [1, 0.75, np.nan], [0.5, 0.125, np.nan], [8, 8, 0],
-        [2, 2, 0], "pivot", 0.9,
+        [1, 0.5, np.nan],
+        [1, 0.25, np.nan],
+        [1, 0.75, np.nan],
+        [0.5, 0.125, np.nan],
+        [8, 8, 0],
+        [2, 2, 0],
+        "pivot",
+        0.9,
     ),
     "Trend": lambda: sg.trend([labelled_summary(i, f"2026-11-1{i}") for i in range(4)], season=2),
 }

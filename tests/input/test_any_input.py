@@ -23,7 +23,10 @@ from skgraded.measures.base import parameters_of
 
 EXAMPLES = os.environ.get("SKGRADED_EXAMPLES")
 fuzz = settings(
-    max_examples=int(EXAMPLES or 50), derandomize=EXAMPLES is None, database=None, deadline=None,
+    max_examples=int(EXAMPLES or 50),
+    derandomize=EXAMPLES is None,
+    database=None,
+    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 PACKAGE = str(Path(sg.__file__).parent)
@@ -42,6 +45,7 @@ def answer(call, *args, **kwargs):
 
 
 # Random arguments and their meaning ---------------------------------------------------------------
+
 
 @st.composite
 def rows(draw, extreme=False):
@@ -121,6 +125,7 @@ SETTINGS = st.tuples(
 
 
 # The tests ---------------------------------------------------------------------------------------
+
 
 @given(rows(), st.lists(SETTINGS, min_size=3, max_size=3))
 @fuzz
@@ -218,7 +223,8 @@ def has_nan(y_true):
 def tables(draw, name, pool):
     n = draw(st.integers(1, 6))
     return {
-        "query": draw(containers.ids(n)), "document": draw(containers.ids(n, distinct=True)),
+        "query": draw(containers.ids(n)),
+        "document": draw(containers.ids(n, distinct=True)),
         name: draw(containers.numbers(n, pool)),
     }
 

@@ -13,8 +13,15 @@ from skgraded._input.arrow_strings import keys, marks, texts_of  # noqa: E402
 from skgraded.judgments import layout_of  # noqa: E402
 
 TEXTS = [  # a view contains up to 12 bytes itself
-    "", "a", "query-1", "12345678", "0123456789ab", "0123456789abc", "0123456789abcdef",
-    "Straße 12, Köln", "a",
+    "",
+    "a",
+    "query-1",
+    "12345678",
+    "0123456789ab",
+    "0123456789abc",
+    "0123456789abcdef",
+    "Straße 12, Köln",
+    "a",
 ]
 # Keys must be the same in all processes, on all machines and in all versions.
 KEYS = {
@@ -36,10 +43,12 @@ LAYOUTS = {
     "no rows": pa.chunked_array([], pa.string()),
 }
 DICTIONARY = pa.array(["b", "a", "b", "unused", "a" * 40], pa.string())  # contains "b" twice
-LAYOUTS["dictionaries"] = pa.chunked_array([
-    pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), DICTIONARY)
-    for codes in ([2, 1, 0], [4, 0, 1])
-])
+LAYOUTS["dictionaries"] = pa.chunked_array(
+    [
+        pa.DictionaryArray.from_arrays(pa.array(codes, pa.int8()), DICTIONARY)
+        for codes in ([2, 1, 0], [4, 0, 1])
+    ]
+)
 if VIEWS:
     KINDS["string_view"] = view = pa.string_view()
     LAYOUTS["string_view"] = pa.array(TEXTS, view)
@@ -142,9 +151,9 @@ USES = {
     "qrels.doc_id": lambda column: sg.datasets.join_run(
         pa.table({"qid": ["q"] * 3, "doc_id": column, "grade": [1, 0, 1]}), {"q": {"a": 1}}
     ),
-    "qid in pandas": lambda column: sg.Judgments([1, 0, 1], qid=pd.Series(
-        pd.arrays.ArrowExtensionArray(pa.chunked_array([column]))
-    )),
+    "qid in pandas": lambda column: sg.Judgments(
+        [1, 0, 1], qid=pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([column])))
+    ),
 }
 
 
@@ -165,21 +174,26 @@ DAMAGED = {
     "end after the buffer": (texts_with(pa.string(), 0, 1, 10**9, 3), "damaged Arrow memory: .* 2"),
     "end before the start": (texts_with(pa.large_string(), 0, 3, 1, 3), "damaged Arrow memory"),
     "negative end": (texts_with(pa.binary(), 0, -(10**9), 1, 3), "damaged Arrow memory"),
-    "code without text": (pa.DictionaryArray.from_arrays(
-        pa.array([0, 1, 10**8]), pa.array(["a", "b"]), safe=False
-    ), "damaged Arrow memory: .* 2 out of bounds: 100000000"),
+    "code without text": (
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 10**8]), pa.array(["a", "b"]), safe=False),
+        "damaged Arrow memory: .* 2 out of bounds: 100000000",
+    ),
     "text": (NOT_UTF_8, r"must be UTF-8 text; row 1 is b'\\xff'"),
     "large text": (NOT_UTF_8.cast("large_string"), r"must be UTF-8 text; row 1 is b'\\xff'"),
     "coded text": (NOT_UTF_8.dictionary_encode(), r"must be UTF-8 text; row 1 is b'\\xff'"),
     "sliced text": (
-        pa.concat_arrays([NOT_UTF_8, NOT_UTF_8])[2:5], r"must be UTF-8 text; row 2 is b'\\xff'"
+        pa.concat_arrays([NOT_UTF_8, NOT_UTF_8])[2:5],
+        r"must be UTF-8 text; row 2 is b'\\xff'",
     ),
 }
 if VIEWS:
     DAMAGED["view"] = NOT_UTF_8.cast("string_view"), r"must be UTF-8 text; row 1 is b'\\xff'"
-    DAMAGED["view without buffer"] = pa.Array.from_buffers(
-        view, 3, [None, pa.py_buffer(np.array([[40, 0, 7, 0]] * 3, dtype="u4"))]
-    ), "damaged Arrow memory"
+    DAMAGED["view without buffer"] = (
+        pa.Array.from_buffers(
+            view, 3, [None, pa.py_buffer(np.array([[40, 0, 7, 0]] * 3, dtype="u4"))]
+        ),
+        "damaged Arrow memory",
+    )
 
 
 @pytest.mark.parametrize("use", USES)

@@ -106,7 +106,9 @@ def test_a_killed_process_leaves_the_old_or_the_new_file():
     if not script.exists():
         pytest.skip("benchmarks/killed_writers.py is not beside the tests")
     process = subprocess.run(  # benchmarks/README.md shows 200 kills
-        [sys.executable, str(script), "--kills", "4"], capture_output=True, text=True,
+        [sys.executable, str(script), "--kills", "4"],
+        capture_output=True,
+        text=True,
     )
     rows = [row.strip("| ").split(" | ") for row in process.stdout.splitlines()[2:]]
     assert len(rows) == 5, process.stderr

@@ -53,9 +53,13 @@ def test_every_function_reads_float32_grades_as_decimals(read):
             return {"score": ranker.score(X, grades, qid=qid)}
         if read == "from_estimator":
             axes = pytest.importorskip("matplotlib.figure").Figure().subplots()
-            return dict(enumerate(sg.ThresholdCurveDisplay.from_estimator(
-                Ridge().fit(X, y), X, grades, qid=qid, ax=axes
-            ).mu_ap))
+            return dict(
+                enumerate(
+                    sg.ThresholdCurveDisplay.from_estimator(
+                        Ridge().fit(X, y), X, grades, qid=qid, ax=axes
+                    ).mu_ap
+                )
+            )
         booster = LGBMRegressor(n_estimators=3, n_jobs=1, verbose=-1)
         ranker = sg.QueryRanker(booster, early_stopping=True, measure=measure, random_state=0)
         history = ranker.fit(X, grades, qid=qid).evals_result_["validation"]

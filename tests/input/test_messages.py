@@ -24,8 +24,9 @@ CALLERS = {
     "per_query": lambda y_true, y_score, **more: sg.MuAP().per_query(y_true, y_score, **more),
     "n_undefined": lambda y_true, y_score, **more: sg.AP().n_undefined(y_true, **more),
     "Judgments": lambda y_true, y_score, **more: sg.Judgments(y_true, **more),
-    "call with Judgments":
-        lambda y_true, y_score, **more: sg.RR()(sg.Judgments(y_true, **more), y_score),
+    "call with Judgments": lambda y_true, y_score, **more: sg.RR()(
+        sg.Judgments(y_true, **more), y_score
+    ),
 }
 # The callers without this argument.
 WITHOUT = {"y_score": {"n_undefined", "Judgments"}, "sample_weight": {"per_query", "n_undefined"}}
@@ -53,6 +54,7 @@ def check(argument, value, *words, callers=CALLERS):
 
 # Columns -----------------------------------------------------------------------------------------
 
+
 def with_bad(value, row):
     """Return valid grades, except for a bad value in one row and another in a later row."""
     grades = [0.0, 1, 2, 0, 1, -7]
@@ -61,12 +63,27 @@ def with_bad(value, row):
 
 
 NOT_NUMBERS = [
-    1, 1.5, np.float64(2), np.array(3), np.nan, object(), len, list("abcdef"), list("123456"),
-    np.array(list("abcdef"), dtype=object), np.array([b"1"] * 6), "123456", b"123456",
-    np.array([1, 2, 3, 4, 5, 6j]), [1, 2, 3, 4, 5, 6j],
-    np.array(["2026-01-01"] * 6, dtype="datetime64[D]"), np.array([1] * 6, dtype="timedelta64[D]"),
-    np.zeros(6, dtype=[("grade", float), ("other", float)]), [{"grade": 1}] * 6,
-    dict.fromkeys(range(6), 1), {1, 2, 3, 4, 5, 6},
+    1,
+    1.5,
+    np.float64(2),
+    np.array(3),
+    np.nan,
+    object(),
+    len,
+    list("abcdef"),
+    list("123456"),
+    np.array(list("abcdef"), dtype=object),
+    np.array([b"1"] * 6),
+    "123456",
+    b"123456",
+    np.array([1, 2, 3, 4, 5, 6j]),
+    [1, 2, 3, 4, 5, 6j],
+    np.array(["2026-01-01"] * 6, dtype="datetime64[D]"),
+    np.array([1] * 6, dtype="timedelta64[D]"),
+    np.zeros(6, dtype=[("grade", float), ("other", float)]),
+    [{"grade": 1}] * 6,
+    dict.fromkeys(range(6), 1),
+    {1, 2, 3, 4, 5, 6},
 ]
 NOT_1D = [
     lambda values: np.array(values, dtype=float).reshape(-1, 1),
@@ -81,93 +98,184 @@ NOT_1D = [
 NUMBERS, TEXTS = [1, 1, None, 2, 2, None], ["a", "a", None, "b", "b", None]
 NAN_SCORES = [1, 2, None, 4, None, 6]
 MISSING_IDS = [
-    np.array([1, 1, np.nan, 2, 2, np.nan]), NUMBERS, ["a", "a", np.nan, "b", "b", None],
+    np.array([1, 1, np.nan, 2, 2, np.nan]),
+    NUMBERS,
+    ["a", "a", np.nan, "b", "b", None],
     np.array(["a", "a", float("nan"), "b", "b", None], dtype=object),
     np.array(["a", "a", np.float32("nan"), "b", "b", None], dtype=object),
     np.array(["2026-01-01"] * 2 + ["NaT"] + ["2026-01-02"] * 3, dtype="M8[D]"),
     np.array([1, 1, "NaT", 2, 2, 2], dtype="timedelta64[D]"),
     [("a", np.nan if query is None else query) for query in NUMBERS],
-    [("a", query) for query in NUMBERS], [Decimal(query or "nan") for query in NUMBERS],
-    *(pd.Series(NUMBERS, dtype=dtype)
-      for dtype in ("Int64", "Float64", "category", "object", "float")),
-    pd.Series(TEXTS, dtype="string"), pl.Series("x", NUMBERS), pl.Series("x", TEXTS),
+    [("a", query) for query in NUMBERS],
+    [Decimal(query or "nan") for query in NUMBERS],
+    *(
+        pd.Series(NUMBERS, dtype=dtype)
+        for dtype in ("Int64", "Float64", "category", "object", "float")
+    ),
+    pd.Series(TEXTS, dtype="string"),
+    pl.Series("x", NUMBERS),
+    pl.Series("x", TEXTS),
 ]
 ROUNDED = {bits: np.array([1, 1, 2**bits + 1, 2, 2, 2**bits]) for bits in (11, 24, 53)}
 ROUNDED_IDS = [  # ids beyond the range in which integers are exact
-    *((ids.astype(kind), kind) for ids, kind in zip(
-        ROUNDED.values(), ("float16", "float32", "float64"), strict=True)),
+    *(
+        (ids.astype(kind), kind)
+        for ids, kind in zip(ROUNDED.values(), ("float16", "float32", "float64"), strict=True)
+    ),
     (-ROUNDED[24].astype(">f4"), "float32"),
     (np.array([1, 1, np.inf, 2, 2, 2], dtype=np.float16), "float16"),
-    *((convert(ROUNDED[24].astype("f4")), "float32") for convert in (
-        list, pd.Series, pd.Index, pl.Series, pa.array, np.ma.masked_array,
-        lambda ids: pd.Series(ids, dtype="category"), lambda ids: pd.Series(ids, dtype="Float32"),
-        lambda ids: pd.Series(ids, dtype="float[pyarrow]"),
-        lambda ids: pa.array(ids).dictionary_encode(), lambda ids: [("a", x) for x in ids],
-    )),
+    *(
+        (convert(ROUNDED[24].astype("f4")), "float32")
+        for convert in (
+            list,
+            pd.Series,
+            pd.Index,
+            pl.Series,
+            pa.array,
+            np.ma.masked_array,
+            lambda ids: pd.Series(ids, dtype="category"),
+            lambda ids: pd.Series(ids, dtype="Float32"),
+            lambda ids: pd.Series(ids, dtype="float[pyarrow]"),
+            lambda ids: pa.array(ids).dictionary_encode(),
+            lambda ids: [("a", x) for x in ids],
+        )
+    ),
     ([1, "1", 2.0**53, 2, "2", 2], "float64"),
 ]
 HALF = ["a", "b", "\ud800", "a", "b", "\ud800"]
 UNWRITABLE_IDS = [
-    HALF, np.array(HALF), np.array(HALF, dtype=object), pd.Series(HALF, dtype=object),
+    HALF,
+    np.array(HALF),
+    np.array(HALF, dtype=object),
+    pd.Series(HALF, dtype=object),
     pd.Categorical.from_codes([0, 1, 2] * 2, pd.Index(HALF[:3], dtype=object)),
-    ["b", 1, *HALF[2:]], [("a", (text,)) for text in HALF], list(map(np.str_, HALF)),
+    ["b", 1, *HALF[2:]],
+    [("a", (text,)) for text in HALF],
+    list(map(np.str_, HALF)),
 ]
 BAD_COLUMNS = [  # argument, value, words in the message
-    *((argument, [1.0] * n, str(n), "6")
-      for argument in ("y_score", "qid", "sample_weight") for n in (1, 5, 7)),
+    *(
+        (argument, [1.0] * n, str(n), "6")
+        for argument in ("y_score", "qid", "sample_weight")
+        for n in (1, 5, 7)
+    ),
     *((argument, empty) for argument in COLUMNS for empty in ([], np.empty((0, 3)))),
-    ("y_true", None), ("y_score", None),
-    *((argument, make([3, 3] if argument == "group" else GOOD.get(argument, [1.0] * 6)))
-      for argument in COLUMNS for make in NOT_1D),
+    ("y_true", None),
+    ("y_score", None),
+    *(
+        (argument, make([3, 3] if argument == "group" else GOOD.get(argument, [1.0] * 6)))
+        for argument in COLUMNS
+        for make in NOT_1D
+    ),
     ("y_score", np.zeros((6, 1)), "an array of shape (6, 1). Pass one column, or use .ravel()."),
     # Numbers
     *((argument, value) for argument in (*NUMERIC, "group") for value in NOT_NUMBERS),
     ("y_true", np.array(["a"] * 6), "contain numbers; its dtype is <U1, and row 0 contains 'a'"),
-    *((argument, np.array([1, 2, 3, "x", 5, "y"], dtype=object), "row 3", "'x'")
-      for argument in NUMERIC),
-    *((argument, [1, 2, huge, 4, 5, 6], "is too large for a float in row 2")
-      for argument in NUMERIC for huge in (10**400, -(10**400))),
-    *((argument, np.ma.masked_array([1] * 6, mask=[0, 0, 1, 0, 0, 1]))
-      for argument in ("y_score", "sample_weight", "qid", "group")),
+    *(
+        (argument, np.array([1, 2, 3, "x", 5, "y"], dtype=object), "row 3", "'x'")
+        for argument in NUMERIC
+    ),
+    *(
+        (argument, [1, 2, huge, 4, 5, 6], "is too large for a float in row 2")
+        for argument in NUMERIC
+        for huge in (10**400, -(10**400))
+    ),
+    *(
+        (argument, np.ma.masked_array([1] * 6, mask=[0, 0, 1, 0, 0, 1]))
+        for argument in ("y_score", "sample_weight", "qid", "group")
+    ),
     # Grades, scores and weights
     ("y_true", [0, 1, 2, np.inf, 1, np.inf], "must be finite; got inf for row 3"),
-    *(("y_true", with_bad(bad, row), f"row {row}", f"{bad:g}", "irrelevant documents")
-      for row in (0, 4) for bad in (-1, -0.5, -1e-300)),
+    *(
+        ("y_true", with_bad(bad, row), f"row {row}", f"{bad:g}", "irrelevant documents")
+        for row in (0, 4)
+        for bad in (-1, -0.5, -1e-300)
+    ),
     ("y_true", with_bad(-np.inf, 4), "got -inf for row 4"),
-    *(("y_score", values, "row 2", "nan", "-inf") for values in (
-        NAN_SCORES, [1, 2, np.nan, 4, np.nan, 6], pd.Series(NAN_SCORES, dtype="Int64"),
-        pd.Series(NAN_SCORES, dtype="Float64"), pl.Series("x", NAN_SCORES),
-    )),
-    *(("sample_weight", [1.0, 1, 1, 1, bad, bad], "row 4", f"{bad:g}")
-      for bad in (-1, -1e-300, np.nan, np.inf, -np.inf)),
+    *(
+        ("y_score", values, "row 2", "nan", "-inf")
+        for values in (
+            NAN_SCORES,
+            [1, 2, np.nan, 4, np.nan, 6],
+            pd.Series(NAN_SCORES, dtype="Int64"),
+            pd.Series(NAN_SCORES, dtype="Float64"),
+            pl.Series("x", NAN_SCORES),
+        )
+    ),
+    *(
+        ("sample_weight", [1.0, 1, 1, 1, bad, bad], "row 4", f"{bad:g}")
+        for bad in (-1, -1e-300, np.nan, np.inf, -np.inf)
+    ),
     ("sample_weight", [0] * 6, "0"),
     # Queries
     *(("qid", ids, "row 2") for ids in MISSING_IDS),
     *(("qid", ids, f"row 2, but {kind} represents integers") for ids, kind in ROUNDED_IDS),
-    *(("qid", ids, "row 2 contains ", "\\ud800", "remove lone surrogates")
-      for ids in UNWRITABLE_IDS),
-    ("qid", [1, 2, reduce(lambda value, _: (value,), range(450), 1)] * 2, "row 2 contains",
-     "at most 16 nested tuples"),
-    *(("qid", ids, "hashable") for ids in (
-        [[1], [1], [1], [2], [2], [2]], [1, 1, {}, 2, 2, {}], [{1}] * 6,
-    )),
-    *(("qid", ids) for ids in (
-        "111222", b"111222", 7, np.array(7), np.int64(7), np.nan, object(), len,
-    )),
-    *(("group", group, str(sum(group)), "6")
-      for group in ([3, 2], [3, 4], [6, 6], [1], [2**62, 2**62])),
-    *(("group", group, position, value) for group, position, value in (
-        ([3, 0, 3], "1", "0"), ([4, -1, 3], "1", "-1"), ([7, -1], "1", "-1"),
-        ([2.5, 3.5], "0", "2.5"), ([3, np.nan, 3], "1", "nan"), ([3, np.inf], "1", "inf"),
-        ([3, None, 3], "1", "nan"),
-    )),
-    *(("group", ids, "If group contains the query id of each row, pass it as qid.")
-      for ids in ([7, 7, 7, 8, 8, 8], [0, 0, 0, 1, 1, 1], list("aaabbb"), pd.Series(list("aaabbb")),
-                  pl.Series(["a"] * 6), pd.Series(list("aaabbb"), dtype="category"))),
-    *(("group", sizes, "groupby(qid, sort=False).size()") for sizes in (
-        pd.Series([8, 7, 7, 7, 9, 9]).value_counts(), pd.Series([1, 3, 2], index=[2, 1, 3]),
-        pd.Series([7, 7, 7, 8, 9, 9]).value_counts(ascending=True),
-    )),
+    *(
+        ("qid", ids, "row 2 contains ", "\\ud800", "remove lone surrogates")
+        for ids in UNWRITABLE_IDS
+    ),
+    (
+        "qid",
+        [1, 2, reduce(lambda value, _: (value,), range(450), 1)] * 2,
+        "row 2 contains",
+        "at most 16 nested tuples",
+    ),
+    *(
+        ("qid", ids, "hashable")
+        for ids in (
+            [[1], [1], [1], [2], [2], [2]],
+            [1, 1, {}, 2, 2, {}],
+            [{1}] * 6,
+        )
+    ),
+    *(
+        ("qid", ids)
+        for ids in (
+            "111222",
+            b"111222",
+            7,
+            np.array(7),
+            np.int64(7),
+            np.nan,
+            object(),
+            len,
+        )
+    ),
+    *(
+        ("group", group, str(sum(group)), "6")
+        for group in ([3, 2], [3, 4], [6, 6], [1], [2**62, 2**62])
+    ),
+    *(
+        ("group", group, position, value)
+        for group, position, value in (
+            ([3, 0, 3], "1", "0"),
+            ([4, -1, 3], "1", "-1"),
+            ([7, -1], "1", "-1"),
+            ([2.5, 3.5], "0", "2.5"),
+            ([3, np.nan, 3], "1", "nan"),
+            ([3, np.inf], "1", "inf"),
+            ([3, None, 3], "1", "nan"),
+        )
+    ),
+    *(
+        ("group", ids, "If group contains the query id of each row, pass it as qid.")
+        for ids in (
+            [7, 7, 7, 8, 8, 8],
+            [0, 0, 0, 1, 1, 1],
+            list("aaabbb"),
+            pd.Series(list("aaabbb")),
+            pl.Series(["a"] * 6),
+            pd.Series(list("aaabbb"), dtype="category"),
+        )
+    ),
+    *(
+        ("group", sizes, "groupby(qid, sort=False).size()")
+        for sizes in (
+            pd.Series([8, 7, 7, 7, 9, 9]).value_counts(),
+            pd.Series([1, 3, 2], index=[2, 1, 3]),
+            pd.Series([7, 7, 7, 8, 9, 9]).value_counts(ascending=True),
+        )
+    ),
     ("sample_weight", [1.0, 2.0], "np.repeat(sample_weight, group)", "factorize(qid)[0]"),
 ]
 
@@ -189,8 +297,10 @@ def test_bad_columns_are_refused_by_every_function(argument):
 
 def test_measures_refuse_unknown_grades_that_judgments_keep():
     others = {name: CALLERS[name] for name in CALLERS if name != "Judgments"}
-    for grades in ([0, 1, 2, np.nan, 1, np.nan],
-                   np.ma.masked_array(GRADES, mask=[0, 0, 0, 1, 0, 1])):
+    for grades in (
+        [0, 1, 2, np.nan, 1, np.nan],
+        np.ma.masked_array(GRADES, mask=[0, 0, 0, 1, 0, 1]),
+    ):
         check("y_true", grades, "row 3", "nan", callers=others)
         assert sg.Judgments(grades, qid=QID).sizes.tolist() == [3, 3]
 
@@ -219,8 +329,12 @@ def test_a_matrix_of_queries_is_refused_with_the_call_that_measures_each_row():
     rng = np.random.default_rng(0)
     y_true, y_score = rng.integers(0, 4, (8, 10)), rng.random((8, 10))
     advice = "qid=np.repeat(np.arange(n_queries), n_documents)"
-    for true, score in ((y_true, y_score), (y_true.tolist(), y_score), (y_true.ravel(), y_score),
-                        (pd.DataFrame(y_true), pd.DataFrame(y_score))):
+    for true, score in (
+        (y_true, y_score),
+        (y_true.tolist(), y_score),
+        (y_true.ravel(), y_score),
+        (pd.DataFrame(y_true), pd.DataFrame(y_score)),
+    ):
         for call in (sg.evaluate, sg.NDCG(), sg.NDCG().per_query):
             more = {"qid": range(80)} if np.ndim(true) == 1 else {}
             assert advice in message_of(partial(call, true, score, **more), ValueError)
@@ -249,9 +363,18 @@ def test_frames_of_qrels_and_a_run_cause_an_error_that_recommends_join_run(form,
             assert "rows = skgraded.datasets.join_run(qrels, run)" in message
 
 
-@pytest.mark.parametrize("ids", [
-    [2, 2], [5, 0], [2.5, 2.5], ["2", "3"], [("a", 1), 2], [np.inf], pd.Categorical(["2", "3"]),
-])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [2, 2],
+        [5, 0],
+        [2.5, 2.5],
+        ["2", "3"],
+        [("a", 1), 2],
+        [np.inf],
+        pd.Categorical(["2", "3"]),
+    ],
+)
 def test_other_ids_are_not_mistaken_for_sizes(ids):
     with pytest.raises(ValueError, match=f"qid has {len(ids)} rows, but y_true has 5.$"):
         sg.NDCG()([0, 1, 0, 1, 2], [0, 1, 0, 1, 2], qid=ids)
@@ -262,28 +385,41 @@ def test_other_ids_are_not_mistaken_for_sizes(ids):
 ALL = [entry.cls for entry in REGISTRY.values()]
 WITH_AVERAGE = [cls for cls in ALL if cls is not sg.InterpolatedPrecision]
 BAD_PARAMETERS = [  # parameter, value, words in the message, classes
-    *(("k", value, [repr(value)], ALL)
-      for value in (0, -1, 2.5, np.nan, np.inf, "10", "all", [10], True, False, 1j)),
+    *(
+        ("k", value, [repr(value)], ALL)
+        for value in (0, -1, 2.5, np.nan, np.inf, "10", "all", [10], True, False, 1j)
+    ),
     ("k", "mean", ["mean"], [cls for cls in ALL if cls not in (sg.NDCG, sg.NDCNG)]),
-    *(("ties", value, [repr(value), "average", "ordinal", "best", "worst"], WITH_AVERAGE)
-      for value in ("random", "Average", "", None, 1, ["average"], len)),
+    *(
+        ("ties", value, [repr(value), "average", "ordinal", "best", "worst"], WITH_AVERAGE)
+        for value in ("random", "Average", "", None, 1, ["average"], len)
+    ),
     ("ties", "average", ["'average'", "ordinal", "best", "worst"], [sg.InterpolatedPrecision]),
-    *(("undefined", value, [repr(value), "nan"], ALL)
-      for value in (0.5, -1, 2, np.inf, None, "nan", "skip", True)),
-    *((parameter, value, [repr(value), *known], [sg.NDCG, sg.NDCNG])
-      for parameter, known in (("gain", ["exp2", "linear"]), ("discount", ["log2", "letor"]))
-      for value in ("exp", "log", "", None, 2, ["exp2"])),
-    *(("discount", value, [repr(value), "linear", "log2", "exp2", "callable"], [sg.EDRC])
-      for value in ("letor", "LINEAR", "", None, 2, ["log2"])),
+    *(
+        ("undefined", value, [repr(value), "nan"], ALL)
+        for value in (0.5, -1, 2, np.inf, None, "nan", "skip", True)
+    ),
+    *(
+        (parameter, value, [repr(value), *known], [sg.NDCG, sg.NDCNG])
+        for parameter, known in (("gain", ["exp2", "linear"]), ("discount", ["log2", "letor"]))
+        for value in ("exp", "log", "", None, 2, ["exp2"])
+    ),
+    *(
+        ("discount", value, [repr(value), "linear", "log2", "exp2", "callable"], [sg.EDRC])
+        for value in ("letor", "LINEAR", "", None, 2, ["log2"])
+    ),
     *(("discount", value, ["letor"], [sg.NDCG]) for value in ("linear", "exp2")),  # of EDRC
-    *((parameter, value, [f"{parameter} must be a finite number {limits}; got {value!r}."], ALL)
-      for parameter, limits, values in (
-          ("threshold", "≥ 0", [np.nan, np.inf, -np.inf, -1, "2", [1], 1j, True]),
-          ("max_grade", "> 0", [0, -1, np.nan, np.inf, -np.inf, "4", [4], True]),
-          ("prior", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
-          ("recall", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
-          ("persistence", "≥ 0 and < 1", [-0.1, 1, 1.5, np.nan, "0.5", True, None]),
-      ) for value in values),
+    *(
+        (parameter, value, [f"{parameter} must be a finite number {limits}; got {value!r}."], ALL)
+        for parameter, limits, values in (
+            ("threshold", "≥ 0", [np.nan, np.inf, -np.inf, -1, "2", [1], 1j, True]),
+            ("max_grade", "> 0", [0, -1, np.nan, np.inf, -np.inf, "4", [4], True]),
+            ("prior", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
+            ("recall", "≥ 0 and ≤ 1", [-0.1, 1 + 1e-7, np.nan, np.inf, "0.5", None, True, [0.5]]),
+            ("persistence", "≥ 0 and < 1", [-0.1, 1, 1.5, np.nan, "0.5", True, None]),
+        )
+        for value in values
+    ),
 ]
 
 
@@ -326,8 +462,11 @@ def test_max_grade_below_a_grade_names_the_row(cls):
 
 def test_functions_must_return_gains_and_discounts():
     wrong = [
-        lambda values: values[:-1], lambda values: 3.0, lambda values: values * np.nan,
-        lambda values: ["a"] * len(values), lambda values: None,
+        lambda values: values[:-1],
+        lambda values: 3.0,
+        lambda values: values * np.nan,
+        lambda values: ["a"] * len(values),
+        lambda values: None,
     ]
     for parameter, negative in (("gain", lambda grades: grades - 1), ("discount", np.negative)):
         for function in (*wrong, negative):

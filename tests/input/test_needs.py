@@ -10,8 +10,18 @@ from skgraded._input.needs import is_installed, needs
 from skgraded.cli import main
 
 OPTIONAL = [
-    "pandas", "polars", "pyarrow", "matplotlib", "jinja2", "tabulate", "tqdm", "xgboost",
-    "catboost", "dask", "distributed", "pyspark",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "jinja2",
+    "tabulate",
+    "tqdm",
+    "xgboost",
+    "catboost",
+    "dask",
+    "distributed",
+    "pyspark",
 ]
 CODE = f"""
 import contextlib, io, json, sys
@@ -54,26 +64,37 @@ TABLE = 'A table of results needs pandas: pip install "skgraded[all]"'
 LATEX = 'to_latex needs pandas and Jinja2: pip install "skgraded[all]"'
 PAGE = 'An HTML page needs pandas and Jinja2: pip install "skgraded[all]"'
 ERRORS = {
-    "ev.to_frame()": TABLE, "ev.summary()": TABLE, "ev.worst()": TABLE, "ev.to_csv()": TABLE,
-    "cmp.to_frame()": TABLE, "cmp.to_latex()": TABLE, "str(cmp.leaderboard())": TABLE,
-    "cv.by_fold()": TABLE, "summary.to_frame()": TABLE, "ev.to_latex()": LATEX,
-    "ev.to_html()": PAGE, "cmp.to_html()": PAGE, "cv.to_html()": PAGE, "summary.to_html()": PAGE,
-    "sg.ThresholdCurveDisplay([1], [0.5]).plot()":
-        'ThresholdCurveDisplay.plot needs matplotlib: pip install "skgraded[all]"',
-    "sg.evaluate_batches([], 'y', 's', 'q')":
-        'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
-    "sg.cross_evaluate(ranker, X, y, qid=qid, progress=True)":
-        'progress=True needs tqdm: pip install "skgraded[all]"',
+    "ev.to_frame()": TABLE,
+    "ev.summary()": TABLE,
+    "ev.worst()": TABLE,
+    "ev.to_csv()": TABLE,
+    "cmp.to_frame()": TABLE,
+    "cmp.to_latex()": TABLE,
+    "str(cmp.leaderboard())": TABLE,
+    "cv.by_fold()": TABLE,
+    "summary.to_frame()": TABLE,
+    "ev.to_latex()": LATEX,
+    "ev.to_html()": PAGE,
+    "cmp.to_html()": PAGE,
+    "cv.to_html()": PAGE,
+    "summary.to_html()": PAGE,
+    "sg.ThresholdCurveDisplay([1], [0.5]).plot()": 'ThresholdCurveDisplay.plot needs matplotlib: pip install "skgraded[all]"',
+    "sg.evaluate_batches([], 'y', 's', 'q')": 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
+    "sg.cross_evaluate(ranker, X, y, qid=qid, progress=True)": 'progress=True needs tqdm: pip install "skgraded[all]"',
     "import skgraded.xgboost": 'skgraded.xgboost needs xgboost: pip install "skgraded[all]"',
     "import skgraded.catboost": 'skgraded.catboost needs catboost: pip install "skgraded[all]"',
-    "import skgraded.dask":
-        'skgraded.dask needs dask, pyarrow and pandas: pip install "skgraded[dask]"',
-    "import skgraded.spark":
-        'skgraded.spark needs pyspark, pyarrow and pandas: pip install "skgraded[spark]"',
+    "import skgraded.dask": 'skgraded.dask needs dask, pyarrow and pandas: pip install "skgraded[dask]"',
+    "import skgraded.spark": 'skgraded.spark needs pyspark, pyarrow and pandas: pip install "skgraded[spark]"',
 }
 WORKING = {
-    "ev.to_markdown()", "ev.to_markdown(per_query=True)", "ev.to_json()",
-    "cmp.sentences()", "cmp.to_json()", "repr(cmp)", "ev._repr_html_()", "sg.show_versions()",
+    "ev.to_markdown()",
+    "ev.to_markdown(per_query=True)",
+    "ev.to_json()",
+    "cmp.sentences()",
+    "cmp.to_json()",
+    "repr(cmp)",
+    "ev._repr_html_()",
+    "sg.show_versions()",
 }
 FILES = {
     "qrels.txt": "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 b 3\n",
@@ -84,8 +105,10 @@ FILES = {
     "table.csv": "query,doc,grade,x,y\na,1,2,1,3\na,2,0,2,1\nb,1,1,3,4\nb,2,0,1,5\n",
 }
 COMMANDS = [
-    *(f"evaluate qrels.txt a.run b.run --format {form}"
-      for form in ("table", "csv", "json", "markdown")),
+    *(
+        f"evaluate qrels.txt a.run b.run --format {form}"
+        for form in ("table", "csv", "json", "markdown")
+    ),
     "evaluate qrels.txt a.run -c --ties trec -m map -m ndcg@5 --per-query --format csv",
     "evaluate test.letor scores.txt --per-query --format markdown",
     "evaluate table.csv --score-column x --score-column y --document-column doc --format markdown",
@@ -94,8 +117,7 @@ COMMANDS = [
 ERRORS_OF_COMMANDS = {
     "evaluate qrels.txt a.run --format html": PAGE,
     "evaluate qrels.txt a.run --format latex": LATEX,
-    "evaluate table.parquet":
-        'Reading a Parquet file needs pyarrow and pandas: pip install "skgraded[all]"',
+    "evaluate table.parquet": 'Reading a Parquet file needs pyarrow and pandas: pip install "skgraded[all]"',
     "evaluate folder": 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
     "compare qrels.txt a.run b.run": TABLE,
 }
@@ -116,8 +138,11 @@ def without(folder):
     """Run all uses and commands in an interpreter that cannot import the optional packages."""
     arguments = [*ERRORS, *WORKING], [*COMMANDS, *ERRORS_OF_COMMANDS]
     result = subprocess.run(
-        [sys.executable, "-c", CODE, json.dumps(arguments)], capture_output=True, text=True,
-        timeout=300, cwd=folder,
+        [sys.executable, "-c", CODE, json.dumps(arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=folder,
     )
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
@@ -136,7 +161,7 @@ def test_the_command_prints_the_same_with_the_required_dependencies_alone(
 
 
 def test_the_command_names_the_packages_for_pages_and_parquet_files(without):
-    outputs = without[1][len(COMMANDS):]
+    outputs = without[1][len(COMMANDS) :]
     assert outputs == [[2, "", f"skgraded: {text}\n"] for text in ERRORS_OF_COMMANDS.values()]
 
 

@@ -10,9 +10,7 @@ pytest.importorskip("tqdm")
 
 
 @pytest.mark.parametrize("is_notebook", [False, True])
-def test_a_bar_is_shown_in_notebooks_but_not_in_files(
-    monkeypatch, capsys, is_notebook
-):
+def test_a_bar_is_shown_in_notebooks_but_not_in_files(monkeypatch, capsys, is_notebook):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     if is_notebook:
         monkeypatch.setitem(sys.modules, "ipykernel", sys)  # any module: only its name counts

@@ -55,14 +55,24 @@ def reduced(**settings):
     return columns.set_output(transform=output)
 
 
-@pytest.mark.parametrize("qid, settings, cause", [
-    ("query_id", {"output": "pandas"}, "A preceding step probably dropped the column: qid is the"),
-    ("query_id", {}, "qid refers to the column 'query_id', but X is a ndarray"),
-    (3, {}, "A preceding step probably dropped the column: qid is column 3, but X has only 2 "),
-    (-1, {}, "qid is column -1 of X, but that column contains"),
-    ("query_id", {"output": "pandas", "remainder": "passthrough"},
-     "A preceding step renamed the column to 'remainder__query_id': qid is the column 'query_id'"),
-])
+@pytest.mark.parametrize(
+    "qid, settings, cause",
+    [
+        (
+            "query_id",
+            {"output": "pandas"},
+            "A preceding step probably dropped the column: qid is the",
+        ),
+        ("query_id", {}, "qid refers to the column 'query_id', but X is a ndarray"),
+        (3, {}, "A preceding step probably dropped the column: qid is column 3, but X has only 2 "),
+        (-1, {}, "qid is column -1 of X, but that column contains"),
+        (
+            "query_id",
+            {"output": "pandas", "remainder": "passthrough"},
+            "A preceding step renamed the column to 'remainder__query_id': qid is the column 'query_id'",
+        ),
+    ],
+)
 def test_errors_name_the_transformer_that_drops_the_queries_as_the_cause(qid, settings, cause):
     X, y, queries = sg.datasets.make_ranking(n_queries=10, n_features=3, random_state=0)
     frame = pd.DataFrame(X, columns=["age", "links", "words"]).assign(query_id=queries)

@@ -16,10 +16,14 @@ X, Y, QID = sg.datasets.make_ranking(n_queries=12, n_documents=5, random_state=0
 N = len(Y)
 ORDER = np.random.default_rng(1).permutation(N)
 INDEXES = {
-    "strings": [f"r{i}" for i in range(N)], "numbers": np.arange(N) * 2, "range": range(N),
-    "dates": pd.date_range("2026-01-01", periods=N), "repeated": np.arange(N) % 7,
+    "strings": [f"r{i}" for i in range(N)],
+    "numbers": np.arange(N) * 2,
+    "range": range(N),
+    "dates": pd.date_range("2026-01-01", periods=N),
+    "repeated": np.arange(N) % 7,
     "categories": pd.CategoricalIndex(np.where(np.arange(N) % 2, "a", "b")),
-    "tuples": pd.MultiIndex.from_arrays([QID, np.arange(N)]), "mixed": [1.5, *"a" * (N - 1)],
+    "tuples": pd.MultiIndex.from_arrays([QID, np.arange(N)]),
+    "mixed": [1.5, *"a" * (N - 1)],
 }
 RANKER = sg.QueryRanker(Ridge())
 CALLS = {  # (function, the arguments that differ, the column that is shuffled)
@@ -28,19 +32,27 @@ CALLS = {  # (function, the arguments that differ, the column that is shuffled)
     "n_undefined": (lambda c: sg.AP().n_undefined(c.y, qid=c.q), ("y_true", "qid"), "q"),
     "Judgments": (
         lambda c: sg.Judgments(c.y, qid=QID, sample_weight=c.s - c.s.min()),
-        ("y_true", "sample_weight"), "s",
+        ("y_true", "sample_weight"),
+        "s",
     ),
     "Judgments, scores": (
-        lambda c: sg.RR()(sg.Judgments(c.y, qid=QID), c.s), ("y_true", "y_score"), "s"
+        lambda c: sg.RR()(sg.Judgments(c.y, qid=QID), c.s),
+        ("y_true", "y_score"),
+        "s",
     ),
     "evaluate": (lambda c: sg.evaluate(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
     "a curve": (lambda c: cutoff_curve(c.y, c.s, qid=c.q), ("y_true", "y_score"), "s"),
     "cross_evaluate": (
-        lambda c: sg.cross_evaluate(Ridge(), c.X, c.y, qid=QID, cv=2), ("X", "y"), "y"
+        lambda c: sg.cross_evaluate(Ridge(), c.X, c.y, qid=QID, cv=2),
+        ("X", "y"),
+        "y",
     ),
     "fit": (lambda c: RANKER.fit(c.X, c.y, qid=c.q), ("X", "qid"), "q"),
-    "score": (lambda c: RANKER.fit(X[:0:-1], Y[:0:-1], qid=-1 - QID[1:]).score(
-        c.X, c.y, qid=c.q), ("X", "qid"), "q"),
+    "score": (
+        lambda c: RANKER.fit(X[:0:-1], Y[:0:-1], qid=-1 - QID[1:]).score(c.X, c.y, qid=c.q),
+        ("X", "qid"),
+        "q",
+    ),
 }
 
 
@@ -85,8 +97,12 @@ def test_labels_of_any_type_are_compared_and_rows_are_never_realigned(kind):
 
 def test_other_labels_are_silent(recwarn):
     columns = Columns(pd.Index(INDEXES["strings"]), "s")
-    for scores in (columns.s.to_numpy(), columns.s.reset_index(drop=True), columns.s.tolist(),
-                   columns.s.rename(lambda label: label + "x")):
+    for scores in (
+        columns.s.to_numpy(),
+        columns.s.reset_index(drop=True),
+        columns.s.tolist(),
+        columns.s.rename(lambda label: label + "x"),
+    ):
         sg.evaluate(columns.y, scores, qid=columns.q)
     copied = columns.y.rename(str)  # equal labels in another index object
     sg.Judgments(columns.y, qid=columns.q, sample_weight=copied - copied.min() + 1)

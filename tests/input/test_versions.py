@@ -14,8 +14,16 @@ def test_python_threads_and_the_installed_libraries_are_listed(capsys, monkeypat
     lines = (line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
     shown = {name.strip(): text for name, text in lines}
     assert list(shown) == [
-        "python", "executable", "machine", "threads", "GIL", "skgraded", "numpy", "scipy",
-        "scikit-learn", "lightgbm",
+        "python",
+        "executable",
+        "machine",
+        "threads",
+        "GIL",
+        "skgraded",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "lightgbm",
     ]
     assert platform.python_version() in shown["python"] and shown["executable"] == sys.executable
     assert shown["threads"] == "3" and shown["numpy"] == version("numpy")

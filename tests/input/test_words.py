@@ -29,8 +29,15 @@ def test_similar_names_are_suggested(word, known, expected):
 @pytest.mark.parametrize(
     "word, known",
     [
-        ("scoer", ["country"]), ("bpref", ["rbp"]), ("auc", ["tauap", "ap"]), ("nope", ["nerr"]),
-        ("mae", ["map"]), ("dya", ["day"]), ("a", ["b"]), ("", ["a"]), ("x", []),
+        ("scoer", ["country"]),
+        ("bpref", ["rbp"]),
+        ("auc", ["tauap", "ap"]),
+        ("nope", ["nerr"]),
+        ("mae", ["map"]),
+        ("dya", ["day"]),
+        ("a", ["b"]),
+        ("", ["a"]),
+        ("x", []),
     ],
 )
 def test_dissimilar_names_are_not_suggested(word, known):

@@ -12,9 +12,17 @@ from skgraded.judgments import layout_of
 from skgraded.measures.base import plan_of
 
 CLASSES = [
-    (sg.NDCG, {}), (sg.NDCG, {"gain": "linear", "discount": "letor"}), (sg.NDCNG, {}),
-    (sg.NDCNG, {"max_grade": 20}), (sg.AP, {}), (sg.AP, {"threshold": 2}), (sg.MuAP, {}),
-    (sg.GAP, {}), (sg.GAP, {"gain": "exp2"}), (sg.RBP, {}), (sg.RBP, {"persistence": 0.5}),
+    (sg.NDCG, {}),
+    (sg.NDCG, {"gain": "linear", "discount": "letor"}),
+    (sg.NDCNG, {}),
+    (sg.NDCNG, {"max_grade": 20}),
+    (sg.AP, {}),
+    (sg.AP, {"threshold": 2}),
+    (sg.MuAP, {}),
+    (sg.GAP, {}),
+    (sg.GAP, {"gain": "exp2"}),
+    (sg.RBP, {}),
+    (sg.RBP, {"persistence": 0.5}),
     (sg.DCG, {}),
 ]
 MEASURES = [cls(k=k, **setting) for cls, setting in CLASSES for k in (None, 1, 3, 10)]
@@ -74,6 +82,7 @@ def test_swap_deltas_are_0_for_equal_grades_and_otherwise_have_the_right_sign(me
 
 # Gradients --------------------------------------------------------------------------------------
 
+
 def pushes_by_hand(measure, grades, scores, truncation, sigmoid, norm):
     """Compute LambdaRank gradients and hessians for one query without ties, pair by pair."""
     n, order = len(grades), np.argsort(-scores)
@@ -113,9 +122,7 @@ def test_gradients_push_pairs_by_swap_and_probability(measure, spread):
         values = objective.gradients(judgments, scores)
         for end, size, weight in zip(ends, sizes, weights, strict=True):
             rows = slice(end - size, end)
-            by_hand = pushes_by_hand(
-                objective.measure, grades[rows], scores[rows], 20, 1.5, norm
-            )
+            by_hand = pushes_by_hand(objective.measure, grades[rows], scores[rows], 20, 1.5, norm)
             for ours, slow in zip(values, by_hand, strict=True):
                 assert ours.dtype == np.float32
                 np.testing.assert_allclose(ours[rows], weight * slow, rtol=1e-6, atol=1e-9)

@@ -32,6 +32,7 @@ def expected(seed=0):
 @pytest.fixture
 def use(monkeypatch):
     """Return a function that sets or removes OMP_NUM_THREADS."""
+
     def set_threads(setting):
         if setting is None:
             monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -73,7 +74,8 @@ def test_the_mean_does_not_depend_on_the_threads_of_blas(setting):
 def test_results_are_the_same_after_a_fork():
     # A fresh interpreter has no threads of other libraries; the time limit detects a hang.
     environment = os.environ | {
-        "PYTHONPATH": str(Path(__file__).parent.parent / "helpers"), "OMP_NUM_THREADS": "2",
+        "PYTHONPATH": str(Path(__file__).parent.parent / "helpers"),
+        "OMP_NUM_THREADS": "2",
     }
     code = "import json; from manyrows import *; print(json.dumps(digests_after_fork()))"
     command = [sys.executable, "-W", "ignore", "-c", code]

@@ -64,8 +64,11 @@ def cluster():
     distributed = library("distributed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=bool(os.environ.get("SKGRADED_NIGHTLY")),
-            dashboard_address=":0", silence_logs="CRITICAL",
+            n_workers=2,
+            threads_per_worker=1,
+            processes=bool(os.environ.get("SKGRADED_NIGHTLY")),
+            dashboard_address=":0",
+            silence_logs="CRITICAL",
         ) as local,
         distributed.Client(local) as client,
     ):
@@ -106,7 +109,8 @@ def session():
         .config("spark.driver.memory", "1g")
         # A JVM that runs for seconds should compile little and collect garbage in one thread.
         .config(
-            "spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+            "spark.driver.extraJavaOptions",
+            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
             "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
         )
         .config("spark.sql.codegen.wholeStage", "false")

@@ -44,9 +44,7 @@ def in_layout(frame, convert):
     for name, kind in zip(arrow_table.column_names, arrow_table.schema.types, strict=True):
         if "string" in str(kind):
             texts = convert(arrow_table[name].combine_chunks())
-            arrow_table = arrow_table.set_column(
-                arrow_table.column_names.index(name), name, texts
-            )
+            arrow_table = arrow_table.set_column(arrow_table.column_names.index(name), name, texts)
     return arrow_table
 
 
@@ -151,13 +149,15 @@ def test_decimals_of_any_length_are_equal_by_value(kind, partitioning, small_ste
     """Arrow infers another type from the digits of each batch."""
     frame = table(60)
     digits = np.random.default_rng(0).integers(2, 9, len(frame))
-    decimals = frame.assign(**{
-        name: [
-            decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-n))
-            for value, n in zip(frame[name] / 4, digits.tolist(), strict=True)
-        ]
-        for name in ("query", "grade")
-    })
+    decimals = frame.assign(
+        **{
+            name: [
+                decimal.Decimal(value).quantize(decimal.Decimal(1).scaleb(-n))
+                for value, n in zip(frame[name] / 4, digits.tolist(), strict=True)
+            ]
+            for name in ("query", "grade")
+        }
+    )
     batches = pieces(decimals, 7)[1:]
     types = {pa.Array.from_pandas(batch["query"]).type for batch in batches}
     assert len(types) > 1
@@ -203,6 +203,7 @@ def test_weights_that_are_positive_only_for_undefined_queries():
 
 
 # Files -------------------------------------------------------------------------------------------
+
 
 def write(frame, path):
     if path.suffix == ".parquet":
@@ -290,6 +291,7 @@ def test_flipped_bits_of_files_with_checksums_never_change_a_value(tmp_path, nam
 
 # Split queries -----------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("n, text", [(2, False), (5, True), (50, False)])
 def test_a_split_query_is_named_in_small_steps(small_steps, n, text):
     frame = table(40, text)
@@ -320,7 +322,6 @@ def test_a_split_query_is_found_if_another_query_has_the_same_key():
     assert measured([other, half], "whole").n_queries == 2
 
 
-
 # Disks -------------------------------------------------------------------------------------------
 
 FULL = """
@@ -343,16 +344,23 @@ assert sg.evaluate_batches(pieces(frame, 30), **settings) == sg.Summary.of(in_me
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("partitioning", "action"), [
-    ("shuffle", "writing rows for partitioning='shuffle'"), ("clustered", "writing query ids"),
-])
+@pytest.mark.parametrize(
+    ("partitioning", "action"),
+    [
+        ("shuffle", "writing rows for partitioning='shuffle'"),
+        ("clustered", "writing query ids"),
+    ],
+)
 def test_a_full_disk_is_one_clear_error_and_the_next_run_succeeds(tmp_path, partitioning, action):
     helpers = str(Path(__file__).parents[1] / "helpers")
     process = subprocess.run(
-        [sys.executable, "-c", FULL, partitioning], capture_output=True, text=True, timeout=120,
-        check=True, env=os.environ | {
-            "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])
-        },
+        [sys.executable, "-c", FULL, partitioning],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=os.environ
+        | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])},
     )
     assert process.stdout.startswith(f"[Errno 27] Error while {action} to {tmp_path}: "), process
     assert "Set TMPDIR to a folder on a larger disk" in process.stdout

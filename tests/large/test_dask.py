@@ -44,10 +44,17 @@ def test_categories_may_differ_between_dask_partitions(dask):
 
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
-@pytest.mark.parametrize("settings", [
-    {"dataframe.shuffle.method": "tasks"},
-    {"dataframe.shuffle.method": "disk", "scheduler": "threads"},  # the default without a cluster
-], ids=["tasks", "disk"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"dataframe.shuffle.method": "tasks"},
+        {
+            "dataframe.shuffle.method": "disk",
+            "scheduler": "threads",
+        },  # the default without a cluster
+    ],
+    ids=["tasks", "disk"],
+)
 def test_each_shuffle_method_of_dask_gives_the_same_summary(dask, settings):
     from dask import config
 
@@ -134,6 +141,7 @@ def test_categories_of_numbers_remain_numbers(dask):
 
 # Training on workers that are processes ----------------------------------------------------------
 
+
 @pytest.mark.nightly
 def test_cross_evaluate_runs_on_the_cluster(cluster):
     import joblib
@@ -173,10 +181,12 @@ def on_workers(cluster):
     def split(values):
         n_first = 50 if len(values) == 60 else int(np.searchsorted(qid, 50))
         parts = (values[:n_first], values[n_first:])
-        return da.concatenate([
-            cluster.persist(da.from_array(part, chunks=-1), workers=[worker])
-            for part, worker in zip(parts, workers, strict=True)
-        ])
+        return da.concatenate(
+            [
+                cluster.persist(da.from_array(part, chunks=-1), workers=[worker])
+                for part, worker in zip(parts, workers, strict=True)
+            ]
+        )
 
     return X, y, qid, split
 
@@ -191,8 +201,13 @@ def test_xgboost_stops_at_the_best_mean_over_the_queries_of_all_workers(cluster,
     train = xgb.dask.DaskDMatrix(cluster, split(X), split(y), qid=split(qid))
     valid = xgb.dask.DaskDMatrix(cluster, split(worse), split(y), qid=split(qid))
     output = xgb.dask.train(
-        cluster, PARAMETERS, train, 100, evals=[(valid, "valid")],
-        custom_metric=custom_metric("ndcg@5"), callbacks=[EarlyStopping(rounds=4)],
+        cluster,
+        PARAMETERS,
+        train,
+        100,
+        evals=[(valid, "valid")],
+        custom_metric=custom_metric("ndcg@5"),
+        callbacks=[EarlyStopping(rounds=4)],
     )
     booster, history = output["booster"], output["history"]["valid"]["NDCG@5"]
     assert 4 < len(history) < 100
@@ -212,7 +227,11 @@ def test_xgboost_counts_a_query_on_two_workers_twice(cluster, xgb, on_workers):
     continued[qid == 50] = 49  # the last query of the first worker continues on the second
     data = xgb.dask.DaskDMatrix(cluster, split(X), split(y), qid=split(continued))
     output = xgb.dask.train(
-        cluster, PARAMETERS, data, 1, evals=[(data, "train")],
+        cluster,
+        PARAMETERS,
+        data,
+        1,
+        evals=[(data, "train")],
         custom_metric=custom_metric("ndcg@5"),
     )
     scores = output["booster"].predict(xgb.DMatrix(X))
@@ -232,8 +251,12 @@ def test_each_worker_of_lightgbm_computes_gradients_for_its_queries(cluster, on_
     X, y, qid, split = on_workers
     y = np.exp(y)
     ranker = DaskLGBMRanker(
-        client=cluster, objective=objective("mu_map"), metric="None", n_estimators=20,
-        min_child_samples=5, verbose=-1,
+        client=cluster,
+        objective=objective("mu_map"),
+        metric="None",
+        n_estimators=20,
+        min_child_samples=5,
+        verbose=-1,
     ).fit(split(X), split(y), group=split(np.bincount(qid)))
     scores = ranker.to_local().predict(X)
     assert sg.MuAP()(y, scores, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1

@@ -58,7 +58,11 @@ def catboost():
 
     pool = catboost.Pool(X, Y, group_id=QID)
     return {
-        "CatBoostRanker": quick, "train": pool, "valid": pool, "train_qid": QID, "valid_qid": QID,
+        "CatBoostRanker": quick,
+        "train": pool,
+        "valid": pool,
+        "train_qid": QID,
+        "valid_qid": QID,
     }
 
 
@@ -112,8 +116,14 @@ def pyterrier():
 
 
 SETUPS = {
-    "scikit-learn": scikit_learn, "LightGBM": lightgbm, "XGBoost": xgboost, "CatBoost": catboost,
-    "Optuna": optuna, "MLflow": mlflow, "skore": skore, "ir_measures": ir_measures,
+    "scikit-learn": scikit_learn,
+    "LightGBM": lightgbm,
+    "XGBoost": xgboost,
+    "CatBoost": catboost,
+    "Optuna": optuna,
+    "MLflow": mlflow,
+    "skore": skore,
+    "ir_measures": ir_measures,
     "PyTerrier": pyterrier,
 }
 # Values of the examples, or of objects that the examples change.
@@ -137,7 +147,13 @@ def test_every_listed_tool_is_tested():
 @pytest.mark.parametrize("name", SETUPS)
 def test_each_example_runs(name):
     names = SETUPS[name]() | {
-        "sg": sg, "skgraded": sg, "ranker": RANKER, "frame": FRAME, "X": X, "y": Y, "qid": QID,
+        "sg": sg,
+        "skgraded": sg,
+        "ranker": RANKER,
+        "frame": FRAME,
+        "X": X,
+        "y": Y,
+        "qid": QID,
     }
     for door in re.findall(r"skgraded\.\w+", EXAMPLES[name]):
         import_module(door)

@@ -14,10 +14,14 @@ import skgraded as sg
 
 ONE = table(3)
 LONG = table()
-INVALID_TEXT = pa.table({
-    "grade": [1, 0], "score": [1, 2], "weight": [1, 1],
-    "query": pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()),
-})
+INVALID_TEXT = pa.table(
+    {
+        "grade": [1, 0],
+        "score": [1, 2],
+        "weight": [1, 1],
+        "query": pa.array([b"a", b"\xff"], pa.binary()).view(pa.string()),
+    }
+)
 OBJECTS = pl.from_pandas(ONE).with_columns(pl.Series("query", [{1}] * len(ONE), pl.Object))
 PERIODS = pd.period_range("2026-01", freq="M", periods=len(ONE))
 UNJUDGED = ONE.assign(grade=[np.nan] + [1.5] * (len(ONE) - 1))
@@ -40,47 +44,110 @@ BATCHES = [
     (V, "nonsense", [ONE], {"measures": "nonsense"}),
     (T, "document must be the name of a column; got int", [ONE], {"document": 1}),
     (V, "duplicates must be one of", [ONE], {"duplicates": "keep"}),
-    (V, "'doc' .document. contains NaN in row 0, query .*: fill in the missing document ids",
-     [ONE.assign(doc=np.nan)], {"document": "doc"}),
-    (T, "document must have the same type in all batches",
-     [ONE.assign(doc="a"), ONE.assign(doc=1)], {"document": "doc"}),
+    (
+        V,
+        "'doc' .document. contains NaN in row 0, query .*: fill in the missing document ids",
+        [ONE.assign(doc=np.nan)],
+        {"document": "doc"},
+    ),
+    (
+        T,
+        "document must have the same type in all batches",
+        [ONE.assign(doc="a"), ONE.assign(doc=1)],
+        {"document": "doc"},
+    ),
     (T, "batches must be a table, an iterable of tables, or the path", 7, {}),
     (T, "Expected a pandas or polars DataFrame, an .*; got dict", [{"grade": [1]}], {}),
     (V, "Several columns are named 'grade'", [ONE.rename(columns={"other": "grade"})], {}),
-    (T, "In batch 0, .*Column 'query' with dtype object cannot be converted",
-     [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))], {}),
+    (
+        T,
+        "In batch 0, .*Column 'query' with dtype object cannot be converted",
+        [ONE.assign(query=[1, "1"] + [2] * (len(ONE) - 2))],
+        {},
+    ),
     (T, "Column 'query' with dtype Object cannot be converted to a single", [OBJECTS], {}),
     (T, "Column 'score' with dtype complex128", [ONE.assign(score=1j)], {}),
     (T, "y_score must contain numbers", [ONE.assign(score="high")], {}),
     (V, "qid must be UTF-8 text; row 1 is b'.xff'", [INVALID_TEXT], {}),
-    (T, "qid must contain .* or dates; its type is list", [ONE.assign(query=[["a"]] * len(ONE))],
-     {}),
+    (
+        T,
+        "qid must contain .* or dates; its type is list",
+        [ONE.assign(query=[["a"]] * len(ONE))],
+        {},
+    ),
     (T, "qid must contain .* or dates; its type is extension", [ONE.assign(query=PERIODS)], {}),
-    (T, "(its type is extension|with dtype category cannot be converted)",  # pandas 3 or 2
-     [ONE.assign(query=pd.Categorical(PERIODS))], {}),
-    (V, "In batch 1, .*Column 'query' in row 17 contains .*: remove lone surrogates",
-     with_value("query", "\ud800"), {}),
+    (
+        T,
+        "(its type is extension|with dtype category cannot be converted)",  # pandas 3 or 2
+        [ONE.assign(query=pd.Categorical(PERIODS))],
+        {},
+    ),
+    (
+        V,
+        "In batch 1, .*Column 'query' in row 17 contains .*: remove lone surrogates",
+        with_value("query", "\ud800"),
+        {},
+    ),
     (V, "The column name by contains .*: remove lone surrogates", [ONE], {"by": "\ud800"}),
     (V, "label contains .*: remove lone surrogates", [ONE], {"label": "\ud800"}),
-    (T, "by must have the same type in all batches",
-     [ONE.assign(country="de"), ONE.assign(country=1)], {"by": "country"}),
-    (T, "qid must .*; got large_string in batch 1, but int64 in earlier",
-     [ONE, ONE.astype({"query": str})], {}),
-    (V, "In batch 1, where rows are numbered from 0: y_true must be finite; got inf for row 17",
-     with_value("grade", np.inf), {}),
+    (
+        T,
+        "by must have the same type in all batches",
+        [ONE.assign(country="de"), ONE.assign(country=1)],
+        {"by": "country"},
+    ),
+    (
+        T,
+        "qid must .*; got large_string in batch 1, but int64 in earlier",
+        [ONE, ONE.astype({"query": str})],
+        {},
+    ),
+    (
+        V,
+        "In batch 1, where rows are numbered from 0: y_true must be finite; got inf for row 17",
+        with_value("grade", np.inf),
+        {},
+    ),
     (V, "y_true must contain only grades ≥ 0; got -1 for row 17", with_value("grade", -1.0), {}),
-    (V, "'grade' .y_true. contains NaN in row 17, query .*: set unjudged_documents to "
-     "'irrelevant' .* or 'drop'", with_value("grade", np.nan), {}),
-    (V, "max_grade is 3, but y_true contains grade 9 in row 17", with_value("grade", 9.0),
-     {"measures": ["rr", "ndcng(max_grade=3)"]}),
-    (V, "max_grade is 1, but y_true contains grade 1.5", [UNJUDGED],
-     {"measures": "ndcng(max_grade=1)", "unjudged_documents": "drop"}),
-    (V, "'score' .y_score. contains NaN in row 17, query .*: use the score -inf",
-     with_value("score", np.nan), {}),
+    (
+        V,
+        "'grade' .y_true. contains NaN in row 17, query .*: set unjudged_documents to "
+        "'irrelevant' .* or 'drop'",
+        with_value("grade", np.nan),
+        {},
+    ),
+    (
+        V,
+        "max_grade is 3, but y_true contains grade 9 in row 17",
+        with_value("grade", 9.0),
+        {"measures": ["rr", "ndcng(max_grade=3)"]},
+    ),
+    (
+        V,
+        "max_grade is 1, but y_true contains grade 1.5",
+        [UNJUDGED],
+        {"measures": "ndcng(max_grade=1)", "unjudged_documents": "drop"},
+    ),
+    (
+        V,
+        "'score' .y_score. contains NaN in row 17, query .*: use the score -inf",
+        with_value("score", np.nan),
+        {},
+    ),
     (V, "sample_weight must be finite and ≥ 0; got -2 for row 17", with_value("weight", -2.0), {}),
-    *((V, f"batch 0, .*: {name} contains 16777216.0 in row 1, but float32 represents",
-       [ONE.assign(other=np.float32(2**24) * (np.arange(len(ONE)) > 0)).astype({"other": "f4"})],
-       {name: "other"}) for name in ("qid", "by")),
+    *(
+        (
+            V,
+            f"batch 0, .*: {name} contains 16777216.0 in row 1, but float32 represents",
+            [
+                ONE.assign(other=np.float32(2**24) * (np.arange(len(ONE)) > 0)).astype(
+                    {"other": "f4"}
+                )
+            ],
+            {name: "other"},
+        )
+        for name in ("qid", "by")
+    ),
     (V, "'query' .qid. contains (NaN|null) in row 17: fill in", with_value("query", None), {}),
 ]
 
@@ -119,26 +186,51 @@ def test_folders_that_disagree_are_refused(tmp_path, paths, columns, message):
 FILES = [
     ("a.parquet", b"text", r"a\.parquet: the Parquet file cannot be read"),
     ("a.parquet", pa.table({"grade": [1]}), r"a\.parquet: There is no column 'score'"),
-    ("a.parquet", pa.table({"grade": [1, 1], "score": [1, np.nan], "query": ["a", "b"]}),
-     r"a\.parquet from row 0, where .* contains NaN in row 1, query 'b'"),
+    (
+        "a.parquet",
+        pa.table({"grade": [1, 1], "score": [1, np.nan], "query": ["a", "b"]}),
+        r"a\.parquet from row 0, where .* contains NaN in row 1, query 'b'",
+    ),
     ("a.csv", b"", "a.csv: line 1: the file is empty; expected a row with column names"),
-    ("a.csv.gz", gzip.compress(b"grade,score,query\n1,2,a\n")[:-9],
-     r"a\.csv\.gz: line \d+: the gzip data are damaged"),
+    (
+        "a.csv.gz",
+        gzip.compress(b"grade,score,query\n1,2,a\n")[:-9],
+        r"a\.csv\.gz: line \d+: the gzip data are damaged",
+    ),
     ("a.csv", b"\0\1\2", "a.csv: line 1: the file is neither UTF-8 text nor Parquet"),
     ("a.csv", b"grade,score,query\n", "y_true is empty"),
-    ("a.csv", b"grade,scores,query\n1,2,a\n", "a.csv: There is no column 'score'. Available "
-     "columns: 'grade', 'scores', 'query'. Did you mean 'scores'"),
+    (
+        "a.csv",
+        b"grade,scores,query\n1,2,a\n",
+        "a.csv: There is no column 'score'. Available "
+        "columns: 'grade', 'scores', 'query'. Did you mean 'scores'",
+    ),
     ("a.csv", b"grade,score,score,query\n1,2,3,a\n", "a.csv: Several columns are named 'score'"),
-    ("a.csv", b"grade,score,query\n1,2,a\n1,high,a\n",
-     "a.csv: the CSV file cannot be read: .*Row #3: .* invalid value 'high'"),
-    ("a.tsv", b"grade\tscore\tquery\n1\t2\n",
-     "a.tsv: the CSV file cannot be read: .*Expected 3 columns, got 2: 1 2"),
-    ("a.csv", b"grade,score,query\n1,2,\xff\n",
-     "a.csv: the CSV file cannot be read: .*invalid UTF8"),
-    ("a.csv", b"grade,score,query\n1,2,a\n1,2,\n",
-     "column 'query' .qid. contains null in row 1: fill in the missing ids"),
-    ("a.csv", b"grade,score,query\n1,,a\n",
-     "column 'score' .y_score. contains null in row 0, query 'a'"),
+    (
+        "a.csv",
+        b"grade,score,query\n1,2,a\n1,high,a\n",
+        "a.csv: the CSV file cannot be read: .*Row #3: .* invalid value 'high'",
+    ),
+    (
+        "a.tsv",
+        b"grade\tscore\tquery\n1\t2\n",
+        "a.tsv: the CSV file cannot be read: .*Expected 3 columns, got 2: 1 2",
+    ),
+    (
+        "a.csv",
+        b"grade,score,query\n1,2,\xff\n",
+        "a.csv: the CSV file cannot be read: .*invalid UTF8",
+    ),
+    (
+        "a.csv",
+        b"grade,score,query\n1,2,a\n1,2,\n",
+        "column 'query' .qid. contains null in row 1: fill in the missing ids",
+    ),
+    (
+        "a.csv",
+        b"grade,score,query\n1,,a\n",
+        "column 'score' .y_score. contains null in row 0, query 'a'",
+    ),
 ]
 
 

@@ -20,10 +20,13 @@ JOB = check_job("grade", "score", "query", "ndcng", partitioning="clustered")
 def part_of(n_queries, size):
     n = n_queries * size
     rng = np.random.default_rng(0)
-    return pd.DataFrame({
-        "grade": rng.integers(0, 3, n), "score": rng.random(n),
-        "query": np.repeat(np.arange(n_queries), size),
-    })
+    return pd.DataFrame(
+        {
+            "grade": rng.integers(0, 3, n),
+            "score": rng.random(n),
+            "query": np.repeat(np.arange(n_queries), size),
+        }
+    )
 
 
 @pytest.mark.parametrize("in_order", [True, False])

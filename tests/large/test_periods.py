@@ -15,9 +15,10 @@ def evaluation(values, measures=("NDCG", "RR"), weights=None, n_undefined=0):
     values = np.append(np.asarray(values, dtype=float), np.zeros(n_undefined))
     is_undefined = np.arange(len(values)) >= len(values) - n_undefined
     return sg.Evaluation(
-        np.arange(len(values)), {
-            name: np.where(is_undefined, sg.measure(name).undefined, values) for name in measures
-        }, dict.fromkeys(measures, is_undefined), weights=weights,
+        np.arange(len(values)),
+        {name: np.where(is_undefined, sg.measure(name).undefined, values) for name in measures},
+        dict.fromkeys(measures, is_undefined),
+        weights=weights,
     )
 
 
@@ -60,15 +61,18 @@ class TestComparePeriods:
         )
         pd.testing.assert_frame_equal(weighted, plain, rtol=1e-12)
 
-    @pytest.mark.parametrize(("shift", "smallest", "change"), [
-        (0.1, None, "NDCG rose significantly"),
-        (-0.1, None, "NDCG fell significantly"),
-        (0.001, None, "NDCG did not change significantly"),
-        (0.1, 0.01, "NDCG rose by more than 0.01"),
-        (-0.1, 0.01, "NDCG fell by more than 0.01"),
-        (0.001, 0.1, "NDCG changed by less than 0.1"),
-        (0.05, 0.05, "NDCG may or may not have changed by more than 0.05"),
-    ])
+    @pytest.mark.parametrize(
+        ("shift", "smallest", "change"),
+        [
+            (0.1, None, "NDCG rose significantly"),
+            (-0.1, None, "NDCG fell significantly"),
+            (0.001, None, "NDCG did not change significantly"),
+            (0.1, 0.01, "NDCG rose by more than 0.01"),
+            (-0.1, 0.01, "NDCG fell by more than 0.01"),
+            (0.001, 0.1, "NDCG changed by less than 0.1"),
+            (0.05, 0.05, "NDCG may or may not have changed by more than 0.05"),
+        ],
+    )
     def test_the_smallest_difference_that_matters_decides_the_sentence(
         self, shift, smallest, change
     ):
@@ -85,7 +89,8 @@ class TestComparePeriods:
         periods = sg.compare_periods(*pair, {"ndcg": 0.01, "rr": 0.9})
         assert periods.to_frame()["smallest"].tolist() == [0.01, 0.9]
         assert [text.split(" by ")[0] for text in periods.sentences()] == [
-            "NDCG rose", "RR changed",
+            "NDCG rose",
+            "RR changed",
         ]
 
     def test_each_segment_in_both_periods_is_compared(self):
@@ -129,21 +134,29 @@ class TestComparePeriods:
 
     def test_the_share_is_tested_if_all_queries_of_a_period_are_undefined(self):
         measures = ["NDCG(undefined=nan)"]
-        parts = [summary(values, day, measures, n_undefined=n)
-                 for values, day, n in [(BEFORE, "a", 100), ([], "b", 300)]]
-        sentence, = sg.compare_periods(*parts).sentences()
+        parts = [
+            summary(values, day, measures, n_undefined=n)
+            for values, day, n in [(BEFORE, "a", 100), ([], "b", 300)]
+        ]
+        (sentence,) = sg.compare_periods(*parts).sentences()
         assert "is not tested: too few queries with a value. The share of undefined" in sentence
         assert "rose significantly: 100.00 % against 33.33 %" in sentence
 
-    @pytest.mark.parametrize(("name", "weights"), [
-        ("my measure", None), ("NDCG", np.repeat([0.0, 1.0], [100, 200])),
-    ])
+    @pytest.mark.parametrize(
+        ("name", "weights"),
+        [
+            ("my measure", None),
+            ("NDCG", np.repeat([0.0, 1.0], [100, 200])),
+        ],
+    )
     def test_the_change_of_defined_queries_is_unknown(self, name, weights):
         values = np.append(np.zeros(100), BEFORE)
         before, after = (
-            sg.Summary.of(sg.Evaluation(
-                np.arange(300), {name: values}, {name: values == 0}, weights=weights
-            ), label=day) for day in ("a", "b")
+            sg.Summary.of(
+                sg.Evaluation(np.arange(300), {name: values}, {name: values == 0}, weights=weights),
+                label=day,
+            )
+            for day in ("a", "b")
         )
         frame = sg.compare_periods(before, after).to_frame()
         assert frame["undefined_after"].tolist() == [1 / 3] and "p_defined" not in frame
@@ -169,29 +182,49 @@ class TestComparePeriods:
         assert "interval" not in periods.sentences()[0]
         assert periods.sentences()[0].startswith("The change of NDCG from ")
 
-    @pytest.mark.parametrize(("before", "after", "p"), [
-        ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # 2 of the 6 assignments to periods are as extreme
-        ([0.1, 0.1], [0.1, 0.1, 0.1], 1),
-        ([0.1] * 2, [0.0] * 5, 2 / 21),
-        ([0.1, 0.1], [0.29, 0.31] * 50, 2 ** -1),  # two values prove little next to 100 others
-    ])
+    @pytest.mark.parametrize(
+        ("before", "after", "p"),
+        [
+            ([0.1, 0.1], [0.0, 0.0], 2 / 6),  # 2 of the 6 assignments to periods are as extreme
+            ([0.1, 0.1], [0.1, 0.1, 0.1], 1),
+            ([0.1] * 2, [0.0] * 5, 2 / 21),
+            ([0.1, 0.1], [0.29, 0.31] * 50, 2**-1),  # two values prove little next to 100 others
+        ],
+    )
     def test_few_or_equal_values_are_not_significant(self, before, after, p):
         periods = sg.compare_periods(summary(before), summary(after))
         assert periods.rows[0].p_value == pytest.approx(p)
         assert periods.sentences()[0].startswith("NDCG did not change significantly ")
 
-    @pytest.mark.parametrize(("after", "settings", "error", "message"), [
-        (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Eval"),
-        (summary(AFTER, measures=["RR"]), {}, ValueError, "must have the same measures"),
-        (summary(AFTER, "Monday"), {}, ValueError, "before and after both have the label 'Monday'"),
-        (summary(AFTER), {"smallest": 0}, ValueError, "smallest must be"),
-        (summary(AFTER), {"smallest": {"rr": 1}}, ValueError, "smallest has no value for"),
-        (summary(AFTER), {"level": 2}, ValueError, "level must be"),
-        (summary(AFTER), {"correction": "sidak"}, ValueError, "correction must be one of"),
-        (summary(AFTER), {"by": "day"}, ValueError, "by must be None, as in the Summary 'before'"),
-        (summary([0.5, 1], weights=np.array([1.0, 2.5])), {}, ValueError,
-         "cannot be combined: before is unweighted, and after is weighted. Evaluate all or none"),
-    ])
+    @pytest.mark.parametrize(
+        ("after", "settings", "error", "message"),
+        [
+            (sg.evaluate([1], [1], group=[1]), {}, TypeError, "after must be a Summary; got Eval"),
+            (summary(AFTER, measures=["RR"]), {}, ValueError, "must have the same measures"),
+            (
+                summary(AFTER, "Monday"),
+                {},
+                ValueError,
+                "before and after both have the label 'Monday'",
+            ),
+            (summary(AFTER), {"smallest": 0}, ValueError, "smallest must be"),
+            (summary(AFTER), {"smallest": {"rr": 1}}, ValueError, "smallest has no value for"),
+            (summary(AFTER), {"level": 2}, ValueError, "level must be"),
+            (summary(AFTER), {"correction": "sidak"}, ValueError, "correction must be one of"),
+            (
+                summary(AFTER),
+                {"by": "day"},
+                ValueError,
+                "by must be None, as in the Summary 'before'",
+            ),
+            (
+                summary([0.5, 1], weights=np.array([1.0, 2.5])),
+                {},
+                ValueError,
+                "cannot be combined: before is unweighted, and after is weighted. Evaluate all or none",
+            ),
+        ],
+    )
     def test_bad_input(self, after, settings, error, message):
         with pytest.raises(error, match=message):
             sg.compare_periods(summary(BEFORE, "Monday"), after, **settings)
@@ -238,8 +271,9 @@ class TestTrend:
 
     @pytest.mark.parametrize("season", [None, 7])
     def test_days_without_variation_are_inside_the_limits(self, season):
-        trend = sg.trend(days([0.1, 0.7, 0.35, 0.2, 0.3, 0.4, 0.1] * 4 if season else [0.35] * 7),
-                         season=season)
+        trend = sg.trend(
+            days([0.1, 0.7, 0.35, 0.2, 0.3, 0.4, 0.1] * 4 if season else [0.35] * 7), season=season
+        )
         assert not any(row.is_outside for row in trend.rows)
 
     def test_a_fallen_day_stays_outside_when_days_are_added(self):
@@ -256,9 +290,12 @@ class TestTrend:
         assert [row.label for row in rows if row.is_outside] == ["2026-12-04"]
 
     def test_a_day_with_few_queries_has_wide_limits(self):
-        few = sg.Summary.of(sg.evaluate(
-            [1, 0] * 5, [2, 1] * 2 + [1, 2] * 3, group=[2] * 5, measures=["ndcg", "rr"]
-        ), label="2026-11-09")
+        few = sg.Summary.of(
+            sg.evaluate(
+                [1, 0] * 5, [2, 1] * 2 + [1, 2] * 3, group=[2] * 5, measures=["ndcg", "rr"]
+            ),
+            label="2026-11-09",
+        )
         row = rows_of_measure(sg.trend([*days([0.8, 0.801, 0.8, 0.799, 0.8]), few]), "RR")[-1]
         values = np.array([1, 1, 0.5, 0.5, 0.5])
         error = values.std(ddof=1) / math.sqrt(5)
@@ -293,24 +330,39 @@ class TestTrend:
     @pytest.mark.nightly
     def test_independent_days_are_outside_with_probability_0_0027(self):
         means = 0.5 + 0.01 * np.random.default_rng(0).normal(size=(300, 60))
-        flags = [row.is_outside for row_means in means
-                 for row in rows_of_measure(sg.trend(days(row_means, 4)))[3:]]
+        flags = [
+            row.is_outside
+            for row_means in means
+            for row in rows_of_measure(sg.trend(days(row_means, 4)))[3:]
+        ]
         assert 0.0015 < np.mean(flags) < 0.004  # binomial error 0.0004
 
-    @pytest.mark.parametrize(("summaries", "settings", "error", "message"), [
-        ([], {}, ValueError, "A trend requires at least 2 Summaries; got 0"),
-        (days([0.5])[0], {}, TypeError, "trend requires a list of Summaries, one per day"),
-        (days([0.5]), {}, ValueError, "A trend requires at least 2 Summaries; got 1"),
-        (days([0.5] * 13), {"season": 7}, ValueError, "at least 14 Summaries; got 13"),
-        (days([0.5] * 4), {"season": 1}, ValueError, "season must be"),
-        ([summary([0.5], f"day {i}") for i in range(4)], {"season": 2}, ValueError,
-         "all labels must be ISO dates .*: Invalid isoformat string: 'day 0'"),
-        (days([0.5] * 3)[::-1], {}, ValueError, "order.*got '2026-11-02' after '2026-11-03'"),
-        ([*days([0.5]), summary([0.5])], {}, ValueError, "exactly one label; summaries.1"),
-        (days([0.5]) * 2, {}, ValueError, "both have the label '2026-11-01'"),
-        ([*days([0.5]), summary([1], "x", ["RR"])], {}, ValueError, "must have the same measures"),
-        ([1, 2], {}, TypeError, r"summaries\[0\] must be a Summary; got int"),
-    ])
+    @pytest.mark.parametrize(
+        ("summaries", "settings", "error", "message"),
+        [
+            ([], {}, ValueError, "A trend requires at least 2 Summaries; got 0"),
+            (days([0.5])[0], {}, TypeError, "trend requires a list of Summaries, one per day"),
+            (days([0.5]), {}, ValueError, "A trend requires at least 2 Summaries; got 1"),
+            (days([0.5] * 13), {"season": 7}, ValueError, "at least 14 Summaries; got 13"),
+            (days([0.5] * 4), {"season": 1}, ValueError, "season must be"),
+            (
+                [summary([0.5], f"day {i}") for i in range(4)],
+                {"season": 2},
+                ValueError,
+                "all labels must be ISO dates .*: Invalid isoformat string: 'day 0'",
+            ),
+            (days([0.5] * 3)[::-1], {}, ValueError, "order.*got '2026-11-02' after '2026-11-03'"),
+            ([*days([0.5]), summary([0.5])], {}, ValueError, "exactly one label; summaries.1"),
+            (days([0.5]) * 2, {}, ValueError, "both have the label '2026-11-01'"),
+            (
+                [*days([0.5]), summary([1], "x", ["RR"])],
+                {},
+                ValueError,
+                "must have the same measures",
+            ),
+            ([1, 2], {}, TypeError, r"summaries\[0\] must be a Summary; got int"),
+        ],
+    )
     def test_bad_input(self, summaries, settings, error, message):
         with pytest.raises(error, match=message):
             sg.trend(summaries, **settings)

@@ -67,9 +67,9 @@ SOURCES = {
     "polars": pl.from_pandas,
     "Arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
     "Arrow batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
-    "scanner": lambda frame: ds.dataset(
-        pa.Table.from_pandas(frame, preserve_index=False)
-    ).scanner(batch_size=300),
+    "scanner": lambda frame: ds.dataset(pa.Table.from_pandas(frame, preserve_index=False)).scanner(
+        batch_size=300
+    ),
     "reader": lambda frame: pa.Table.from_pandas(frame, preserve_index=False).to_reader(300),
     "stream": streamed,
     "Dataset": lambda frame: ds.dataset(pa.Table.from_pandas(frame, preserve_index=False)),
@@ -143,6 +143,7 @@ def test_the_versions_of_pyarrow_and_polars_that_are_required_are_named(monkeypa
 
 # Datasets, LazyFrames and DuckDB -----------------------------------------------------------------
 
+
 def test_each_file_of_a_dataset_is_a_whole_part(tmp_path):
     frame = table()
     for i, part in enumerate(whole_pieces(frame, 3)):
@@ -195,6 +196,7 @@ def test_column_names_in_duckdb_may_contain_quotes_and_spaces():
 
 # Hive layout -------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_keys_of_folders_are_text_columns(form, tmp_path, small_steps):
     frame = table(text=True)
@@ -202,8 +204,11 @@ def test_keys_of_folders_are_text_columns(form, tmp_path, small_steps):
     frame["day"] = np.where(query % 2, "2026-11-01", "02")
     frame["country"] = np.array(["de", "a/b", "é=1", "x y"])[query // 2 % 4]
     ds.write_dataset(
-        pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "logs", format=form,
-        partitioning=["day", "country"], partitioning_flavor="hive",
+        pa.Table.from_pandas(frame, preserve_index=False),
+        tmp_path / "logs",
+        format=form,
+        partitioning=["day", "country"],
+        partitioning_flavor="hive",
     )
     for partitioning in ("shuffle", "clustered", "whole"):
         for by in ("day", "country"):
@@ -229,6 +234,7 @@ def test_a_column_in_the_file_that_agrees_with_the_folder_is_used(inside, tmp_pa
 
 # CSV ---------------------------------------------------------------------------------------------
 
+
 def test_a_folder_with_parquet_files_is_not_searched_for_csv_files(tmp_path):
     frame = table()
     frame.to_parquet(tmp_path / "rows.parquet")
@@ -244,7 +250,7 @@ def evaluated(path, text, partitioning="shuffle", measures="rr", **others):
 
 
 def test_queries_and_segments_of_csv_are_text(tmp_path):
-    rows = "grade,score,query,country\n1,1,007,NA\n0,2,007,NA\n1,2,7,\"a\nb\"\n0,1,7,\"a\nb\"\n"
+    rows = 'grade,score,query,country\n1,1,007,NA\n0,2,007,NA\n1,2,7,"a\nb"\n0,1,7,"a\nb"\n'
     summary = evaluated(tmp_path / "rows.csv", rows, by="country")
     assert summary.mean()["RR"] == (1 / 2 + 1) / 2
     assert summary.worst(2)["query_id"].tolist() == ["007", "7"]
@@ -304,6 +310,7 @@ def test_a_split_query_of_csv_files_is_named(tmp_path):
 
 # Sizes of batches --------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("kind", ["pandas", "Arrow", "Dataset", "LazyFrame", "CSV"])
 def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
     from skgraded.large import batch_steps, parts
@@ -347,12 +354,15 @@ def test_files_that_cannot_be_read_are_skipped_on_request(folder_with_unreadable
     assert sg.Summary.from_json(merged.to_json()).skipped == skipped
 
 
-@pytest.mark.parametrize(("pattern", "settings", "message"), [
-    ("*", {}, "1.parquet: the Parquet file cannot be read"),
-    ("[14]*", {"errors": "skip"}, "No file can be read: .*1.parquet.*4.parquet"),
-    ("*", {"errors": "skip", "y_score": "scores"}, "0.parquet: There is no column 'scores'"),
-    ("*", {"errors": "ignore"}, "errors must be one of"),
-])
+@pytest.mark.parametrize(
+    ("pattern", "settings", "message"),
+    [
+        ("*", {}, "1.parquet: the Parquet file cannot be read"),
+        ("[14]*", {"errors": "skip"}, "No file can be read: .*1.parquet.*4.parquet"),
+        ("*", {"errors": "skip", "y_score": "scores"}, "0.parquet: There is no column 'scores'"),
+        ("*", {"errors": "ignore"}, "errors must be one of"),
+    ],
+)
 def test_other_errors_of_files_are_raised(folder_with_unreadable_files, pattern, settings, message):
     with pytest.raises(ValueError, match=message):
         measured(folder_with_unreadable_files[0] / f"{pattern}.parquet", **settings)
@@ -404,10 +414,13 @@ def millions_of_rows(tmp_path_factory):
     folder = tmp_path_factory.mktemp("millions")
     rng = np.random.default_rng(0)
     for n in (1, 4):
-        rows = pa.table({
-            "grade": rng.integers(0, 3, n * 10**6), "score": rng.random(n * 10**6),
-            "query": np.arange(n * 10**6) // 20,
-        })
+        rows = pa.table(
+            {
+                "grade": rng.integers(0, 3, n * 10**6),
+                "score": rng.random(n * 10**6),
+                "query": np.arange(n * 10**6) // 20,
+            }
+        )
         pq.write_table(rows, folder / f"{n}.parquet", row_group_size=10**5)
         csv.write_csv(rows, folder / f"{n}.csv")
     return folder
@@ -423,8 +436,12 @@ def test_memory_does_not_grow_with_the_rows(millions_of_rows, kind):
     if kind == "LazyFrame" and not HAS_LAZY_BATCHES:
         pytest.skip("polars before 1.34 has no LazyFrame.collect_batches")
     result = subprocess.run(
-        [sys.executable, "-c", PEAK, kind, millions_of_rows], capture_output=True, text=True,
-        timeout=120, check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, "-c", PEAK, kind, millions_of_rows],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     _, fewer, more = map(int, result.stdout.split())
     assert more - fewer < 50_000  # kilobytes

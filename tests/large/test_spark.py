@@ -43,6 +43,7 @@ class TestFiles(FileContract):
 
 # Partitions and batches --------------------------------------------------------------------------
 
+
 @pytest.fixture
 def in_batches_of(session):
     """Set the maximum number of rows in each batch that Spark sends to Python; 0 is no limit."""
@@ -168,6 +169,7 @@ def test_an_error_names_the_setting_that_reads_each_file_into_its_own_partition(
 
 # Workers -----------------------------------------------------------------------------------------
 
+
 @pytest.fixture
 def bare_python(tmp_path):
     """Create a Python that can import only PySpark, regardless of the JVM's import paths."""
@@ -235,6 +237,7 @@ def test_workers_do_not_import_pyspark_ml(session):
 
 # pyspark.ml --------------------------------------------------------------------------------------
 
+
 def test_the_evaluator_computes_the_mean(spark, tmp_path):
     frame = table()
     columns = {"labelCol": "grade", "predictionCol": "score", "queryCol": "query"}
@@ -270,7 +273,8 @@ def test_cross_validator_selects_by_the_measure_on_whole_queries(spark, session)
         estimator=Pipeline(stages=[ranker]),
         evaluator=spark.module.RankingEvaluator(metricName="ndcng@5"),
         estimatorParamMaps=ParamGridBuilder().addGrid(ranker.statement, scores).build(),
-        numFolds=2, foldCol="fold",
+        numFolds=2,
+        foldCol="fold",
     )
     chosen = search.fit(data)
     assert chosen.avgMetrics[0] > chosen.avgMetrics[1] + 0.1
@@ -279,6 +283,7 @@ def test_cross_validator_selects_by_the_measure_on_whole_queries(spark, session)
 
 # The recipe --------------------------------------------------------------------------------------
 
+
 def day_of(i, noise=0.0, share_without=0.0):
     """Return the rows of a day, whose scores are the grades plus noise in one country."""
     rows = table(300, seed=i).drop(columns=["weight", "other"])
@@ -286,7 +291,9 @@ def day_of(i, noise=0.0, share_without=0.0):
     country = pd.Series(["de", "fr", "us"]).take(codes % 3).to_numpy()
     score = rows["grade"] + (0.1 + np.where(country == "us", noise, 0)) * rows["score"]
     return rows.assign(
-        day=f"2026-11-{i:02d}", country=country, score=score,
+        day=f"2026-11-{i:02d}",
+        country=country,
+        score=score,
         query=[f"{i}-{query}" for query in rows["query"]],
         grade=np.where(codes < share_without * 300, 0, rows["grade"]),
     )
@@ -369,9 +376,14 @@ def test_all_functions_run_on_spark_connect():
         pytest.importorskip(package, reason='needs Spark Connect: pip install "skgraded[peers]"')
     helpers = str(Path(__file__).parents[1] / "helpers")
     result = subprocess.run(
-        [sys.executable, "-c", CONNECT], capture_output=True, text=True, timeout=300,
-        env=os.environ | {
-            "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1",
+        [sys.executable, "-c", CONNECT],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=os.environ
+        | {
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
             "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "PYTHONPATH": os.pathsep.join([helpers, *filter(None, sys.path)]),
         },

@@ -8,7 +8,13 @@ from small_reports import evaluation, systems
 import skgraded as sg
 
 COMPARED = [
-    "mean", "difference", "baseline_mean", "ci_low", "ci_high", "effect_size", "min_detectable",
+    "mean",
+    "difference",
+    "baseline_mean",
+    "ci_low",
+    "ci_high",
+    "effect_size",
+    "min_detectable",
 ]
 COUNTED = ["n_queries", "wins", "ties", "losses", "system", "baseline", "measure"]
 
@@ -26,9 +32,16 @@ def assert_same(result, expected):
     assert np.allclose(result[p], expected[p], rtol=1e-9, atol=0, equal_nan=True)
 
 
-@pytest.mark.parametrize("baseline, correction", [
-    (None, "holm"), ("a", "holm"), ("c", "bonferroni"), (None, "fdr_bh"), ("a", None),
-])
+@pytest.mark.parametrize(
+    "baseline, correction",
+    [
+        (None, "holm"),
+        ("a", "holm"),
+        ("c", "bonferroni"),
+        (None, "fdr_bh"),
+        ("a", None),
+    ],
+)
 def test_a_comparison_of_summaries_equals_the_comparison_of_the_evaluations(baseline, correction):
     evaluations = systems(["a", "b", "c"], 60)
     settings = {"test": "t", "baseline": baseline, "correction": correction}
@@ -82,14 +95,18 @@ def test_weights_count_in_means_and_intervals():
     assert_same(comparison.to_frame(), expected_of(equal, test="t"))
 
 
-@pytest.mark.parametrize("values", [
-    {"a": [0.5, 0.5], "b": [0.5, 0.5]},
-    {"a": [0.25, 0.5], "b": [0.5, 0.75]},
-    {"a": [0.5], "b": [0.75]},
-    {"a": [0.5, np.nan, 0.25], "b": [np.nan, 0.5, 0.75]},
-    {"a": [np.nan], "b": [0.5]},
-    {"a": [np.nan], "b": [np.nan]},
-], ids=["same", "identical differences", "one query", "undefined", "nothing in common", "nothing"])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"a": [0.5, 0.5], "b": [0.5, 0.5]},
+        {"a": [0.25, 0.5], "b": [0.5, 0.75]},
+        {"a": [0.5], "b": [0.75]},
+        {"a": [0.5, np.nan, 0.25], "b": [np.nan, 0.5, 0.75]},
+        {"a": [np.nan], "b": [0.5]},
+        {"a": [np.nan], "b": [np.nan]},
+    ],
+    ids=["same", "identical differences", "one query", "undefined", "nothing in common", "nothing"],
+)
 def test_comparisons_of_summaries_with_few_or_equal_values(values):
     evaluations = {name: evaluation({"AP": ap_values}) for name, ap_values in values.items()}
     sums = sg.Summaries.of(evaluations)
@@ -140,14 +157,18 @@ def test_the_summary_has_one_row_per_system_segment_and_measure():
     summary = result.summary(0.9)
     keys = ["system", "segment", "measure"]
     assert list(map(tuple, summary[keys].to_numpy())) == [
-        (system, part, measure) for system in ("score", "other_score") for part in (0, 1)
+        (system, part, measure)
+        for system in ("score", "other_score")
+        for part in (0, 1)
         for measure in ("MuAP", "RR")
     ]
     expected = result.systems["other_score"].summary(0.9)
     assert summary[4:].drop(columns="system").reset_index(drop=True).equals(expected)
-    assert result.to_frame()[4:].reset_index(drop=True).equals(result.summary(0.95).astype(
-        {"segment": object}
-    ))
+    assert (
+        result.to_frame()[4:]
+        .reset_index(drop=True)
+        .equals(result.summary(0.95).astype({"segment": object}))
+    )
     assert repr(result).startswith("Summaries(200 queries: score: MuAP=")
     assert "200 queries; paired t-test" in sg.compare(result, baseline="score").to_html()
     assert "other_score" in result._repr_html_()
@@ -165,16 +186,22 @@ def test_the_frame_contains_the_overall_rows_and_the_label():
     other = by_batches([frame.assign(query=frame["query"] + 1000)], by="part", label="2026-11-02")
     merged = sg.Summaries.merge([result, other])
     assert set(merged.to_frame()["label"]) == {"2026-11-01 to 2026-11-02"}
-    empty = sg.Summary(0, {name: tally for name, tally in sg.Summary.of(sg.evaluate(
-        [1], [1], group=[1], measures="rr"
-    ).take(np.zeros(0, dtype=int))).tallies.items()}, by="part", segments={})
+    empty = sg.Summary(
+        0,
+        {
+            name: tally
+            for name, tally in sg.Summary.of(
+                sg.evaluate([1], [1], group=[1], measures="rr").take(np.zeros(0, dtype=int))
+            ).tallies.items()
+        },
+        by="part",
+        segments={},
+    )
     assert empty.to_frame()[["segment", "measure"]].values.tolist() == [[None, "RR"]]
 
 
 BAD = {
-    "test='randomization' requires per-query values": lambda s: sg.compare(
-        s, test="randomization"
-    ),
+    "test='randomization' requires per-query values": lambda s: sg.compare(s, test="randomization"),
     "merge received no parts": lambda s: sg.Summaries.merge([]),
     "must be a Summaries object; got Summary": lambda s: sg.Summaries.merge([s, s.systems["a"]]),
     "have the same systems: part 0 has a, b, and part 1 has a, c": lambda s: sg.Summaries.merge(

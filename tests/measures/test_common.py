@@ -337,7 +337,5 @@ def test_the_order_of_rows_changes_no_bit():
     expected = sg.Summary.of(sg.evaluate(grades, scores, measures=FEW, **columns))
     for _ in range(3):
         order = rng.permutation(n)
-        ev = sg.evaluate(
-            grades[order], scores[order], measures=FEW, **reordered(columns, order)
-        )
+        ev = sg.evaluate(grades[order], scores[order], measures=FEW, **reordered(columns, order))
         assert sg.Summary.of(ev) == expected

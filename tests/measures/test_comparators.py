@@ -30,7 +30,8 @@ def trec_example(data_dir):
         folder / "qrels.rel_level", sep=r"\s+", names=["query", "_", "document", "grade"]
     )
     run = pd.read_csv(
-        folder / "results.test", sep=r"\s+",
+        folder / "results.test",
+        sep=r"\s+",
         names=["query", "_", "document", "rank", "score", "name"],
     )
     both = qrels.merge(run, how="outer", on=["query", "document"])
@@ -105,7 +106,8 @@ def test_q_measure_equals_ntcireval(ntcireval, queries, k):
         measure = sg.QMeasure(k=k, beta=beta, ties="ordinal")
         assert_equal_to(
             lambda numbers, beta=beta: ntcireval.QMeasure(numbers, GRADES, beta, k),
-            measure, queries,
+            measure,
+            queries,
         )
 
 

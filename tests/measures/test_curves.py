@@ -47,8 +47,12 @@ def test_each_height_of_a_threshold_curve_is_the_weighted_mean_of_ap(queries, un
 
 def test_each_value_of_the_curve_equals_the_measure_with_this_cut_off(queries):
     curve = cutoff_curve(
-        queries.y_true, queries.y_score, qid=queries.qid, measures=["mu_map", "err"],
-        cutoffs=[1, 4], ties="worst",
+        queries.y_true,
+        queries.y_score,
+        qid=queries.qid,
+        measures=["mu_map", "err"],
+        cutoffs=[1, 4],
+        ties="worst",
     )
     assert curve.cutoffs.tolist() == [1, 4] and curve.values.shape == (2, 2)
     for row, cls in zip(curve.values, (sg.MuAP, sg.ERR), strict=True):

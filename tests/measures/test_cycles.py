@@ -33,7 +33,8 @@ def by_definition(true, predicted, cycles, **kwargs):
 
 pairs = st.lists(
     st.tuples(st.integers(0, 7), st.integers(0, 7)).filter(lambda pair: pair[0] != pair[1]),
-    min_size=1, max_size=20,
+    min_size=1,
+    max_size=20,
 )
 
 
@@ -58,6 +59,7 @@ def test_a_graph_with_a_single_cycle_is_undefined():
 
 # Pairs as stated ----------------------------------------------------------------------------------
 
+
 def stated(true, is_predicted, items):
     """Pair accuracy and Kendall's τ: the sum over stated pairs of 1, 0 or 1/2."""
     pairs = [(v, w) for v, w in true if v in items and w in items]
@@ -67,14 +69,20 @@ def stated(true, is_predicted, items):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    true=pairs, predicted=pairs, scores=st.dictionaries(st.integers(0, 7), st.integers(0, 3)),
+    true=pairs,
+    predicted=pairs,
+    scores=st.dictionaries(st.integers(0, 7), st.integers(0, 3)),
     only=st.sets(st.integers(0, 7), min_size=1),
 )
 def test_ignored_cycles_count_each_pair_as_stated(true, predicted, scores, only):
     scores |= dict.fromkeys([0, 1], -math.inf)
     ev = sg.evaluate_preferences(
-        true * 2, {0: predicted, 1: scores}, qid=[0] * len(true) + [1] * len(true), items=only,
-        measures=["pair_accuracy", "kendall_tau"], cycles="ignore",
+        true * 2,
+        {0: predicted, 1: scores},
+        qid=[0] * len(true) + [1] * len(true),
+        items=only,
+        measures=["pair_accuracy", "kendall_tau"],
+        cycles="ignore",
     )
     by_pairs = stated(true, lambda v, w: (v, w) in predicted, only)
     by_scores = stated(true, lambda v, w: scores.get(v, math.nan) > scores.get(w, math.nan), only)
@@ -99,8 +107,12 @@ def test_ignored_cycles_agree_with_the_preference_measures_of_trec_eval(data_dir
 
         def accuracy(items, true=true, query=query, scores=scores):
             return sg.evaluate_preferences(
-                true, {query: scores}, qid=[query] * len(true), items=items,
-                measures="pair_accuracy", cycles="ignore",
+                true,
+                {query: scores},
+                qid=[query] * len(true),
+                items=items,
+                measures="pair_accuracy",
+                cycles="ignore",
             ).mean()["PairAccuracy"]
 
         assert len(true) == n_possible
@@ -149,6 +161,7 @@ def test_preferences_left_out_counts_pairs_per_query():
 
 # Refusals -----------------------------------------------------------------------------------------
 
+
 def test_the_error_states_how_many_queries_have_cycles():
     message = (
         r"true_pairs \(query 1\) contain a cycle: .* or pass cycles='unknown' or .*'majority'; .*"
@@ -160,6 +173,7 @@ def test_the_error_states_how_many_queries_have_cycles():
 
 # The judged items ---------------------------------------------------------------------------------
 
+
 def test_judged_items_are_the_items_of_the_true_pairs():
     rng = np.random.default_rng(4)
     for _ in range(30):
@@ -170,8 +184,10 @@ def test_judged_items_are_the_items_of_the_true_pairs():
             sg.edrc_score(true, scores, items=named), abs=1e-15
         )
     values = sg.edrc_per_query(
-        [("A", "B"), ("X", "Y")], {1: {"A": 2, "B": 1, "C": 3}, 2: [("Z", "X"), ("Y", "X")]},
-        qid=[1, 2], items="judged",
+        [("A", "B"), ("X", "Y")],
+        {1: {"A": 2, "B": 1, "C": 3}, 2: [("Z", "X"), ("Y", "X")]},
+        qid=[1, 2],
+        items="judged",
     )
     assert values == {1: 1.0, 2: -1.0}
 
@@ -184,6 +200,7 @@ def test_judged_items_include_items_of_contradictory_pairs():
 
 # Size ---------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("cycles", RULES)
 def test_30000_items_in_cycles(cycles):
     n = 30_000
@@ -193,9 +210,11 @@ def test_30000_items_in_cycles(cycles):
     assert math.isnan(got)
     # 7,500 cycles of 4 items, each preferred to one further item
     fours = np.arange(n).reshape(-1, 4)
-    true = list(itertools.chain.from_iterable(
-        [(a, b), (b, c), (c, d), (d, a), (d, -a - 1)] for a, b, c, d in fours.tolist()
-    ))
+    true = list(
+        itertools.chain.from_iterable(
+            [(a, b), (b, c), (c, d), (d, a), (d, -a - 1)] for a, b, c, d in fours.tolist()
+        )
+    )
     counts = preferences_left_out(true, cycles, qid=np.zeros(len(true)))[0]
     assert counts == (5 * n // 4, 0, n)
     assert time.perf_counter() - start < 30  # an algorithm with quadratic time would take minutes

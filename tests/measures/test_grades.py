@@ -102,15 +102,23 @@ def exact_q_measure(ranked, beta, gain):
     counts = list(accumulate(grade > 0 for grade in ranked))
     terms = [
         (counts[i] + Fraction(beta) * sum(gains[: i + 1])) / (i + 1 + Fraction(beta) * ideal[i])
-        for i, grade in enumerate(ranked) if grade > 0
+        for i, grade in enumerate(ranked)
+        if grade > 0
     ]
     return float(sum(terms) / counts[-1])
 
 
 @pytest.mark.parametrize("beta", [0, 5e-324, 1e-308, 1e-300, 1, 1e300, 1.7e308])
-@pytest.mark.parametrize("ranked", [
-    [3, 1025, 0, 2], [1023, 0, 1026, 1025], [0, 1020, 2000], [1, 1_000_000, 5], [2, 0, 3, 1],
-])
+@pytest.mark.parametrize(
+    "ranked",
+    [
+        [3, 1025, 0, 2],
+        [1023, 0, 1026, 1025],
+        [0, 1020, 2000],
+        [1, 1_000_000, 5],
+        [2, 0, 3, 1],
+    ],
+)
 def test_q_measure_equals_exact_arithmetic_for_any_beta(ranked, beta):
     scores = range(len(ranked), 0, -1)
     for name, gain in [("exp2", lambda grade: Fraction(2**grade - 1)), ("linear", Fraction)]:

@@ -16,9 +16,7 @@ from registry import REGISTRY, build
 
 import skgraded as sg
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:More than 1,000 rows are evaluated as one query"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-12}
 
 
@@ -159,6 +157,7 @@ def test_correlations_of_100000_levels_do_not_take_quadratic_time():
 
 
 # ERR of long ties --------------------------------------------------------------------------------
+
 
 def stops(grades, max_grade):
     return -np.expm1(-np.log(2) * grades) * np.exp2(grades - max_grade)

@@ -75,29 +75,61 @@ def ndcg(**parameters):
 
 MEASURES = [
     *((partial(sg.measure, text), ValueError, message) for text, message in TEXTS.items()),
-    *((partial(sg.measure, value), TypeError, "such as 'ndcng@10'; got")
-      for value in (None, 5, b"ndcg", ["ndcg", "ap"], sg.NDCG)),
+    *(
+        (partial(sg.measure, value), TypeError, "such as 'ndcng@10'; got")
+        for value in (None, 5, b"ndcg", ["ndcg", "ap"], sg.NDCG)
+    ),
     (lambda: as_measures([]), ValueError, "measures is empty"),
     (lambda: as_measures(["ap", "map"]), ValueError, "measures contains AP twice"),
     (lambda: as_measures([sg.AP(), "AP"]), ValueError, "measures contains AP twice"),
     (lambda: as_measures(["ndcg", "ndgc"]), ValueError, "Unknown measure 'ndgc'"),
-    *((partial(as_measures, value), TypeError, "measures? must")
-      for value in (None, 5, [None], [["ndcg"]], {"map": "ndcng@10"})),
-    (lambda: gap(gain=lambda grades: grades + 1), ValueError,
-     r"gain must return 0 for grade 0.*got array\(\[1\.\]\)"),
-    *((partial(ndcg, discount=discount), ValueError, "discount must be positive at rank 1 and must")
-      for discount in (lambda ranks: 1 + ranks / 100, lambda ranks: 0 * ranks,
-                       lambda ranks: (ranks > 1) * 1.0)),
+    *(
+        (partial(as_measures, value), TypeError, "measures? must")
+        for value in (None, 5, [None], [["ndcg"]], {"map": "ndcng@10"})
+    ),
+    (
+        lambda: gap(gain=lambda grades: grades + 1),
+        ValueError,
+        r"gain must return 0 for grade 0.*got array\(\[1\.\]\)",
+    ),
+    *(
+        (
+            partial(ndcg, discount=discount),
+            ValueError,
+            "discount must be positive at rank 1 and must",
+        )
+        for discount in (
+            lambda ranks: 1 + ranks / 100,
+            lambda ranks: 0 * ranks,
+            lambda ranks: (ranks > 1) * 1.0,
+        )
+    ),
     # NDCNG has the same normalized grades; each gain function is checked by itself.
-    *((lambda cls=cls: cls(gain=lambda grades: 2 * grades * (1 - grades))([1, 0, 0.5], [3, 2, 1]),
-       ValueError, "gain must not decrease .*: the gain of grade 0.5 is 0.5")
-      for cls in (sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure)),
-    (lambda: sg.DCG()([1024, 2], [2, 1]), ValueError,
-     "the grade 1024, whose gain is inf. To avoid this, pass gain='linear', or use NDCG"),
-    (lambda: sg.DCG(gain="linear")([1e308, 1e308], [2, 1]), ValueError,
-     r"the grade 1e\+308, whose gain is 1e\+308. To avoid this, use NDCG"),
-    (lambda: sg.ERR(max_grade=3)([3, 5, 4], [3, 2, 1]), ValueError,
-     "max_grade is 3, but y_true contains grade 5 in row 1"),
+    *(
+        (
+            lambda cls=cls: cls(gain=lambda grades: 2 * grades * (1 - grades))(
+                [1, 0, 0.5], [3, 2, 1]
+            ),
+            ValueError,
+            "gain must not decrease .*: the gain of grade 0.5 is 0.5",
+        )
+        for cls in (sg.NDCG, sg.NDCNG, sg.GAP, sg.QMeasure)
+    ),
+    (
+        lambda: sg.DCG()([1024, 2], [2, 1]),
+        ValueError,
+        "the grade 1024, whose gain is inf. To avoid this, pass gain='linear', or use NDCG",
+    ),
+    (
+        lambda: sg.DCG(gain="linear")([1e308, 1e308], [2, 1]),
+        ValueError,
+        r"the grade 1e\+308, whose gain is 1e\+308. To avoid this, use NDCG",
+    ),
+    (
+        lambda: sg.ERR(max_grade=3)([3, 5, 4], [3, 2, 1]),
+        ValueError,
+        "max_grade is 3, but y_true contains grade 5 in row 1",
+    ),
 ]
 
 
@@ -165,64 +197,102 @@ PAIRS = [
     (np.array([[1, 2], [3, np.nan]]), ValueError, r"row 1, contains a missing value \(nan\)"),
     ([("A", "B"), (["x"], "C")], TypeError, "row 1, contains .* not hashable"),
     (TWO, ValueError, "a cycle: ('A' ≻ 'B' ≻ 'A'|'B' ≻ 'A' ≻ 'B')"),
-    *((make({"a": [1], "b": [2], "c": [3]}), ValueError, "must have two columns.*got 3")
-      for make in (pd.DataFrame, pl.DataFrame, pa.table)),
-    *((make({"a": ["A", None], "b": ["B", "C"]}), ValueError, "row 1, contains a missing value")
-      for make in (pd.DataFrame, pl.DataFrame, pa.table)),
-    *((pairs, ValueError, r"contains \S+ in row 1, but float\d+ represents integers exactly")
-      for pairs in (ROUNDED_PAIRS, pd.DataFrame(ROUNDED_PAIRS), pl.DataFrame(ROUNDED_PAIRS),
-                    pa.table(dict(zip("ab", ROUNDED_PAIRS.T, strict=True))),
-                    [("A", "B"), (2.0**53, "C")])),
+    *(
+        (make({"a": [1], "b": [2], "c": [3]}), ValueError, "must have two columns.*got 3")
+        for make in (pd.DataFrame, pl.DataFrame, pa.table)
+    ),
+    *(
+        (make({"a": ["A", None], "b": ["B", "C"]}), ValueError, "row 1, contains a missing value")
+        for make in (pd.DataFrame, pl.DataFrame, pa.table)
+    ),
+    *(
+        (pairs, ValueError, r"contains \S+ in row 1, but float\d+ represents integers exactly")
+        for pairs in (
+            ROUNDED_PAIRS,
+            pd.DataFrame(ROUNDED_PAIRS),
+            pl.DataFrame(ROUNDED_PAIRS),
+            pa.table(dict(zip("ab", ROUNDED_PAIRS.T, strict=True))),
+            [("A", "B"), (2.0**53, "C")],
+        )
+    ),
 ]
 PREFERENCES = [
-    *((partial(edrc, true_pairs=pairs), error, f"true_pairs.*{message}")
-      for pairs, error, message in PAIRS),
-    *((partial(edrc, predicted_pairs=pairs), error, f"predicted_pairs.*{message}")
-      for pairs, error, message in PAIRS),
+    *(
+        (partial(edrc, true_pairs=pairs), error, f"true_pairs.*{message}")
+        for pairs, error, message in PAIRS
+    ),
+    *(
+        (partial(edrc, predicted_pairs=pairs), error, f"predicted_pairs.*{message}")
+        for pairs, error, message in PAIRS
+    ),
     (lambda: edrc({"A": 1, "B": 0}), TypeError, "true_pairs must contain pairs .*; got dict"),
-    *((partial(edrc, predicted_pairs=scores), error, f"predicted_pairs.*{message}")
-      for scores, error, message in (
-        ({}, ValueError, "is empty"),
-        ({"A": 1, "B": nan}, ValueError, "maps 'B' to nan"),
-        ({"A": 1, "B": None}, ValueError, "maps 'B' to None"),
-        ({"A": 1, "B": "2"}, TypeError, "maps 'B' to '2'"),
-        ({"A": 1, None: 2}, ValueError, "a missing value"),
-        ({"A": 1, 2.0**53: 2}, ValueError, "contains 9007199254740992.0 in row 1"),
-        ({"ann": GOOD}, TypeError, "maps 'ann' to .* pass qid"),
-        (pd.Series({"A": 2.0, "B": 1.0}), TypeError, r"is a numeric Series.*to_dict\(\)"),
-    )),
-    *((partial(edrc, prior=prior), ValueError, r"prior must be a finite number ≥ 0 and ≤ 1")
-      for prior in (-0.1, 1.01, nan, inf, None, "half", True, [0.5])),
-    *((partial(edrc, predicted_pairs=[("C", "A")], items=["A", "B"], prior=lambda v, w, p=p: p),
-       ValueError, r"prior\('A', 'B'\) returned") for p in (-0.1, 1.5, nan, None, "half")),
-    *((partial(edrc, undefined=value), ValueError, "undefined' must be 0.0, 1.0 or nan")
-      for value in (0.5, None, True)),
-    *((partial(edrc, discount=value), ValueError, "discount must be one of .*'linear'.* got")
-      for value in ("linaer", None)),
+    *(
+        (partial(edrc, predicted_pairs=scores), error, f"predicted_pairs.*{message}")
+        for scores, error, message in (
+            ({}, ValueError, "is empty"),
+            ({"A": 1, "B": nan}, ValueError, "maps 'B' to nan"),
+            ({"A": 1, "B": None}, ValueError, "maps 'B' to None"),
+            ({"A": 1, "B": "2"}, TypeError, "maps 'B' to '2'"),
+            ({"A": 1, None: 2}, ValueError, "a missing value"),
+            ({"A": 1, 2.0**53: 2}, ValueError, "contains 9007199254740992.0 in row 1"),
+            ({"ann": GOOD}, TypeError, "maps 'ann' to .* pass qid"),
+            (pd.Series({"A": 2.0, "B": 1.0}), TypeError, r"is a numeric Series.*to_dict\(\)"),
+        )
+    ),
+    *(
+        (partial(edrc, prior=prior), ValueError, r"prior must be a finite number ≥ 0 and ≤ 1")
+        for prior in (-0.1, 1.01, nan, inf, None, "half", True, [0.5])
+    ),
+    *(
+        (
+            partial(
+                edrc, predicted_pairs=[("C", "A")], items=["A", "B"], prior=lambda v, w, p=p: p
+            ),
+            ValueError,
+            r"prior\('A', 'B'\) returned",
+        )
+        for p in (-0.1, 1.5, nan, None, "half")
+    ),
+    *(
+        (partial(edrc, undefined=value), ValueError, "undefined' must be 0.0, 1.0 or nan")
+        for value in (0.5, None, True)
+    ),
+    *(
+        (partial(edrc, discount=value), ValueError, "discount must be one of .*'linear'.* got")
+        for value in ("linaer", None)
+    ),
     (lambda: edrc(discount=lambda rank: rank - 2), ValueError, "must return a finite number > 0"),
-    *((partial(edrc, items=items), error, f"items.*{message}") for items, error, message in (
-        ([], ValueError, "is empty"),
-        ("AB", TypeError, 'must be a collection of items, "judged" or "predicted"; got \'AB'),
-        (3, TypeError, 'must be a collection of items, "judged" or "predicted"; got 3'),
-        ({}, ValueError, "is empty"),
-        ({"A": 1, None: 2}, ValueError, "a missing value"),
-        (["A", ["B"]], TypeError, "not hashable"),
-        (ROUNDED_PAIRS[1], ValueError, "contains 16777216.0 in row 1"),
-    )),
-    *((partial(call, cycles=value), ValueError, "cycles must be one of .*'raise', .* got")
-      for value in ("first", None, True, ["unknown"]) for call in (edrc, left_out)),
+    *(
+        (partial(edrc, items=items), error, f"items.*{message}")
+        for items, error, message in (
+            ([], ValueError, "is empty"),
+            ("AB", TypeError, 'must be a collection of items, "judged" or "predicted"; got \'AB'),
+            (3, TypeError, 'must be a collection of items, "judged" or "predicted"; got 3'),
+            ({}, ValueError, "is empty"),
+            ({"A": 1, None: 2}, ValueError, "a missing value"),
+            (["A", ["B"]], TypeError, "not hashable"),
+            (ROUNDED_PAIRS[1], ValueError, "contains 16777216.0 in row 1"),
+        )
+    ),
+    *(
+        (partial(call, cycles=value), ValueError, "cycles must be one of .*'raise', .* got")
+        for value in ("first", None, True, ["unknown"])
+        for call in (edrc, left_out)
+    ),
     (lambda: by_query(qid=[1]), ValueError, "qid has 1 rows, but true_pairs has 2"),
     (lambda: by_query(qid=[1, None]), ValueError, "qid is missing in row 1"),
     (lambda: by_query(qid=[1, 1]), ValueError, r"true_pairs \(query 1\) contain a cycle"),
     (lambda: by_query(set(TWO)), TypeError, "true_pairs is a set"),
-    *((partial(by_query, predicted_pairs=predicted), error, message)
-      for predicted, error, message in (
-        (GOOD, TypeError, "If qid is passed, predicted_pairs must map each query"),
-        ({1: GOOD}, ValueError, r"not contain query 2 \(1 of 2 queries"),
-        ({1: GOOD, 2: TWO}, ValueError, r"predicted_pairs\[2\] contain a cycle"),
-        ({1: GOOD, 2: ["AB"]}, ValueError, r"predicted_pairs\[2\].*row 0 is 'AB'"),
-        ({1: 0.5, 2: 0.7}, TypeError, r"predicted_pairs\[1\] must contain pairs"),
-    )),
+    *(
+        (partial(by_query, predicted_pairs=predicted), error, message)
+        for predicted, error, message in (
+            (GOOD, TypeError, "If qid is passed, predicted_pairs must map each query"),
+            ({1: GOOD}, ValueError, r"not contain query 2 \(1 of 2 queries"),
+            ({1: GOOD, 2: TWO}, ValueError, r"predicted_pairs\[2\] contain a cycle"),
+            ({1: GOOD, 2: ["AB"]}, ValueError, r"predicted_pairs\[2\].*row 0 is 'AB'"),
+            ({1: 0.5, 2: 0.7}, TypeError, r"predicted_pairs\[1\] must contain pairs"),
+        )
+    ),
     (lambda: by_query(items=[]), ValueError, "items is empty"),
     (lambda: by_query(items={1: ["A"]}), ValueError, r"items .*\(1 of 2 queries"),
     (lambda: by_query(items={1: ["A"], 2: [None]}), ValueError, r"items\[2\] contains a missing"),

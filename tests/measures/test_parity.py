@@ -23,7 +23,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 TOOLS = runpy.run_path(str(DOCS / "table_of_other_tools.py"))["TOOLS"]
 COMPARED = [
     pytest.param(tool, row, id=f"{tool}: {row.theirs}")
-    for tool, rows in TOOLS.items() for row in rows if row.here
+    for tool, rows in TOOLS.items()
+    for row in rows
+    if row.here
 ]
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # in ir_measures
@@ -71,7 +73,8 @@ def data():
         grades[0] = 2  # ranx and trec_eval differ on queries without a relevant document
         retrieved = rng.choice(
             documents + [f"unjudged{i}" for i in range(8)],
-            rng.integers(1, len(documents) + 8), replace=False,
+            rng.integers(1, len(documents) + 8),
+            replace=False,
         ).tolist()
         retrieved.append("unjudged")  # Accuracy of ir_measures requires an irrelevant document
         scores = rng.permutation(len(retrieved)) + 1.0  # ir_measures gives missing documents 0
@@ -81,6 +84,7 @@ def data():
 
 
 # The values of other tools: {query: value} ------------------------------------------------------
+
 
 def ir_measures_values(name, data):
     ir_measures = peer("ir_measures")
@@ -133,12 +137,15 @@ def cwl_eval_classes():
 
 
 VALUES = {
-    "ir_measures": ir_measures_values, "trec_eval": trec_eval_values, "ranx": ranx_values,
+    "ir_measures": ir_measures_values,
+    "trec_eval": trec_eval_values,
+    "ranx": ranx_values,
     "cwl-eval": cwl_eval_values,
 }
 
 
 # The names of their measures --------------------------------------------------------------------
+
 
 def trec_eval_names():
     pytrec_eval = peer("pytrec_eval")
@@ -154,13 +161,18 @@ def ranx_names():
 
 NAMES = {
     "ir_measures": lambda: {
-        name for name, cls in peer("ir_measures").measures.registry.items()
+        name
+        for name, cls in peer("ir_measures").measures.registry.items()
         if not hasattr(cls, "measure_class")  # of skgraded.ir_measures
     },
-    "trec_eval": trec_eval_names, "ranx": ranx_names, "cwl-eval": lambda: set(cwl_eval_classes()),
+    "trec_eval": trec_eval_names,
+    "ranx": ranx_names,
+    "cwl-eval": lambda: set(cwl_eval_classes()),
 }
 PARAMETERS = {  # what follows the name of a measure
-    "ir_measures": r"[@(].*", "trec_eval": r"_[\d.]+$", "ranx": r"(@|\.|-l)\d+$",
+    "ir_measures": r"[@(].*",
+    "trec_eval": r"_[\d.]+$",
+    "ranx": r"(@|\.|-l)\d+$",
     "cwl-eval": r"\(.*",
 }
 
@@ -180,6 +192,7 @@ def test_the_table_has_all_measures_and_no_others(tool):
 
 # Values here ------------------------------------------------------------------------------------
 
+
 def with_options(text, data):
     """Split a text of the table into an expression and its data."""
     expression, _, options = text.partition(" with ")
@@ -190,19 +203,29 @@ def with_options(text, data):
 
 def values_here(expression, data):
     """Evaluate an expression of the table, such as "`AP@5` · min(R, 5) / R", for each query."""
+
     def per_query(rows):
         return np.array([rows[data.qid == query].sum() for query in data.qrels])
 
     symbols = {
-        "R": per_query(data.grades > 0), "N": per_query(data.grades == 0),
-        "n": per_query(data.scores > -np.inf), "M": np.nanmax(data.grades),
+        "R": per_query(data.grades > 0),
+        "N": per_query(data.grades == 0),
+        "n": per_query(data.scores > -np.inf),
+        "M": np.nanmax(data.grades),
         "D": lambda k: (1 / np.log2(np.arange(2, k + 2))).sum(),
-        "min": np.minimum, "max": np.maximum, "log": np.log, "where": np.where, "nan": np.nan,
+        "min": np.minimum,
+        "max": np.maximum,
+        "log": np.log,
+        "where": np.where,
+        "nan": np.nan,
     }
     measures = list(dict.fromkeys(re.findall("`(.+?)`", expression)))
     if measures:
         evaluation = sg.evaluate(
-            data.grades, data.scores, qid=data.qid, measures=measures,
+            data.grades,
+            data.scores,
+            qid=data.qid,
+            measures=measures,
             unjudged_documents="irrelevant",
         )
         assert evaluation.query_ids.tolist() == list(data.qrels)
@@ -232,11 +255,10 @@ def test_each_row_gives_the_values_of_the_tool(tool, row, data):
 def equal_rounding(expression, data):
     """Queries for which trec_eval 9 and 10 require equally many documents for a recall level."""
     levels = np.array(re.findall(r"InterpolatedPrecision\(recall=([\d.]+)", expression), float)
-    required = {
-        query: levels * np.sum(data.grades[data.qid == query] > 0) for query in data.qrels
-    }
+    required = {query: levels * np.sum(data.grades[data.qid == query] > 0) for query in data.qrels}
     return {
-        query for query, n in required.items()
+        query
+        for query, n in required.items()
         if np.array_equal(np.maximum(np.floor(n + 0.9), 1), np.maximum(np.floor(n + 0.5), 1))
     }
 

@@ -59,12 +59,20 @@ def test_texts_are_parsed_and_printed(text):
     assert sg.measure(name) == measure
 
 
-@pytest.mark.parametrize(("text", "name"), [
-    ("ndcg", "NDCG(gain='linear')"), ("nDCG@10", "NDCG(gain='linear')@10"),
-    ("ndcg(gain='exp2')@10", "NDCG@10"), ("ndcg_cut.10", "NDCG(gain='linear')@10"),
-    ("map", "AP"), ("AP@100", "AP(divisor='relevant')@100"), ("map(divisor='min')@5", "AP@5"),
-    ("rbp", "RBP(persistence=0.9)"), ("mu_map@10", "MuAP@10"),
-])
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ndcg", "NDCG(gain='linear')"),
+        ("nDCG@10", "NDCG(gain='linear')@10"),
+        ("ndcg(gain='exp2')@10", "NDCG@10"),
+        ("ndcg_cut.10", "NDCG(gain='linear')@10"),
+        ("map", "AP"),
+        ("AP@100", "AP(divisor='relevant')@100"),
+        ("map(divisor='min')@5", "AP@5"),
+        ("rbp", "RBP(persistence=0.9)"),
+        ("mu_map@10", "MuAP@10"),
+    ],
+)
 def test_names_of_trec_eval_have_its_meaning(text, name):
     assert sg.measure(text, names="trec_eval").name == name
 

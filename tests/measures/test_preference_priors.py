@@ -1,6 +1,5 @@
 """The prior of EDRC: a number for pairs of unknown order, or a function of both items."""
 
-
 import numpy as np
 import pytest
 

@@ -34,6 +34,7 @@ def _uneven(v, w):
 
 # The paper ----------------------------------------------------------------------------------------
 
+
 def test_the_pairs_of_the_paper_as_printed():
     # C(C) = 0 + 1/2 + 1/2, C(D) = 1/2 + 1/2 + 1 + 1/2, C(E) = 1 + 1/2 + 1/2 + 1/2
     Z = 3 / 2 + 4 / 3 + 4 / 2
@@ -45,6 +46,7 @@ def test_the_pairs_of_the_paper_as_printed():
 
 
 # The definition -----------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("prior", [0.5, 0.0, 1, 0.7, _uneven])
 @pytest.mark.parametrize("discount", DISCOUNTS)
@@ -98,6 +100,7 @@ def test_whole_orders_with_ties_agree_with_the_definition(prior):
 
 # Items --------------------------------------------------------------------------------------------
 
+
 def test_items_may_be_any_collection_with_repetitions():
     expected = edrc_score(TRUE, PREDICTED, items=["A", "B", "D"])
     pandas = pytest.importorskip("pandas")
@@ -142,6 +145,7 @@ def test_repeated_and_implied_pairs_change_nothing():
 
 
 # Size ---------------------------------------------------------------------------------------------
+
 
 def test_the_middle_of_a_cycle_of_12_or_more_items_is_left_out():
     for n, cut in ((11, False), (12, True), (3000, True)):
@@ -206,6 +210,7 @@ def test_30000_items_in_one_chain_do_not_take_quadratic_time():
 
 # Forms --------------------------------------------------------------------------------------------
 
+
 def _frame(module, pairs):
     library = pytest.importorskip(module)
     preferred, other = map(list, zip(*pairs, strict=True))
@@ -240,12 +245,18 @@ def test_pairs_in_any_form(form):
     assert edrc_score(form(TRUE), dict.fromkeys("ABCDE", 1)) == pytest.approx(0)
 
 
-@pytest.mark.parametrize("kind", [
-    lambda pairs: np.array(pairs), lambda pairs: np.array(pairs, dtype=np.uint8),
-    lambda pairs: np.array(pairs, dtype=float), lambda pairs: np.asfortranarray(pairs),
-    lambda pairs: _frame("pandas", pairs), lambda pairs: _frame("pandas", pairs).astype("Int64"),
-    lambda pairs: _frame("polars", pairs),
-])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        lambda pairs: np.array(pairs),
+        lambda pairs: np.array(pairs, dtype=np.uint8),
+        lambda pairs: np.array(pairs, dtype=float),
+        lambda pairs: np.asfortranarray(pairs),
+        lambda pairs: _frame("pandas", pairs),
+        lambda pairs: _frame("pandas", pairs).astype("Int64"),
+        lambda pairs: _frame("polars", pairs),
+    ],
+)
 def test_items_may_be_integers(kind):
     pairs = [(1, 2), (2, 3)]
     assert edrc_score(kind(pairs), {1: 3, 2: 2, 3: 1}) == 1
@@ -309,9 +320,14 @@ def test_items_per_query_may_be_empty():
         assert math.isnan(values["u3"])
 
 
-@pytest.mark.parametrize("ids", [
-    [2, 1, 2, 3], [("b", 1), ("a", 1), ("b", 1), ("c", 1)], [2.5, 1.5, 2.5, 3.5],
-])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [2, 1, 2, 3],
+        [("b", 1), ("a", 1), ("b", 1), ("c", 1)],
+        [2.5, 1.5, 2.5, 3.5],
+    ],
+)
 def test_query_ids_may_be_any_hashable(ids):
     predictions = {q: PREDICTIONS[name] for q, name in zip(ids, QID, strict=True)}
     assert list(edrc_per_query(PAIRS, predictions, qid=ids).values()) == [1, -1, 0]
@@ -320,6 +336,7 @@ def test_query_ids_may_be_any_hashable(ids):
 
 
 # Undefined ----------------------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("undefined", [0.0, 1.0, math.nan])
 def test_no_preference_among_the_items_is_undefined(undefined):

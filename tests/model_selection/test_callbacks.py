@@ -68,13 +68,17 @@ def fitted_with(recorder, booster, **settings):
 
 def search(**settings):
     return GridSearchCV(
-        sg.QueryRanker(LIGHTGBM, qid=-1), GRID, cv=QueryKFold(3, qid=-1),
-        scoring=sg.make_ranking_scorer("ndcng@10"), **settings,
+        sg.QueryRanker(LIGHTGBM, qid=-1),
+        GRID,
+        cv=QueryKFold(3, qid=-1),
+        scoring=sg.make_ranking_scorer("ndcng@10"),
+        **settings,
     )
 
 
 @pytest.mark.parametrize(
-    ("booster", "n_rounds"), [*((booster, ROUNDS) for booster in BOOSTERS.values()), (Ridge(), 0)],
+    ("booster", "n_rounds"),
+    [*((booster, ROUNDS) for booster in BOOSTERS.values()), (Ridge(), 0)],
     ids=[*BOOSTERS, "Ridge"],
 )
 def test_each_round_is_a_task_of_fit_and_the_model_is_unchanged(booster, n_rounds):
@@ -90,7 +94,8 @@ def test_each_round_is_a_task_of_fit_and_the_model_is_unchanged(booster, n_round
 
 
 @pytest.mark.parametrize(
-    ("booster", "refit"), [*((booster, True) for booster in BOOSTERS.values()), (LIGHTGBM, False)],
+    ("booster", "refit"),
+    [*((booster, True) for booster in BOOSTERS.values()), (LIGHTGBM, False)],
     ids=[*BOOSTERS, "without refit"],
 )
 def test_early_stopping_reports_the_rounds_that_ran(booster, refit):
@@ -149,7 +154,11 @@ def test_a_scoring_monitor_logs_the_training_score_of_each_fit(routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         ranker = sg.QueryRanker(LIGHTGBM, qid=None if routing else -1).set_callbacks(monitor)
         search = GridSearchCV(
-            ranker, GRID, return_train_score=True, scoring=scorer, refit="MuAP",
+            ranker,
+            GRID,
+            return_train_score=True,
+            scoring=scorer,
+            refit="MuAP",
             cv=GroupKFold(3).set_split_request(groups="qid") if routing else QueryKFold(3, qid=-1),
         )
         search.fit(X, y, **({"qid": qid} if routing else {}))

@@ -57,8 +57,11 @@ def test_the_queries_are_a_column_that_the_ranker_does_not_receive(kind, qid):
     if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 7):
         searches = []  # scikit-learn 1.6 also passes qid to the ranker's scorer
     for ranker, cv in (
-        (Ridge(), 3), (sg.QueryRanker(Ridge()), by_query), (sg.QueryRanker(Ridge(), qid=qid), 3),
-        (make_pipeline(StandardScaler(with_mean=False), Ridge()), by_query), *searches,
+        (Ridge(), 3),
+        (sg.QueryRanker(Ridge()), by_query),
+        (sg.QueryRanker(Ridge(), qid=qid), 3),
+        (make_pipeline(StandardScaler(with_mean=False), Ridge()), by_query),
+        *searches,
     ):
         result = sg.cross_evaluate(ranker, make(X), y, qid=qid, cv=cv)
         assert_same_values(result, expected, atol=1e-12)
@@ -142,16 +145,18 @@ def test_queries_that_are_never_tested_are_left_out(ranking):
     X, y, qid = ranking
     splitter = GroupShuffleSplit(1, test_size=0.25, random_state=0)
     cv = sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=splitter)
-    (_, test), = splitter.split(X, y, qid)
+    ((_, test),) = splitter.split(X, y, qid)
     assert cv.query_ids.tolist() == list(dict.fromkeys(qid[test].tolist()))
     assert set(cv.fold.tolist()) == {0}
 
 
 # Repeated tests ----------------------------------------------------------------------------------
 
+
 def repeated_folds(qid, n_repeats=3):
     return [
-        split for seed in range(n_repeats)
+        split
+        for seed in range(n_repeats)
         for split in GroupKFold(4, shuffle=True, random_state=seed).split(qid, qid, qid)
     ]
 
@@ -165,9 +170,7 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     if weighted:
         settings["sample_weight"] = 1.0 + qid % 3
     cv = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings)
-    rounds = [
-        sg.cross_evaluate(Ridge(), X, y, cv=folds[i : i + 4], **settings) for i in (0, 4, 8)
-    ]
+    rounds = [sg.cross_evaluate(Ridge(), X, y, cv=folds[i : i + 4], **settings) for i in (0, 4, 8)]
     for name in cv.per_query:
         values = np.array([part.per_query[name] for part in rounds])
         np.testing.assert_allclose(cv.per_query[name], values.mean(axis=0))
@@ -184,7 +187,11 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
 def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
     X, y, qid = ranking
     cv = sg.cross_evaluate(
-        Ridge(), X, y, qid=qid, measures="ap",
+        Ridge(),
+        X,
+        y,
+        qid=qid,
+        measures="ap",
         cv=GroupShuffleSplit(n_splits=6, test_size=0.2, random_state=0),
     )
     n_tests = np.bincount(cv.tests.query)
@@ -217,17 +224,31 @@ def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
 
 # Fold means, times, estimators, progress ---------------------------------------------------------
 
+
 def test_by_fold_also_contains_training_scores(ranking):
     X, y, qid = ranking
     weights = 1.0 + qid % 3
     folds = list(GroupKFold(3).split(X, y, qid))
     cv = sg.cross_evaluate(
-        Ridge(), X, y, qid=qid, cv=folds, measures=["ap", "rr"], sample_weight=weights,
+        Ridge(),
+        X,
+        y,
+        qid=qid,
+        cv=folds,
+        measures=["ap", "rr"],
+        sample_weight=weights,
         return_train_score=True,
     )
     frame = cv.by_fold()
     assert frame.columns.tolist() == [
-        "fold", "n_queries", "AP", "RR", "train_AP", "train_RR", "fit_time", "score_time"
+        "fold",
+        "n_queries",
+        "AP",
+        "RR",
+        "train_AP",
+        "train_RR",
+        "fit_time",
+        "score_time",
     ]
     assert frame["fit_time"].tolist() == cv.fit_time.tolist()
     for fold, (train, _) in enumerate(folds):
@@ -279,6 +300,7 @@ def test_a_progress_bar_counts_the_folds(ranking, progress, monkeypatch, capsys)
 
 # Weights -----------------------------------------------------------------------------------------
 
+
 class RecordsWeights(Ridge):
     def fit(self, X, y, sample_weight=None):
         self.weights_ = sample_weight
@@ -303,6 +325,7 @@ def test_weights_count_in_means_and_reach_a_fit_that_requests_them(ranking, of_r
 
 
 # Failing folds -----------------------------------------------------------------------------------
+
 
 class FailsWhere(Ridge):
     """Fails in fit, in predict or by predicting nan in the fold that tests `row`."""
@@ -377,6 +400,7 @@ def test_an_error_is_raised_by_default_and_if_all_folds_fail(ranking):
 
 
 # As an Evaluation --------------------------------------------------------------------------------
+
 
 def test_a_cross_evaluation_is_summarized_like_an_evaluation(of_ridge):
     assert of_ridge.summary()["n_queries"].tolist() == [40, 40]

@@ -28,11 +28,26 @@ pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:User
 
 ROUNDS = 40
 PATIENCE = 8
-LIGHTGBM = {"n_estimators": ROUNDS, "learning_rate": 0.3, "min_child_samples": 5, "verbose": -1,
-            "n_jobs": 1, "deterministic": True, "force_col_wise": True, "random_state": 0}
+LIGHTGBM = {
+    "n_estimators": ROUNDS,
+    "learning_rate": 0.3,
+    "min_child_samples": 5,
+    "verbose": -1,
+    "n_jobs": 1,
+    "deterministic": True,
+    "force_col_wise": True,
+    "random_state": 0,
+}
 XGBOOST = {"n_estimators": ROUNDS, "max_depth": 3, "n_jobs": 1, "random_state": 0}
-CATBOOST = {"iterations": ROUNDS, "learning_rate": 0.3, "depth": 3, "thread_count": 1,
-            "random_seed": 0, "verbose": False, "allow_writing_files": False}
+CATBOOST = {
+    "iterations": ROUNDS,
+    "learning_rate": 0.3,
+    "depth": 3,
+    "thread_count": 1,
+    "random_seed": 0,
+    "verbose": False,
+    "allow_writing_files": False,
+}
 ESTIMATORS = {
     "LGBMRanker": LGBMRanker(**LIGHTGBM),
     "LGBMRegressor": LGBMRegressor(**LIGHTGBM),
@@ -111,6 +126,7 @@ def recorder(estimator):
 
     For XGBoost, only the training rows are recorded.
     """
+
     class Recorder(type(estimator)):
         def fit(self, X, y=None, **kwargs):
             tables = [X]
@@ -136,6 +152,7 @@ def numbered(X):
 
 
 # Compared with a training of all rounds ----------------------------------------------------------
+
 
 @pytest.mark.parametrize("patience", [PATIENCE, ROUNDS])
 @every_estimator
@@ -177,8 +194,14 @@ def test_held_out_queries_stop_the_training_like_the_same_queries_as_eval_X(name
     ranker.fit(X, y, qid=qid, sample_weight=weights)
     held = held_out(15)
     evaluated = stopping(name).fit(
-        X[~held], y[~held], qid=qid[~held], sample_weight=weights[~held],
-        eval_X=X[held], eval_y=y[held], eval_qid=qid[held], eval_sample_weight=weights[held],
+        X[~held],
+        y[~held],
+        qid=qid[~held],
+        sample_weight=weights[~held],
+        eval_X=X[held],
+        eval_y=y[held],
+        eval_qid=qid[held],
+        eval_sample_weight=weights[held],
     )
     assert ranker.evals_result_ == evaluated.evals_result_
     assert ranker.best_iteration_ == evaluated.best_iteration_
@@ -208,10 +231,15 @@ def test_measures_receive_grades_in_double_precision(name):
 
 # Rows that are held out --------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize(
     ("estimator", "n_queries", "fraction", "n_held"),
-    [(LGBM_RECORDER, 50, 0.1, 5), (LGBM_RECORDER, 2, 0.1, 1), (CATBOOST_RECORDER, 50, 0.5, 25),
-     (XGB_RECORDER, 50, 0.001, 1)],
+    [
+        (LGBM_RECORDER, 50, 0.1, 5),
+        (LGBM_RECORDER, 2, 0.1, 1),
+        (CATBOOST_RECORDER, 50, 0.5, 25),
+        (XGB_RECORDER, 50, 0.001, 1),
+    ],
     ids=["LightGBM", "two queries", "CatBoost", "XGBoost"],
 )
 def test_each_query_is_either_trained_on_or_held_out(seen, estimator, n_queries, fraction, n_held):
@@ -235,8 +263,11 @@ def test_a_search_never_trains_or_stops_on_its_test_fold(seen):
     X = numbered(X)
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
-            stopping(LGBM_RECORDER), {"estimator__num_leaves": [3, 7]}, n_jobs=1,
-            cv=GroupKFold(3).set_split_request(groups="qid"), error_score="raise",
+            stopping(LGBM_RECORDER),
+            {"estimator__num_leaves": [3, 7]},
+            n_jobs=1,
+            cv=GroupKFold(3).set_split_request(groups="qid"),
+            error_score="raise",
             scoring=sg.make_ranking_scorer("ndcng@10"),
         ).fit(X, y, qid=qid)
     folds = list(GroupKFold(3).split(X, groups=qid)) * 2 + [(np.arange(len(y)), [])]
@@ -256,8 +287,13 @@ def test_random_state_determines_which_queries_are_held_out():
     assert history(None) == history(1) != history(None)
 
 
-KINDS = [*zip(TABLES, RANKERS * 4, strict=False), ("csr", "XGBRanker"), ("csr", "CatBoostRanker"),
-         ("polars", "LGBMRanker"), ("polars", "XGBRanker")]
+KINDS = [
+    *zip(TABLES, RANKERS * 4, strict=False),
+    ("csr", "XGBRanker"),
+    ("csr", "CatBoostRanker"),
+    ("polars", "LGBMRanker"),
+    ("polars", "XGBRanker"),
+]
 
 
 @pytest.mark.parametrize(("kind", "name"), dict.fromkeys(KINDS))
@@ -296,8 +332,12 @@ def test_eval_X_and_group_sizes_take_the_place_of_the_query_column():
 
 @pytest.mark.parametrize(
     ("name", "argument"),
-    [("LGBMRanker", "init_score"), ("LGBMRegressor", "init_score"), ("XGBRanker", "base_margin"),
-     ("CatBoostRanker", "baseline")],
+    [
+        ("LGBMRanker", "init_score"),
+        ("LGBMRegressor", "init_score"),
+        ("XGBRanker", "base_margin"),
+        ("CatBoostRanker", "baseline"),
+    ],
 )
 def test_initial_scores_are_held_out_with_their_rows(name, argument):
     X, y, qid = data()
@@ -322,6 +362,7 @@ def test_categories_are_held_out_with_their_rows():
 
 
 # Settings of the estimator -----------------------------------------------------------------------
+
 
 class Counter:
     """A callback of LightGBM and CatBoost that counts the rounds."""
@@ -349,14 +390,24 @@ class XGBCounter(xgboost.callback.TrainingCallback):
 
 
 OWN_STOPPING = {
-    "LGBMRanker": {"early_stopping_round": 1, "metric": "ndcg", "first_metric_only": True,
-                   "num_iterations": ROUNDS},
+    "LGBMRanker": {
+        "early_stopping_round": 1,
+        "metric": "ndcg",
+        "first_metric_only": True,
+        "num_iterations": ROUNDS,
+    },
     "LGBMRegressor": {"early_stopping_rounds": 1, "metrics": ["l2", "l1"]},
     "XGBRanker": {"early_stopping_rounds": 1, "eval_metric": ["ndcg@5", "map"]},
     "XGBRegressor": {"early_stopping_rounds": 1, "eval_metric": "rmse"},
-    "CatBoostRanker": {"od_type": "Iter", "od_wait": 1, "eval_metric": "PFound",
-                       "metric_period": 7, "use_best_model": True, "eval_fraction": 0.3,
-                       "best_model_min_trees": 30},
+    "CatBoostRanker": {
+        "od_type": "Iter",
+        "od_wait": 1,
+        "eval_metric": "PFound",
+        "metric_period": 7,
+        "use_best_model": True,
+        "eval_fraction": 0.3,
+        "best_model_min_trees": 30,
+    },
     "CatBoostRegressor": {"early_stopping_rounds": 1, "eval_metric": "MAE", "metric_period": 5},
 }
 
@@ -463,6 +514,7 @@ def test_the_base_class_of_catboost_is_stopped_too():
 
 # As an estimator ---------------------------------------------------------------------------------
 
+
 @every_ranker
 def test_a_pickled_ranker_contains_no_validation_rows(name):
     X, y, qid = data(300)
@@ -521,6 +573,7 @@ def test_scoring_validation_queries_warns():
 
 # A last fit on all queries -----------------------------------------------------------------------
 
+
 def of_the_best_rounds(ranker):
     """A ranker without early stopping that trains for the best number of rounds."""
     rounds = "iterations" if isinstance(ranker.estimator, CatBoost) else "n_estimators"
@@ -543,8 +596,12 @@ def test_refit_trains_on_all_queries_for_the_best_rounds(name):
 
 @pytest.mark.parametrize(
     ("name", "weights"),
-    [("LGBMRanker", "none"), ("XGBRanker", "both sets"), ("CatBoostRanker", "one set"),
-     ("CatBoostRegressor", "both sets")],
+    [
+        ("LGBMRanker", "none"),
+        ("XGBRanker", "both sets"),
+        ("CatBoostRanker", "one set"),
+        ("CatBoostRegressor", "both sets"),
+    ],
 )
 def test_refit_also_trains_on_the_rows_of_eval_X(name, weights):
     X, y, fit_params = two_sets()

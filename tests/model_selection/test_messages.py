@@ -96,81 +96,205 @@ class Classifier(ClassifierMixin, BaseEstimator):
         return np.full((len(X), self.n_columns), 1 / self.n_columns)
 
 
-@table([
-    *((f"qid of type {type(qid).__name__}", lambda qid=qid: scorer("rr", qid=qid), TypeError,
-       NO_COLUMN) for qid in (QID, [1, 2], 1.0, True, ("a", "b"))),
-    ("qid is a frame", lambda: scorer("rr", qid=FRAME), TypeError, "pass only the column"),
-    *((f"score named {name!r}", lambda name=name: scorer({name: "rr"}), TypeError,
-       "name of a score must be a non-empty string; got") for name in ("", None, 1, ("a",))),
-    ("unknown measure", lambda: scorer("nonsense@10"), ValueError, "Unknown measure"),
-    ("same measure under two names", lambda: scorer({"a": "rr", "b": "mrr"}), ValueError, "RR"),
-    ("no measure in a dict", lambda: scorer({}), ValueError, "empty"),
-    *((f"response method {method}", lambda method=method: scorer("rr", response_method=method),
-       ValueError, "response_method must") for method in ("score", ["predict", "transform"], [])),
-    ("measure as a scorer", lambda: cross_val_score(
-        Ridge(), X, Y, scoring=sg.NDCNG(k=10), error_score="raise"), TypeError,
-     r"NDCNG@10 accepts only .* by name.*scoring=skgraded.make_ranking_scorer\('NDCNG@10'\)"),
-    ("request of a column", lambda: scorer("rr", qid=0).set_score_request(qid=True), ValueError,
-     "reads it from X"),
-])
+@table(
+    [
+        *(
+            (
+                f"qid of type {type(qid).__name__}",
+                lambda qid=qid: scorer("rr", qid=qid),
+                TypeError,
+                NO_COLUMN,
+            )
+            for qid in (QID, [1, 2], 1.0, True, ("a", "b"))
+        ),
+        ("qid is a frame", lambda: scorer("rr", qid=FRAME), TypeError, "pass only the column"),
+        *(
+            (
+                f"score named {name!r}",
+                lambda name=name: scorer({name: "rr"}),
+                TypeError,
+                "name of a score must be a non-empty string; got",
+            )
+            for name in ("", None, 1, ("a",))
+        ),
+        ("unknown measure", lambda: scorer("nonsense@10"), ValueError, "Unknown measure"),
+        ("same measure under two names", lambda: scorer({"a": "rr", "b": "mrr"}), ValueError, "RR"),
+        ("no measure in a dict", lambda: scorer({}), ValueError, "empty"),
+        *(
+            (
+                f"response method {method}",
+                lambda method=method: scorer("rr", response_method=method),
+                ValueError,
+                "response_method must",
+            )
+            for method in ("score", ["predict", "transform"], [])
+        ),
+        (
+            "measure as a scorer",
+            lambda: cross_val_score(Ridge(), X, Y, scoring=sg.NDCNG(k=10), error_score="raise"),
+            TypeError,
+            r"NDCNG@10 accepts only .* by name.*scoring=skgraded.make_ranking_scorer\('NDCNG@10'\)",
+        ),
+        (
+            "request of a column",
+            lambda: scorer("rr", qid=0).set_score_request(qid=True),
+            ValueError,
+            "reads it from X",
+        ),
+    ]
+)
 def test_a_scorer_cannot_be_made(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
 
-@table([
-    ("no qid", lambda: scorer("rr")(FIRST, SCORES, [1] * 5), ValueError,
-     ".*".join(map(re.escape, ("QueryRanker(…, qid='query_id')", "search.fit(X, y, qid=qid)",
-                               "make_ranking_scorer(…, qid='query_id')", "qid=series")))),
-    ("ranker without qid", lambda: scorer("rr")(sg.QueryRanker(Ridge()), X, Y), ValueError,
-     "The scorer got no qid"),
-    ("qid passed twice", lambda: scorer("rr", qid=0)(FIRST, SCORES, [1] * 5, qid=[1] * 5),
-     ValueError, "must be passed only once"),
-    ("label without a query",
-     lambda: find(pd.Series(["b", "a"], [10, 11]), zeros("score").set_axis([11, 12])), ValueError,
-     r"no value for the label 12 \(row 1 of X\)"),
-    ("repeated label", lambda: find(pd.Series(range(5), [0, 1, 2, 3, 3]), zeros("score")),
-     ValueError, "The index of qid contains 3 twice"),
-    *((f"{kind} has no index", lambda kind=kind: find(pd.Series([1, 2]), TABLES[kind](X[:2])),
-       ValueError, "has no row labels") for kind in ("numpy", "csr", "polars", "list")),
-    ("misspelled column", lambda: find("queryid", zeros("score", "query_id")), ValueError,
-     "X has only the columns 'score', 'query_id'.*mean"),
-    ("ten columns", lambda: find("zzz", zeros(*MANY[:10])), ValueError,
-     "but X has only the columns 'f0', 'f1', .*'f8', 'f9'."),
-    ("eleven columns", lambda: find("zzz", zeros(*MANY)), ValueError,
-     "but X has only the columns 'f0', 'f1', .*'f8', 'f9', …."),
-    ("two columns of the name", lambda: find("q", zeros("score", "q", "q")), ValueError,
-     "X has 2 columns named 'q': the column for qid is ambiguous"),
-    ("array without names", lambda: find("q", np.zeros((2, 1))), ValueError,
-     "ndarray, whose columns have no names"),
-    ("position too large", lambda: find(1, np.zeros((2, 1))), ValueError,
-     "qid is column 1, but X has only 1 columns"),
-    ("position too small", lambda: find(-2, np.zeros((2, 1))), ValueError,
-     "qid is column -2, but X has only 1 columns"),
-    ("fractions", lambda: find(0, np.array([[np.nan, 0.2], [1.5, 0.1]])), ValueError,
-     "qid is column 0 of X, but that column contains 1.5 in row 1, which looks like a"),
-    ("missing query", lambda: find(1, np.array([[0.3, 1.0], [0.9, np.nan]])), ValueError,
-     "qid is missing in row 1"),
-    ("no method", lambda: score(LinearRegression(), response_method=["decision_function"]),
-     ValueError, "LinearRegression has no method decision_function"),
-    ("no probabilities", lambda: score(LinearSVC()), ValueError,
-     "LinearSVC has no method predict_proba"),
-    ("several scores",
-     lambda: score(LogisticRegression(), response_method="decision_function"), ValueError,
-     "one score, but .* returns 4 scores:"),
-    ("classes of text", lambda: score(Classifier(["bad", "fair", "good"], 3)), ValueError,
-     "'bad', 'fair', 'good'"),
-    *((f"{k} probabilities of {n} classes",
-       lambda n=n, k=k: score(Classifier(range(n), k)), ValueError,
-       rf"Classifier has the classes .* of shape \({N}, {k}\)")
-      for n, k in ((2, 1), (2, 4), (3, 1), (3, 4))),
-])
+@table(
+    [
+        (
+            "no qid",
+            lambda: scorer("rr")(FIRST, SCORES, [1] * 5),
+            ValueError,
+            ".*".join(
+                map(
+                    re.escape,
+                    (
+                        "QueryRanker(…, qid='query_id')",
+                        "search.fit(X, y, qid=qid)",
+                        "make_ranking_scorer(…, qid='query_id')",
+                        "qid=series",
+                    ),
+                )
+            ),
+        ),
+        (
+            "ranker without qid",
+            lambda: scorer("rr")(sg.QueryRanker(Ridge()), X, Y),
+            ValueError,
+            "The scorer got no qid",
+        ),
+        (
+            "qid passed twice",
+            lambda: scorer("rr", qid=0)(FIRST, SCORES, [1] * 5, qid=[1] * 5),
+            ValueError,
+            "must be passed only once",
+        ),
+        (
+            "label without a query",
+            lambda: find(pd.Series(["b", "a"], [10, 11]), zeros("score").set_axis([11, 12])),
+            ValueError,
+            r"no value for the label 12 \(row 1 of X\)",
+        ),
+        (
+            "repeated label",
+            lambda: find(pd.Series(range(5), [0, 1, 2, 3, 3]), zeros("score")),
+            ValueError,
+            "The index of qid contains 3 twice",
+        ),
+        *(
+            (
+                f"{kind} has no index",
+                lambda kind=kind: find(pd.Series([1, 2]), TABLES[kind](X[:2])),
+                ValueError,
+                "has no row labels",
+            )
+            for kind in ("numpy", "csr", "polars", "list")
+        ),
+        (
+            "misspelled column",
+            lambda: find("queryid", zeros("score", "query_id")),
+            ValueError,
+            "X has only the columns 'score', 'query_id'.*mean",
+        ),
+        (
+            "ten columns",
+            lambda: find("zzz", zeros(*MANY[:10])),
+            ValueError,
+            "but X has only the columns 'f0', 'f1', .*'f8', 'f9'.",
+        ),
+        (
+            "eleven columns",
+            lambda: find("zzz", zeros(*MANY)),
+            ValueError,
+            "but X has only the columns 'f0', 'f1', .*'f8', 'f9', ….",
+        ),
+        (
+            "two columns of the name",
+            lambda: find("q", zeros("score", "q", "q")),
+            ValueError,
+            "X has 2 columns named 'q': the column for qid is ambiguous",
+        ),
+        (
+            "array without names",
+            lambda: find("q", np.zeros((2, 1))),
+            ValueError,
+            "ndarray, whose columns have no names",
+        ),
+        (
+            "position too large",
+            lambda: find(1, np.zeros((2, 1))),
+            ValueError,
+            "qid is column 1, but X has only 1 columns",
+        ),
+        (
+            "position too small",
+            lambda: find(-2, np.zeros((2, 1))),
+            ValueError,
+            "qid is column -2, but X has only 1 columns",
+        ),
+        (
+            "fractions",
+            lambda: find(0, np.array([[np.nan, 0.2], [1.5, 0.1]])),
+            ValueError,
+            "qid is column 0 of X, but that column contains 1.5 in row 1, which looks like a",
+        ),
+        (
+            "missing query",
+            lambda: find(1, np.array([[0.3, 1.0], [0.9, np.nan]])),
+            ValueError,
+            "qid is missing in row 1",
+        ),
+        (
+            "no method",
+            lambda: score(LinearRegression(), response_method=["decision_function"]),
+            ValueError,
+            "LinearRegression has no method decision_function",
+        ),
+        (
+            "no probabilities",
+            lambda: score(LinearSVC()),
+            ValueError,
+            "LinearSVC has no method predict_proba",
+        ),
+        (
+            "several scores",
+            lambda: score(LogisticRegression(), response_method="decision_function"),
+            ValueError,
+            "one score, but .* returns 4 scores:",
+        ),
+        (
+            "classes of text",
+            lambda: score(Classifier(["bad", "fair", "good"], 3)),
+            ValueError,
+            "'bad', 'fair', 'good'",
+        ),
+        *(
+            (
+                f"{k} probabilities of {n} classes",
+                lambda n=n, k=k: score(Classifier(range(n), k)),
+                ValueError,
+                rf"Classifier has the classes .* of shape \({N}, {k}\)",
+            )
+            for n, k in ((2, 1), (2, 4), (3, 1), (3, 4))
+        ),
+    ]
+)
 def test_a_scorer_cannot_score(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
 
 # QueryRanker -------------------------------------------------------------------------------------
+
 
 def fit(estimator=NEVER, change=(), **settings):
     """Fit a QueryRanker on the toy data, in which `change` replaces arguments of fit."""
@@ -189,125 +313,340 @@ FRACTIONAL = {"y": values_at(7, 2.5)}
 INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
 
 
-@table([
-    ("no qid", lambda: fit(change={"qid": None}), ValueError, ALL_WAYS),
-    ("no qid in score", lambda: fit(Ridge()).score(X, Y), ValueError,
-     re.escape("score(X, y, qid=qid)")),
-    ("qid in fit and in the constructor", lambda: fit(qid=1), ValueError,
-     "only once; got qid=1 in the constructor"),
-    ("qid and group", lambda: fit(change={"group": [10] * 24}), ValueError,
-     "only once.*group=… in fit"),
-    ("qid in score and in the constructor", lambda: fitted().score(FRAME, Y, qid=QID), ValueError,
-     "passed only once.*in score"),
-    *((f"qid of type {type(qid).__name__}", lambda qid=qid: fit(change={"qid": None}, qid=qid),
-       TypeError, NO_COLUMN) for qid in ([1, 2], 1.5, QID)),
-    ("name of a column in fit", lambda: fit(change={"qid": "query_id"}), TypeError,
-     "got 'query_id'. If this is a column name.*QueryRanker.* accept qid='query_id'"),
-    ("LazyFrame", lambda: fit(change={"X": FRAMES["polars"](X).lazy()}), TypeError,
-     "X is a polars LazyFrame"),
-    ("LazyFrame of queries", lambda: fit(change={"qid": FRAMES["polars"](X).lazy()}), TypeError,
-     "qid is a polars LazyFrame"),
-    ("grade nan", lambda: fit(change={"y": values_at(3, np.nan)}), ValueError,
-     "y must be finite; got nan for row 3"),
-    ("too few grades", lambda: fit(change={"y": np.zeros(239)}), ValueError,
-     "y has 239 rows, but X has 240"),
-    ("too few queries", lambda: fit(change={"qid": np.zeros(239)}), ValueError,
-     "qid has 239 rows, but X has 240"),
-    ("missing query", lambda: fit(change={"qid": [None] * N}), ValueError,
-     "qid is missing in row 0"),
-    ("too few weights", lambda: fit(change={"sample_weight": np.ones(7)}), ValueError,
-     "sample_weight has 7 rows, but X has 240"),
-    ("a weight per query", lambda: fit(change={"sample_weight": np.ones(len(np.unique(QID)))}),
-     ValueError, r"but X has 240. To pass one weight per query, repeat .*np\.repeat\("),
-    ("negative weight", lambda: fit(change={"sample_weight": values_at(2, -1)}), ValueError,
-     "sample_weight .* ≥ 0; got -1 for row 2"),
-    *((f"too few values of {name}",
-       lambda model=model, name=name: fit(model, {name: np.ones(7)}), ValueError,
-       f"{name} has 7 rows, but X has 240")
-      for model, name in ((NEVER, "init_score"), (XGBRanker(), "base_margin"),
-                          (CatBoostRanker(), "baseline"))),
-    ("X 1-D", lambda: fit(change={"X": np.zeros(N)}), ValueError, "X must be 2-D"),
-    ("sizes of other rows", lambda: fit(change={"qid": None, "group": [100, 100]}), ValueError,
-     "sizes in group add up to 200 rows, but X has 240"),
-    ("unsupported weights", lambda: fit(KNeighborsRegressor(), {"sample_weight": np.ones(N)}),
-     ValueError, "not supported by KNeighborsRegressor.fit"),
-    ("unknown measure", lambda: fit(measure="nonsense"), ValueError, "Unknown measure"),
-    *((f"{type(model).__name__} is no ranker", lambda model=model: fit(model), TypeError,
-       "must be a regressor, or a ranker whose fit method")
-      for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression()),
-                    StandardScaler())),
-    *((f"{model} is no estimator", lambda model=model: fit(model), TypeError,
-       "must be an instance with a fit method") for model in (LGBMRanker, None, "lambdarank")),
-    ("fractional grades of LightGBM", lambda: fit(change=FRACTIONAL), ValueError,
-     INTEGERS.format("NeverTrained", r"set grades='gain'.*QueryRanker\(LGBMRegressor\(\)\).*"
-                                     r"QueryRanker\(HistGradientBoostingRegressor\(\)\)")),
-    *((f"fractional grades of XGBoost, ndcg_exp_gain={gain}",
-       lambda gain=gain: fit(XGBRanker(ndcg_exp_gain=gain), FRACTIONAL), ValueError,
-       INTEGERS.format("XGBRanker", "ndcg_exp_gain=False or objective='rank:pairwise'"))
-      for gain in (None, True)),
-    ("fractional grades of rank:map", lambda: fit(XGBRanker(objective="rank:map"), FRACTIONAL,
-                                                  grades="gain"), ValueError,
-     INTEGERS.format("XGBRanker", "objective='rank:ndcg'")),
-    *((f"grade {limit + 1}, {advice}", lambda model=model, limit=limit, settings=settings: fit(
-        model, {"y": values_at(7, limit + 1.0)}, **settings), ValueError,
-       f"Grades in y must be at most {limit} for (NeverTrained|XGBRanker); got {limit + 1} in row "
-       f"7. For higher grades, .*{advice}")
-      for model, limit, advice, settings in (
-        (NEVER, 30, "grades='gain' or label_gain .*QueryRanker.LGBMRegressor", {}),
-        (NEVER, 30, "grades='gain'", {"early_stopping": True}),
-        (make_pipeline(StandardScaler(), NEVER), 30, "grades='gain'", {}),
-        (NeverTrained(label_gain=[0, 1, 3]), 2, "add the missing gains to label_gain", {}),
-        (NeverTrained(label_gain="0,1,3"), 2, "add the missing gains to label_gain", {}),
-        (NeverTrained(objective="rank_xendcg"), 30, "metric='None'", {"grades": "gain"}),
-        (XGBRanker(), 31, "grades='gain', ndcg_exp_gain=False .* or wrap a regressor", {}),
-        (XGBRanker(objective="rank:map"), 1, "objective='rank:ndcg', or train on y > 0", {}),
-      )),
-    ("fractional grades of rank_xendcg as gains",
-     lambda: fit(NeverTrained(objective="rank_xendcg"), FRACTIONAL, grades="gain"), ValueError,
-     "must be integers .*For fractional grades, wrap a"),
-    ("gains of two kinds", lambda: fit(NeverTrained(label_gain=[0, 1, 3]), grades="gain"),
-     ValueError, "label_gain cannot be combined with grades='gain'"),
-    ("unknown grades", lambda: fit(grades="exp2"), ValueError,
-     r"grades must be one of \['level', 'gain'\]; got 'exp2'"),
-    ("bagging by query", lambda: fit(NeverTrained(
-        objective=objective("ndcg"), bagging_by_query=True, subsample=0.5, subsample_freq=1
-    )), ValueError, "bagging_by_query=True cannot be combined"),
-    *((f"{name} by position",
-       lambda name=name: fit(CatBoostRanker(), {name: [[0, 10], [20, 30]]}), ValueError,
-       f"{name} refers to rows by position") for name in ("pairs", "subgroup_id", "graph")),
-    ("weights of CatBoost", lambda: fit(CatBoostRanker(), {"group_weight": np.ones(N)}), ValueError,
-     "group_weight is not supported: pass sample_weight"),
-    ("predict before fit", lambda: sg.QueryRanker(Ridge()).predict(X),
-     sklearn.exceptions.NotFittedError, "not fitted"),
-    *((f"predict {n} columns", lambda n=n: fitted().predict(np.zeros((2, n))), ValueError,
-       f"X has {n} features, but .* expecting 3") for n in (2, 5)),
-    *((f"{kind} in another order",
-       lambda kind=kind: predict(["links", "age", "words"], kind), ValueError,
-       "feature 0 is 'links', but was 'age' during fit") for kind in FRAMES),
-    ("a column is missing", lambda: predict(["query_id", "age", "words"]), ValueError,
-     "X lacks features that were passed during fit: 'links'"),
-    ("a column too many", lambda: fitted().predict(FRAME.assign(day=1)), ValueError,
-     "X contains columns that were not passed during fit: 'day'"),
-    *((f"drop={drop!r}", lambda drop=drop: fitted(drop=drop), TypeError,
-       "drop must be a list of names .str. or positions .int. of columns of X; got")
-      for drop in (1.5, [None], True, np.array([0]))),
-    ("drop is misspelled", lambda: fitted(drop=["wrods"]), ValueError,
-     "drop is the column 'wrods', but X has only .* Did you mean 'words'"),
-    ("drop is unknown", lambda: fitted(drop=["day"]), ValueError,
-     "^drop is the column 'day', but X has only the columns .*'words'.$"),
-    ("drop is too large", lambda: fitted(drop=[4]), ValueError,
-     "^drop is column 4, but X has only 4 columns.$"),
-    ("nothing remains", lambda: fitted(drop=["age", "links", "words"]), ValueError,
-     "X has no features besides the query column and the columns in drop"),
-    *((f"score {kind} without queries",
-       lambda kind=kind: fitted().score(TABLES[kind](X[:, [0, 2, 3]]), Y), ValueError,
-       "query column .*, which score requires")
-      for kind in ("numpy", "csr", "pandas without names")),
-    ("score a frame without queries", lambda: fitted().score(FRAME.drop(columns="query_id"), Y),
-     ValueError, "query column .*, which score requires"),
-    ("score nan", lambda: fit(Ridge()).score(X[:2], [0, np.nan], qid=[1, 1]), ValueError,
-     "^y must be finite; got nan for row 1"),
-])
+@table(
+    [
+        ("no qid", lambda: fit(change={"qid": None}), ValueError, ALL_WAYS),
+        (
+            "no qid in score",
+            lambda: fit(Ridge()).score(X, Y),
+            ValueError,
+            re.escape("score(X, y, qid=qid)"),
+        ),
+        (
+            "qid in fit and in the constructor",
+            lambda: fit(qid=1),
+            ValueError,
+            "only once; got qid=1 in the constructor",
+        ),
+        (
+            "qid and group",
+            lambda: fit(change={"group": [10] * 24}),
+            ValueError,
+            "only once.*group=… in fit",
+        ),
+        (
+            "qid in score and in the constructor",
+            lambda: fitted().score(FRAME, Y, qid=QID),
+            ValueError,
+            "passed only once.*in score",
+        ),
+        *(
+            (
+                f"qid of type {type(qid).__name__}",
+                lambda qid=qid: fit(change={"qid": None}, qid=qid),
+                TypeError,
+                NO_COLUMN,
+            )
+            for qid in ([1, 2], 1.5, QID)
+        ),
+        (
+            "name of a column in fit",
+            lambda: fit(change={"qid": "query_id"}),
+            TypeError,
+            "got 'query_id'. If this is a column name.*QueryRanker.* accept qid='query_id'",
+        ),
+        (
+            "LazyFrame",
+            lambda: fit(change={"X": FRAMES["polars"](X).lazy()}),
+            TypeError,
+            "X is a polars LazyFrame",
+        ),
+        (
+            "LazyFrame of queries",
+            lambda: fit(change={"qid": FRAMES["polars"](X).lazy()}),
+            TypeError,
+            "qid is a polars LazyFrame",
+        ),
+        (
+            "grade nan",
+            lambda: fit(change={"y": values_at(3, np.nan)}),
+            ValueError,
+            "y must be finite; got nan for row 3",
+        ),
+        (
+            "too few grades",
+            lambda: fit(change={"y": np.zeros(239)}),
+            ValueError,
+            "y has 239 rows, but X has 240",
+        ),
+        (
+            "too few queries",
+            lambda: fit(change={"qid": np.zeros(239)}),
+            ValueError,
+            "qid has 239 rows, but X has 240",
+        ),
+        (
+            "missing query",
+            lambda: fit(change={"qid": [None] * N}),
+            ValueError,
+            "qid is missing in row 0",
+        ),
+        (
+            "too few weights",
+            lambda: fit(change={"sample_weight": np.ones(7)}),
+            ValueError,
+            "sample_weight has 7 rows, but X has 240",
+        ),
+        (
+            "a weight per query",
+            lambda: fit(change={"sample_weight": np.ones(len(np.unique(QID)))}),
+            ValueError,
+            r"but X has 240. To pass one weight per query, repeat .*np\.repeat\(",
+        ),
+        (
+            "negative weight",
+            lambda: fit(change={"sample_weight": values_at(2, -1)}),
+            ValueError,
+            "sample_weight .* ≥ 0; got -1 for row 2",
+        ),
+        *(
+            (
+                f"too few values of {name}",
+                lambda model=model, name=name: fit(model, {name: np.ones(7)}),
+                ValueError,
+                f"{name} has 7 rows, but X has 240",
+            )
+            for model, name in (
+                (NEVER, "init_score"),
+                (XGBRanker(), "base_margin"),
+                (CatBoostRanker(), "baseline"),
+            )
+        ),
+        ("X 1-D", lambda: fit(change={"X": np.zeros(N)}), ValueError, "X must be 2-D"),
+        (
+            "sizes of other rows",
+            lambda: fit(change={"qid": None, "group": [100, 100]}),
+            ValueError,
+            "sizes in group add up to 200 rows, but X has 240",
+        ),
+        (
+            "unsupported weights",
+            lambda: fit(KNeighborsRegressor(), {"sample_weight": np.ones(N)}),
+            ValueError,
+            "not supported by KNeighborsRegressor.fit",
+        ),
+        ("unknown measure", lambda: fit(measure="nonsense"), ValueError, "Unknown measure"),
+        *(
+            (
+                f"{type(model).__name__} is no ranker",
+                lambda model=model: fit(model),
+                TypeError,
+                "must be a regressor, or a ranker whose fit method",
+            )
+            for model in (
+                LogisticRegression(),
+                make_pipeline(StandardScaler(), LogisticRegression()),
+                StandardScaler(),
+            )
+        ),
+        *(
+            (
+                f"{model} is no estimator",
+                lambda model=model: fit(model),
+                TypeError,
+                "must be an instance with a fit method",
+            )
+            for model in (LGBMRanker, None, "lambdarank")
+        ),
+        (
+            "fractional grades of LightGBM",
+            lambda: fit(change=FRACTIONAL),
+            ValueError,
+            INTEGERS.format(
+                "NeverTrained",
+                r"set grades='gain'.*QueryRanker\(LGBMRegressor\(\)\).*"
+                r"QueryRanker\(HistGradientBoostingRegressor\(\)\)",
+            ),
+        ),
+        *(
+            (
+                f"fractional grades of XGBoost, ndcg_exp_gain={gain}",
+                lambda gain=gain: fit(XGBRanker(ndcg_exp_gain=gain), FRACTIONAL),
+                ValueError,
+                INTEGERS.format("XGBRanker", "ndcg_exp_gain=False or objective='rank:pairwise'"),
+            )
+            for gain in (None, True)
+        ),
+        (
+            "fractional grades of rank:map",
+            lambda: fit(XGBRanker(objective="rank:map"), FRACTIONAL, grades="gain"),
+            ValueError,
+            INTEGERS.format("XGBRanker", "objective='rank:ndcg'"),
+        ),
+        *(
+            (
+                f"grade {limit + 1}, {advice}",
+                lambda model=model, limit=limit, settings=settings: fit(
+                    model, {"y": values_at(7, limit + 1.0)}, **settings
+                ),
+                ValueError,
+                f"Grades in y must be at most {limit} for (NeverTrained|XGBRanker); got {limit + 1} in row "
+                f"7. For higher grades, .*{advice}",
+            )
+            for model, limit, advice, settings in (
+                (NEVER, 30, "grades='gain' or label_gain .*QueryRanker.LGBMRegressor", {}),
+                (NEVER, 30, "grades='gain'", {"early_stopping": True}),
+                (make_pipeline(StandardScaler(), NEVER), 30, "grades='gain'", {}),
+                (NeverTrained(label_gain=[0, 1, 3]), 2, "add the missing gains to label_gain", {}),
+                (NeverTrained(label_gain="0,1,3"), 2, "add the missing gains to label_gain", {}),
+                (NeverTrained(objective="rank_xendcg"), 30, "metric='None'", {"grades": "gain"}),
+                (XGBRanker(), 31, "grades='gain', ndcg_exp_gain=False .* or wrap a regressor", {}),
+                (
+                    XGBRanker(objective="rank:map"),
+                    1,
+                    "objective='rank:ndcg', or train on y > 0",
+                    {},
+                ),
+            )
+        ),
+        (
+            "fractional grades of rank_xendcg as gains",
+            lambda: fit(NeverTrained(objective="rank_xendcg"), FRACTIONAL, grades="gain"),
+            ValueError,
+            "must be integers .*For fractional grades, wrap a",
+        ),
+        (
+            "gains of two kinds",
+            lambda: fit(NeverTrained(label_gain=[0, 1, 3]), grades="gain"),
+            ValueError,
+            "label_gain cannot be combined with grades='gain'",
+        ),
+        (
+            "unknown grades",
+            lambda: fit(grades="exp2"),
+            ValueError,
+            r"grades must be one of \['level', 'gain'\]; got 'exp2'",
+        ),
+        (
+            "bagging by query",
+            lambda: fit(
+                NeverTrained(
+                    objective=objective("ndcg"),
+                    bagging_by_query=True,
+                    subsample=0.5,
+                    subsample_freq=1,
+                )
+            ),
+            ValueError,
+            "bagging_by_query=True cannot be combined",
+        ),
+        *(
+            (
+                f"{name} by position",
+                lambda name=name: fit(CatBoostRanker(), {name: [[0, 10], [20, 30]]}),
+                ValueError,
+                f"{name} refers to rows by position",
+            )
+            for name in ("pairs", "subgroup_id", "graph")
+        ),
+        (
+            "weights of CatBoost",
+            lambda: fit(CatBoostRanker(), {"group_weight": np.ones(N)}),
+            ValueError,
+            "group_weight is not supported: pass sample_weight",
+        ),
+        (
+            "predict before fit",
+            lambda: sg.QueryRanker(Ridge()).predict(X),
+            sklearn.exceptions.NotFittedError,
+            "not fitted",
+        ),
+        *(
+            (
+                f"predict {n} columns",
+                lambda n=n: fitted().predict(np.zeros((2, n))),
+                ValueError,
+                f"X has {n} features, but .* expecting 3",
+            )
+            for n in (2, 5)
+        ),
+        *(
+            (
+                f"{kind} in another order",
+                lambda kind=kind: predict(["links", "age", "words"], kind),
+                ValueError,
+                "feature 0 is 'links', but was 'age' during fit",
+            )
+            for kind in FRAMES
+        ),
+        (
+            "a column is missing",
+            lambda: predict(["query_id", "age", "words"]),
+            ValueError,
+            "X lacks features that were passed during fit: 'links'",
+        ),
+        (
+            "a column too many",
+            lambda: fitted().predict(FRAME.assign(day=1)),
+            ValueError,
+            "X contains columns that were not passed during fit: 'day'",
+        ),
+        *(
+            (
+                f"drop={drop!r}",
+                lambda drop=drop: fitted(drop=drop),
+                TypeError,
+                "drop must be a list of names .str. or positions .int. of columns of X; got",
+            )
+            for drop in (1.5, [None], True, np.array([0]))
+        ),
+        (
+            "drop is misspelled",
+            lambda: fitted(drop=["wrods"]),
+            ValueError,
+            "drop is the column 'wrods', but X has only .* Did you mean 'words'",
+        ),
+        (
+            "drop is unknown",
+            lambda: fitted(drop=["day"]),
+            ValueError,
+            "^drop is the column 'day', but X has only the columns .*'words'.$",
+        ),
+        (
+            "drop is too large",
+            lambda: fitted(drop=[4]),
+            ValueError,
+            "^drop is column 4, but X has only 4 columns.$",
+        ),
+        (
+            "nothing remains",
+            lambda: fitted(drop=["age", "links", "words"]),
+            ValueError,
+            "X has no features besides the query column and the columns in drop",
+        ),
+        *(
+            (
+                f"score {kind} without queries",
+                lambda kind=kind: fitted().score(TABLES[kind](X[:, [0, 2, 3]]), Y),
+                ValueError,
+                "query column .*, which score requires",
+            )
+            for kind in ("numpy", "csr", "pandas without names")
+        ),
+        (
+            "score a frame without queries",
+            lambda: fitted().score(FRAME.drop(columns="query_id"), Y),
+            ValueError,
+            "query column .*, which score requires",
+        ),
+        (
+            "score nan",
+            lambda: fit(Ridge()).score(X[:2], [0, np.nan], qid=[1, 1]),
+            ValueError,
+            "^y must be finite; got nan for row 1",
+        ),
+    ]
+)
 def test_a_ranker_cannot_be_fitted_or_used(call, error, message):
     with pytest.raises(error, match=message):
         call()
@@ -327,8 +666,14 @@ def stop(estimator=NEVER, change=(), **settings):
 def validate(**change):
     """Fit with early stopping on the queries 17 to 24, after replacing arguments of fit."""
     settings = change.pop("settings", {})
-    rows = {"X": X[REST], "y": Y[REST], "qid": QID[REST],
-            "eval_X": X[EVAL], "eval_y": Y[EVAL], "eval_qid": QID[EVAL]}
+    rows = {
+        "X": X[REST],
+        "y": Y[REST],
+        "qid": QID[REST],
+        "eval_X": X[EVAL],
+        "eval_y": Y[EVAL],
+        "eval_qid": QID[EVAL],
+    }
     return sg.QueryRanker(NEVER, early_stopping=True, **settings).fit(**rows | change)
 
 
@@ -352,109 +697,268 @@ def split(splitter):
     return fit(NEVER, {"X": frame, "qid": None}, qid="query_id", early_stopping=splitter)
 
 
-@table([
-    *((f"{type(model).__name__} has no rounds", lambda model=model: stop(model), TypeError,
-       "requires a supported booster") for model in (Ridge(), RandomForestRegressor())),
-    *((f"{type(model).__name__} {kind}", lambda model=model: stop(model), ValueError,
-       f"'{kind}', which modifies the trees of earlier")
-      for model, kind in ((NeverTrained(boosting_type="dart"), "dart"),
-                          (NeverTrained(boosting="dart"), "dart"),
-                          (XGBRanker(booster="dart"), "dart"),
-                          (XGBRegressor(booster="gblinear"), "gblinear"))),
-    ("EarlyStopping of XGBoost",
-     lambda: stop(XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=3)])), ValueError,
-     "Remove EarlyStopping from the callbacks"),
-    *((f"{type(model).__name__} {name}", lambda model=model, name=name, value=value: stop(
-        model, {name: value}), ValueError, message)
-      for model, name, value, message in (
-          (NEVER, "callbacks", [early_stopping(3, verbose=False)], "from the callbacks"),
-          (NEVER, "eval_set", [(X[:2], [0, 1])], "Omit the argument eval_set"),
-          (NEVER, "eval_metric", "ndcg", "Omit the argument eval_metric"),
-          (NEVER, "init_model", "model.txt", "existing model: omit init_model"),
-          (XGBRanker(), "eval_set", [(X[:2], [0, 1])], "Omit the argument eval_set"),
-          (XGBRanker(), "xgb_model", "model.json", "existing model: omit xgb_model"),
-          (CatBoostRanker(), "eval_set", (X[:2], [0, 1]), "Omit the argument eval_set"),
-          (CatBoostRanker(), "early_stopping_rounds", 3, "the argument early_stopping_rounds"),
-          (CatBoostRanker(), "use_best_model", True, "Omit the argument use_best_model"),
-          (CatBoostRanker(), "metric_period", 3, "Omit the argument metric_period"),
-          (CatBoostRanker(), "pairs", [[0, 1]], "pairs"))),
-    ("fraction 0", lambda: stop(validation_fraction=0), ValueError,
-     "validation_fraction must be a finite number > 0 and < 1"),
-    ("fraction 1", lambda: stop(validation_fraction=1.0), ValueError, "< 1; got 1.0"),
-    ("all queries held out", lambda: stop(validation_fraction=0.999), ValueError,
-     "validation_fraction=0.999 holds out all 24 queries"),
-    ("no patience", lambda: stop(n_iter_no_change=0), ValueError,
-     "n_iter_no_change must be at least 1"),
-    ("one query", lambda: stop(change={"qid": np.zeros(N)}), ValueError,
-     f"requires at least two queries; got one, with n_samples={N}. Pass"),
-    ("weights only of held-out rows",
-     lambda: stop(change={"sample_weight": (QID == HELD) * 1.0}), ValueError,
-     "must be positive in at least one training row"),
-    ("weights only of other rows", lambda: stop(
-        change={"sample_weight": (QID != HELD) * 1.0}, validation_fraction=0.01
-    ), ValueError, "must be positive in at least one validation row"),
-    ("no eval_y", lambda: validate(eval_y=None), ValueError,
-     "requires eval_X, eval_y, eval_qid: also pass eval_y"),
-    ("only eval_y", lambda: validate(eval_X=None, eval_qid=None), ValueError,
-     "also pass eval_X and eval_qid"),
-    ("too few of eval_y", lambda: validate(eval_y=np.zeros(3)), ValueError,
-     "eval_y has 3 rows, but eval_X has"),
-    ("too few of eval_qid", lambda: validate(eval_qid=np.zeros(3)), ValueError,
-     "qid has 3 rows, but eval_X has"),
-    ("too few of eval_sample_weight", lambda: validate(eval_sample_weight=np.ones(3)), ValueError,
-     "sample_weight has 3 rows, but eval_X h"),
-    ("other features", lambda: validate(eval_X=X[:3, :2], eval_y=[0, 1, 0], eval_qid=[90] * 3),
-     ValueError, "eval_X has 2 features, but QueryRanker is expecting 4"),
-    ("group", lambda: validate(qid=None, group=[1]), ValueError,
-     "If eval_X is passed, pass the queries as qid"),
-    ("initial scores", lambda: validate(init_score=np.zeros(len(REST))), ValueError,
-     "init_score contains values only for the rows of X"),
-    ("high grades", lambda: validate(eval_y=Y[EVAL] + 40, settings={"refit": True}), ValueError,
-     r"Grades in eval_y must be at most 30 for NeverTrained; got 4\d in row 0"),
-    ("fractional grades", lambda: validate(eval_y=Y[EVAL] + 0.5), ValueError,
-     r"Grades in eval_y .* got \d.5 in row 0"),
-    ("no row labels", lambda: validate(
-        X=FRAME.iloc[REST], qid=None, eval_qid=None, settings={"qid": pd.Series(QID)}
-    ), ValueError, "no row labels"),
-    ("number in both", lambda: shared(np.array), ValueError,
-     "1 of the 8 queries in eval_X, such as 7:"),
-    ("date in both", lambda: shared(days), ValueError,
-     "1 of the 8 queries in eval_X, such as .*'2024-01-08T"),
-    *((f"{name} without early stopping", lambda name=name: fit(change={name: X}), ValueError,
-       f"{name} requires early_stopping=True: omit the")
-      for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")),
-    *((f"{measure} is undefined",
-       lambda settings={"measure": measure}: validate(
-           eval_y=np.zeros(len(EVAL)), settings=settings), ValueError,
-       f"{name} is undefined for all 8 validation queries") for measure, name in (
-          ("ap", "AP"), ("ap(undefined=nan)", "AP.*"), (["p", "ndcg"], "NDCG"),
-          ("kendall_tau", "KendallTau"))),
-    ("defined only without weight", lambda: validate(
-        eval_y=np.where(QID[EVAL] == 20, 0, Y[EVAL]), eval_sample_weight=QID[EVAL] == 20
-    ), ValueError, "undefined for all 8 validation queries"),
-    ("grade above the scale",
-     lambda: validate(
-         eval_y=values_at(0, 9, len(EVAL)), settings={"measure": "err(max_grade=4)"}
-     ), ValueError, "max_grade is 4, but y_true contains grade 9 in row 0"),
-    ("splitter of rows", lambda: split(KFold(4)), ValueError,
-     r"of early_stopping splits \d+ queries, such as .*Query"),
-    ("method of a splitter", lambda: split(LATEST.split), TypeError, SPLITTER),
-    ("too few days", lambda: split(QueryTimeSeriesSplit(99, time="words", qid="query_id")),
-     ValueError, r"^early_stopping=QueryTimeSeriesSplit\(…\) cannot .* requires at least 100 "
-     ".*In cross-validation, X contains only the training rows"),
-    ("class of a splitter", lambda: split(QueryKFold), TypeError, SPLITTER),
-    ("text", lambda: split("auto"), TypeError, f"{SPLITTER}.*got 'auto'"),
-    ("no validation rows", lambda: split(PredefinedSplit([-1] * N)), ValueError,
-     "must contain both training and"),
-    ("unknown column of times", lambda: split(QueryTimeSeriesSplit(4, "dya", "query_id")),
-     ValueError, "the column 'dya'"),
-    ("too many splits", lambda: split(QueryTimeSeriesSplit(9, "words", "query_id")), ValueError,
-     "n_splits=9 requires"),
-    ("splitter and eval_X", lambda: fit(
-        NEVER, {"X": FRAME, "qid": None, "eval_X": FRAME, "eval_y": Y}, qid="query_id",
-        early_stopping=LATEST,
-    ), ValueError, "eval_X requires early_stopping=True"),
-])
+@table(
+    [
+        *(
+            (
+                f"{type(model).__name__} has no rounds",
+                lambda model=model: stop(model),
+                TypeError,
+                "requires a supported booster",
+            )
+            for model in (Ridge(), RandomForestRegressor())
+        ),
+        *(
+            (
+                f"{type(model).__name__} {kind}",
+                lambda model=model: stop(model),
+                ValueError,
+                f"'{kind}', which modifies the trees of earlier",
+            )
+            for model, kind in (
+                (NeverTrained(boosting_type="dart"), "dart"),
+                (NeverTrained(boosting="dart"), "dart"),
+                (XGBRanker(booster="dart"), "dart"),
+                (XGBRegressor(booster="gblinear"), "gblinear"),
+            )
+        ),
+        (
+            "EarlyStopping of XGBoost",
+            lambda: stop(XGBRanker(callbacks=[xgboost.callback.EarlyStopping(rounds=3)])),
+            ValueError,
+            "Remove EarlyStopping from the callbacks",
+        ),
+        *(
+            (
+                f"{type(model).__name__} {name}",
+                lambda model=model, name=name, value=value: stop(model, {name: value}),
+                ValueError,
+                message,
+            )
+            for model, name, value, message in (
+                (NEVER, "callbacks", [early_stopping(3, verbose=False)], "from the callbacks"),
+                (NEVER, "eval_set", [(X[:2], [0, 1])], "Omit the argument eval_set"),
+                (NEVER, "eval_metric", "ndcg", "Omit the argument eval_metric"),
+                (NEVER, "init_model", "model.txt", "existing model: omit init_model"),
+                (XGBRanker(), "eval_set", [(X[:2], [0, 1])], "Omit the argument eval_set"),
+                (XGBRanker(), "xgb_model", "model.json", "existing model: omit xgb_model"),
+                (CatBoostRanker(), "eval_set", (X[:2], [0, 1]), "Omit the argument eval_set"),
+                (
+                    CatBoostRanker(),
+                    "early_stopping_rounds",
+                    3,
+                    "the argument early_stopping_rounds",
+                ),
+                (CatBoostRanker(), "use_best_model", True, "Omit the argument use_best_model"),
+                (CatBoostRanker(), "metric_period", 3, "Omit the argument metric_period"),
+                (CatBoostRanker(), "pairs", [[0, 1]], "pairs"),
+            )
+        ),
+        (
+            "fraction 0",
+            lambda: stop(validation_fraction=0),
+            ValueError,
+            "validation_fraction must be a finite number > 0 and < 1",
+        ),
+        ("fraction 1", lambda: stop(validation_fraction=1.0), ValueError, "< 1; got 1.0"),
+        (
+            "all queries held out",
+            lambda: stop(validation_fraction=0.999),
+            ValueError,
+            "validation_fraction=0.999 holds out all 24 queries",
+        ),
+        (
+            "no patience",
+            lambda: stop(n_iter_no_change=0),
+            ValueError,
+            "n_iter_no_change must be at least 1",
+        ),
+        (
+            "one query",
+            lambda: stop(change={"qid": np.zeros(N)}),
+            ValueError,
+            f"requires at least two queries; got one, with n_samples={N}. Pass",
+        ),
+        (
+            "weights only of held-out rows",
+            lambda: stop(change={"sample_weight": (QID == HELD) * 1.0}),
+            ValueError,
+            "must be positive in at least one training row",
+        ),
+        (
+            "weights only of other rows",
+            lambda: stop(change={"sample_weight": (QID != HELD) * 1.0}, validation_fraction=0.01),
+            ValueError,
+            "must be positive in at least one validation row",
+        ),
+        (
+            "no eval_y",
+            lambda: validate(eval_y=None),
+            ValueError,
+            "requires eval_X, eval_y, eval_qid: also pass eval_y",
+        ),
+        (
+            "only eval_y",
+            lambda: validate(eval_X=None, eval_qid=None),
+            ValueError,
+            "also pass eval_X and eval_qid",
+        ),
+        (
+            "too few of eval_y",
+            lambda: validate(eval_y=np.zeros(3)),
+            ValueError,
+            "eval_y has 3 rows, but eval_X has",
+        ),
+        (
+            "too few of eval_qid",
+            lambda: validate(eval_qid=np.zeros(3)),
+            ValueError,
+            "qid has 3 rows, but eval_X has",
+        ),
+        (
+            "too few of eval_sample_weight",
+            lambda: validate(eval_sample_weight=np.ones(3)),
+            ValueError,
+            "sample_weight has 3 rows, but eval_X h",
+        ),
+        (
+            "other features",
+            lambda: validate(eval_X=X[:3, :2], eval_y=[0, 1, 0], eval_qid=[90] * 3),
+            ValueError,
+            "eval_X has 2 features, but QueryRanker is expecting 4",
+        ),
+        (
+            "group",
+            lambda: validate(qid=None, group=[1]),
+            ValueError,
+            "If eval_X is passed, pass the queries as qid",
+        ),
+        (
+            "initial scores",
+            lambda: validate(init_score=np.zeros(len(REST))),
+            ValueError,
+            "init_score contains values only for the rows of X",
+        ),
+        (
+            "high grades",
+            lambda: validate(eval_y=Y[EVAL] + 40, settings={"refit": True}),
+            ValueError,
+            r"Grades in eval_y must be at most 30 for NeverTrained; got 4\d in row 0",
+        ),
+        (
+            "fractional grades",
+            lambda: validate(eval_y=Y[EVAL] + 0.5),
+            ValueError,
+            r"Grades in eval_y .* got \d.5 in row 0",
+        ),
+        (
+            "no row labels",
+            lambda: validate(
+                X=FRAME.iloc[REST], qid=None, eval_qid=None, settings={"qid": pd.Series(QID)}
+            ),
+            ValueError,
+            "no row labels",
+        ),
+        (
+            "number in both",
+            lambda: shared(np.array),
+            ValueError,
+            "1 of the 8 queries in eval_X, such as 7:",
+        ),
+        (
+            "date in both",
+            lambda: shared(days),
+            ValueError,
+            "1 of the 8 queries in eval_X, such as .*'2024-01-08T",
+        ),
+        *(
+            (
+                f"{name} without early stopping",
+                lambda name=name: fit(change={name: X}),
+                ValueError,
+                f"{name} requires early_stopping=True: omit the",
+            )
+            for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")
+        ),
+        *(
+            (
+                f"{measure} is undefined",
+                lambda settings={"measure": measure}: validate(
+                    eval_y=np.zeros(len(EVAL)), settings=settings
+                ),
+                ValueError,
+                f"{name} is undefined for all 8 validation queries",
+            )
+            for measure, name in (
+                ("ap", "AP"),
+                ("ap(undefined=nan)", "AP.*"),
+                (["p", "ndcg"], "NDCG"),
+                ("kendall_tau", "KendallTau"),
+            )
+        ),
+        (
+            "defined only without weight",
+            lambda: validate(
+                eval_y=np.where(QID[EVAL] == 20, 0, Y[EVAL]), eval_sample_weight=QID[EVAL] == 20
+            ),
+            ValueError,
+            "undefined for all 8 validation queries",
+        ),
+        (
+            "grade above the scale",
+            lambda: validate(
+                eval_y=values_at(0, 9, len(EVAL)), settings={"measure": "err(max_grade=4)"}
+            ),
+            ValueError,
+            "max_grade is 4, but y_true contains grade 9 in row 0",
+        ),
+        (
+            "splitter of rows",
+            lambda: split(KFold(4)),
+            ValueError,
+            r"of early_stopping splits \d+ queries, such as .*Query",
+        ),
+        ("method of a splitter", lambda: split(LATEST.split), TypeError, SPLITTER),
+        (
+            "too few days",
+            lambda: split(QueryTimeSeriesSplit(99, time="words", qid="query_id")),
+            ValueError,
+            r"^early_stopping=QueryTimeSeriesSplit\(…\) cannot .* requires at least 100 "
+            ".*In cross-validation, X contains only the training rows",
+        ),
+        ("class of a splitter", lambda: split(QueryKFold), TypeError, SPLITTER),
+        ("text", lambda: split("auto"), TypeError, f"{SPLITTER}.*got 'auto'"),
+        (
+            "no validation rows",
+            lambda: split(PredefinedSplit([-1] * N)),
+            ValueError,
+            "must contain both training and",
+        ),
+        (
+            "unknown column of times",
+            lambda: split(QueryTimeSeriesSplit(4, "dya", "query_id")),
+            ValueError,
+            "the column 'dya'",
+        ),
+        (
+            "too many splits",
+            lambda: split(QueryTimeSeriesSplit(9, "words", "query_id")),
+            ValueError,
+            "n_splits=9 requires",
+        ),
+        (
+            "splitter and eval_X",
+            lambda: fit(
+                NEVER,
+                {"X": FRAME, "qid": None, "eval_X": FRAME, "eval_y": Y},
+                qid="query_id",
+                early_stopping=LATEST,
+            ),
+            ValueError,
+            "eval_X requires early_stopping=True",
+        ),
+    ]
+)
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_early_stopping_cannot_start(call, error, message):
     with pytest.raises(error, match=message):
@@ -462,6 +966,7 @@ def test_early_stopping_cannot_start(call, error, message):
 
 
 # Splitters and cross_evaluate --------------------------------------------------------------------
+
 
 def split_days(splitter, day=(1, 1, 2, 3)):
     frame = pd.DataFrame({"query": [7, 7, 8, 9], "day": list(day)})
@@ -472,30 +977,69 @@ def days_of(n_splits=2, time="day"):
     return QueryTimeSeriesSplit(n_splits, time, "query")
 
 
-@table([
-    ("no qid", lambda: QueryKFold(3), TypeError, "qid is required"),
-    ("no time", lambda: QueryTimeSeriesSplit(3, qid="query"), TypeError, "time is required"),
-    ("list of times", lambda: days_of(time=[1]), TypeError, "time must be the name"),
-    ("one fold", lambda: QueryKFold(1, "query"), ValueError, "n_splits"),
-    ("no split", lambda: days_of(0), ValueError, "n_splits"),
-    ("seed without shuffle", lambda: QueryKFold(3, "query", random_state=0), ValueError, "shuffle"),
-    ("too few queries", lambda: split_days(QueryKFold(4, "query")), ValueError,
-     "n_splits=4 requires at least 4 queries, but X con"),
-    ("misspelled qid", lambda: split_days(QueryKFold(2, "queri")), ValueError,
-     "Did you mean 'query'"),
-    ("unknown time", lambda: split_days(days_of(time="hour")), ValueError,
-     "^time is the column 'hour', but X has only the columns 'query', 'day'.$"),
-    ("misspelled time", lambda: split_days(days_of(time="days")), ValueError,
-     "time is the column 'days', .* Did you mean 'day'"),
-    ("too few days", lambda: split_days(days_of(), (1, 1, 1, 2)), ValueError,
-     "3 distinct times, but X contains 2"),
-    ("query on two days", lambda: split_days(days_of(), (1, 2, 3, 3)), ValueError,
-     r"Query 7 .* 1 and 2 \(row 1 of X\)"),
-    ("day is None", lambda: split_days(days_of(), (1, 1, None, 3)), ValueError,
-     "time is missing in row 2"),
-    ("day of text is None", lambda: split_days(days_of(), ("a", "a", None, "b")), ValueError,
-     "time is missing in row 2"),
-])
+@table(
+    [
+        ("no qid", lambda: QueryKFold(3), TypeError, "qid is required"),
+        ("no time", lambda: QueryTimeSeriesSplit(3, qid="query"), TypeError, "time is required"),
+        ("list of times", lambda: days_of(time=[1]), TypeError, "time must be the name"),
+        ("one fold", lambda: QueryKFold(1, "query"), ValueError, "n_splits"),
+        ("no split", lambda: days_of(0), ValueError, "n_splits"),
+        (
+            "seed without shuffle",
+            lambda: QueryKFold(3, "query", random_state=0),
+            ValueError,
+            "shuffle",
+        ),
+        (
+            "too few queries",
+            lambda: split_days(QueryKFold(4, "query")),
+            ValueError,
+            "n_splits=4 requires at least 4 queries, but X con",
+        ),
+        (
+            "misspelled qid",
+            lambda: split_days(QueryKFold(2, "queri")),
+            ValueError,
+            "Did you mean 'query'",
+        ),
+        (
+            "unknown time",
+            lambda: split_days(days_of(time="hour")),
+            ValueError,
+            "^time is the column 'hour', but X has only the columns 'query', 'day'.$",
+        ),
+        (
+            "misspelled time",
+            lambda: split_days(days_of(time="days")),
+            ValueError,
+            "time is the column 'days', .* Did you mean 'day'",
+        ),
+        (
+            "too few days",
+            lambda: split_days(days_of(), (1, 1, 1, 2)),
+            ValueError,
+            "3 distinct times, but X contains 2",
+        ),
+        (
+            "query on two days",
+            lambda: split_days(days_of(), (1, 2, 3, 3)),
+            ValueError,
+            r"Query 7 .* 1 and 2 \(row 1 of X\)",
+        ),
+        (
+            "day is None",
+            lambda: split_days(days_of(), (1, 1, None, 3)),
+            ValueError,
+            "time is missing in row 2",
+        ),
+        (
+            "day of text is None",
+            lambda: split_days(days_of(), ("a", "a", None, "b")),
+            ValueError,
+            "time is missing in row 2",
+        ),
+    ]
+)
 def test_a_splitter_cannot_split(call, error, message):
     with pytest.raises(error, match=message):
         call()
@@ -509,42 +1053,111 @@ def evaluate(ranker=None, **change):
 N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first of five folds
 
 
-@table([
-    ("no queries", lambda: evaluate(sg.QueryRanker(NeverFitted()), qid=None, cv=GroupKFold(3)),
-     ValueError, "query of each row is required: pass qid or group"),
-    ("misspelled column", lambda: evaluate(X=FRAME, qid="queryid"), ValueError,
-     "qid is the column 'queryid'.* Did you mean 'query_id'"),
-    ("qid=True", lambda: evaluate(qid=True), TypeError, NO_COLUMN),
-    ("LazyFrame", lambda: evaluate(X=FRAMES["polars"](X).lazy()), TypeError,
-     "X is a polars LazyFrame, which has no rows yet: pass its collect"),
-    ("too few days", lambda: evaluate(
-        X=FRAME, qid="query_id", cv=QueryTimeSeriesSplit(24, time="query_id", qid="query_id")),
-     ValueError, r"^cv=QueryTimeSeriesSplit\(…\) cannot split X: n_splits=24 .* contains 24.$"),
-    ("grade nan", lambda: evaluate(y=values_at(3, np.nan)), ValueError,
-     "^y must be finite; got nan for row 3"),
-    ("grade above the scale", lambda: evaluate(y=values_at(3, 9), measures="ndcng(max_grade=4)"),
-     ValueError, "max_grade is 4, but y_true contains grade 9 in row 3"),
-    ("negative weight", lambda: evaluate(sample_weight=values_at(1, -1)), ValueError,
-     "sample_weight must be finite and ≥ 0; got -1 for row 1"),
-    ("no measures", lambda: evaluate(measures=[]), ValueError, "measures is empty"),
-    ("splitter of rows", lambda: evaluate(cv=KFold(5)), ValueError,
-     f"Fold 0 of cv splits {N_SPLIT} queries, such as {QID[0]}:.*GroupKFold"),
-    ("trained and tested", lambda: evaluate(cv=[(REST, REST)]), ValueError,
-     "Fold 0 of cv splits 16 queries"),
-    ("tested in part", lambda: evaluate(cv=[(EVAL, REST[1:])]), ValueError,
-     "Fold 0 of cv splits 1 queries"),
-    *((f"error_score={value}", lambda value=value: evaluate(error_score=value), ValueError,
-       "error_score must be 'raise', a finite number or nan")
-      for value in ("nan", None, np.inf, True)),
-    *((f"response method {method}", lambda method=method: evaluate(response_method=method),
-       ValueError, "response_method") for method in ("transform", [], ["predict", "score"])),
-    ("response method of a display", lambda: sg.CutoffCurveDisplay.from_estimator(
-        NeverFitted(), X, Y, qid=QID, response_method="transform"
-    ), ValueError, "response_method"),
-    *((f"bare {type(model).__name__}", lambda model=model: evaluate(model), TypeError,
-       f"{type(model).__name__} cannot .* QueryRanker")
-      for model in (NEVER, XGBRanker(), make_pipeline(StandardScaler(), NEVER))),
-])
+@table(
+    [
+        (
+            "no queries",
+            lambda: evaluate(sg.QueryRanker(NeverFitted()), qid=None, cv=GroupKFold(3)),
+            ValueError,
+            "query of each row is required: pass qid or group",
+        ),
+        (
+            "misspelled column",
+            lambda: evaluate(X=FRAME, qid="queryid"),
+            ValueError,
+            "qid is the column 'queryid'.* Did you mean 'query_id'",
+        ),
+        ("qid=True", lambda: evaluate(qid=True), TypeError, NO_COLUMN),
+        (
+            "LazyFrame",
+            lambda: evaluate(X=FRAMES["polars"](X).lazy()),
+            TypeError,
+            "X is a polars LazyFrame, which has no rows yet: pass its collect",
+        ),
+        (
+            "too few days",
+            lambda: evaluate(
+                X=FRAME,
+                qid="query_id",
+                cv=QueryTimeSeriesSplit(24, time="query_id", qid="query_id"),
+            ),
+            ValueError,
+            r"^cv=QueryTimeSeriesSplit\(…\) cannot split X: n_splits=24 .* contains 24.$",
+        ),
+        (
+            "grade nan",
+            lambda: evaluate(y=values_at(3, np.nan)),
+            ValueError,
+            "^y must be finite; got nan for row 3",
+        ),
+        (
+            "grade above the scale",
+            lambda: evaluate(y=values_at(3, 9), measures="ndcng(max_grade=4)"),
+            ValueError,
+            "max_grade is 4, but y_true contains grade 9 in row 3",
+        ),
+        (
+            "negative weight",
+            lambda: evaluate(sample_weight=values_at(1, -1)),
+            ValueError,
+            "sample_weight must be finite and ≥ 0; got -1 for row 1",
+        ),
+        ("no measures", lambda: evaluate(measures=[]), ValueError, "measures is empty"),
+        (
+            "splitter of rows",
+            lambda: evaluate(cv=KFold(5)),
+            ValueError,
+            f"Fold 0 of cv splits {N_SPLIT} queries, such as {QID[0]}:.*GroupKFold",
+        ),
+        (
+            "trained and tested",
+            lambda: evaluate(cv=[(REST, REST)]),
+            ValueError,
+            "Fold 0 of cv splits 16 queries",
+        ),
+        (
+            "tested in part",
+            lambda: evaluate(cv=[(EVAL, REST[1:])]),
+            ValueError,
+            "Fold 0 of cv splits 1 queries",
+        ),
+        *(
+            (
+                f"error_score={value}",
+                lambda value=value: evaluate(error_score=value),
+                ValueError,
+                "error_score must be 'raise', a finite number or nan",
+            )
+            for value in ("nan", None, np.inf, True)
+        ),
+        *(
+            (
+                f"response method {method}",
+                lambda method=method: evaluate(response_method=method),
+                ValueError,
+                "response_method",
+            )
+            for method in ("transform", [], ["predict", "score"])
+        ),
+        (
+            "response method of a display",
+            lambda: sg.CutoffCurveDisplay.from_estimator(
+                NeverFitted(), X, Y, qid=QID, response_method="transform"
+            ),
+            ValueError,
+            "response_method",
+        ),
+        *(
+            (
+                f"bare {type(model).__name__}",
+                lambda model=model: evaluate(model),
+                TypeError,
+                f"{type(model).__name__} cannot .* QueryRanker",
+            )
+            for model in (NEVER, XGBRanker(), make_pipeline(StandardScaler(), NEVER))
+        ),
+    ]
+)
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored")
 def test_cross_evaluate_cannot_start(call, error, message):
     with pytest.raises(error, match=message):

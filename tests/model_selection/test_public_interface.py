@@ -20,7 +20,11 @@ PACKAGE = Path(sg.__file__).parent
 RELIED_ON = Path(__file__).parents[2] / "docs" / "relied_on.md"
 # A clone reads the first three. Searches with weights call the last one if routing is disabled.
 READ = {
-    "__class__", "__module__", "__sklearn_clone__", "get_metadata_routing", "_accept_sample_weight",
+    "__class__",
+    "__module__",
+    "__sklearn_clone__",
+    "get_metadata_routing",
+    "_accept_sample_weight",
 }
 
 

@@ -57,7 +57,9 @@ def test_without_a_level_the_results_are_those_of_grid_search(data):
     folds = list(GroupKFold(6).split(X, y, qid))
     every = race(level=None, cv=folds).fit(X, y, qid=qid)
     grid = GridSearchCV(
-        sg.QueryRanker(Ridge(), qid=0), ALPHAS, cv=folds,
+        sg.QueryRanker(Ridge(), qid=0),
+        ALPHAS,
+        cv=folds,
         scoring=sg.make_ranking_scorer("ndcng@10", qid=0),
     ).fit(np.column_stack([qid, X]), y)
     assert every.n_fits_ == 18
@@ -144,10 +146,13 @@ def test_without_a_level_unequal_weights_count_in_means(data):
     np.testing.assert_allclose(frame["difference"], means[fitted.survivors_[1:]] - means.max())
 
 
-@pytest.mark.parametrize("weights", [
-    pytest.param(lambda qid: 1.0 + (qid == 7), id="one query"),
-    pytest.param(lambda qid: 1e-50 / (1 + qid), id="tiny"),
-])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        pytest.param(lambda qid: 1.0 + (qid == 7), id="one query"),
+        pytest.param(lambda qid: 1e-50 / (1 + qid), id="tiny"),
+    ],
+)
 def test_unequal_weights_of_queries_are_refused_before_any_fit(data, weights):
     X, y, qid = data
     with pytest.raises(ValueError, match="weight all queries equally, but query .*level=None"):
@@ -180,9 +185,7 @@ def test_queries_of_weight_0_do_not_count(data):
     folds = list(GroupKFold(3).split(X, y, qid))
     fitted = race(CONSTANT, cv=folds).fit(X, y, qid=qid, sample_weight=has_weight.astype(float))
     assert fitted.survivors_.tolist() == [0]
-    every = sg.cross_evaluate(
-        fitted.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=folds
-    )
+    every = sg.cross_evaluate(fitted.best_estimator_, X, y, qid=qid, measures="ndcng@10", cv=folds)
     values = every.per_query["NDCNG@10"][every.query_ids % 2 == 0]
     assert fitted.best_score_ == pytest.approx(values.mean())
 
@@ -226,20 +229,23 @@ def test_a_failed_candidate_is_dropped_and_named(data):
         race({"estimator__alpha": [-1]}, error_score=0.0).fit(X, y, qid=qid)
 
 
-@pytest.mark.parametrize(("settings", "message"), [
-    ({"parameters": {"estimator__alpha": []}}, "non-empty"),
-    ({"parameters": []}, "contains no candidates"),
-    ({"parameters": {"estimator__alpha": loguniform(1, 2)}}, "pass n_iter"),
-    ({"parameters": {"estimator__alhpa": [1]}}, "Invalid parameter 'alhpa'"),
-    ({"margin": -0.1}, "margin must be a finite number ≥ 0"),
-    ({"level": 1}, "level must be a finite number > 0 and < 1"),
-    ({"n_iter": 0}, "n_iter must be"),
-    ({"prefer": "estimator__alhpa"}, "Did you mean 'estimator__alpha'"),
-    ({"prefer": "estimator__alpha", "level": None}, "requires a level"),
-    ({"cv": 1}, "n_splits=1"),
-    ({"cv": KFold(3)}, "splits .* queries"),
-    ({"error_score": "ignore"}, "error_score must be"),
-])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"parameters": {"estimator__alpha": []}}, "non-empty"),
+        ({"parameters": []}, "contains no candidates"),
+        ({"parameters": {"estimator__alpha": loguniform(1, 2)}}, "pass n_iter"),
+        ({"parameters": {"estimator__alhpa": [1]}}, "Invalid parameter 'alhpa'"),
+        ({"margin": -0.1}, "margin must be a finite number ≥ 0"),
+        ({"level": 1}, "level must be a finite number > 0 and < 1"),
+        ({"n_iter": 0}, "n_iter must be"),
+        ({"prefer": "estimator__alhpa"}, "Did you mean 'estimator__alpha'"),
+        ({"prefer": "estimator__alpha", "level": None}, "requires a level"),
+        ({"cv": 1}, "n_splits=1"),
+        ({"cv": KFold(3)}, "splits .* queries"),
+        ({"error_score": "ignore"}, "error_score must be"),
+    ],
+)
 def test_invalid_settings_are_refused_before_any_fit(data, settings, message):
     X, y, qid = data
     with pytest.raises(ValueError, match=message):
@@ -279,7 +285,9 @@ def test_searches_can_be_cloned_pickled_and_drawn(search):
 def test_lightgbm_candidates_race_with_early_stopping(data):
     X, y, qid = data
     ranker = sg.QueryRanker(
-        LGBMRanker(n_estimators=30, n_jobs=1, verbose=-1), early_stopping=3, random_state=0,
+        LGBMRanker(n_estimators=30, n_jobs=1, verbose=-1),
+        early_stopping=3,
+        random_state=0,
         n_iter_no_change=5,
     )
     fitted = race({"estimator__num_leaves": [3, 31]}, ranker, cv=3).fit(X, y, qid=qid)

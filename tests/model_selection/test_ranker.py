@@ -24,7 +24,12 @@ import skgraded as sg
 
 FEATURES = [0, 2, 3]
 LAMBDARANK = LGBMRanker(
-    n_estimators=8, min_child_samples=3, verbose=-1, n_jobs=1, random_state=0, deterministic=True,
+    n_estimators=8,
+    min_child_samples=3,
+    verbose=-1,
+    n_jobs=1,
+    random_state=0,
+    deterministic=True,
     force_col_wise=True,
 )
 
@@ -37,6 +42,7 @@ def by_query():
 
 
 # Fit and predict ---------------------------------------------------------------------------------
+
 
 class Recorder(BaseEstimator):
     """A ranker that stores the arguments of fit."""
@@ -55,18 +61,26 @@ def test_rows_sorted_by_query_are_not_copied():
 
 def test_sparse_rows_keep_their_class_and_sparse_columns_become_rows():
     X, y, _ = toy_data()
-    classes = {sparse.csr_matrix: sparse.csr_matrix, sparse.csr_array: sparse.csr_array,
-               sparse.csc_matrix: sparse.csr_matrix, sparse.csc_array: sparse.csr_array}
+    classes = {
+        sparse.csr_matrix: sparse.csr_matrix,
+        sparse.csr_array: sparse.csr_array,
+        sparse.csc_matrix: sparse.csr_matrix,
+        sparse.csc_array: sparse.csr_array,
+    }
     for make, expected in classes.items():
         fitted = sg.QueryRanker(Recorder(), qid=1).fit(make(X), y)
         assert type(fitted.estimator_.seen_[0]) is expected
 
 
-@pytest.mark.parametrize(("kind", "estimator", "qid"), [
-    *((kind, LAMBDARANK, 1) for kind in TABLES),
-    *((kind, Ridge(), -3) for kind in TABLES),
-    *((kind, Ridge(), "query_id") for kind in FRAMES),
-], ids=lambda value: None if isinstance(value, (str, int)) else type(value).__name__)
+@pytest.mark.parametrize(
+    ("kind", "estimator", "qid"),
+    [
+        *((kind, LAMBDARANK, 1) for kind in TABLES),
+        *((kind, Ridge(), -3) for kind in TABLES),
+        *((kind, Ridge(), "query_id") for kind in FRAMES),
+    ],
+    ids=lambda value: None if isinstance(value, (str, int)) else type(value).__name__,
+)
 def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qid):
     X, y, queries = toy_data()
     make = TABLES[kind]
@@ -86,21 +100,26 @@ def test_the_query_column_is_removed_and_optional_in_predict(kind, estimator, qi
     assert ranker.score(make(X), y) == pytest.approx(same.score(without, y, qid=queries))
 
 
-@pytest.mark.parametrize("kind, drop", [
-    *((kind, [3, -4]) for kind in TABLES), *((kind, ["words", "age"]) for kind in FRAMES),
-    ("pandas", "words"), ("numpy", (-1,)),
-])
+@pytest.mark.parametrize(
+    "kind, drop",
+    [
+        *((kind, [3, -4]) for kind in TABLES),
+        *((kind, ["words", "age"]) for kind in FRAMES),
+        ("pandas", "words"),
+        ("numpy", (-1,)),
+    ],
+)
 def test_dropped_columns_are_removed_and_optional_in_predict(kind, drop):
     X, y, queries = toy_data()
     make, kept = TABLES[kind], [0, 2] if np.size(drop) == 1 else [2]
     ranker = sg.QueryRanker(Ridge(), qid=1, drop=drop).fit(make(X), y)
     expected = Ridge().fit(X[:, kept], y).predict(X[:, kept])
-    without = make(X)[["age", "links"][-len(kept):]] if kind in FRAMES else make(X[:, kept])
+    without = make(X)[["age", "links"][-len(kept) :]] if kind in FRAMES else make(X[:, kept])
     for table in (make(X), without):
         np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
     assert ranker.score(make(X), y) == sg.NDCNG(k=10)(y, ranker.predict(without), qid=queries)
     if kind in FRAMES:  # some of the columns
-        table = make(X)[["links", "words", "age"][:len(kept) + 1]]
+        table = make(X)[["links", "words", "age"][: len(kept) + 1]]
         if len(kept) == 1:
             np.testing.assert_allclose(ranker.predict(table), expected, rtol=1e-10)
 
@@ -129,9 +148,12 @@ def test_a_series_of_queries_is_looked_up_by_index():
 @pytest.mark.parametrize(
     "estimator",
     [
-        Ridge(), RandomForestRegressor(n_estimators=3, random_state=0), KNeighborsRegressor(),
+        Ridge(),
+        RandomForestRegressor(n_estimators=3, random_state=0),
+        KNeighborsRegressor(),
         HistGradientBoostingRegressor(max_iter=3),
-        make_pipeline(StandardScaler(), SVR()), GridSearchCV(Ridge(), {"alpha": [1.0]}),
+        make_pipeline(StandardScaler(), SVR()),
+        GridSearchCV(Ridge(), {"alpha": [1.0]}),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -165,8 +187,17 @@ ALIASES = ("objective_type", "app", "application", "loss")
 
 @pytest.mark.parametrize(
     ("params", "needs_integers"),
-    [({"objective": name}, True) for name in ("lambdarank", "rank_xendcg", "xendcg", "xe_ndcg",
-                                              "xe_ndcg_mart", "xendcg_mart")]
+    [
+        ({"objective": name}, True)
+        for name in (
+            "lambdarank",
+            "rank_xendcg",
+            "xendcg",
+            "xe_ndcg",
+            "xe_ndcg_mart",
+            "xendcg_mart",
+        )
+    ]
     + [({alias: "xendcg"}, True) for alias in ALIASES]
     + [({alias: "l2"}, False) for alias in ALIASES]
     + [({"objective": "regression"}, False), ({"objective": "xendcg", "loss": "l2"}, False)]
@@ -188,6 +219,7 @@ def test_fractional_grades_depend_on_the_objective_under_any_alias(params, needs
 
 # Score -------------------------------------------------------------------------------------------
 
+
 def test_the_score_method_computes_the_measure():
     X, y, qid = toy_data()
     weights = qid % 3 + 1
@@ -199,7 +231,8 @@ def test_the_score_method_computes_the_measure():
     assert ranker.score(X, y, qid=qid, sample_weight=weights) == expected
     ranker.set_params(measure=["rr", sg.AP()])
     assert ranker.score(X, y, qid=qid) == {
-        "RR": sg.RR()(y, scores, qid=qid), "AP": sg.AP()(y, scores, qid=qid)
+        "RR": sg.RR()(y, scores, qid=qid),
+        "AP": sg.AP()(y, scores, qid=qid),
     }
 
 
@@ -228,11 +261,19 @@ def test_score_removes_the_query_column_once():
 
 # As an estimator ---------------------------------------------------------------------------------
 
+
 def test_the_default_parameters():
     assert sg.QueryRanker(LAMBDARANK).get_params(deep=False) == {
-        "estimator": LAMBDARANK, "qid": None, "early_stopping": False, "validation_fraction": 0.1,
-        "measure": "ndcng@10", "n_iter_no_change": 50, "refit": False, "random_state": None,
-        "grades": "level", "drop": None,
+        "estimator": LAMBDARANK,
+        "qid": None,
+        "early_stopping": False,
+        "validation_fraction": 0.1,
+        "measure": "ndcng@10",
+        "n_iter_no_change": 50,
+        "refit": False,
+        "random_state": None,
+        "grades": "level",
+        "drop": None,
     }
 
 
@@ -293,6 +334,7 @@ def test_the_ranker_requests_qid_unless_the_constructor_specifies_it():
             assert wanted.fit.requests == {"sample_weight": None} | validation
             assert wanted.score.requests == {"sample_weight": None}
         ranker = sg.QueryRanker(Ridge()).set_fit_request(qid="groups", sample_weight=True)
-        assert clone(ranker).get_metadata_routing().fit.requests == {
-            "qid": "groups", "sample_weight": True
-        } | validation
+        assert (
+            clone(ranker).get_metadata_routing().fit.requests
+            == {"qid": "groups", "sample_weight": True} | validation
+        )

@@ -14,11 +14,24 @@ from xgboost import XGBRanker, XGBRegressor
 
 import skgraded as sg
 
-LIGHTGBM = {"n_estimators": 8, "min_child_samples": 3, "verbose": -1, "n_jobs": 1,
-            "deterministic": True, "force_col_wise": True, "random_state": 0}
+LIGHTGBM = {
+    "n_estimators": 8,
+    "min_child_samples": 3,
+    "verbose": -1,
+    "n_jobs": 1,
+    "deterministic": True,
+    "force_col_wise": True,
+    "random_state": 0,
+}
 XGBOOST = {"n_estimators": 8, "n_jobs": 1, "random_state": 0}
-CATBOOST = {"iterations": 8, "depth": 3, "thread_count": 1, "random_seed": 0, "verbose": False,
-            "allow_writing_files": False}
+CATBOOST = {
+    "iterations": 8,
+    "depth": 3,
+    "thread_count": 1,
+    "random_seed": 0,
+    "verbose": False,
+    "allow_writing_files": False,
+}
 
 RANKERS = {
     "LightGBM": LGBMRanker(**LIGHTGBM),
@@ -36,7 +49,8 @@ REGRESSORS = {
 }
 ONE_EACH = {name: RANKERS[name] for name in ("LightGBM", "XGBoost", "CatBoost")}
 ESTIMATORS = ONE_EACH | {
-    "XGBRegressor": REGRESSORS["XGBoost"], "CatBoostRegressor": REGRESSORS["CatBoost"],
+    "XGBRegressor": REGRESSORS["XGBoost"],
+    "CatBoostRegressor": REGRESSORS["CatBoost"],
 }
 FEATURES = [0, 2, 3]
 
@@ -86,6 +100,7 @@ def toy():
 
 # Groups and weights ------------------------------------------------------------------------------
 
+
 @params_of(RANKERS)
 def test_rows_in_any_order_give_the_model_of_sorted_rows_with_query_weights(name):
     some = np.random.default_rng(0).random(240) < 0.7  # queries differ in size
@@ -118,10 +133,15 @@ def test_regressors_are_fitted_on_unchanged_rows_and_weights(name):
     np.testing.assert_array_equal(ranker.predict(X), expected)
 
 
-@pytest.mark.parametrize(("name", "argument"), [
-    ("LightGBM", "init_score"), ("XGBoost", "base_margin"), ("CatBoost", "baseline"),
-    ("CatBoost QueryRMSE", "baseline"),
-])
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [
+        ("LightGBM", "init_score"),
+        ("XGBoost", "base_margin"),
+        ("CatBoost", "baseline"),
+        ("CatBoost QueryRMSE", "baseline"),
+    ],
+)
 def test_initial_scores_are_sorted_with_the_rows(name, argument):
     X, y, qid = toy()
     first = np.random.default_rng(0).normal(size=len(y))
@@ -133,6 +153,7 @@ def test_initial_scores_are_sorted_with_the_rows(name, argument):
 
 
 # Tables ------------------------------------------------------------------------------------------
+
 
 @cache
 def predictions(name, is_sparse):
@@ -181,9 +202,15 @@ def test_pairs_by_position_are_accepted_if_the_rows_are_sorted_by_query():
     np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
 
 
-@pytest.mark.parametrize("estimator", [
-    XGBRanker(ndcg_exp_gain=False, **XGBOOST), RANKERS["XGBoost pairwise"], RANKERS["CatBoost"],
-], ids=["XGBoost linear", "XGBoost pairwise", "CatBoost"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        XGBRanker(ndcg_exp_gain=False, **XGBOOST),
+        RANKERS["XGBoost pairwise"],
+        RANKERS["CatBoost"],
+    ],
+    ids=["XGBoost linear", "XGBoost pairwise", "CatBoost"],
+)
 def test_other_objectives_accept_fractional_grades(estimator):
     X, y, qid = toy()
     ranker = sg.QueryRanker(estimator).fit(X, y / 8, qid=qid)
@@ -192,6 +219,7 @@ def test_other_objectives_accept_fractional_grades(estimator):
 
 
 # Rankers of other libraries ----------------------------------------------------------------------
+
 
 class QueryMeans(BaseEstimator):
     """Weights features by their covariance with the grade within queries."""

@@ -86,9 +86,15 @@ def test_expected_grades_of_any_size_keep_ten_digits():
     np.testing.assert_allclose(scores, grades, rtol=1e-10)
 
 
-@pytest.mark.parametrize("classifier", [
-    *CLASSIFIERS, RandomForestClassifier(20, random_state=0), GaussianNB(),
-], ids=["LightGBM", "pipeline", "forest", "Bayes"])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        *CLASSIFIERS,
+        RandomForestClassifier(20, random_state=0),
+        GaussianNB(),
+    ],
+    ids=["LightGBM", "pipeline", "forest", "Bayes"],
+)
 def test_expected_grades_do_not_depend_on_the_position_of_a_row(ranking, classifier):
     X, y, _ = ranking
     fitted = clone(classifier).fit(X, y)

@@ -24,10 +24,17 @@ LIGHTGBM = LGBMRanker(
 ESTIMATORS = {
     "LightGBM": (LIGHTGBM, "init_score"),
     "XGBoost": (XGBRanker(n_estimators=ROUNDS, max_depth=3, n_jobs=1), "base_margin"),
-    "CatBoost": (CatBoostRanker(
-        iterations=ROUNDS, learning_rate=0.3, depth=3, thread_count=1, verbose=False,
-        allow_writing_files=False,
-    ), "baseline"),
+    "CatBoost": (
+        CatBoostRanker(
+            iterations=ROUNDS,
+            learning_rate=0.3,
+            depth=3,
+            thread_count=1,
+            verbose=False,
+            allow_writing_files=False,
+        ),
+        "baseline",
+    ),
     "HistGradientBoosting": (HistGradientBoostingRegressor(max_iter=ROUNDS), None),
     "pipeline": (make_pipeline(StandardScaler(), LIGHTGBM), "init_score"),
 }
@@ -67,12 +74,14 @@ def test_the_curve_is_the_mean_over_the_queries_of_all_folds(name):
     for held in folds_of(qid):
         # Trained for all rounds on the same queries; the folds have different numbers of queries.
         of_fold = sg.QueryRanker(
-            estimator, early_stopping=PredefinedSplit(np.where(held, 0, -1)), measure=measures,
+            estimator,
+            early_stopping=PredefinedSplit(np.where(held, 0, -1)),
+            measure=measures,
             n_iter_no_change=ROUNDS,
         ).fit(X, y, qid=qid, **by_row)
         weight = sum(weights[qid == query][0] for query in np.unique(qid[held]))
         curves = of_fold.evals_result_["validation"].values()
-        totals += weight * np.array(list(curves))[:, :ranker.n_iter_]
+        totals += weight * np.array(list(curves))[:, : ranker.n_iter_]
         total_weight += weight
     history = ranker.evals_result_["validation"]
     assert list(history) == ["NDCNG@10", "MuAP"]
@@ -122,11 +131,14 @@ def test_an_error_in_one_fold_ends_all_trainings(error):
     assert threading.active_count() == n_threads
 
 
-@pytest.mark.parametrize(("value", "n_queries", "error", "message"), [
-    (1, 50, ValueError, "^early_stopping must be .*2"),
-    (5, 4, ValueError, "^early_stopping=5 requires at least 5 queries; got 4"),
-    (2.0, 50, TypeError, "^early_stopping must be True, False, an integer ≥ 2 or a splitter"),
-])
+@pytest.mark.parametrize(
+    ("value", "n_queries", "error", "message"),
+    [
+        (1, 50, ValueError, "^early_stopping must be .*2"),
+        (5, 4, ValueError, "^early_stopping=5 requires at least 5 queries; got 4"),
+        (2.0, 50, TypeError, "^early_stopping must be True, False, an integer ≥ 2 or a splitter"),
+    ],
+)
 def test_invalid_numbers_of_folds(value, n_queries, error, message):
     X, y, qid = data(n_queries)
     with pytest.raises(error, match=message):

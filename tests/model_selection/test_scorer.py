@@ -41,12 +41,11 @@ def as_column(scores):
 
 # Query ids ---------------------------------------------------------------------------------------
 
+
 def test_query_ids_and_weights_are_passed_to_the_call():
     scorer = sg.make_ranking_scorer("rr")
     assert scorer(Scores(), as_column(SCORES), GRADES, qid=QID) == EXPECTED_RR
-    weighted = scorer(
-        Scores(), as_column(SCORES), GRADES, qid=QID, sample_weight=[3, 3, 1, 3, 1]
-    )
+    weighted = scorer(Scores(), as_column(SCORES), GRADES, qid=QID, sample_weight=[3, 3, 1, 3, 1])
     assert weighted == (3 * 1 / 2 + 1 * 1) / 4
     no_value = sg.make_ranking_scorer("rr(undefined=nan)")
     assert math.isnan(no_value(Scores(), as_column(SCORES), [0] * 5, qid=QID))
@@ -84,6 +83,7 @@ def test_query_ids_are_looked_up_in_a_series_by_row_label():
 
 # Measures ----------------------------------------------------------------------------------------
 
+
 def test_a_list_of_measures_gives_a_dict_of_floats_from_one_prediction():
     model, X = Scores(), as_column(SCORES)
     scorer = sg.make_ranking_scorer(["rr", sg.Precision(k=1), "ndcng@10"])
@@ -111,6 +111,7 @@ def test_the_keys_of_a_mapping_are_the_names_of_the_scores():
 
 
 # Responses ---------------------------------------------------------------------------------------
+
 
 def grades_by_class():
     X, y, qid = toy_data()
@@ -157,6 +158,7 @@ def test_predictions_of_one_column_are_scores():
 
 # As an object ------------------------------------------------------------------------------------
 
+
 def scorers():
     return {
         "make_ranking_scorer('NDCNG@10')": sg.make_ranking_scorer("ndcng@10"),
@@ -189,6 +191,7 @@ def test_a_scorer_with_a_lambda_can_be_cloned_but_not_pickled():
 
 
 # Under metadata routing --------------------------------------------------------------------------
+
 
 @pytest.fixture
 def routing():

@@ -46,13 +46,18 @@ def toy_scores(measure=NDCNG):
 
 # Names of scores ---------------------------------------------------------------------------------
 
+
 def test_refit_is_a_name_of_the_scorer():
     X, y, qid = sg.datasets.make_ranking(n_queries=20, random_state=0)
 
     def search(scoring, refit):
         return GridSearchCV(
-            sg.QueryRanker(Ridge(), qid=-1), {"estimator__alpha": [1, 1000]}, scoring=scoring,
-            refit=refit, cv=GroupKFold(3), error_score="raise",
+            sg.QueryRanker(Ridge(), qid=-1),
+            {"estimator__alpha": [1, 1000]},
+            scoring=scoring,
+            refit=refit,
+            cv=GroupKFold(3),
+            error_score="raise",
         ).fit(np.column_stack([X, qid]), y, groups=qid)
 
     named = sg.make_ranking_scorer({"ndcng10": "ndcng@10", "mu_map": "mu_map"}, qid=-1)
@@ -66,20 +71,29 @@ def test_refit_is_a_name_of_the_scorer():
 
 # Functions of scikit-learn -----------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("kind", ["numpy", "csr", *FRAMES])
 def test_routing_and_a_query_column_give_the_same_scores_for_any_table(kind):
     X, y, qid = toy_data()
     column = "query_id" if kind in FRAMES else 1
     by_column = cross_val_score(
-        sg.QueryRanker(Ridge(), qid=column), TABLES[kind](X), y, groups=qid, cv=GroupKFold(3),
+        sg.QueryRanker(Ridge(), qid=column),
+        TABLES[kind](X),
+        y,
+        groups=qid,
+        cv=GroupKFold(3),
         scoring=sg.make_ranking_scorer(NDCNG, qid=column),
     )
     np.testing.assert_allclose(by_column, toy_scores(), atol=1e-12)
     with sklearn.config_context(enable_metadata_routing=True):
         for scoring in SCORER, None:  # None calls the score method of the ranker
             by_routing = cross_val_score(
-                sg.QueryRanker(Ridge()), TABLES[kind](X[:, FEATURES]), y, params={"qid": qid},
-                cv=by_query(), scoring=scoring,
+                sg.QueryRanker(Ridge()),
+                TABLES[kind](X[:, FEATURES]),
+                y,
+                params={"qid": qid},
+                cv=by_query(),
+                scoring=scoring,
             )
             np.testing.assert_allclose(by_routing, toy_scores(), atol=1e-12)
 
@@ -88,8 +102,14 @@ def test_cross_validate_with_several_measures_and_training_scores(routing):
     X, y, qid = toy_data()
     X = X[:, FEATURES]
     results = cross_validate(
-        sg.QueryRanker(Ridge()), X, y, params={"qid": qid}, cv=by_query(),
-        scoring=sg.make_ranking_scorer(MEASURES), return_train_score=True, error_score="raise",
+        sg.QueryRanker(Ridge()),
+        X,
+        y,
+        params={"qid": qid},
+        cv=by_query(),
+        scoring=sg.make_ranking_scorer(MEASURES),
+        return_train_score=True,
+        error_score="raise",
     )
     for name in NAMES:
         expected = toy_scores(measure=sg.measure(name))
@@ -102,15 +122,22 @@ def test_cross_validate_with_several_measures_and_training_scores(routing):
 def test_scorers_in_a_dict(routing):
     X, y, qid = toy_data()
     results = cross_validate(
-        sg.QueryRanker(Ridge()), X[:, FEATURES], y, params={"qid": qid}, cv=by_query(),
+        sg.QueryRanker(Ridge()),
+        X[:, FEATURES],
+        y,
+        params={"qid": qid},
+        cv=by_query(),
         scoring={"ours": SCORER, "make_scorer": make_scorer(NDCNG).set_score_request(qid=True)},
     )
     np.testing.assert_allclose(results["test_ours"], toy_scores(), atol=1e-12)
     np.testing.assert_allclose(results["test_make_scorer"], toy_scores(), atol=1e-12)
     with sklearn.config_context(enable_metadata_routing=False):
         search = GridSearchCV(
-            sg.QueryRanker(Ridge(), qid=1), {"estimator__alpha": [1.0]}, cv=GroupKFold(3),
-            scoring={"one": sg.make_ranking_scorer(NDCNG, qid=1)}, refit="one",
+            sg.QueryRanker(Ridge(), qid=1),
+            {"estimator__alpha": [1.0]},
+            cv=GroupKFold(3),
+            scoring={"one": sg.make_ranking_scorer(NDCNG, qid=1)},
+            refit="one",
             error_score="raise",
         )
         search.fit(X, y, groups=qid, sample_weight=np.ones(len(y)))
@@ -137,14 +164,23 @@ def test_weights_reach_fit_and_score_if_both_request_them(routing):
 
 # Workers -----------------------------------------------------------------------------------------
 
+
 @pytest.mark.nightly
 def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
     # Python hashes text differently in each process, so stored queries must not depend on it.
     X, y, qid = toy_data()
     ids = np.array([f"q{query}" for query in qid], dtype=object)
     results = cross_validate(
-        sg.QueryRanker(Ridge()), X, y, params={"qid": ids}, cv=by_query(2), n_jobs=2,
-        scoring=SCORER, return_estimator=True, return_indices=True, error_score="raise",
+        sg.QueryRanker(Ridge()),
+        X,
+        y,
+        params={"qid": ids},
+        cv=by_query(2),
+        n_jobs=2,
+        scoring=SCORER,
+        return_estimator=True,
+        return_indices=True,
+        error_score="raise",
     )
     for model, train in zip(results["estimator"], results["indices"]["train"], strict=True):
         SCORER(model, X[train], y[train], qid=ids[train])
@@ -158,15 +194,20 @@ def test_workers_stop_rankers_early_like_a_single_thread(routing, backend):
     boosters = [
         LGBMRanker(n_estimators=20, min_child_samples=5, n_jobs=1, verbose=-1),
         XGBRanker(n_estimators=20, max_depth=3, n_jobs=1),
-        CatBoostRanker(iterations=20, depth=3, thread_count=1, verbose=False,
-                       allow_writing_files=False),
+        CatBoostRanker(
+            iterations=20, depth=3, thread_count=1, verbose=False, allow_writing_files=False
+        ),
     ]
     ranker = sg.QueryRanker(None, early_stopping=True, n_iter_no_change=3, random_state=0)
     with joblib.parallel_config(backend):
         sequential, parallel = (
             GridSearchCV(
-                ranker, {"estimator": boosters}, n_jobs=n_jobs, cv=by_query(2),
-                error_score="raise", scoring=SCORER,
+                ranker,
+                {"estimator": boosters},
+                n_jobs=n_jobs,
+                cv=by_query(2),
+                error_score="raise",
+                scoring=SCORER,
             ).fit(X, y, qid=qid)
             for n_jobs in (1, 2)
         )

@@ -57,6 +57,7 @@ IDS = {
 
 # Rows of queries that the ranker was fitted on ---------------------------------------------------
 
+
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_scoring_other_rows_of_fitted_queries_warns(ids):
     X, y, qid = toy_data()
@@ -158,6 +159,7 @@ def test_a_ranker_stores_a_few_numbers_per_query():
 
 # Incomplete queries in X, known from a Series ----------------------------------------------------
 
+
 @pytest.fixture
 def rows():
     """A frame of three features, its grades, and its queries by row label."""
@@ -199,8 +201,13 @@ def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
 def test_a_halving_search_over_rows_warns_at_each_fit_and_score_on_some_rows(rows):
     X, y, qid = rows
     search = HalvingGridSearchCV(
-        sg.QueryRanker(Ridge(), qid=qid), {"estimator__alpha": [0.1, 1]}, resource="n_samples",
-        min_resources=60, factor=2, random_state=0, cv=GroupKFold(3),
+        sg.QueryRanker(Ridge(), qid=qid),
+        {"estimator__alpha": [0.1, 1]},
+        resource="n_samples",
+        min_resources=60,
+        factor=2,
+        random_state=0,
+        cv=GroupKFold(3),
         scoring=sg.make_ranking_scorer("ndcng@10", qid=qid),
     )
     search, issued = caught(lambda: search.fit(X, y, groups=qid))
@@ -214,8 +221,10 @@ def test_splits_by_query_do_not_warn(rows):
     X, y, qid = (part[(rows[2] <= 6).to_numpy()] for part in rows)
     pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(), qid=qid))
     settings = {
-        "scoring": sg.make_ranking_scorer("ndcng@10", qid=qid), "cv": GroupKFold(3),
-        "return_train_score": True, "error_score": "raise",
+        "scoring": sg.make_ranking_scorer("ndcng@10", qid=qid),
+        "cv": GroupKFold(3),
+        "return_train_score": True,
+        "error_score": "raise",
     }
     cross_validate(pipeline.set_output(transform="pandas"), X, y, groups=qid, **settings)
     search = GridSearchCV(sg.QueryRanker(Ridge(), qid=qid), {}, **settings)
@@ -298,7 +307,8 @@ def test_the_warnings_point_to_the_line_of_the_caller(rows):
     half = X[:100], y[:100]
     scorer = sg.make_ranking_scorer("ndcng@10", qid=qid)
     for work in (
-        lambda: ranker.fit(*half), lambda: ranker.score(*half),
+        lambda: ranker.fit(*half),
+        lambda: ranker.score(*half),
         lambda: scorer(Ridge().fit(X, y), *half),
     ):
         _, issued = caught(work)

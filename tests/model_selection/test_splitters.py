@@ -85,8 +85,12 @@ def test_times_are_split_as_by_scikit_learn(settings, day_of):
 TEXT_TIMES = {
     "dates": ["2026-09-20", "2026-09-21", "2026-10-05", "2026-10-06", "2026-11-01", "2027-01-01"],
     "time zones": [
-        "2026-11-28T09:00+02:00", "2026-11-28T08:00Z", "2026-11-28T07:00-03:00",
-        "2026-11-28T13:00+01:00", "2026-11-28T11:00-02:00", "2026-11-28T10:00-05:00",
+        "2026-11-28T09:00+02:00",
+        "2026-11-28T08:00Z",
+        "2026-11-28T07:00-03:00",
+        "2026-11-28T13:00+01:00",
+        "2026-11-28T11:00-02:00",
+        "2026-11-28T10:00-05:00",
     ],
     "two forms": ["20260920", "2026-09-21", "20261005", "2026-10-06", "20261101", "2027"],
 }
@@ -119,6 +123,7 @@ def test_splitters_have_the_interface_of_scikit_learn():
 
 
 # The query column --------------------------------------------------------------------------------
+
 
 @pytest.fixture(params=[int, str], ids=["numbers", "text"])
 def sessions(request):
@@ -169,13 +174,12 @@ def test_a_ranker_does_not_train_on_the_query_column_of_its_early_stopping(sessi
 def test_an_estimator_that_reads_the_query_column_receives_it(sessions):
     _, y, _, frame = sessions
     ranker = make_pipeline(Counting(), sg.QueryRanker(Ridge(), qid=-1))
-    result = sg.cross_evaluate(
-        ranker, frame, y, cv=QueryKFold(3, "session"), return_estimator=True
-    )
+    result = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(3, "session"), return_estimator=True)
     assert {fitted[-1].n_features_in_ for fitted in result.estimators} == {3}
 
 
 # Scorers -----------------------------------------------------------------------------------------
+
 
 class Counting(TransformerMixin, BaseEstimator):
     """Returns X unchanged and counts the calls."""
@@ -196,13 +200,22 @@ def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
     X = pd.DataFrame(X).add_prefix("f").assign(session=qid)
     ranker = sg.QueryRanker(Ridge(), qid="session")
     expected = cross_val_score(
-        ranker, X, y, groups=None if routing else qid, cv=QueryKFold(3, "session"),
+        ranker,
+        X,
+        y,
+        groups=None if routing else qid,
+        cv=QueryKFold(3, "session"),
         scoring=sg.make_ranking_scorer("ndcng@10", qid="session"),
     )
     with sklearn.config_context(enable_metadata_routing=routing):
         for model in (ranker, make_pipeline(Counting(), make_pipeline(Counting(), ranker))):
             scores = cross_val_score(
-                model, X, y, cv=QueryKFold(3, "session"), scoring=NDCNG, error_score="raise",
+                model,
+                X,
+                y,
+                cv=QueryKFold(3, "session"),
+                scoring=NDCNG,
+                error_score="raise",
                 params={},  # scikit-learn 1.6.0 fails without it while routing is on
             )
             assert scores.tolist() == expected.tolist()

@@ -36,12 +36,22 @@ import skgraded as sg
 
 RANKERS = {
     "lightgbm": LGBMRanker(
-        n_estimators=6, min_child_samples=3, num_leaves=7, n_jobs=1, verbose=-1, random_state=0,
-        deterministic=True, force_row_wise=True,
+        n_estimators=6,
+        min_child_samples=3,
+        num_leaves=7,
+        n_jobs=1,
+        verbose=-1,
+        random_state=0,
+        deterministic=True,
+        force_row_wise=True,
     ),
     "xgboost": XGBRanker(n_estimators=6, max_depth=3, n_jobs=1, random_state=0),
     "catboost": CatBoostRanker(
-        n_estimators=6, depth=3, thread_count=1, random_seed=0, verbose=False,
+        n_estimators=6,
+        depth=3,
+        thread_count=1,
+        random_seed=0,
+        verbose=False,
         allow_writing_files=False,
     ),
     "regressor": HistGradientBoostingRegressor(
@@ -164,6 +174,7 @@ def check_halving(setting, kind, **settings):
 
 # The tools: each runs with a setting and checks the result ---------------------------------------
 
+
 def use_grid_search(setting):
     check_search(setting)
 
@@ -191,8 +202,14 @@ def use_cross_val_predict(setting):
 def use_permutation_test_score(setting):
     # With groups=, scikit-learn would permute the grades within queries.
     score, permuted, p = permutation_test_score(
-        setting.ranker, setting.X, setting.y, scoring=setting.scorer, cv=setting.cv,
-        n_permutations=3, random_state=0, **setting.params,
+        setting.ranker,
+        setting.X,
+        setting.y,
+        scoring=setting.scorer,
+        cv=setting.cv,
+        n_permutations=3,
+        random_state=0,
+        **setting.params,
     )
     setting.check(score, by_hand(setting.name)[0].mean())
     assert p == (1 + (permuted >= score).sum()) / 4
@@ -202,7 +219,8 @@ def use_pipeline(setting):
     if setting.source == "column":
         # The scaler must not scale the query ids.
         scaler = make_column_transformer(
-            (StandardScaler(), FEATURES), remainder="passthrough",
+            (StandardScaler(), FEATURES),
+            remainder="passthrough",
             verbose_feature_names_out=False,
         ).set_output(transform="pandas")
     else:
@@ -226,7 +244,8 @@ def use_nested_search(setting):
 
 TOOLS = {
     function.__name__.removeprefix("use_"): function
-    for name, function in list(globals().items()) if name.startswith("use_")
+    for name, function in list(globals().items())
+    if name.startswith("use_")
 }
 SOURCES = ["routing", "column", "index"]
 # Each tool with each source and three of the four rankers, and each ranker with each source.
@@ -244,6 +263,7 @@ def test_a_tool_gives_the_results_of_the_loop(tool, name, source):
 
 
 # Feature selection, which passes plain arrays ----------------------------------------------------
+
 
 def scores_of_features(name, columns):
     X, y, qid = data()
@@ -273,11 +293,17 @@ def selectors(setting):
     }
 
 
-@pytest.mark.parametrize(("kind", "name"), [
-    ("sequential", "regressor"), ("sequential", "xgboost"),
-    # Each library computes importances differently.
-    ("recursive", "lightgbm"), ("recursive", "xgboost"), ("recursive", "catboost"),
-])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("sequential", "regressor"),
+        ("sequential", "xgboost"),
+        # Each library computes importances differently.
+        ("recursive", "lightgbm"),
+        ("recursive", "xgboost"),
+        ("recursive", "catboost"),
+    ],
+)
 def test_feature_selection_gives_the_results_of_the_loop(kind, name):
     with sklearn.config_context(enable_metadata_routing=True):
         setting = Setting(name, "routing")

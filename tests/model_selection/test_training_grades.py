@@ -28,6 +28,7 @@ def data():
 
 # Grades as gains ---------------------------------------------------------------------------------
 
+
 def test_lightgbm_receives_codes_and_their_gains(data):
     X, y, qid = data
     gains, codes = np.unique(y, return_inverse=True)
@@ -44,15 +45,22 @@ def test_xgboost_receives_linear_gains(data):
     np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
 
 
-@pytest.mark.parametrize("estimator", [
-    LGBMRanker(**QUIET), XGBRanker(**SETTINGS),
-    make_pipeline(StandardScaler(), LGBMRanker(**QUIET)),
-])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LGBMRanker(**QUIET),
+        XGBRanker(**SETTINGS),
+        make_pipeline(StandardScaler(), LGBMRanker(**QUIET)),
+    ],
+)
 def test_early_stopping_uses_the_grades_instead_of_their_codes(data, estimator):
     X, y, qid = data
     held = qid >= 30
     ranker = sg.QueryRanker(
-        estimator, grades="gain", early_stopping=True, measure="ndcg(gain='linear')",
+        estimator,
+        grades="gain",
+        early_stopping=True,
+        measure="ndcg(gain='linear')",
         n_iter_no_change=10,
     ).fit(X[~held], y[~held], qid=qid[~held], eval_X=X[held], eval_y=y[held], eval_qid=qid[held])
     expected = sg.NDCG(gain="linear")(y[held], ranker.predict(X[held]), qid=qid[held])
@@ -70,10 +78,15 @@ def test_refit_encodes_the_grades_of_all_rows(data):
     np.testing.assert_array_equal(ranker.predict(X), by_hand.predict(X))
 
 
-@pytest.mark.parametrize("estimator, limit", [
-    (LGBMRanker(**QUIET), 30), (LGBMRanker(**QUIET, objective="rank_xendcg", label_gain="0,1"), 1),
-    (XGBRanker(**SETTINGS), 31), (XGBRanker(**SETTINGS, objective="rank:map"), 1),
-])
+@pytest.mark.parametrize(
+    "estimator, limit",
+    [
+        (LGBMRanker(**QUIET), 30),
+        (LGBMRanker(**QUIET, objective="rank_xendcg", label_gain="0,1"), 1),
+        (XGBRanker(**SETTINGS), 31),
+        (XGBRanker(**SETTINGS, objective="rank:map"), 1),
+    ],
+)
 def test_the_highest_grade_of_the_library_is_accepted(data, estimator, limit):
     X, _, qid = data
     y = np.where(X[:, 0] > 0, limit, 0)
@@ -85,21 +98,28 @@ def test_the_highest_grade_of_the_library_is_accepted(data, estimator, limit):
 
 # Objectives that are callables -------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_a_callable_objective_accepts_fractional_grades(data, early_stopping):
     X, y, qid = data
     ranker = sg.QueryRanker(
-        LGBMRanker(objective=objective("mu_map"), **QUIET), measure="mu_map", random_state=0,
-        early_stopping=early_stopping, refit=early_stopping,
+        LGBMRanker(objective=objective("mu_map"), **QUIET),
+        measure="mu_map",
+        random_state=0,
+        early_stopping=early_stopping,
+        refit=early_stopping,
     ).fit(X, y, qid=qid)
     assert ranker.score(X, y, qid=qid) > sg.MuAP()(y, 0 * y, qid=qid) + 0.1
     rounds = ranker.best_iteration_ if early_stopping else 10
     train = lgb.Dataset(X, y, group=np.bincount(qid))
-    params = {"objective": objective("mu_map"), "metric": "None", "num_threads": 1, "verbose": -1,
-              "min_data_in_leaf": 5}
-    np.testing.assert_array_equal(
-        ranker.predict(X), lgb.train(params, train, rounds).predict(X)
-    )
+    params = {
+        "objective": objective("mu_map"),
+        "metric": "None",
+        "num_threads": 1,
+        "verbose": -1,
+        "min_data_in_leaf": 5,
+    }
+    np.testing.assert_array_equal(ranker.predict(X), lgb.train(params, train, rounds).predict(X))
 
 
 def test_a_metric_of_the_user_is_kept(data):

@@ -16,8 +16,16 @@ import skgraded as sg
 from skgraded.datasets import make_ranking
 from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit
 
-LIGHTGBM = {"n_estimators": 30, "learning_rate": 0.3, "min_child_samples": 5, "verbose": -1,
-            "n_jobs": 1, "deterministic": True, "force_col_wise": True, "random_state": 0}
+LIGHTGBM = {
+    "n_estimators": 30,
+    "learning_rate": 0.3,
+    "min_child_samples": 5,
+    "verbose": -1,
+    "n_jobs": 1,
+    "deterministic": True,
+    "force_col_wise": True,
+    "random_state": 0,
+}
 # The columns of toy tables are called age, query_id, links and words; words contains the day.
 LAST_DAY = QueryTimeSeriesSplit(4, time="words", qid="query_id")
 LAST_DAY_BY_POSITION = QueryTimeSeriesSplit(4, time=-1, qid=1)
@@ -47,8 +55,10 @@ def with_last_day_as_eval_X(table, X, y, day, **parameters):
 
 @pytest.mark.parametrize(
     ("kind", "estimator"),
-    [*((kind, LGBMRanker(**LIGHTGBM)) for kind in FRAMES),
-     ("pandas", XGBRanker(n_estimators=30, n_jobs=1))],
+    [
+        *((kind, LGBMRanker(**LIGHTGBM)) for kind in FRAMES),
+        ("pandas", XGBRanker(n_estimators=30, n_jobs=1)),
+    ],
 )
 def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
     X, y, _, day = data()
@@ -106,8 +116,14 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
     train, test = list(splitter.split(X, y, qid))[-1]
     ranker = stopping(splitter, qid=None).fit(X, y, qid=qid, sample_weight=weight)
     expected = stopping(True, qid=None).fit(
-        X[train], y[train], qid=qid[train], sample_weight=weight[train], eval_X=X[test],
-        eval_y=y[test], eval_qid=qid[test], eval_sample_weight=weight[test],
+        X[train],
+        y[train],
+        qid=qid[train],
+        sample_weight=weight[train],
+        eval_X=X[test],
+        eval_y=y[test],
+        eval_qid=qid[test],
+        eval_sample_weight=weight[test],
     )
     assert ranker.evals_result_ == expected.evals_result_
     group = np.bincount(qid)
@@ -116,6 +132,7 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
 
 
 # Cross-validation --------------------------------------------------------------------------------
+
 
 def test_cross_evaluate_tests_the_later_queries_of_a_time_series_split():
     X, y, qid, _ = data()

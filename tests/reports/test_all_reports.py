@@ -12,8 +12,16 @@ from small_reports import REPORTS, assert_same_report, small_report, systems
 import skgraded as sg
 
 CLASSES = [
-    sg.Evaluation, sg.CrossEvaluation, sg.Summary, sg.Summaries, sg.Comparison, sg.JudgeComparison,
-    sg.PredictionPowered, sg.PeriodComparison, sg.Trend, sg.PositionBias,
+    sg.Evaluation,
+    sg.CrossEvaluation,
+    sg.Summary,
+    sg.Summaries,
+    sg.Comparison,
+    sg.JudgeComparison,
+    sg.PredictionPowered,
+    sg.PeriodComparison,
+    sg.Trend,
+    sg.PositionBias,
 ]
 
 
@@ -48,7 +56,8 @@ class TestEveryReport:
         assert not re.search(r"\d\.\d{3}", with_caption)
         for settings, message in [
             ({"caption": "95 % intervals"}, "caption must be LaTeX text with a backslash before"),
-            ({"caption": 1}, "caption must be LaTeX text"), ({"label": "tab:a"}, "requires a capt"),
+            ({"caption": 1}, "caption must be LaTeX text"),
+            ({"label": "tab:a"}, "requires a capt"),
             ({"digits": 2.5}, "digits must be an integer ≥ 0; got 2.5"),
         ]:
             with pytest.raises(ValueError, match=message):
@@ -58,7 +67,8 @@ class TestEveryReport:
         kind, path = type(report), tmp_path / "report.json"
         assert report.to_json(path) is None
         for copy in (
-            kind.from_json(report.to_json()), kind.from_json(str(path)),
+            kind.from_json(report.to_json()),
+            kind.from_json(str(path)),
             pickle.loads(pickle.dumps(report)),
         ):
             if isinstance(report, (sg.Summary, sg.Summaries)):

@@ -57,14 +57,19 @@ def table():
 
 # Tests and corrections ---------------------------------------------------------------------------
 
-@pytest.mark.parametrize("level, p, expected", [
-    (0.95, 0.05, "b is significantly better than a"),
-    (0.95, 0.0500001, "b is not significantly better than a"),
-    (0.9, 0.1, "b is significantly better than a"),
-    (0.9, 0.1000001, "b is not significantly better than a"),
-    (0.95, 0.00004, ", p < 0.0001;"), (0.95, 0.00006, ", p = 0.0001;"),
-    (0.95, 0.0426, ", p = 0.0426;"),
-])
+
+@pytest.mark.parametrize(
+    "level, p, expected",
+    [
+        (0.95, 0.05, "b is significantly better than a"),
+        (0.95, 0.0500001, "b is not significantly better than a"),
+        (0.9, 0.1, "b is significantly better than a"),
+        (0.9, 0.1000001, "b is not significantly better than a"),
+        (0.95, 0.00004, ", p < 0.0001;"),
+        (0.95, 0.00006, ", p = 0.0001;"),
+        (0.95, 0.0426, ", p = 0.0426;"),
+    ],
+)
 def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expected):
     comparison = compared(*pair, level=level, test="t")
     comparison = replace(comparison, rows=[replace(comparison.rows[0], p_adjusted=p)])
@@ -103,7 +108,8 @@ def test_a_better_system_among_24_is_significant():
     assert columns(comparison)["p_value"][0] == 2 / 110_400
     assert columns(comparison)["p_adjusted"][0] == pytest.approx(276 * 2 / 110_400)
     (sentence,) = [
-        text for text in comparison.sentences()
+        text
+        for text in comparison.sentences()
         if text.startswith("s01 is significantly better than s00 on AP: ")
     ]
     assert (
@@ -139,10 +145,15 @@ def test_intervals_have_the_level_of_the_correction(table, correction, level):
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
 
 
-@pytest.mark.parametrize("settings, n_bars", [
-    ({}, 1), ({"test": "bootstrap"}, 1), ({"test": "t"}, 0),
-    ({"progress": False}, 0),
-])
+@pytest.mark.parametrize(
+    "settings, n_bars",
+    [
+        ({}, 1),
+        ({"test": "bootstrap"}, 1),
+        ({"test": "t"}, 0),
+        ({"progress": False}, 0),
+    ],
+)
 def test_a_progress_bar_counts_the_resamples(monkeypatch, table, settings, n_bars):
     tqdm = pytest.importorskip("tqdm.auto")
     bars = []
@@ -159,10 +170,13 @@ def test_a_progress_bar_counts_the_resamples(monkeypatch, table, settings, n_bar
         assert bar.n == bar.total > 0
 
 
-@pytest.mark.parametrize("test, supposed", [
-    ("t", "that differences are normally distributed"),
-    ("bootstrap", "that these queries stand for all"),
-])
+@pytest.mark.parametrize(
+    "test, supposed",
+    [
+        ("t", "that differences are normally distributed"),
+        ("bootstrap", "that these queries stand for all"),
+    ],
+)
 def test_a_sentence_states_the_assumption_of_a_test_of_few_queries(test, supposed):
     sentence = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
     assert sentence.startswith("b is significantly better than a")
@@ -209,15 +223,17 @@ def test_tests_pair_queries_across_folds_and_name_systems_with_different_folds()
 
 # Families ----------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
 @pytest.mark.parametrize("by", [None, ["x", "y"] * 60])
 def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(correction, by):
     settings = {"correction": correction, "by": by, "rng": 0}
     evaluations = systems("abc", 120, ("AP", "RR"))
     alone = {
-        measure: sg.compare({
-            name: evaluation(ev.per_query[measure]) for name, ev in evaluations.items()
-        }, **settings)
+        measure: sg.compare(
+            {name: evaluation(ev.per_query[measure]) for name, ev in evaluations.items()},
+            **settings,
+        )
         for measure in ("AP", "RR")
     }
     comparison = sg.compare(evaluations, family="measure", **settings)
@@ -227,7 +243,8 @@ def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(corr
         pd.testing.assert_frame_equal(both, expected.to_frame().assign(measure=measure))
         texts = [
             re.sub(r"over the (\d+ tests) of \w+", r"over \1", text)
-            for text in comparison.sentences() if f" on {measure} " in text.replace(":", " ")
+            for text in comparison.sentences()
+            if f" on {measure} " in text.replace(":", " ")
         ]
         assert texts == [text.replace(" on AP", f" on {measure}") for text in expected.sentences()]
 
@@ -243,10 +260,17 @@ def test_the_family_is_named():
         sg.compare(evaluations, family="query")
 
 
-@pytest.mark.parametrize("test, correction, n_steps, n_assumptions", [
-    ("t", "holm", 7, 0), ("t", "bonferroni", 0, 0), ("randomization", "holm", 7, 1),
-    ("randomization", "bonferroni", 0, 1), ("wilcoxon", "holm", 3, 3), ("t", "fdr_bh", 0, 0),
-])
+@pytest.mark.parametrize(
+    "test, correction, n_steps, n_assumptions",
+    [
+        ("t", "holm", 7, 0),
+        ("t", "bonferroni", 0, 0),
+        ("randomization", "holm", 7, 1),
+        ("randomization", "bonferroni", 0, 1),
+        ("wilcoxon", "holm", 3, 3),
+        ("t", "fdr_bh", 0, 0),
+    ],
+)
 def test_sentences_explain_why_intervals_of_significant_differences_contain_0(
     test, correction, n_steps, n_assumptions
 ):
@@ -267,6 +291,7 @@ def test_sentences_explain_why_intervals_of_significant_differences_contain_0(
 
 
 # Pairing -----------------------------------------------------------------------------------------
+
 
 def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
     expected = sg.compare(table, test="wilcoxon").to_frame()
@@ -289,7 +314,14 @@ def test_the_columns_describe_the_values(table):
     comparison = sg.compare(table, baseline="fair", test="t", correction=None)
     frame = comparison.to_frame()
     assert frame.columns.tolist()[:9] == [
-        "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
+        "system",
+        "measure",
+        "mean",
+        "difference",
+        "ci_low",
+        "ci_high",
+        "p_value",
+        "p_adjusted",
         "n_queries",
     ]
     measures = ["AP(undefined=nan)", "NDCNG@5", "RR"]
@@ -314,7 +346,9 @@ def test_the_columns_describe_the_values(table):
     assert (frame["ties"] > 0).any()
     pairs = sg.compare(table, test=None).to_frame()  # without a baseline, the rows are all pairs
     assert [*zip(pairs["system"], pairs["baseline"], strict=True)][::3] == [
-        ("fair", "rough"), ("good", "rough"), ("good", "fair"),
+        ("fair", "rough"),
+        ("good", "rough"),
+        ("good", "fair"),
     ]
 
 
@@ -349,10 +383,16 @@ def test_weights_that_differ_by_rounding_are_equal():
 def test_the_scale_of_the_weights_changes_no_column():
     weights = np.array([0.25, 1.0, 0.5])
     expected, *scaled = (
-        columns(sg.compare({
-            name: evaluation(values, weights=weights * scale)
-            for name, values in {"a": [0.5, 1, 0.25], "b": [0.25, 0.25, 0]}.items()
-        }, test=None)) for scale in (1, 1e-300, 1e-50, 1.7e308)
+        columns(
+            sg.compare(
+                {
+                    name: evaluation(values, weights=weights * scale)
+                    for name, values in {"a": [0.5, 1, 0.25], "b": [0.25, 0.25, 0]}.items()
+                },
+                test=None,
+            )
+        )
+        for scale in (1, 1e-300, 1e-50, 1.7e308)
     )
     for result in scaled:
         for name in ("mean", "difference", "ci_low", "ci_high", "effect_size"):
@@ -415,6 +455,7 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
 
 # Sentences ---------------------------------------------------------------------------------------
 
+
 def test_a_sentence_contains_the_means_the_interval_the_p_value_and_the_wins():
     a = np.tile([0.25, 0.5, 0.75, 0.5], 5)
     b = a + np.tile([0.25, 0.25, -0.125, 0], 5)
@@ -429,8 +470,12 @@ def test_a_sentence_contains_the_means_the_interval_the_p_value_and_the_wins():
     assert repr(comparison) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
     (turned,) = compared(b, a, test="t").sentences()
     assert turned == comparison.sentences()[0].replace("b is", "a is").replace("than a", "than b")
-    assert compared(a, b, test=None).sentences()[0].startswith(
-        "b is not tested against a on AP: 0.5938 against 0.5000, +0.0938 (95 % interval"
+    assert (
+        compared(a, b, test=None)
+        .sentences()[0]
+        .startswith(
+            "b is not tested against a on AP: 0.5938 against 0.5000, +0.0938 (95 % interval"
+        )
     )
     assert compared([0.5], [0.5], test="t").sentences()[0] == (
         "a is not significantly better than b on AP: 0.5000 against 0.5000, 0.0000, p = 1.0000; "
@@ -465,16 +510,19 @@ def test_the_sentences_of_a_table_name_the_correction(table):
     assert "with no correction over 6 tests;" in sentences[0]
 
 
-@pytest.mark.parametrize("test, n, n_resamples, reason", [
-    ("randomization", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
-    ("wilcoxon", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
-    ("randomization", 30, 199, "with 199 resamples, the smallest possible p = 0.0100."),
-    ("bootstrap", 30, 150, "with 150 resamples, the smallest possible p = 0.0066."),
-    ("t", 1, 9999, "with 1 query that differs, the smallest possible p = 1.0000."),
-    ("randomization", 6, 9999, None),
-    ("wilcoxon", 6, 9999, None),
-    ("t", 2, 9999, None),
-])
+@pytest.mark.parametrize(
+    "test, n, n_resamples, reason",
+    [
+        ("randomization", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
+        ("wilcoxon", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
+        ("randomization", 30, 199, "with 199 resamples, the smallest possible p = 0.0100."),
+        ("bootstrap", 30, 150, "with 150 resamples, the smallest possible p = 0.0066."),
+        ("t", 1, 9999, "with 1 query that differs, the smallest possible p = 1.0000."),
+        ("randomization", 6, 9999, None),
+        ("wilcoxon", 6, 9999, None),
+        ("t", 2, 9999, None),
+    ],
+)
 def test_a_sentence_states_if_no_outcome_could_be_significant(test, n, n_resamples, reason):
     d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
     level = 0.999 if n == 30 else 0.95
@@ -502,6 +550,7 @@ def test_sentences_state_that_the_correction_makes_significance_impossible():
 
 # Keeping -----------------------------------------------------------------------------------------
 
+
 def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
     result = sg.compare(table, baseline="rough", rng=0)
     again = pd.read_csv(io.StringIO(result.to_csv()))
@@ -516,7 +565,10 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
     assert ranks == sorted(ranks)  # the best system first
     for row, line in zip(ranked_rows, rows, strict=True):
         assert [cell.strip() for cell in line.strip("|").split("|")][:4] == [
-            row.system, row.measure, f"{row.mean:.4f}", f"{row.difference:.4f}",
+            row.system,
+            row.measure,
+            f"{row.mean:.4f}",
+            f"{row.difference:.4f}",
         ]
         assert f"{row.difference:.4f}" in latex
     every = sg.compare(table, test=None).to_markdown().splitlines()

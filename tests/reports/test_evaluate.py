@@ -20,8 +20,10 @@ from skgraded.lightgbm import eval_metric
 from skgraded.measures import cutoff_curve
 
 COLUMNS = {
-    "session": ["b", "a", "b", "a", "c", "c"], "grade": [2, 0, 1, 1, 0, 1],
-    "bm25": [0.5, 0.1, 0.75, 0.25, 1.0, 0.5], "lgbm": [3, 1, 2, 4, 5, 6],
+    "session": ["b", "a", "b", "a", "c", "c"],
+    "grade": [2, 0, 1, 1, 0, 1],
+    "bm25": [0.5, 0.1, 0.75, 0.25, 1.0, 0.5],
+    "lgbm": [3, 1, 2, 4, 5, 6],
     "weight": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
 }
 TABLES = {
@@ -85,26 +87,43 @@ def test_repeated_documents_are_an_error_or_are_dropped(kind):
     assert sg.Summary.of(report) == sg.Summary.of(expected)
 
 
-@pytest.mark.parametrize("column, message", [
-    ("grade", "document 2 more than once, with different values of y_true: 1.0 and 9.0"),
-    ("lgbm", "document 2 more than once, with different values of y_score 'lgbm': 2.0 and 9.0"),
-    ("weight", "document 2 more than once, with different values of sample_weight: 3.0 and 9.0"),
-    ("document", "document is missing in row 8"),
-])
+@pytest.mark.parametrize(
+    "column, message",
+    [
+        ("grade", "document 2 more than once, with different values of y_true: 1.0 and 9.0"),
+        ("lgbm", "document 2 more than once, with different values of y_score 'lgbm': 2.0 and 9.0"),
+        (
+            "weight",
+            "document 2 more than once, with different values of sample_weight: 3.0 and 9.0",
+        ),
+        ("document", "document is missing in row 8"),
+    ],
+)
 def test_repeated_documents_that_differ_are_refused(column, message):
     value = None if column == "document" else 9.0
     frame = pd.DataFrame(TWICE | {column: [*TWICE[column][:8], value]}, dtype=object)
     with pytest.raises(ValueError, match=message):
         sg.evaluate(
-            "grade", ["bm25", "lgbm"], qid="session", sample_weight="weight", data=frame,
-            document="document", duplicates="drop",
+            "grade",
+            ["bm25", "lgbm"],
+            qid="session",
+            sample_weight="weight",
+            data=frame,
+            document="document",
+            duplicates="drop",
         )
 
 
-@pytest.mark.parametrize("settings, message", [
-    ({"document": "document", "group": [9]}, "document= requires data=, and qid= instead of group"),
-    ({"duplicates": "drop", "qid": "session"}, "duplicates='drop' requires document="),
-])
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (
+            {"document": "document", "group": [9]},
+            "document= requires data=, and qid= instead of group",
+        ),
+        ({"duplicates": "drop", "qid": "session"}, "duplicates='drop' requires document="),
+    ],
+)
 def test_settings_about_documents_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
         sg.evaluate("grade", "bm25", data=TWICE, **settings)
@@ -222,6 +241,7 @@ def test_measures_scorers_metrics_and_parts_do_not_warn_about_stars():
 
 # Queries that are no queries ---------------------------------------------------------------------
 
+
 def evaluate_everywhere(n_rows, qid):
     """Evaluate, fit and score rows of `qid` with every function that warns about row ids."""
     X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows) % 3
@@ -253,10 +273,16 @@ def test_few_or_longer_queries_do_not_warn(qid):
         call()
 
 
-@pytest.mark.parametrize("call", [
-    sg.NDCNG(k=10), sg.AP().per_query, sg.KendallTau(), cutoff_curve,
-    lambda y, s: make_scorer(sg.NDCNG(k=10))(Ridge().fit(s[:, None], y), s[:, None], y),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        sg.NDCNG(k=10),
+        sg.AP().per_query,
+        sg.KendallTau(),
+        cutoff_curve,
+        lambda y, s: make_scorer(sg.NDCNG(k=10))(Ridge().fit(s[:, None], y), s[:, None], y),
+    ],
+)
 def test_many_rows_without_queries_cause_one_warning(call):
     y, scores = np.arange(1001) % 3, np.arange(1001.0)
     message = "More than 1,000 rows are evaluated as one query.*qid.*make_ranking_scorer.*group="

@@ -29,6 +29,7 @@ def random_users(n_users, seed=0):
 
 # Values ------------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("items", [None, "judged", "predicted", range(4)])
 @pytest.mark.parametrize("form", ["pairs", "scores"])
 def test_values_equal_the_definitions_for_each_user(form, items):
@@ -53,7 +54,8 @@ def test_values_equal_the_definitions_for_each_user(form, items):
         expected = [0.0, 0.0, 0.0]
         if n:
             expected = [
-                edrc(true, said, items=chosen), (right + (n - right - wrong) / 2) / n,
+                edrc(true, said, items=chosen),
+                (right + (n - right - wrong) / 2) / n,
                 (right - wrong) / n,
             ]
         values = [ev.per_query[name][i] for name in ("EDRC", "PairAccuracy", "KendallTau")]
@@ -77,11 +79,15 @@ def test_names_contain_the_settings():
         return 0.5
 
     for settings, name in (
-        ({}, "EDRC"), ({"prior": 0.5}, "EDRC"), ({"prior": 1.0}, "EDRC(prior=1)"),
+        ({}, "EDRC"),
+        ({"prior": 0.5}, "EDRC"),
+        ({"prior": 1.0}, "EDRC(prior=1)"),
         ({"discount": "log2", "prior": 0.3}, "EDRC(discount='log2',prior=0.3)"),
         ({"prior": of_neighbors}, "EDRC(prior=of_neighbors)"),
-        ({"measures": "EDRC(undefined=nan)", "discount": np.square},
-         "EDRC(discount=square,undefined=nan)"),
+        (
+            {"measures": "EDRC(undefined=nan)", "discount": np.square},
+            "EDRC(discount=square,undefined=nan)",
+        ),
         ({"measures": sg.PairAccuracy(undefined=1.0), "prior": 0.3}, "PairAccuracy(undefined=1.0)"),
     ):
         assert list(sg.evaluate_preferences(PAIRS, GOOD, qid=USERS, **settings).per_query) == [name]
@@ -99,6 +105,7 @@ def test_pair_accuracy_and_tau_call_no_prior():
 
 
 # Undefined queries and weights -------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("undefined", [0.0, 1.0, math.nan])
 def test_a_user_without_a_known_pair_is_undefined(undefined):

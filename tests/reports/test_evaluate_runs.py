@@ -22,7 +22,8 @@ def contents(evaluations):
 def lines(run, tag):
     return "".join(
         f"{query} Q0 {document} 1 {score} {tag}\n"
-        for query, documents in run.items() for document, score in documents.items()
+        for query, documents in run.items()
+        for document, score in documents.items()
     )
 
 
@@ -90,22 +91,33 @@ def test_an_empty_file_counts_as_empty_rankings(tmp_path):
     assert runs["empty"].per_query["RR"].tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(("runs", "error", "message"), [
-    ("bm25.run", TypeError, "a mapping of names to runs, or a list of paths; got 'str'"),
-    ([BM25], TypeError, "a list of paths; got"), ({}, ValueError, "runs is empty"),
-    ({1: BM25}, TypeError, "names in runs must be strings; got 1"),
-    (["a", "a"], ValueError, "runs contains 'a' twice"),
-    ({"a": {"q1": {"b": math.nan}}}, ValueError, "document 'b' of query 'q1'"),
-    (["nowhere.run"], OSError, "nowhere.run"),
-])
+@pytest.mark.parametrize(
+    ("runs", "error", "message"),
+    [
+        ("bm25.run", TypeError, "a mapping of names to runs, or a list of paths; got 'str'"),
+        ([BM25], TypeError, "a list of paths; got"),
+        ({}, ValueError, "runs is empty"),
+        ({1: BM25}, TypeError, "names in runs must be strings; got 1"),
+        (["a", "a"], ValueError, "runs contains 'a' twice"),
+        ({"a": {"q1": {"b": math.nan}}}, ValueError, "document 'b' of query 'q1'"),
+        (["nowhere.run"], OSError, "nowhere.run"),
+    ],
+)
 def test_invalid_runs_are_refused(runs, error, message):
     with pytest.raises(error, match=message):
         sg.evaluate_runs(QRELS, runs)
 
 
-@pytest.mark.parametrize("argument", [
-    "missing", "unjudged", "unjudged_documents", "identical_ids", "ties",
-])
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "missing",
+        "unjudged",
+        "unjudged_documents",
+        "identical_ids",
+        "ties",
+    ],
+)
 def test_unknown_choices_are_refused(argument):
     with pytest.raises(ValueError, match=f"{argument} must be"):
         sg.evaluate_runs(QRELS, {"a": BM25}, **{argument: "maybe"})

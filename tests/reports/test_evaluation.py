@@ -30,7 +30,9 @@ def test_per_query_values_and_means_of_a_small_example():
     np.testing.assert_array_equal(ev.per_query["RR(undefined=nan)"], [1, np.nan, 1 / 2])
     assert ev.n_undefined == {"AP": 1, "RR(undefined=nan)": 1, "NDCNG@1": 1}
     assert ev.mean() == {
-        "AP": (1 + 0 + 1 / 2) / 3, "RR(undefined=nan)": (1 + 1 / 2) / 2, "NDCNG@1": 1 / 3,
+        "AP": (1 + 0 + 1 / 2) / 3,
+        "RR(undefined=nan)": (1 + 1 / 2) / 2,
+        "NDCNG@1": 1 / 3,
     }
     assert all(type(value) is float for value in ev.mean().values())
     assert all(type(n) is int for n in ev.n_undefined.values())
@@ -81,7 +83,10 @@ def five():
     y_true = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0]
     measures = ["rr", sg.AP(undefined=np.nan)]
     return sg.evaluate(
-        y_true, [3, 2, 1] * 5, qid=np.repeat(IDS, 3), measures=measures,
+        y_true,
+        [3, 2, 1] * 5,
+        qid=np.repeat(IDS, 3),
+        measures=measures,
         sample_weight=np.repeat([1, 2, 3, 4, 5], 3),
     )
 
@@ -107,11 +112,18 @@ def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
     assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
     frame = five.summary(0.9, method="t")
     assert frame.columns.tolist() == [
-        "measure", "mean", "ci_low", "ci_high", "method", "n_queries", "n_undefined",
+        "measure",
+        "mean",
+        "ci_low",
+        "ci_high",
+        "method",
+        "n_queries",
+        "n_undefined",
     ]
     assert frame["measure"].tolist() == ["RR", "AP(undefined=nan)"]
     means = [
-        (1 * 1 + 2 / 2 + 3 / 3 + 4 * 0 + 5 * 1) / 15, (1 * 1 + 2 / 2 + 3 / 3 + 5 * 1) / 11,
+        (1 * 1 + 2 / 2 + 3 / 3 + 4 * 0 + 5 * 1) / 15,
+        (1 * 1 + 2 / 2 + 3 / 3 + 5 * 1) / 11,
     ]
     np.testing.assert_allclose(frame["mean"], means)
     intervals = five.confidence_interval(0.9, method="t")
@@ -131,10 +143,18 @@ def test_a_summary_counts_the_queries_that_are_in_the_mean():
 IN_ORDER = list(SEGMENT.values())
 
 
-@pytest.mark.parametrize("by", [
-    IN_ORDER, np.array(IN_ORDER), pd.Categorical(IN_ORDER), "polars",
-    SEGMENT | {"q9": "elsewhere"}, pd.Series(SEGMENT).iloc[::-1],
-], ids=["list", "array", "categories", "polars", "mapping", "series"])
+@pytest.mark.parametrize(
+    "by",
+    [
+        IN_ORDER,
+        np.array(IN_ORDER),
+        pd.Categorical(IN_ORDER),
+        "polars",
+        SEGMENT | {"q9": "elsewhere"},
+        pd.Series(SEGMENT).iloc[::-1],
+    ],
+    ids=["list", "array", "categories", "polars", "mapping", "series"],
+)
 def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(five, by):
     if isinstance(by, str):
         by = pytest.importorskip(by).Series(IN_ORDER)
@@ -144,7 +164,10 @@ def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(five, by):
     np.testing.assert_allclose(rr["mean"], [(1 + 3 / 3) / 4, (2 / 2 + 0 + 5) / 11])
     assert rr["n_queries"].tolist() == [2, 3] and rr["n_undefined"].tolist() == [0, 1]
     head = sg.evaluate(
-        [1, 0, 0, 0, 0, 1], [3, 2, 1] * 2, qid=np.repeat(["q1", "q3"], 3), measures="rr",
+        [1, 0, 0, 0, 0, 1],
+        [3, 2, 1] * 2,
+        qid=np.repeat(["q1", "q3"], 3),
+        measures="rr",
         sample_weight=np.repeat([1, 3], 3),
     )
     low, high = head.confidence_interval(method="t")["RR"]
@@ -180,9 +203,9 @@ ID_KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind, weighted", [
-    (kind, i % 2 == 0) for i, kind in enumerate([*ID_KINDS, "int"])
-])
+@pytest.mark.parametrize(
+    "kind, weighted", [(kind, i % 2 == 0) for i, kind in enumerate([*ID_KINDS, "int"])]
+)
 def test_concatenated_parts_equal_the_whole(kind, weighted):
     q = random_queries(0, 30, (1, 9))
     order = np.argsort(q.qid, kind="stable")
@@ -191,7 +214,9 @@ def test_concatenated_parts_equal_the_whole(kind, weighted):
 
     def of(rows):
         return sg.evaluate(
-            y_true[rows], y_score[rows], qid=ID_KINDS[kind](number[rows]),
+            y_true[rows],
+            y_score[rows],
+            qid=ID_KINDS[kind](number[rows]),
             measures=["ap(undefined=nan)", "ndcng@3", "mu_map"],
             sample_weight=weight[rows] if weighted else None,
         )
@@ -222,7 +247,9 @@ def test_an_evaluation_accepts_its_values_in_any_container(series):
     if isinstance(series, str):
         series = pytest.importorskip(series).Series
     ev = sg.Evaluation(
-        series(["a", "b", "c"]), {"AP": series([1.0, 0.0, 0.5])}, {"AP": series(FLAGS)},
+        series(["a", "b", "c"]),
+        {"AP": series([1.0, 0.0, 0.5])},
+        {"AP": series(FLAGS)},
         weights=series([1, 2, 0]),
     )
     ids, values, weights = ids_of("abc"), np.array([1, 0, 0.5]), np.array([1.0, 2, 0])
@@ -272,8 +299,13 @@ WRONG = [
 @pytest.mark.parametrize("fields, error, message", WRONG)
 def test_inconsistent_fields_are_refused_by_the_class_and_in_pickles(fields, error, message):
     right = {
-        "query_ids": ids_of("abc"), "per_query": {"AP": [1, 1, 1]}, "undefined": {"AP": FLAGS},
-        "fold": [0, 1, 0], "fit_time": [1, 1], "score_time": [1, np.nan], "errors": [None, "why"],
+        "query_ids": ids_of("abc"),
+        "per_query": {"AP": [1, 1, 1]},
+        "undefined": {"AP": FLAGS},
+        "fold": [0, 1, 0],
+        "fit_time": [1, 1],
+        "score_time": [1, np.nan],
+        "errors": [None, "why"],
     }
     made = sg.CrossEvaluation(**right)
     assert_same_report(pickle.loads(pickle.dumps(made)), made)
@@ -295,6 +327,7 @@ def test_a_pickle_with_other_fields_is_refused(name):
 
 # Output ------------------------------------------------------------------------------------------
 
+
 def through_json(ev):
     return sg.Evaluation.from_json(ev.to_json())
 
@@ -311,7 +344,10 @@ def test_json_restores_ids_of_any_plain_type():
     assert through_json(ev).query_ids.tolist() == large.tolist()
     for kind in (bool, np.int32, np.float32, "M8[D]"):
         two = sg.evaluate(
-            [1, 0], [1, 1], qid=np.array([1, 0]).astype(kind), sample_weight=[0.1, 0.7],
+            [1, 0],
+            [1, 1],
+            qid=np.array([1, 0]).astype(kind),
+            sample_weight=[0.1, 0.7],
             measures=["ap(undefined=nan)", "mu_map"],
         )
         assert_same_report(through_json(two), two)
@@ -334,7 +370,8 @@ def test_json_is_standard_and_contains_its_format_and_versions(five):
 
 def test_csv_has_all_digits(tmp_path, five):
     assert five.to_csv().splitlines()[:2] == [
-        "query_id,RR,AP(undefined=nan),weight", "q1,1.0,1.0,1.0",
+        "query_id,RR,AP(undefined=nan),weight",
+        "q1,1.0,1.0,1.0",
     ]
     assert five.to_csv(tmp_path / "ev.csv") is None
     with open(tmp_path / "ev.csv", encoding="utf-8", newline="") as file:
@@ -364,9 +401,15 @@ def test_markdown_is_a_table_for_any_ids(awkward):
     assert cells_of(lines[0]) == ["query_id", "AP"]
     assert re.fullmatch(r"\|:-+\|-+:\|", lines[1])
     assert [cells_of(line) for line in lines[2:]] == [
-        [r"a\|b", "1.0000"], ["50%", "0.5000"], ["x_1", "0.3333"],
-        ["R&amp;D &lt;b&gt;", "nan"], [r"{\$#\~^}" + r"\\", "1.0e-09"], ["007", "0.0000"],
-        ["two lines", "0.2500"], [r"\_x\_", "1.0000"], [r"\[3mm\]", "0.5000"],
+        [r"a\|b", "1.0000"],
+        ["50%", "0.5000"],
+        ["x_1", "0.3333"],
+        ["R&amp;D &lt;b&gt;", "nan"],
+        [r"{\$#\~^}" + r"\\", "1.0e-09"],
+        ["007", "0.0000"],
+        ["two lines", "0.2500"],
+        [r"\_x\_", "1.0000"],
+        [r"\[3mm\]", "0.5000"],
     ]
 
 
@@ -375,10 +418,14 @@ def test_latex_is_a_table_for_any_ids(awkward):
     assert lines[0] == r"\begin{tabular}{lr}" and lines[-1] == r"\end{tabular}"
     assert lines[2] == r"query\_id & AP \\"
     assert [cells_of(line, "&") for line in lines[4:-2]] == [
-        [r"a\textbar{}b", "1.0000"], [r"50\%", "0.5000"], [r"x\_1", "0.3333"],
+        [r"a\textbar{}b", "1.0000"],
+        [r"50\%", "0.5000"],
+        [r"x\_1", "0.3333"],
         [r"R\&D \textless{}b\textgreater{}", "nan"],
         [r"\{\$\#\textasciitilde{}\textasciicircum{}\}\textbackslash{}", "1.0e-09"],
-        ["007", "0.0000"], ["two lines", "0.2500"], [r"\_x\_", "1.0000"],
+        ["007", "0.0000"],
+        ["two lines", "0.2500"],
+        [r"\_x\_", "1.0000"],
         ["{[}3mm{]}", "0.5000"],  # after the end of a row, [3mm] would be an option of LaTeX
     ]
 
@@ -388,7 +435,8 @@ def test_tables_are_summaries_unless_per_query_is_true(five):
     frame = five.summary()
     assert cells_of(lines[0]) == frame.columns.tolist()
     assert [cells_of(line)[:2] for line in lines[2:]] == [
-        ["RR", f"{8 / 15:.4f}"], ["AP(undefined=nan)", f"{8 / 11:.4f}"],
+        ["RR", f"{8 / 15:.4f}"],
+        ["AP(undefined=nan)", f"{8 / 11:.4f}"],
     ]
     of_rr = [line for line in five.to_latex().splitlines() if line.startswith("RR &")]
     assert [cells_of(line, "&")[:2] for line in of_rr] == [["RR", f"{8 / 15:.4f}"]]
@@ -396,11 +444,22 @@ def test_tables_are_summaries_unless_per_query_is_true(five):
     assert cells_of(result.splitlines()[2]) == ["0.123456", "1.0000"]
 
 
-@pytest.mark.parametrize("value, text", [
-    (0.0, "0.0000"), (0.00005, "0.0001"), (0.000049, "4.9e-05"), (-0.00002, "-2.0e-05"),
-    (-0.00006, "-0.0001"), (1 / 3, "0.3333"), (np.float32(0.5), "0.5000"), (3, "3"),
-    (np.int64(3), "3"), ("a\n b", "a b"), (np.nan, "nan"),
-])
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (0.0, "0.0000"),
+        (0.00005, "0.0001"),
+        (0.000049, "4.9e-05"),
+        (-0.00002, "-2.0e-05"),
+        (-0.00006, "-0.0001"),
+        (1 / 3, "0.3333"),
+        (np.float32(0.5), "0.5000"),
+        (3, "3"),
+        (np.int64(3), "3"),
+        ("a\n b", "a b"),
+        (np.nan, "nan"),
+    ],
+)
 def test_small_values_are_not_rounded_to_zero(value, text):
     assert cell_text(value) == text
 
@@ -433,13 +492,21 @@ def test_segments_can_be_looked_up_by_dates(dated):
         sg.Evaluation.concat([dated, dated])
 
 
-@pytest.mark.parametrize(("n_without", "note"), [
-    (1, ""), (2, "; undefined for up to 18.2 % of the queries"),
-])
+@pytest.mark.parametrize(
+    ("n_without", "note"),
+    [
+        (1, ""),
+        (2, "; undefined for up to 18.2 % of the queries"),
+    ],
+)
 def test_a_share_of_undefined_queries_above_a_tenth_is_noted(n_without, note):
     y_true = [1, 0] * 9 + [0, 0] * n_without
-    ev = sg.evaluate(y_true, [2, 1] * (9 + n_without), group=[2] * (9 + n_without),
-                     measures=["rr(undefined=nan)", "success@1"])
+    ev = sg.evaluate(
+        y_true,
+        [2, 1] * (9 + n_without),
+        group=[2] * (9 + n_without),
+        measures=["rr(undefined=nan)", "success@1"],
+    )
     means = f"RR(undefined=nan)=1.0000, Success@1={9 / (9 + n_without):.4f}"
     assert repr(ev) == f"Evaluation({9 + n_without} queries: {means}{note})"
     assert repr(sg.Summary.of(ev)) == f"Summary({9 + n_without} queries: {means}{note})"

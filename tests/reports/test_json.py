@@ -16,11 +16,33 @@ import skgraded as sg
 
 # Replacements; each place is tested with two of them, which rotate.
 INSTEAD = [
-    None, True, "text", "", "7", -1, 7, 0, 2.5, -0.25, 10**400, 1e100, [], [None], ["text"], [1, 2],
-    {}, {"a": 1},
+    None,
+    True,
+    "text",
+    "",
+    "7",
+    -1,
+    7,
+    0,
+    2.5,
+    -0.25,
+    10**400,
+    1e100,
+    [],
+    [None],
+    ["text"],
+    [1, 2],
+    {},
+    {"a": 1},
 ]
 OF_ANY_NAMES = (
-    "per_query", "undefined", "train_scores", "values", "tallies", "systems", "counts",
+    "per_query",
+    "undefined",
+    "train_scores",
+    "values",
+    "tallies",
+    "systems",
+    "counts",
     "confusions",
 )
 NESTED = functools.reduce(lambda value, _: {"tuple": [value]}, range(450), "a")
@@ -86,12 +108,15 @@ def is_read(kind, written, path, change):
 def test_changed_json_is_an_error_or_is_read_as_written(name):
     kind, written = type(small_report(name)), json.loads(small_report(name).to_json())
     assert_complete(read(kind, written), written)
-    are_read = [is_read(kind, written, path, lambda container, key: container.pop(key))
-                for path in places(written)]
+    are_read = [
+        is_read(kind, written, path, lambda container, key: container.pop(key))
+        for path in places(written)
+    ]
     assert are_read.count(False) > 5
     are_read = [
         is_read(kind, written, path, lambda place, key: place.__setitem__(key, value))  # noqa: B023
-        for i, path in enumerate(places(written)) for value in INSTEAD[i % 9 :: 9]
+        for i, path in enumerate(places(written))
+        for value in INSTEAD[i % 9 :: 9]
     ]
     assert are_read.count(False) > 3 * are_read.count(True)
 
@@ -116,17 +141,20 @@ def test_extreme_values_at_every_place_are_errors_or_are_read(name):
             is_read(kind, written, path, lambda place, key: place.__setitem__(key, value))  # noqa: B023
 
 
-@pytest.mark.parametrize("content, message", [
-    (b"", "Cannot read the file .*report.json as JSON"),
-    (b"\xff\xfe", "as JSON: 'utf-8' codec"),
-    (b"[" * 200_000, "as JSON: it is nested too deeply"),
-    (b"[1]", "must contain 'kind', but the file .*report.json does not"),
-    (b'{"kind": "Evaluation", "a": NaN}', "it contains NaN, which is not valid JSON"),
-    (b'{"kind": "Evaluation", "a": "\\uD800"}', "as JSON: .* surrogates not allowed"),
-    (b'{"kind": "Evaluation", "format": "2"}', "its format is '2', but .* reads only format 1"),
-    (b'{"kind": ["Evaluation"], "format": 1}', r"kind 'Evaluation'; got \['Evaluation'\]"),
-    (b'{"kind": "Comparison", "format": 1}', "kind 'Evaluation'; got 'Comparison'"),
-])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "Cannot read the file .*report.json as JSON"),
+        (b"\xff\xfe", "as JSON: 'utf-8' codec"),
+        (b"[" * 200_000, "as JSON: it is nested too deeply"),
+        (b"[1]", "must contain 'kind', but the file .*report.json does not"),
+        (b'{"kind": "Evaluation", "a": NaN}', "it contains NaN, which is not valid JSON"),
+        (b'{"kind": "Evaluation", "a": "\\uD800"}', "as JSON: .* surrogates not allowed"),
+        (b'{"kind": "Evaluation", "format": "2"}', "its format is '2', but .* reads only format 1"),
+        (b'{"kind": ["Evaluation"], "format": 1}', r"kind 'Evaluation'; got \['Evaluation'\]"),
+        (b'{"kind": "Comparison", "format": 1}', "kind 'Evaluation'; got 'Comparison'"),
+    ],
+)
 def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
     path = tmp_path / "report.json"
     path.write_bytes(content)
@@ -134,12 +162,15 @@ def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
         sg.Evaluation.from_json(path)
 
 
-@pytest.mark.parametrize("dtype, message", [
-    ("<U2000000000", "query_ids requires a boolean, numeric, time or object dtype; got"),
-    ("|i1", "The values of query_ids do not match the dtype '|i1'"),
-    ("i4,i4", "query_ids requires a boolean, numeric, time or object dtype; got 'i4,i4'"),
-    ("no dtype", "query_ids requires a boolean, numeric, time or object dtype; got 'no dtype'"),
-])
+@pytest.mark.parametrize(
+    "dtype, message",
+    [
+        ("<U2000000000", "query_ids requires a boolean, numeric, time or object dtype; got"),
+        ("|i1", "The values of query_ids do not match the dtype '|i1'"),
+        ("i4,i4", "query_ids requires a boolean, numeric, time or object dtype; got 'i4,i4'"),
+        ("no dtype", "query_ids requires a boolean, numeric, time or object dtype; got 'no dtype'"),
+    ],
+)
 def test_ids_that_do_not_match_their_dtype_are_refused(dtype, message):
     written = json.loads(small_report("Evaluation").to_json())
     written["query_ids"]["dtype"] = dtype
@@ -177,13 +208,23 @@ SUMMARY_CHANGES = [
     ("tallies.AP.moments.lowest", 2, "must describe 2 finite values"),
     ("tallies.AP.moments.w", "-3", "must describe 2 finite values with positive weights"),
     ("tallies.AP.moments.w", "1/0", "must be a fraction, such as '3/4'; got '1/0'"),
-    *(("tallies.AP.worst", packed_text({
-        "query_ids": {"dtype": "|O", "values": ids}, "values": values,
-    }), message) for ids, values, message in [
-        (["a"], [[None, 1]], "'worst' must contain a finite value"),
-        (["a", "b"], [[0.9, 1], [0.8, 1]], "'worst' must be sorted by value"),
-        (["q0"], [[0.5, 1]] * 3, "has 1 queries, but 3 rows of values"),
-    ]),
+    *(
+        (
+            "tallies.AP.worst",
+            packed_text(
+                {
+                    "query_ids": {"dtype": "|O", "values": ids},
+                    "values": values,
+                }
+            ),
+            message,
+        )
+        for ids, values, message in [
+            (["a"], [[None, 1]], "'worst' must contain a finite value"),
+            (["a", "b"], [[0.9, 1], [0.8, 1]], "'worst' must be sorted by value"),
+            (["q0"], [[0.5, 1]] * 3, "has 1 queries, but 3 rows of values"),
+        ]
+    ),
 ]
 
 

@@ -43,7 +43,8 @@ def grades_and_scores(n_queries=12, n_judges=2, n_systems=4, seed=0, missing=0.0
 
 def compared(n_queries=12, **settings):
     sizes = {
-        name: settings.pop(name) for name in ("n_judges", "n_systems", "seed", "missing")
+        name: settings.pop(name)
+        for name in ("n_judges", "n_systems", "seed", "missing")
         if name in settings
     }
     judges, scores, qid = grades_and_scores(n_queries, **sizes)
@@ -56,6 +57,7 @@ def report():
 
 
 # Tables ------------------------------------------------------------------------------------------
+
 
 def test_columns_and_their_order(report):
     assert report.labels().columns.tolist() == LABELS
@@ -91,8 +93,9 @@ def test_labels_are_computed_over_documents_that_both_judged(report):
 def test_linearly_weighted_kappa_equals_scikit_learn():
     judges, _, qid = grades_and_scores()
     table = sg.compare_judges(judges, qid=qid, weights="linear").labels()["kappa_weighted"]
-    expected = cohen_kappa_score(*(judges[name].astype(int) for name in ("human", "j0")),
-                                 weights="linear")
+    expected = cohen_kappa_score(
+        *(judges[name].astype(int) for name in ("human", "j0")), weights="linear"
+    )
     assert table[0] == pytest.approx(expected)
 
 
@@ -117,14 +120,19 @@ def test_grades_of_a_single_judge_are_rows_and_columns():
 def test_the_published_table(data_dir):
     folder = data_dir / "llm-judges"
     published = pd.read_csv(folder / "published.csv", index_col="judge")
-    rows = sg.datasets.join_judgments({
-        name: sg.datasets.read_qrels(folder / f"{name}.txt.gz")
-        for name in ("human", *published.index)
-    })
-    with pytest.warns(UserWarning, match=(
-        "^h2oloo-zeroshot2 grades 1 document outside the range of human, such as 10. The grades "
-        "are used as they are.$"
-    )):
+    rows = sg.datasets.join_judgments(
+        {
+            name: sg.datasets.read_qrels(folder / f"{name}.txt.gz")
+            for name in ("human", *published.index)
+        }
+    )
+    with pytest.warns(
+        UserWarning,
+        match=(
+            "^h2oloo-zeroshot2 grades 1 document outside the range of human, such as 10. The grades "
+            "are used as they are.$"
+        ),
+    ):
         report = sg.compare_judges(rows.y_judges, qid=rows.qid, truth="human")
     table = report.labels().set_index("judge")
     assert len(table) == 17 and table.index.tolist() == published.index.tolist()
@@ -140,27 +148,41 @@ def test_the_published_table(data_dir):
 
 # Leaderboards ------------------------------------------------------------------------------------
 
+
 def boards_of(names, judges, scores, qid, rng, unjudged="irrelevant", **settings):
     """One comparison of the systems per judge, over queries that all these judges judged."""
-    is_known = np.logical_and.reduce([
-        pd.Series(~np.isnan(judges[name])).groupby(qid).transform("any") for name in names
-    ])
+    is_known = np.logical_and.reduce(
+        [pd.Series(~np.isnan(judges[name])).groupby(qid).transform("any") for name in names]
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about shares of judged documents
         return [
-            sg.compare({
-                system: sg.evaluate(
-                    judges[name][is_known], values[is_known], qid=qid[is_known],
-                    measures=["ndcng@10", "mu_map"], unjudged_documents=unjudged,
-                ) for system, values in scores.items()
-            }, **drawn(rng=rng, **settings)) for name in names
+            sg.compare(
+                {
+                    system: sg.evaluate(
+                        judges[name][is_known],
+                        values[is_known],
+                        qid=qid[is_known],
+                        measures=["ndcng@10", "mu_map"],
+                        unjudged_documents=unjudged,
+                    )
+                    for system, values in scores.items()
+                },
+                **drawn(rng=rng, **settings),
+            )
+            for name in names
         ]
 
 
 @pytest.mark.parametrize("unjudged", ["irrelevant", "drop"])
-@pytest.mark.parametrize("settings", [
-    {}, {"test": "t", "correction": None}, {"test": "t", "level": 0.8, "correction": "fdr_bh"},
-])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"test": "t", "correction": None},
+        {"test": "t", "level": 0.8, "correction": "fdr_bh"},
+    ],
+)
 def test_significant_pairs_equal_two_comparisons(unjudged, settings):
     judges, scores, qid = grades_and_scores(30, seed=1, missing=0.1)
     judges["j1"] = np.where(np.isin(qid, ["q3", "q4"]), np.nan, 3 - judges["j1"])  # reversed grades
@@ -204,7 +226,10 @@ def test_means_equal_the_means_of_evaluations(report):
     for row in report.means().to_dict("records"):
         for side, judge in (("truth", "human"), ("judge", row["judge"])):
             evaluation = sg.evaluate(
-                judges[judge], scores[row["system"]], qid=qid, measures=["ndcng@10", "mu_map"],
+                judges[judge],
+                scores[row["system"]],
+                qid=qid,
+                measures=["ndcng@10", "mu_map"],
                 unjudged_documents="irrelevant",
             )
             interval = evaluation.confidence_interval(method="t")[row["measure"]]
@@ -215,9 +240,7 @@ def test_means_equal_the_means_of_evaluations(report):
 def test_measures_without_a_defined_value():
     judges, scores, qid = grades_and_scores()
     judges = {"human": judges["human"], "strict": np.zeros(len(qid))}
-    report = sg.compare_judges(
-        judges, scores, qid=qid, measures=[sg.AP(undefined=np.nan)], rng=0
-    )
+    report = sg.compare_judges(judges, scores, qid=qid, measures=[sg.AP(undefined=np.nan)], rng=0)
     (row,) = report.leaderboard_rows
     for name in ("tau_b", "tau_low", "tau_high", "tau_ap", "rbo", "largest_drop"):
         assert np.isnan(getattr(row, name))
@@ -235,6 +258,7 @@ def test_an_integer_seed_gives_the_same_report():
 
 # Segments ----------------------------------------------------------------------------------------
 
+
 def test_a_segment_is_compared_as_its_queries_alone():
     judges, scores, qid = grades_and_scores(20, missing=0.1)
     by = {f"q{i}": "head" if i % 3 else "tail" for i in range(20)}
@@ -248,7 +272,8 @@ def test_a_segment_is_compared_as_its_queries_alone():
         is_kept = np.array([by[query] == segment for query in qid])
         alone = sg.compare_judges(
             {name: values[is_kept] for name, values in judges.items()},
-            {name: values[is_kept] for name, values in scores.items()}, qid=qid[is_kept],
+            {name: values[is_kept] for name, values in scores.items()},
+            qid=qid[is_kept],
             **settings,
         )
         for name in ("labels", "leaderboards", "means"):
@@ -283,6 +308,7 @@ def test_all_segments_use_the_same_kind_of_alpha():
 
 
 # Input -------------------------------------------------------------------------------------------
+
 
 def test_truth_is_the_first_judge_by_default():
     judges, scores, qid = grades_and_scores()
@@ -331,6 +357,7 @@ GRADES = {"human": [0, 1, 2, 0], "model": [0, 2, 2, 1]}
 
 # Grades of other scales --------------------------------------------------------------------------
 
+
 def test_real_grades_have_interval_alpha_and_no_kappa():
     judges, scores, qid = grades_and_scores()
     judges = {"human": judges["human"], "real": judges["j0"] * 0.7 + 0.1, "whole": judges["j1"]}
@@ -361,7 +388,8 @@ def test_grades_outside_the_range_are_counted_and_used():
     )
     assert caught[0].filename == __file__
     assert [(row.judge, row.grade, row.n) for row in report.outside][:2] == [
-        ("high", 7, 1), ("high", 9, 2),
+        ("high", 7, 1),
+        ("high", 9, 2),
     ]
     assert report.labels()["bias"].tolist() == pytest.approx([2 / 5, 21 / 5, 23 / 5])
     assert sum("outside the range" in sentence for sentence in report.sentences()) == 2
@@ -401,6 +429,7 @@ def test_constant_grades_have_no_rank_correlation():
 
 # Few and many ------------------------------------------------------------------------------------
 
+
 def test_one_query_has_no_intervals():
     report = compared(n_queries=1)
     labels = report.labels()
@@ -438,6 +467,7 @@ def test_one_warning_for_systems_with_few_judged_documents():
 
 
 # Pages -------------------------------------------------------------------------------------------
+
 
 def test_a_page_shows_the_tables(report):
     page = Page(report.to_html())
@@ -507,7 +537,8 @@ def test_the_verdict_names_the_best_judge_by_each_criterion():
     rng = np.random.default_rng(0)
     human = rng.integers(0, 4, 400)
     judges = {
-        "human": human, "strict": np.maximum(human - rng.integers(0, 2, 400), 0),
+        "human": human,
+        "strict": np.maximum(human - rng.integers(0, 2, 400), 0),
         "noisy": np.where(rng.random(400) < 0.2, rng.integers(0, 4, 400), human),
         "against": 3 - human,
     }
@@ -516,7 +547,11 @@ def test_the_verdict_names_the_best_judge_by_each_criterion():
     labels, boards = report.labels().set_index("judge"), report.leaderboards()
     assert labels["alpha"].idxmax() == "strict" and labels["kappa"].idxmax() == "noisy"
     assert boards[["judge", "tau_b", "reversed"]].values.tolist() == [
-        ["strict", 1, 0], ["strict", 1, 0], ["noisy", 1, 0], ["noisy", 1, 0], ["against", -1, 1],
+        ["strict", 1, 0],
+        ["strict", 1, 0],
+        ["noisy", 1, 0],
+        ["noisy", 1, 0],
+        ["against", -1, 1],
         ["against", -1, 1],
     ]
     assert report.verdict().startswith("strict agrees best with human by α: ")

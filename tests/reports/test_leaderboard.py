@@ -58,6 +58,7 @@ def test_without_a_test_there_are_no_marks(three):
 
 # Verdicts ----------------------------------------------------------------------------------------
 
+
 def of_means(means, spread, measure="AP"):
     """Evaluations whose values differ from a common value by constants and a spread."""
     common, rng = np.linspace(0.3, 0.6, 30), np.random.default_rng(1)
@@ -76,26 +77,32 @@ def verdict_on(systems, **settings):
 BETTER, NOT_BETTER = "significantly better than", "not significantly better than"
 
 
-@pytest.mark.parametrize("means, expected", [
-    ([0, 0.1], f"b leads on AP (0.4500); {BETTER} a."),
-    ([0.1, 0.1], "a and b lead on AP (0.4500)."),
-    ([0.1, 0.1, 0], f"a and b lead on AP (0.4500); {BETTER} c."),
-    ([0.1] * 4 + [0], f"4 systems lead on AP (0.4500); {BETTER} e."),
-    ([0.3, 0.2, 0.1, 0], f"a leads on AP (0.6500); {BETTER} b, c and d."),
-    ([0, 0.1, 0.2, 0.3, 0.4], f"e leads on AP (0.7500); {BETTER} 4 systems."),
-    ([-0.9, -1], f"a leads on AP (-0.5500); {BETTER} b.".replace("-", "−")),
-])
+@pytest.mark.parametrize(
+    "means, expected",
+    [
+        ([0, 0.1], f"b leads on AP (0.4500); {BETTER} a."),
+        ([0.1, 0.1], "a and b lead on AP (0.4500)."),
+        ([0.1, 0.1, 0], f"a and b lead on AP (0.4500); {BETTER} c."),
+        ([0.1] * 4 + [0], f"4 systems lead on AP (0.4500); {BETTER} e."),
+        ([0.3, 0.2, 0.1, 0], f"a leads on AP (0.6500); {BETTER} b, c and d."),
+        ([0, 0.1, 0.2, 0.3, 0.4], f"e leads on AP (0.7500); {BETTER} 4 systems."),
+        ([-0.9, -1], f"a leads on AP (-0.5500); {BETTER} b.".replace("-", "−")),
+    ],
+)
 def test_the_verdict_names_up_to_three_systems(means, expected):
     values = np.linspace(0.2, 0.5, 40)
     assert verdict_on(of_values(*(values + mean for mean in means))) == expected
 
 
-@pytest.mark.parametrize("settings, expected", [
-    ({}, f"a leads on AP (0.5510); {BETTER} c; {NOT_BETTER} b."),
-    ({"baseline": "c"}, f"a leads on AP (0.5510); {BETTER} c; not tested against b."),
-    ({"baseline": "a"}, f"a leads on AP (0.5510); {BETTER} c; {NOT_BETTER} b."),
-    ({"test": None}, "a leads on AP (0.5510); not tested against b and c."),
-])
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({}, f"a leads on AP (0.5510); {BETTER} c; {NOT_BETTER} b."),
+        ({"baseline": "c"}, f"a leads on AP (0.5510); {BETTER} c; not tested against b."),
+        ({"baseline": "a"}, f"a leads on AP (0.5510); {BETTER} c; {NOT_BETTER} b."),
+        ({"test": None}, "a leads on AP (0.5510); not tested against b and c."),
+    ],
+)
 def test_the_verdict_distinguishes_significant_differences(settings, expected):
     systems = of_means({"a": 0.101, "b": 0.1, "c": 0}, 0.02)
     compared = sg.compare(systems, **{"test": "t"} | settings).leaderboard()
@@ -110,8 +117,9 @@ def test_the_verdict_names_measures_that_disagree():
     def both(first, second):
         values = (of_means(first, 0.02), of_means(second, 0.02, "RR"))
         return {
-            name: evaluation({"AP": values[0][name].per_query["AP"],
-                              "RR": values[1][name].per_query["RR"]})
+            name: evaluation(
+                {"AP": values[0][name].per_query["AP"], "RR": values[1][name].per_query["RR"]}
+            )
             for name in first
         }
 
@@ -125,12 +133,13 @@ def test_the_verdict_names_measures_that_disagree():
 
 
 def test_a_verdict_counts_further_measures_that_disagree():
-    a, b = (
-        evaluation({f"M{i}": np.full(3, (i > 0) == is_b) for i in range(6)}) for is_b in (0, 1)
-    )
+    a, b = (evaluation({f"M{i}": np.full(3, (i > 0) == is_b) for i in range(6)}) for is_b in (0, 1))
     texts = verdict_on({"a": a, "b": b}, test=None).split(". ")
     assert [text.split(" (")[0] for text in texts] == [
-        "a leads on M0", "b leads on M1", "b leads on M2", "b leads on M3",
+        "a leads on M0",
+        "b leads on M1",
+        "b leads on M2",
+        "b leads on M3",
         "The result differs for 2 more measures.",
     ]
 

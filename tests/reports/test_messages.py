@@ -34,50 +34,106 @@ COMPARE = [
     ("one system", lambda: sg.compare({"a": ABC}), V, "evaluations must be ≥ 2; got 1"),
     ("a list", lambda: sg.compare([ABC, ABC]), T, "evaluations must be a mapping .*got list"),
     ("another name", lambda: sg.compare({"a": ABC, 1: ABC}), T, "must be strings; got 1"),
-    ("a lone surrogate", lambda: sg.compare({"a": ABC, "\ud800": ABC}), V,
-     r"^A name in evaluations contains '\\ud800': remove lone surrogates, which UTF-8 cannot"),
+    (
+        "a lone surrogate",
+        lambda: sg.compare({"a": ABC, "\ud800": ABC}),
+        V,
+        r"^A name in evaluations contains '\\ud800': remove lone surrogates, which UTF-8 cannot",
+    ),
     ("no Evaluation", lambda: compared([0.5, 1]), T, r"evaluations\['b'\] must be an Evaluation"),
-    ("a Summary", lambda: compared(sg.Summary.of(ABC)), T,
-     r"\['b'\] must be .* got Summary. To compare Summaries of .*, use compare_periods"),
-    ("fewer queries", lambda: compared(ap([1, 0], [0, 1])), V,
-     "^'b' has no values for 1 of the 3 queries of 'a', such as 2;"),
-    ("more queries", lambda: compared(ap([1, 0, 1, 1], [0, 1, 2, 3])), V,
-     "^'a' has no values for 1 of the 4 queries of 'b', such as 3;"),
-    ("other ids", lambda: compared(ap([1, 0, 1], ["0", "1", "2"])), V,
-     "^'b' .* 3 of the 3 queries of 'a', such as 0; it has values for '0'.*type"),
-    ("other measures", lambda: compared(evaluation({"RR": [1, 0, 1]}, [0, 1, 2])), V,
-     "^'a' was evaluated with AP, but 'b' only with RR"),
-    ("more measures",
-     lambda: compared(evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]}, [0, 1, 2])), V,
-     "^'b' was evaluated with RR, but 'a' only with AP"),
-    ("other weights", lambda: compared(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))), V,
-     "^Systems 'b' and 'a' have different weights for 1 query, such as 2 and 1 for query 2"),
-    ("baseline", lambda: compared(baseline="bm24"), V,
-     r"baseline must be one of \['bm25', 'lgbm'\] or None; got 'bm24'. Did you mean 'bm25"),
-    ("test", lambda: compared(test="anova"), V,
-     r"test must be one of \['randomization', 't', .*'anova'"),
+    (
+        "a Summary",
+        lambda: compared(sg.Summary.of(ABC)),
+        T,
+        r"\['b'\] must be .* got Summary. To compare Summaries of .*, use compare_periods",
+    ),
+    (
+        "fewer queries",
+        lambda: compared(ap([1, 0], [0, 1])),
+        V,
+        "^'b' has no values for 1 of the 3 queries of 'a', such as 2;",
+    ),
+    (
+        "more queries",
+        lambda: compared(ap([1, 0, 1, 1], [0, 1, 2, 3])),
+        V,
+        "^'a' has no values for 1 of the 4 queries of 'b', such as 3;",
+    ),
+    (
+        "other ids",
+        lambda: compared(ap([1, 0, 1], ["0", "1", "2"])),
+        V,
+        "^'b' .* 3 of the 3 queries of 'a', such as 0; it has values for '0'.*type",
+    ),
+    (
+        "other measures",
+        lambda: compared(evaluation({"RR": [1, 0, 1]}, [0, 1, 2])),
+        V,
+        "^'a' was evaluated with AP, but 'b' only with RR",
+    ),
+    (
+        "more measures",
+        lambda: compared(evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]}, [0, 1, 2])),
+        V,
+        "^'b' was evaluated with RR, but 'a' only with AP",
+    ),
+    (
+        "other weights",
+        lambda: compared(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))),
+        V,
+        "^Systems 'b' and 'a' have different weights for 1 query, such as 2 and 1 for query 2",
+    ),
+    (
+        "baseline",
+        lambda: compared(baseline="bm24"),
+        V,
+        r"baseline must be one of \['bm25', 'lgbm'\] or None; got 'bm24'. Did you mean 'bm25",
+    ),
+    (
+        "test",
+        lambda: compared(test="anova"),
+        V,
+        r"test must be one of \['randomization', 't', .*'anova'",
+    ),
     ("correction", lambda: compared(correction="sidak"), V, "one of .'holm', .*'sidak'"),
     ("level", lambda: compared(level=95), V, "level must be .*95"),
-    *((f"{name}={value} without resamples", lambda call=call, name=name, value=value: call(
-        **{name: value}
-    ), V, f"^{name} has no effect, because test=.* draws no resamples; got {value}")
-      for name, value in (("rng", 0), ("n_resamples", 200)) for call in (
-          partial(compared, test="t"), partial(compared, test="wilcoxon"),
-          partial(compared, test=None), partial(sg.compare, TWO, judge=TWO),
-          partial(sg.compare, sg.Summaries.of(TWO)))),
+    *(
+        (
+            f"{name}={value} without resamples",
+            lambda call=call, name=name, value=value: call(**{name: value}),
+            V,
+            f"^{name} has no effect, because test=.* draws no resamples; got {value}",
+        )
+        for name, value in (("rng", 0), ("n_resamples", 200))
+        for call in (
+            partial(compared, test="t"),
+            partial(compared, test="wilcoxon"),
+            partial(compared, test=None),
+            partial(sg.compare, TWO, judge=TWO),
+            partial(sg.compare, sg.Summaries.of(TWO)),
+        )
+    ),
     ("resamples", lambda: compared(n_resamples=0), V, "n_resamples must be at least 100"),
     ("half a resample", lambda: compared(n_resamples=9.5), V, "n_resamples must be an integer"),
     ("rng", lambda: compared(rng=1.5), T, "rng must be .*1.5"),
-    ("segment", lambda: small_report("SegmentComparison").differences("b", "a", "MuAP", "body"), V,
-     r"must be one of \['x', \('de', 2\)\] or None"),
+    (
+        "segment",
+        lambda: small_report("SegmentComparison").differences("b", "a", "MuAP", "body"),
+        V,
+        r"must be one of \['x', \('de', 2\)\] or None",
+    ),
 ]
 
 # evaluate and Evaluation -------------------------------------------------------------------------
 
-FRAME = pd.DataFrame({
-    "session": ["b", "a", "b", "a", "c", "c"], "grade": [2, 0, 1, 1, 0, 1],
-    "bm25": [0.5, 0.1, 0.75, 0.25, 1.0, 0.5], "lgbm": [3, 1, 2, 4, 5, 6],
-})
+FRAME = pd.DataFrame(
+    {
+        "session": ["b", "a", "b", "a", "c", "c"],
+        "grade": [2, 0, 1, 1, 0, 1],
+        "bm25": [0.5, 0.1, 0.75, 0.25, 1.0, 0.5],
+        "lgbm": [3, 1, 2, 4, 5, 6],
+    }
+)
 
 
 def evaluated(**changes):
@@ -86,90 +142,191 @@ def evaluated(**changes):
 
 
 EVALUATE = [
-    ("names without data", lambda: evaluated(data=None), T,
-     "y_true must be an array; got the string 'grade'.*data="),
-    ("a name of qid without data", lambda: evaluated(data=None, y_true=[1], y_score=[1]), T,
-     "qid must be an array; got the string 'session'"),
-    ("no such column", lambda: evaluated(qid="sesion"), V,
-     r"no column 'sesion'. Available columns: 'session', .*\. Did you mean 'session'\?"),
+    (
+        "names without data",
+        lambda: evaluated(data=None),
+        T,
+        "y_true must be an array; got the string 'grade'.*data=",
+    ),
+    (
+        "a name of qid without data",
+        lambda: evaluated(data=None, y_true=[1], y_score=[1]),
+        T,
+        "qid must be an array; got the string 'session'",
+    ),
+    (
+        "no such column",
+        lambda: evaluated(qid="sesion"),
+        V,
+        r"no column 'sesion'. Available columns: 'session', .*\. Did you mean 'session'\?",
+    ),
     ("no such system", lambda: evaluated(y_score=["bm25", "nope"]), V, "is no column 'nope'"),
-    ("no qid", lambda: evaluated(qid=None), V,
-     r"qid is required: .* group=\[n\] if all rows form one"),
-    ("a Series with data", lambda: evaluated(y_true=FRAME["grade"]), T,
-     "y_true must be the name of a column; got Series"),
-    ("Judgments with data", lambda: evaluated(y_true=sg.Judgments([1], qid=[1])), T,
-     "got Judgments"),
-    ("a number as a system", lambda: evaluated(y_score=["bm25", 3]), T,
-     "y_score must be the name of a column; got int"),
+    (
+        "no qid",
+        lambda: evaluated(qid=None),
+        V,
+        r"qid is required: .* group=\[n\] if all rows form one",
+    ),
+    (
+        "a Series with data",
+        lambda: evaluated(y_true=FRAME["grade"]),
+        T,
+        "y_true must be the name of a column; got Series",
+    ),
+    (
+        "Judgments with data",
+        lambda: evaluated(y_true=sg.Judgments([1], qid=[1])),
+        T,
+        "got Judgments",
+    ),
+    (
+        "a number as a system",
+        lambda: evaluated(y_score=["bm25", 3]),
+        T,
+        "y_score must be the name of a column; got int",
+    ),
     ("no systems", lambda: evaluated(y_score=[]), V, "y_score is an empty list"),
-    ("a system twice", lambda: evaluated(y_score=["bm25", "bm25"]), V,
-     "y_score contains the column 'bm25' twice"),
-    ("text as scores", lambda: evaluated(y_score=["bm25", "session"]), T,
-     "y_score 'session' must contain numbers"),
-    ("nan scores", lambda: evaluated(data=FRAME.assign(bm25=np.nan), y_score=["lgbm", "bm25"]), V,
-     "y_score 'bm25' must not contain NaN; got nan for row 0"),
-    ("a column twice", lambda: evaluated(
-        data=FRAME.set_axis(["session", "grade", "bm25", "bm25"], axis=1)
-    ), V, "columns are named 'bm25'"),
+    (
+        "a system twice",
+        lambda: evaluated(y_score=["bm25", "bm25"]),
+        V,
+        "y_score contains the column 'bm25' twice",
+    ),
+    (
+        "text as scores",
+        lambda: evaluated(y_score=["bm25", "session"]),
+        T,
+        "y_score 'session' must contain numbers",
+    ),
+    (
+        "nan scores",
+        lambda: evaluated(data=FRAME.assign(bm25=np.nan), y_score=["lgbm", "bm25"]),
+        V,
+        "y_score 'bm25' must not contain NaN; got nan for row 0",
+    ),
+    (
+        "a column twice",
+        lambda: evaluated(data=FRAME.set_axis(["session", "grade", "bm25", "bm25"], axis=1)),
+        V,
+        "columns are named 'bm25'",
+    ),
     ("a file", lambda: evaluated(data="scores.parquet"), T, "got str. Use evaluate_batches"),
-    ("no table", lambda: evaluated(data=FRAME["grade"]), T,
-     "data must be a pandas or polars DataFrame"),
-    ("a lazy table", lambda: evaluated(data=pl.LazyFrame({"grade": [1]})), T,
-     r"got LazyFrame. Call collect\(\) first"),
-    ("columns of unequal length", lambda: evaluated(
-        data={"grade": [1, 0], "bm25": [1], "session": [1, 1]}
-    ), V, "y_score has 1 rows, but y_true has 2"),
+    (
+        "no table",
+        lambda: evaluated(data=FRAME["grade"]),
+        T,
+        "data must be a pandas or polars DataFrame",
+    ),
+    (
+        "a lazy table",
+        lambda: evaluated(data=pl.LazyFrame({"grade": [1]})),
+        T,
+        r"got LazyFrame. Call collect\(\) first",
+    ),
+    (
+        "columns of unequal length",
+        lambda: evaluated(data={"grade": [1, 0], "bm25": [1], "session": [1, 1]}),
+        V,
+        "y_score has 1 rows, but y_true has 2",
+    ),
     ("no rows", lambda: evaluated(data=FRAME[:0]), V, "y_true is empty"),
     ("a measure twice", lambda: evaluated(measures=["ap", "map"]), V, "AP twice"),
-    ("unjudged documents", lambda: sg.evaluate([1, np.nan], [1, 2], group=[2]), V,
-     "y_true must not contain NaN; .*unjudged_documents='irrelevant' .*'drop' .*"
-     "accept NaN: Bpref, EDRC, Judged, RBPResidual"),
-    ("an unknown rule", lambda: sg.evaluate([1], [1], group=[1], unjudged_documents="keep"), V,
-     "unjudged_documents must be .*'keep'"),
-    ("an unknown rule of join_run", lambda: join_run(
-        {"q": {"a": 2}}, {"q": {"a": 1.0}}, unjudged_documents="skip"
-    ), V, "unjudged_documents must be"),
-    *((f"a lone surrogate as {name}", call, V, rf"{message} .*\\ud800': remove lone surrogates")
-      for name, call, message in [
-          ("id", lambda: ap([1, 0, 1], ["a", "b", "\ud800"]), "query_ids in row 2 contains"),
-          ("measure", lambda: evaluation({"m \ud800": [1]}), "A name in per_query contains"),
-          ("label", lambda: sg.Summary.of(ABC, label="\ud800"), "A label contains"),
-      ]),
+    (
+        "unjudged documents",
+        lambda: sg.evaluate([1, np.nan], [1, 2], group=[2]),
+        V,
+        "y_true must not contain NaN; .*unjudged_documents='irrelevant' .*'drop' .*"
+        "accept NaN: Bpref, EDRC, Judged, RBPResidual",
+    ),
+    (
+        "an unknown rule",
+        lambda: sg.evaluate([1], [1], group=[1], unjudged_documents="keep"),
+        V,
+        "unjudged_documents must be .*'keep'",
+    ),
+    (
+        "an unknown rule of join_run",
+        lambda: join_run({"q": {"a": 2}}, {"q": {"a": 1.0}}, unjudged_documents="skip"),
+        V,
+        "unjudged_documents must be",
+    ),
+    *(
+        (f"a lone surrogate as {name}", call, V, rf"{message} .*\\ud800': remove lone surrogates")
+        for name, call, message in [
+            ("id", lambda: ap([1, 0, 1], ["a", "b", "\ud800"]), "query_ids in row 2 contains"),
+            ("measure", lambda: evaluation({"m \ud800": [1]}), "A name in per_query contains"),
+            ("label", lambda: sg.Summary.of(ABC, label="\ud800"), "A label contains"),
+        ]
+    ),
     ("n", lambda: ABC.worst(0), V, "n must be at least 1; got 0"),
     ("another measure", lambda: ABC.best(measure="rr"), V, "the evaluated measures AP; got RR"),
 ]
-SEGMENTS = [(f"segments {i}", lambda by=by: ABC.summary(by=by), error, message)
-            for i, (by, error, message) in enumerate([
-    ({0: "a", 1: "b"}, V, "'by' has no segment for query 2"),
-    (["a", "b"], V, "'by' contains 2 segments, but there are 3 queries"),
-    (["a", None, "b"], V, "no segment for query 1: the value is None"),
-    ({0: "a", 1: "b", 2: np.nan}, V, "no segment for query 2: the value is nan"),
-    (["a", "b", "\ud800"], V, "segment of query 2 in 'by' contains .* remove lone surrogates"),
-    ("topic", T, "'by' must be an array .* or a dict .*; got 'topic'"),
-    ({0, 1, 2}, T, "'by' must be an array"),
-    (pd.Series("all", index=[0, 0, 1, 2]), V, "unique, but it contains 0 twice"),
-    (pd.DataFrame({0: ["a"]}), T, "'by' is a DataFrame"),
-])]
+SEGMENTS = [
+    (f"segments {i}", lambda by=by: ABC.summary(by=by), error, message)
+    for i, (by, error, message) in enumerate(
+        [
+            ({0: "a", 1: "b"}, V, "'by' has no segment for query 2"),
+            (["a", "b"], V, "'by' contains 2 segments, but there are 3 queries"),
+            (["a", None, "b"], V, "no segment for query 1: the value is None"),
+            ({0: "a", 1: "b", 2: np.nan}, V, "no segment for query 2: the value is nan"),
+            (
+                ["a", "b", "\ud800"],
+                V,
+                "segment of query 2 in 'by' contains .* remove lone surrogates",
+            ),
+            ("topic", T, "'by' must be an array .* or a dict .*; got 'topic'"),
+            ({0, 1, 2}, T, "'by' must be an array"),
+            (pd.Series("all", index=[0, 0, 1, 2]), V, "unique, but it contains 0 twice"),
+            (pd.DataFrame({0: ["a"]}), T, "'by' is a DataFrame"),
+        ]
+    )
+]
 
 
 def query(name, measures="ap", **settings):
     return sg.evaluate([1, 0], [2, 1], qid=[name, name], measures=measures, **settings)
 
 
-CONCAT = [(f"parts {i}", lambda parts=parts: sg.Evaluation.concat(parts()), error, message)
-          for i, (parts, error, message) in enumerate([
-    (lambda: [], V, "concat received no parts"),
-    (lambda: [query(1), 3], T, "Part 1 .* concat must be an Evaluation; got int"),
-    (lambda: [query("a"), query("b"), query("a")], V, "queries; got 1 in several parts: 'a'"),
-    (lambda: [query(1), query(1.0)], V, "in several parts: 1.0"),
-    (lambda: [query(1), query(2, ["ap", "rr"])], V,
-     "measures: part 0 has AP, and part 1 has AP, RR"),
-    (lambda: [query(1), query(2, sample_weight=[1, 1])], V,
-     "Part 1 passed to concat has weights, but part 0 has none"),
-    (lambda: [ap([1] * 7, "abcdefg")] * 2, V, "got 7 in several parts: 'a', 'b', 'c', 'd', 'e', …"),
-    (lambda: [ap([1] * 5, "abcde")] * 2, V, "got 5 in several parts: 'a', 'b', 'c', 'd', 'e'[.]"),
-    (lambda: [sg.evaluate([1], [1], group=[1])] * 2, V, r"got 1 in several parts: 0\. .* use qid"),
-])]
+CONCAT = [
+    (f"parts {i}", lambda parts=parts: sg.Evaluation.concat(parts()), error, message)
+    for i, (parts, error, message) in enumerate(
+        [
+            (lambda: [], V, "concat received no parts"),
+            (lambda: [query(1), 3], T, "Part 1 .* concat must be an Evaluation; got int"),
+            (
+                lambda: [query("a"), query("b"), query("a")],
+                V,
+                "queries; got 1 in several parts: 'a'",
+            ),
+            (lambda: [query(1), query(1.0)], V, "in several parts: 1.0"),
+            (
+                lambda: [query(1), query(2, ["ap", "rr"])],
+                V,
+                "measures: part 0 has AP, and part 1 has AP, RR",
+            ),
+            (
+                lambda: [query(1), query(2, sample_weight=[1, 1])],
+                V,
+                "Part 1 passed to concat has weights, but part 0 has none",
+            ),
+            (
+                lambda: [ap([1] * 7, "abcdefg")] * 2,
+                V,
+                "got 7 in several parts: 'a', 'b', 'c', 'd', 'e', …",
+            ),
+            (
+                lambda: [ap([1] * 5, "abcde")] * 2,
+                V,
+                "got 5 in several parts: 'a', 'b', 'c', 'd', 'e'[.]",
+            ),
+            (
+                lambda: [sg.evaluate([1], [1], group=[1])] * 2,
+                V,
+                r"got 1 in several parts: 0\. .* use qid",
+            ),
+        ]
+    )
+]
 
 # Preferences -------------------------------------------------------------------------------------
 
@@ -184,8 +341,12 @@ def preferences(**changes):
 
 PREFERENCES = [
     ("measure", lambda: preferences(measures="ndcg"), V, "must be edrc, .*; got NDCG"),
-    ("prior of a measure", lambda: preferences(measures="edrc(prior=0.3)"), V,
-     "Pass 'discount' and 'prior' as arguments"),
+    (
+        "prior of a measure",
+        lambda: preferences(measures="edrc(prior=0.3)"),
+        V,
+        "Pass 'discount' and 'prior' as arguments",
+    ),
     ("no measure", lambda: preferences(measures=[]), V, "measures is empty"),
     ("no user", lambda: preferences(qid=None), V, "qid is required"),
     ("few users", lambda: preferences(qid=USERS[:2]), V, "qid has 2 rows, but true_pairs has 3"),
@@ -194,17 +355,37 @@ PREFERENCES = [
     ("cycles", lambda: preferences(cycles="drop"), V, "cycles must be one of"),
     ("items", lambda: preferences(items="recommended"), T, '"judged" or "predicted"; got .recom'),
     ("items of one user", lambda: preferences(items={"ann": ["a"]}), V, r"items .*\(1 of 2 quer"),
-    ("few weights", lambda: preferences(sample_weight=[1, 2]), V,
-     "sample_weight has 2 rows, but qid has 3"),
+    (
+        "few weights",
+        lambda: preferences(sample_weight=[1, 2]),
+        V,
+        "sample_weight has 2 rows, but qid has 3",
+    ),
     ("no weight", lambda: preferences(sample_weight=[0, 0, 0]), V, "sample_weight is 0 in all"),
-    ("a list of predictions", lambda: preferences(predicted_pairs=[("a", "b")]), T,
-     "predicted_pairs must map each query"),
-    ("few predictions", lambda: preferences(predicted_pairs={"ann": []}), V,
-     r"predicted_pairs .*\(1 of 2 q"),
-    ("a lone surrogate as item", lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "\ud800")]),
-     V, "true_pairs, row 2, contains .*: remove lone surrogates"),
-    ("an item against itself", lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "c")]), V,
-     "row 2 contains 'c' twice"),
+    (
+        "a list of predictions",
+        lambda: preferences(predicted_pairs=[("a", "b")]),
+        T,
+        "predicted_pairs must map each query",
+    ),
+    (
+        "few predictions",
+        lambda: preferences(predicted_pairs={"ann": []}),
+        V,
+        r"predicted_pairs .*\(1 of 2 q",
+    ),
+    (
+        "a lone surrogate as item",
+        lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "\ud800")]),
+        V,
+        "true_pairs, row 2, contains .*: remove lone surrogates",
+    ),
+    (
+        "an item against itself",
+        lambda: preferences(true_pairs=[*PAIRS[:2], ("c", "c")]),
+        V,
+        "row 2 contains 'c' twice",
+    ),
 ]
 
 # Judges ------------------------------------------------------------------------------------------
@@ -223,45 +404,109 @@ def model(grades):
 
 
 JUDGES = [
-    ("a list of judges", lambda: judged(y_judges=[[0, 1]]), T,
-     "^y_judges must be a mapping or frame with one column per judge; got list"),
-    ("another judge", lambda: judged(y_judges={1: [0] * 4, 2: [1] * 4}), T,
-     "^The names in y_judges must be strings; got 1"),
-    ("a lone surrogate as judge", lambda: judged(y_judges={"a": [0] * 4, "\ud800": [1] * 4}), V,
-     "^A name in y_judges contains .*: remove lone surrogates"),
-    ("one judge", lambda: judged(y_judges={"human": [0, 1, 2, 0]}), V,
-     "^y_judges must contain at least two distinct names"),
-    ("few grades", lambda: judged(y_judges=model([0, 1])), V,
-     r"^y_judges\['model'\] has 2 rows, but y_judges\['human'\] has 4"),
-    ("a negative grade", lambda: judged(y_judges=model([0, 1, -1, 0])), V,
-     r"^y_judges\['model'\] must contain only grades ≥ 0; got -1 for row 2"),
-    ("no grade", lambda: judged(y_judges=model([np.nan] * 4)), V,
-     "^No document was graded by both 'human' and 'model'"),
-    ("one column of scores", lambda: judged({"a": [1, 2, 3, 4]}), V,
-     r"^y_scores must contain at least two distinct names; got \['a'\]"),
-    ("a nan score", lambda: judged(SCORES | {"b": [1, np.nan, 1, 1]}), V,
-     r"^y_scores\['b'\] must not contain NaN; got nan for row 1"),
-    ("no queries", lambda: judged(qid=None), V,
-     "^Pass either the query of each row as qid or the query sizes as group"),
-    ("few queries", lambda: judged(qid=[1, 1, 2]), V,
-     r"^qid has 3 rows, but y_judges\['human'\] has 4"),
-    ("truth", lambda: judged(truth="humna"), V,
-     r"^truth must be one of \['human', 'model'\]; got 'humna'. Did you mean"),
+    (
+        "a list of judges",
+        lambda: judged(y_judges=[[0, 1]]),
+        T,
+        "^y_judges must be a mapping or frame with one column per judge; got list",
+    ),
+    (
+        "another judge",
+        lambda: judged(y_judges={1: [0] * 4, 2: [1] * 4}),
+        T,
+        "^The names in y_judges must be strings; got 1",
+    ),
+    (
+        "a lone surrogate as judge",
+        lambda: judged(y_judges={"a": [0] * 4, "\ud800": [1] * 4}),
+        V,
+        "^A name in y_judges contains .*: remove lone surrogates",
+    ),
+    (
+        "one judge",
+        lambda: judged(y_judges={"human": [0, 1, 2, 0]}),
+        V,
+        "^y_judges must contain at least two distinct names",
+    ),
+    (
+        "few grades",
+        lambda: judged(y_judges=model([0, 1])),
+        V,
+        r"^y_judges\['model'\] has 2 rows, but y_judges\['human'\] has 4",
+    ),
+    (
+        "a negative grade",
+        lambda: judged(y_judges=model([0, 1, -1, 0])),
+        V,
+        r"^y_judges\['model'\] must contain only grades ≥ 0; got -1 for row 2",
+    ),
+    (
+        "no grade",
+        lambda: judged(y_judges=model([np.nan] * 4)),
+        V,
+        "^No document was graded by both 'human' and 'model'",
+    ),
+    (
+        "one column of scores",
+        lambda: judged({"a": [1, 2, 3, 4]}),
+        V,
+        r"^y_scores must contain at least two distinct names; got \['a'\]",
+    ),
+    (
+        "a nan score",
+        lambda: judged(SCORES | {"b": [1, np.nan, 1, 1]}),
+        V,
+        r"^y_scores\['b'\] must not contain NaN; got nan for row 1",
+    ),
+    (
+        "no queries",
+        lambda: judged(qid=None),
+        V,
+        "^Pass either the query of each row as qid or the query sizes as group",
+    ),
+    (
+        "few queries",
+        lambda: judged(qid=[1, 1, 2]),
+        V,
+        r"^qid has 3 rows, but y_judges\['human'\] has 4",
+    ),
+    (
+        "truth",
+        lambda: judged(truth="humna"),
+        V,
+        r"^truth must be one of \['human', 'model'\]; got 'humna'. Did you mean",
+    ),
     ("measures", lambda: judged(measures="nope"), V, "^Unknown measure 'nope'"),
     ("rule", lambda: judged(unjudged_documents="keep"), V, r"^unjudged_documents must be one of"),
     ("weights", lambda: judged(weights="cubic"), V, "^weights must be one of"),
     ("level of judges", lambda: judged(level=95), V, "^level must be a finite number > 0 and < 1"),
     ("test of judges", lambda: judged(test=None), V, "^test must be one of"),
     ("correction of judges", lambda: judged(correction="sidak"), V, "^correction must be one of"),
-    ("by of judges", lambda: judged(by=["x"]), V,
-     "^Argument 'by' contains 1 segments, but there are 2 queries"),
-    ("resamples of judges", lambda: judged(None, n_resamples=99), V,
-     "^n_resamples must be at least 100; got 99"),
+    (
+        "by of judges",
+        lambda: judged(by=["x"]),
+        V,
+        "^Argument 'by' contains 1 segments, but there are 2 queries",
+    ),
+    (
+        "resamples of judges",
+        lambda: judged(None, n_resamples=99),
+        V,
+        "^n_resamples must be at least 100; got 99",
+    ),
     ("rng of judges", lambda: judged(None, rng="seed"), T, "^rng must be None, .* got 'seed'"),
-    ("confusion", lambda: small_report("JudgeComparison").confusion("human"), V,
-     r"^judge must be one of \['strict', 'lenient'\]; got 'human'"),
-    ("no confusion", lambda: small_report("JudgeComparison of grades").confusion("model"), V,
-     "^There is no confusion table for 'human' and 'model': "),
+    (
+        "confusion",
+        lambda: small_report("JudgeComparison").confusion("human"),
+        V,
+        r"^judge must be one of \['strict', 'lenient'\]; got 'human'",
+    ),
+    (
+        "no confusion",
+        lambda: small_report("JudgeComparison of grades").confusion("model"),
+        V,
+        "^There is no confusion table for 'human' and 'model': ",
+    ),
 ]
 
 # Prediction-powered means ------------------------------------------------------------------------
@@ -281,24 +526,44 @@ def with_nan(part, measure, i):
 
 
 POOLS = [  # {h} and {j} are the names of the arguments, and {ha} and {ja} the names with a system
-    ("has 9 queries", A.take(np.arange(9)), J,
-     "{h} has 9 queries, but at least 10 human-judged queries are required"),
-    ("unknown queries", evaluation(A.per_query, ["x0", *A.query_ids[1:]]), J,
-     "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; it has values for 'q0'"),
+    (
+        "has 9 queries",
+        A.take(np.arange(9)),
+        J,
+        "{h} has 9 queries, but at least 10 human-judged queries are required",
+    ),
+    (
+        "unknown queries",
+        evaluation(A.per_query, ["x0", *A.query_ids[1:]]),
+        J,
+        "'{j}' has no values for 1 of the 20 queries of '{h}', such as 'x0'; it has values for 'q0'",
+    ),
     ("no further query", A, A, "{j} must contain at least two queries besides the 20 queries"),
-    ("judge without a measure", A, only(J, "MuAP"),
-     "'{h}' was evaluated with NDCNG@10, but '{j}' only"),
-    ("nan of people", with_nan(A, "MuAP", 3), J,
-     "{ha} has the value nan for MuAP in query 'q3'. Use the measure with"),
+    (
+        "judge without a measure",
+        A,
+        only(J, "MuAP"),
+        "'{h}' was evaluated with NDCNG@10, but '{j}' only",
+    ),
+    (
+        "nan of people",
+        with_nan(A, "MuAP", 3),
+        J,
+        "{ha} has the value nan for MuAP in query 'q3'. Use the measure with",
+    ),
     ("nan of the judge", A, with_nan(J, "MuAP", 29), "{ja} has the value nan for MuAP in query"),
     ("weights of the judge", A, replace(J, weights=np.arange(30.0)), "{j} has unequal weights"),
 ]
 POOL_CALLS = [
     (sg.prediction_powered, ("human", "judge", "human", "judge")),
-    (lambda *pair: sg.plan_judgments(*pair, 0.1),
-     ("pilot_human", "pilot_judge", "pilot_human", "pilot_judge")),
-    (lambda human, judge: sg.compare({"a": human, "b": human}, judge={"a": judge, "b": judge}),
-     ("evaluations", "judge", "evaluations['a']", "judge['a']")),
+    (
+        lambda *pair: sg.plan_judgments(*pair, 0.1),
+        ("pilot_human", "pilot_judge", "pilot_human", "pilot_judge"),
+    ),
+    (
+        lambda human, judge: sg.compare({"a": human, "b": human}, judge={"a": judge, "b": judge}),
+        ("evaluations", "judge", "evaluations['a']", "judge['a']"),
+    ),
 ]
 
 
@@ -311,33 +576,66 @@ def sample(ids, n, rng=0):
 
 
 POWERED = [
-    *((f"{name} of {i}", lambda call=call, human=human, judge=judge: call(human, judge), V,
-       re.escape(message.format(**dict(zip(("h", "j", "ha", "ja"), names, strict=True)))))
-      for name, human, judge, message in POOLS for i, (call, names) in enumerate(POOL_CALLS)),
+    *(
+        (
+            f"{name} of {i}",
+            lambda call=call, human=human, judge=judge: call(human, judge),
+            V,
+            re.escape(message.format(**dict(zip(("h", "j", "ha", "ja"), names, strict=True)))),
+        )
+        for name, human, judge, message in POOLS
+        for i, (call, names) in enumerate(POOL_CALLS)
+    ),
     ("no people", lambda: sg.prediction_powered(None, J), T, "human must be an Evaluation; got N"),
     ("a dict of judges", lambda: sg.prediction_powered(A, {"a": J}), T, "judge must be an Evalu"),
     ("no pilot", lambda: sg.plan_judgments(A, None, 0.1), T, "pilot_judge must be an Evaluation"),
     ("level of a mean", lambda: sg.prediction_powered(A, J, level=95), V, "level must be a finite"),
     ("width 0", lambda: sg.plan_judgments(A, J, 0), V, "half_width must be a finite number > 0"),
     ("segments", lambda: powered(by=["x"] * 20), V, "'by' must be None if a judge is passed"),
-    ("test with a judge", lambda: powered(test="wilcoxon"), V,
-     r"compare\(judge=…\) requires test='t'; got test='wilcoxon'"),
-    ("other systems", lambda: powered(judge={"a": J, "d": J}), V,
-     r"judge must have the systems \['a', 'b'\]; got \['a', 'd'\]"),
+    (
+        "test with a judge",
+        lambda: powered(test="wilcoxon"),
+        V,
+        r"compare\(judge=…\) requires test='t'; got test='wilcoxon'",
+    ),
+    (
+        "other systems",
+        lambda: powered(judge={"a": J, "d": J}),
+        V,
+        r"judge must have the systems \['a', 'b'\]; got \['a', 'd'\]",
+    ),
     ("an Evaluation as judge", lambda: powered(judge=J), T, "judge must be a mapping of names to"),
-    ("queries of judges", lambda: powered(judge={"a": J, "b": J.take(np.arange(25))}), V,
-     "judge: 'b' has no values for 5 of the 30 queries of 'a'"),
-    ("Summaries of people", lambda: sg.compare(sg.Summaries.of(HUMAN), judge=JUDGE), T,
-     "To use a judge, pass Evaluations"),
-    *((f"{name} with a judge", lambda get=get: get(powered()), V,
-       "Comparisons that use a judge or Summaries have no per-query values")
-      for name, get in {
-          "query_ids": lambda report: report.query_ids,
-          "per_query": lambda report: report.per_query,
-          "differences": lambda report: report.differences("a", "b", "MuAP"),
-      }.items()),
-    ("a large sample", lambda: sample(["a", "b", "a"], 3), V,
-     "n is 3, but query_ids contains only 2 distinct queries"),
+    (
+        "queries of judges",
+        lambda: powered(judge={"a": J, "b": J.take(np.arange(25))}),
+        V,
+        "judge: 'b' has no values for 5 of the 30 queries of 'a'",
+    ),
+    (
+        "Summaries of people",
+        lambda: sg.compare(sg.Summaries.of(HUMAN), judge=JUDGE),
+        T,
+        "To use a judge, pass Evaluations",
+    ),
+    *(
+        (
+            f"{name} with a judge",
+            lambda get=get: get(powered()),
+            V,
+            "Comparisons that use a judge or Summaries have no per-query values",
+        )
+        for name, get in {
+            "query_ids": lambda report: report.query_ids,
+            "per_query": lambda report: report.per_query,
+            "differences": lambda report: report.differences("a", "b", "MuAP"),
+        }.items()
+    ),
+    (
+        "a large sample",
+        lambda: sample(["a", "b", "a"], 3),
+        V,
+        "n is 3, but query_ids contains only 2 distinct queries",
+    ),
     ("an empty sample", lambda: sample(["a"], 0), V, "n must be at least 1; got 0"),
     ("half a query", lambda: sample(["a"], 1.5), V, "n must be an integer ≥ 1; got 1.5"),
     ("a sample of none", lambda: sample([], 1), V, "query_ids is empty"),
@@ -352,39 +650,80 @@ DAYS = [labelled_summary(i, label) for i, label in enumerate(("Monday", "Tuesday
 SUMMARIES = [
     ("no parts", lambda: sg.Summary.merge([]), V, "merge received no parts"),
     ("no list", lambda: SUMMARY.merge(SUMMARY), T, r"merge requires a list.*Summary.merge\(\[a, b"),
-    ("another part", lambda: sg.Summary.merge([SUMMARY, 1]), T,
-     "Part 1 passed to merge must be a Summary object; got int"),
-    ("parts of other measures", lambda: sg.Summary.merge([SUMMARY, DAYS[0]]), V,
-     "part 0 has AP, and part 1 has NDCNG@10, MuAP"),
-    ("parts without segments",
-     lambda: sg.Summary.merge([DAYS[0], sg.Summary.of(systems("a", 3)["a"])]), V,
-     "part 0 has by='part', and part 1 has by=None"),
-    ("a label twice", lambda: sg.Summary.merge(DAYS), V,
-     "Part 2 passed to merge has the label 'Monday'"),
+    (
+        "another part",
+        lambda: sg.Summary.merge([SUMMARY, 1]),
+        T,
+        "Part 1 passed to merge must be a Summary object; got int",
+    ),
+    (
+        "parts of other measures",
+        lambda: sg.Summary.merge([SUMMARY, DAYS[0]]),
+        V,
+        "part 0 has AP, and part 1 has NDCNG@10, MuAP",
+    ),
+    (
+        "parts without segments",
+        lambda: sg.Summary.merge([DAYS[0], sg.Summary.of(systems("a", 3)["a"])]),
+        V,
+        "part 0 has by='part', and part 1 has by=None",
+    ),
+    (
+        "a label twice",
+        lambda: sg.Summary.merge(DAYS),
+        V,
+        "Part 2 passed to merge has the label 'Monday'",
+    ),
     ("another label", lambda: sg.Summary.of(ABC, label=3), T, "label must be a str; got int"),
     ("equal labels", lambda: replace(SUMMARY, labels=["a", "a"]), V, "labels must be unique"),
-    ("segments without by", lambda: replace(DAYS[0], by=None), V,
-     "by and segments must either both be None or both be set"),
-    ("no segments", lambda: replace(DAYS[0], segments={}), V,
-     "Segments must contain 8 queries in total; got 0"),
+    (
+        "segments without by",
+        lambda: replace(DAYS[0], by=None),
+        V,
+        "by and segments must either both be None or both be set",
+    ),
+    (
+        "no segments",
+        lambda: replace(DAYS[0], segments={}),
+        V,
+        "Segments must contain 8 queries in total; got 0",
+    ),
     ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "requires an Evaluation; got di"),
     ("q", lambda: SUMMARY.quantile(2), V, "q must be a finite number ≥ 0 and ≤ 1; got 2"),
     ("n of a Summary", lambda: SUMMARY.worst(21), V, "n must be at most 20"),
     ("measure of a Summary", lambda: SUMMARY.worst(1, "rr"), V, "evaluated measures AP; got RR"),
     ("level of a Summary", lambda: SUMMARY.confidence_interval(1), V, "level must be"),
-    ("JSON of another kind", lambda: sg.Summary.from_json(ABC.to_json()), V,
-     "kind 'Summary'; got 'Evaluation'"),
-    ("an id that is no JSON", lambda: ap([1, 0, 1], [frozenset("ab"), 1, 2]).to_json(), T,
-     r"the query id frozenset\(.*of type frozenset"),
+    (
+        "JSON of another kind",
+        lambda: sg.Summary.from_json(ABC.to_json()),
+        V,
+        "kind 'Summary'; got 'Evaluation'",
+    ),
+    (
+        "an id that is no JSON",
+        lambda: ap([1, 0, 1], [frozenset("ab"), 1, 2]).to_json(),
+        T,
+        r"the query id frozenset\(.*of type frozenset",
+    ),
 ]
 
 
-@pytest.mark.parametrize("call, error, message", [
-    pytest.param(*row, id=name) for name, *row in [
-        *COMPARE, *EVALUATE, *SEGMENTS, *CONCAT, *PREFERENCES, *JUDGES, *POWERED,
-        *SUMMARIES,
-    ]
-])
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        pytest.param(*row, id=name)
+        for name, *row in [
+            *COMPARE,
+            *EVALUATE,
+            *SEGMENTS,
+            *CONCAT,
+            *PREFERENCES,
+            *JUDGES,
+            *POWERED,
+            *SUMMARIES,
+        ]
+    ],
+)
 def test_errors_name_the_argument_and_its_value(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -67,12 +67,21 @@ def split(human, judge, measure):
 
 # Means -------------------------------------------------------------------------------------------
 
+
 def test_the_summary_contains_the_powered_means():
     powered = sg.prediction_powered(HUMAN["a"], JUDGE["a"], level=0.9)
     frame = powered.summary()
     assert list(frame) == [
-        "measure", "mean", "ci_low", "ci_high", "n_human", "n_judge", "weight", "human_mean",
-        "judge_mean", "worth",
+        "measure",
+        "mean",
+        "ci_low",
+        "ci_high",
+        "n_human",
+        "n_judge",
+        "weight",
+        "human_mean",
+        "judge_mean",
+        "worth",
     ]
     assert frame.equals(powered.to_frame())
     assert list(powered.mean()) == list(MEASURES) == frame["measure"].tolist()
@@ -113,8 +122,7 @@ def test_sentences_and_texts():
     assert "): 40 human-judged queries and 200 queries of the judge are as informative " in sentence
     assert sentence.endswith(f" as {round(row['worth'])} human-judged queries alone.")
     assert repr(powered) == (
-        f"PredictionPowered(40 + 200 queries: AP={row['mean']:.4f}, RR="
-        f"{powered.mean()['RR']:.4f})"
+        f"PredictionPowered(40 + 200 queries: AP={row['mean']:.4f}, RR={powered.mean()['RR']:.4f})"
     )
     assert "| AP" in powered.to_markdown() and r"\toprule" in powered.to_latex()
 
@@ -130,13 +138,16 @@ def test_equal_weights_give_the_unweighted_means():
 A, J = HUMAN["a"], JUDGE["a"]
 
 
-@pytest.mark.parametrize("call", [
-    lambda part: sg.prediction_powered(part, J),
-    lambda part: sg.plan_judgments(part, J, 0.1),
-    lambda part: sg.compare({"a": part, "b": HUMAN["b"].take(np.arange(19))}, judge={
-        "a": J, "b": JUDGE["b"]
-    }),
-])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda part: sg.prediction_powered(part, J),
+        lambda part: sg.plan_judgments(part, J, 0.1),
+        lambda part: sg.compare(
+            {"a": part, "b": HUMAN["b"].take(np.arange(19))}, judge={"a": J, "b": JUDGE["b"]}
+        ),
+    ],
+)
 def test_fewer_than_20_queries_warn_at_the_caller(call):
     with pytest.warns(UserWarning, match="has only 19 queries. With fewer than 20") as record:
         call(A.take(np.arange(19)))
@@ -154,7 +165,9 @@ def test_few_distinct_human_values_warn_at_the_caller(values, number):
     for name, call in {
         "values of AP": lambda: sg.prediction_powered(human, judge),
         "differences between a and b on AP": lambda: sg.compare(
-            {"a": human, "b": zeros[0]}, judge={"a": judge, "b": zeros[1]}, baseline="b",
+            {"a": human, "b": zeros[0]},
+            judge={"a": judge, "b": zeros[1]},
+            baseline="b",
         ),
     }.items():
         with pytest.warns(UserWarning, match=f"^The human-judged {name} .* {number}") as record:
@@ -169,14 +182,32 @@ def test_few_distinct_human_values_warn_at_the_caller(values, number):
 
 # Comparisons -------------------------------------------------------------------------------------
 
+
 def test_a_comparison_estimates_the_differences_in_the_same_way():
     comparison = sg.compare(HUMAN, judge=JUDGE, correction=None)
     assert comparison.test == "t" and (comparison.n_queries, comparison.n_judge) == (40, 200)
     frame = comparison.to_frame()
     assert list(frame) == [
-        "system", "measure", "mean", "difference", "ci_low", "ci_high", "p_value", "p_adjusted",
-        "n_queries", "wins", "ties", "losses", "n_undefined", "effect_size", "min_detectable",
-        "baseline", "baseline_mean", "ci_method", "weight", "worth",
+        "system",
+        "measure",
+        "mean",
+        "difference",
+        "ci_low",
+        "ci_high",
+        "p_value",
+        "p_adjusted",
+        "n_queries",
+        "wins",
+        "ties",
+        "losses",
+        "n_undefined",
+        "effect_size",
+        "min_detectable",
+        "baseline",
+        "baseline_mean",
+        "ci_method",
+        "weight",
+        "worth",
     ]
     assert len(frame) == 3 * 2
     for row in frame.to_dict("records"):
@@ -315,10 +346,15 @@ def test_the_page_the_sentences_and_the_tables_describe_the_judge():
 
 # Plans and samples -------------------------------------------------------------------------------
 
+
 def test_a_plan_has_one_row_per_measure():
     plan = sg.plan_judgments(A, J, 0.05)
     assert list(plan) == [
-        "measure", "half_width", "n_human_alone", "n_human_with_judge", "n_queries"
+        "measure",
+        "half_width",
+        "n_human_alone",
+        "n_human_with_judge",
+        "n_queries",
     ]
     assert plan["measure"].tolist() == list(MEASURES) and set(plan["n_queries"]) == {240}
     assert set(plan["half_width"]) == {0.05}
@@ -332,9 +368,7 @@ def test_each_subset_is_equally_likely():
         subset = tuple(sg.sample_queries(["d", "a", "c", "b"], 2, rng).tolist())
         counts[subset] = counts.get(subset, 0) + 1
     # Subsets keep the order of the ids.
-    assert set(counts) == {
-        ("d", "a"), ("d", "c"), ("d", "b"), ("a", "c"), ("a", "b"), ("c", "b")
-    }
+    assert set(counts) == {("d", "a"), ("d", "c"), ("d", "b"), ("a", "c"), ("a", "b"), ("c", "b")}
     assert stats.chisquare(list(counts.values())).pvalue > 0.001
 
 

@@ -78,16 +78,17 @@ def test_tables_and_pages_name_the_segments(three):
     assert "segment & system & measure & mean &" in comparison.to_latex()
     board = comparison.leaderboard()
     assert board.measures == [
-        "NDCNG@10 in head", "NDCNG@10 in tail", "MuAP in head", "MuAP in tail"
+        "NDCNG@10 in head",
+        "NDCNG@10 in tail",
+        "MuAP in head",
+        "MuAP in tail",
     ]
     page = comparison.to_html(title="By length")
     assert "60 queries in 2 segments" in page and "<h1>By length" in page
     for sentence in comparison.sentences():
         assert sentence.replace("'", "&#39;") in page
     assert "<td>tail</td>" in comparison._repr_html_()
-    assert repr(comparison) == (
-        "Comparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)"
-    )
+    assert repr(comparison) == ("Comparison(60 queries in 2 segments: a, b, c by NDCNG@10, MuAP)")
     assert comparison.differences("b", "a", "MuAP", "head") == pytest.approx(
         (three["b"].per_query["MuAP"] - three["a"].per_query["MuAP"])[BY == "head"]
     )
@@ -123,13 +124,25 @@ def test_weighted_queries_give_means_and_intervals_without_tests():
 TWO = systems(["a", "b"], 60)
 
 
-@pytest.mark.parametrize("evaluations, by, error, message", [
-    (TWO, BY[:-1], ValueError, "'by' contains 59 segments, but there are 60 queries"),
-    (sg.Summaries.of(TWO), BY, TypeError, "by must be the name of the column of segments"),
-    (systems(["a", "b"], 101), range(101), ValueError,
-     "'by' contains 101 segments, such as 0 and 1, but at most 100"),
-    (of_values([], []), [], ValueError, "'by' defines no segments, because there are no queries"),
-])
+@pytest.mark.parametrize(
+    "evaluations, by, error, message",
+    [
+        (TWO, BY[:-1], ValueError, "'by' contains 59 segments, but there are 60 queries"),
+        (sg.Summaries.of(TWO), BY, TypeError, "by must be the name of the column of segments"),
+        (
+            systems(["a", "b"], 101),
+            range(101),
+            ValueError,
+            "'by' contains 101 segments, such as 0 and 1, but at most 100",
+        ),
+        (
+            of_values([], []),
+            [],
+            ValueError,
+            "'by' defines no segments, because there are no queries",
+        ),
+    ],
+)
 def test_bad_segments_are_refused(evaluations, by, error, message):
     with pytest.raises(error, match=message):
         sg.compare(evaluations, by=by, test="t")

@@ -32,9 +32,15 @@ def parts_of(ev, n_parts):
     return [sg.Summary.of(taken(ev, np.flatnonzero(which == i))) for i in range(n_parts)]
 
 
-@pytest.mark.parametrize("n_parts, weighted, text", [
-    (1, True, True), (2, False, True), (7, True, False), (60, False, False),
-])
+@pytest.mark.parametrize(
+    "n_parts, weighted, text",
+    [
+        (1, True, True),
+        (2, False, True),
+        (7, True, False),
+        (60, False, False),
+    ],
+)
 def test_merged_parts_in_any_order_equal_the_whole(n_parts, weighted, text):
     ev = make(weighted=weighted, text=text)
     whole, parts = sg.Summary.of(ev), parts_of(ev, n_parts)
@@ -54,6 +60,7 @@ class TestLabels:
         assert whole == sg.Summary.of(ev) and sg.Summary.of(ev).labels == []
         for same in (sg.Summary.from_json(whole.to_json()), pickle.loads(pickle.dumps(whole))):
             assert same == whole and same.labels == whole.labels
+
 
 class TestSegments:
     def segmented(self, ev, by="part"):
@@ -77,12 +84,14 @@ class TestSegments:
     def test_json_contains_plain_numbers_and_is_small(self):
         rng = np.random.default_rng(0)
         n, systems = 10_000, ["a", "b", "c"]
-        frame = pd.DataFrame({
-            "query": np.repeat([rng.bytes(16).hex() for _ in range(n)], 10),
-            "grade": rng.integers(0, 3, 10 * n) * (rng.random(10 * n) < 0.2),
-            "country": np.repeat(rng.choice(["de", "fr", "us"], n), 10),
-            **{name: rng.normal(size=10 * n) for name in systems},
-        })
+        frame = pd.DataFrame(
+            {
+                "query": np.repeat([rng.bytes(16).hex() for _ in range(n)], 10),
+                "grade": rng.integers(0, 3, 10 * n) * (rng.random(10 * n) < 0.2),
+                "country": np.repeat(rng.choice(["de", "fr", "us"], n), 10),
+                **{name: rng.normal(size=10 * n) for name in systems},
+            }
+        )
         summaries = sg.evaluate_batches([frame], "grade", systems, "query", by="country")
         text = summaries.to_json()
         assert len(text) < 60_000 and sg.Summaries.from_json(text) == summaries
@@ -104,6 +113,7 @@ class TestSegments:
         assert "Segments" in whole.to_html() and "Segments" not in sg.Summary.of(make()).to_html()
         assert repr(whole).startswith("Summary(300 queries in 3 segments: ")
 
+
 def test_summaries_of_other_queries_or_measures_differ():
     ev = make()
     whole, parts = sg.Summary.of(ev), parts_of(ev, 3)
@@ -118,18 +128,30 @@ class TestRefusedParts:
     def parts(self, **settings):
         grades = [1.0, np.nan, 0.0, 1.0, np.nan, 1.0] * 20
         return [
-            sg.Summary.of(sg.evaluate(
-                grades, range(120), qid=np.arange(120) // 6 + shift, measures="ap", **other,
-            ), label=label)
+            sg.Summary.of(
+                sg.evaluate(
+                    grades,
+                    range(120),
+                    qid=np.arange(120) // 6 + shift,
+                    measures="ap",
+                    **other,
+                ),
+                label=label,
+            )
             for label, shift, other in [
                 ("Monday", 0, {"unjudged_documents": "drop"}),
                 ("Tuesday", 20, {"unjudged_documents": "drop"} | settings),
             ]
         ]
 
-    @pytest.mark.parametrize("function", [
-        sg.Summary.merge, lambda pair: sg.compare_periods(*pair), lambda pair: sg.trend(pair),
-    ])
+    @pytest.mark.parametrize(
+        "function",
+        [
+            sg.Summary.merge,
+            lambda pair: sg.compare_periods(*pair),
+            lambda pair: sg.trend(pair),
+        ],
+    )
     def test_different_rules_or_weights(self, function):
         with pytest.raises(ValueError, match="unjudged_documents is 'drop' in .* and 'irrelevant'"):
             function(self.parts(unjudged_documents="irrelevant"))
@@ -167,8 +189,10 @@ class TestRefusedParts:
 
     def test_queries_that_recur_with_other_values_are_accepted_and_listed_once(self):
         days = [
-            sg.Summary.of(evaluation({"AP": rng.random(200) * [0, *[1] * 199]}, np.arange(200)),
-                          label=str(day))
+            sg.Summary.of(
+                evaluation({"AP": rng.random(200) * [0, *[1] * 199]}, np.arange(200)),
+                label=str(day),
+            )
             for day, rng in enumerate(map(np.random.default_rng, range(28)))  # query 0 is always 0
         ]
         worst = sg.Summary.merge(days).worst(10)
@@ -207,8 +231,10 @@ def test_quantiles_are_accurate_to_a_thousandth():
 def test_quantiles_of_values_above_1_are_accurate():
     rng = np.random.default_rng(0)
     values = {
-        "DCG": rng.gamma(3, 8, 2000), "signed": rng.normal(0, 10, 2000),
-        "huge": 2.0 ** rng.uniform(-20, 1023, 2000), "equal": np.full(2000, 6.39),
+        "DCG": rng.gamma(3, 8, 2000),
+        "signed": rng.normal(0, 10, 2000),
+        "huge": 2.0 ** rng.uniform(-20, 1023, 2000),
+        "equal": np.full(2000, 6.39),
     }
     ev = evaluation(values, np.arange(2000))
     result, parts = sg.Summary.of(ev), parts_of(ev, 7)
@@ -242,24 +268,29 @@ def test_the_lowest_queries_equal_the_evaluation():
         assert summary.worst(20, name).equals(expected)
 
 
-@pytest.mark.parametrize("ids", [
-    list(range(500, 0, -1)),
-    [f"q{i}" for i in range(500, 0, -1)],
-    [("de", i) for i in range(500, 0, -1)],
-    [i if i % 2 else f"q{i}" for i in range(500, 0, -1)],
-    [i if i % 2 else i + 0.5 for i in range(500, 0, -1)],
-    [np.datetime64("2020-01-01") + np.timedelta64(i, "D") for i in range(500, 0, -1)],
-    [Decimal(i) for i in range(500, 0, -1)],
-    [timedelta(i) for i in range(500, 0, -1)],
-], ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates", "decimals", "spans"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        list(range(500, 0, -1)),
+        [f"q{i}" for i in range(500, 0, -1)],
+        [("de", i) for i in range(500, 0, -1)],
+        [i if i % 2 else f"q{i}" for i in range(500, 0, -1)],
+        [i if i % 2 else i + 0.5 for i in range(500, 0, -1)],
+        [np.datetime64("2020-01-01") + np.timedelta64(i, "D") for i in range(500, 0, -1)],
+        [Decimal(i) for i in range(500, 0, -1)],
+        [timedelta(i) for i in range(500, 0, -1)],
+    ],
+    ids=["numbers", "text", "tuples", "mixed", "kinds of numbers", "dates", "decimals", "spans"],
+)
 def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     ev = evaluation({"AP": np.zeros(500)}, ids)
     summary = sg.Summary.of(ev)
     assert sg.Summary.merge(parts_of(ev, 9)) == summary
     kept = summary.worst(20)["query_id"].tolist()
-    numbers, others = [i for i in ids if not isinstance(i, str)], [
-        i for i in ids if isinstance(i, str)
-    ]
+    numbers, others = (
+        [i for i in ids if not isinstance(i, str)],
+        [i for i in ids if isinstance(i, str)],
+    )
     assert kept == (sorted(numbers) + sorted(others))[:20]
 
 

@@ -64,11 +64,14 @@ def test_drop_omits_rows_but_keeps_every_query(queries):
 def test_measures_that_accept_nan_receive_all_rows(queries, rule):
     measures = ["judged@5", "bpref", "rbp_residual@5", "edrc"]
     expected = evaluate(queries, measures=measures)
-    evaluation = evaluate(
-        queries, measures=["ndcng@10", *measures, "ap"], unjudged_documents=rule
-    )
+    evaluation = evaluate(queries, measures=["ndcng@10", *measures, "ap"], unjudged_documents=rule)
     assert list(evaluation.per_query) == [
-        "NDCNG@10", "Judged@5", "Bpref", "RBPResidual@5", "EDRC", "AP"
+        "NDCNG@10",
+        "Judged@5",
+        "Bpref",
+        "RBPResidual@5",
+        "EDRC",
+        "AP",
     ]
     for name, values in expected.per_query.items():
         np.testing.assert_array_equal(evaluation.per_query[name], values)
@@ -77,7 +80,10 @@ def test_measures_that_accept_nan_receive_all_rows(queries, rule):
 def test_errors_name_the_rows_of_the_input():
     with pytest.raises(ValueError, match=r"max_grade is 2, but y_true contains grade 3 in row 3"):
         sg.evaluate(
-            [nan, 0, nan, 3], [4, 3, 2, 1], qid=[0, 0, 1, 1], measures="NERR(max_grade=2)",
+            [nan, 0, nan, 3],
+            [4, 3, 2, 1],
+            qid=[0, 0, 1, 1],
+            measures="NERR(max_grade=2)",
             unjudged_documents="drop",
         )
 
@@ -94,9 +100,7 @@ def test_grades_above_0_with_irrelevant_unjudged_documents_do_not_warn(recwarn):
 
 def test_weights_are_means_over_all_rows(queries):
     weights = 1.0 + queries.qid % 3
-    evaluation = evaluate(
-        queries, measures="ap", sample_weight=weights, unjudged_documents="drop"
-    )
+    evaluation = evaluate(queries, measures="ap", sample_weight=weights, unjudged_documents="drop")
     assert evaluation.weights.tolist() == [1.0 + query % 3 for query in evaluation.query_ids]
 
 
@@ -121,6 +125,7 @@ class TestJoinRun:
         rows = self.rows(unjudged_documents="keep")
         assert [name for name, (grade, _) in rows.items() if np.isnan(grade)] == ["x", "y"]
 
+
 class TestJudgedShares:
     """Evaluations of rows with unjudged documents record which share is judged."""
 
@@ -128,13 +133,14 @@ class TestJudgedShares:
 
     def test_the_cut_off_is_taken_from_the_first_measure_or_is_10(self, queries):
         for measures, name in (
-            ("ndcg@5", "Judged@5"), ("bpref", "Judged@10"), ("ndcg@mean", "Judged@10"),
-            (["ap", "ndcg@5"], "Judged@10"), ("judged@3", "Judged@3"),
+            ("ndcg@5", "Judged@5"),
+            ("bpref", "Judged@10"),
+            ("ndcg@mean", "Judged@10"),
+            (["ap", "ndcg@5"], "Judged@10"),
+            ("judged@3", "Judged@3"),
         ):
             evaluation = evaluate(queries, measures=measures, unjudged_documents="irrelevant")
-            expected = sg.measure(name).per_query(
-                queries.y_true, queries.y_score, qid=queries.qid
-            )
+            expected = sg.measure(name).per_query(queries.y_true, queries.y_score, qid=queries.qid)
             assert list(evaluation.judged) == [name] and 0 < expected.mean() < 1
             np.testing.assert_array_equal(evaluation.judged[name], expected)
 
@@ -264,9 +270,7 @@ class TestUnanswered:
     def test_the_number_is_kept_for_rows_in_any_order_and_for_parts(self):
         assert [self.evaluation(n).n_unanswered for n in range(5)] == [0, 1, 2, 3, 4]
         assert self.evaluation(0).unanswered is None
-        mixed = sg.evaluate(
-            self.Y, [2, -inf] * 6, group=None, qid=[0, 1] * 6, measures="ap"
-        )
+        mixed = sg.evaluate(self.Y, [2, -inf] * 6, group=None, qid=[0, 1] * 6, measures="ap")
         assert mixed.unanswered.tolist() == [False, True]
         whole = self.evaluation(3)
         assert whole.take(np.array([0, 3])).unanswered.tolist() == [False, True]

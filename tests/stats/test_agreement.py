@@ -58,6 +58,7 @@ def ordinal_distance(x, y, values):
 
 # Kappa and alpha ---------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("n_levels", [2, 4, 11])
 @pytest.mark.parametrize("seed", range(3))
 def test_kappa_equals_scikit_learn(n_levels, seed):
@@ -165,6 +166,7 @@ def test_agreement_of_constant_grades_is_unknown():
 
 # Jackknife ---------------------------------------------------------------------------------------
 
+
 @pytest.mark.parametrize("n_queries", [2, 3, 12])
 @pytest.mark.parametrize("is_ordinal", [True, False])
 @pytest.mark.parametrize("level", [0.95, 0.8])
@@ -215,6 +217,7 @@ def test_numeric_query_ids_do_not_change_the_results():
 
 
 # Rankings of systems -----------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize("n", [2, 3, 12])
 @pytest.mark.parametrize("seed", range(4))
@@ -291,22 +294,32 @@ def tau_ap_of_lists(truth, order):
     """τ_ap of one order of systems, best first; systems tied in the truth count 1/2."""
     n = len(order)
     shares = [
-        sum((truth[above] > truth[order[i]]) + (truth[above] == truth[order[i]]) / 2
-            for above in order[:i]) / i
+        sum(
+            (truth[above] > truth[order[i]]) + (truth[above] == truth[order[i]]) / 2
+            for above in order[:i]
+        )
+        / i
         for i in range(1, n)
     ]
     return 2 / (n - 1) * sum(shares) - 1
 
 
-@pytest.mark.parametrize("truth, judge", [
-    ([4, 3, 2, 1], [3, 4, 2, 1]), ([4, 3, 2, 1], [2, 2, 2, 1]), ([4, 4, 2, 1], [1, 2, 2, 3]),
-    ([4, 3, 3, 3], [1, 1, 1, 1]), ([1, 5, 2, 2, 5], [3, 3, 1, 1, 2]),
-])
+@pytest.mark.parametrize(
+    "truth, judge",
+    [
+        ([4, 3, 2, 1], [3, 4, 2, 1]),
+        ([4, 3, 2, 1], [2, 2, 2, 1]),
+        ([4, 4, 2, 1], [1, 2, 2, 3]),
+        ([4, 3, 3, 3], [1, 1, 1, 1]),
+        ([1, 5, 2, 2, 5], [3, 3, 1, 1, 2]),
+    ],
+)
 def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
     from skgraded.reports.comparing_judges import _similarity_of_ranks
 
     orders = [
-        order for order in itertools.permutations(range(len(judge)))
+        order
+        for order in itertools.permutations(range(len(judge)))
         if all(judge[a] >= judge[b] for a, b in itertools.pairwise(order))
     ]
     expected = np.mean([tau_ap_of_lists(truth, order) for order in orders])

@@ -13,15 +13,18 @@ def only_row(result):
     return row
 
 
-@pytest.mark.parametrize("correction, expected", [
-    # The smallest of m p-values is multiplied by m, the next by m - 1, and so on; no corrected
-    # p-value is below an earlier one.
-    ("holm", [4 * 0.01, 3 * 0.02, 2 * 0.04, max(2 * 0.04, 1 * 0.05)]),
-    ("bonferroni", [4 * 0.01, 4 * 0.02, 4 * 0.04, 4 * 0.05]),
-    # The k-th smallest is multiplied by m / k; none is above a later one.
-    ("fdr_bh", [4 / 1 * 0.01, 4 / 2 * 0.02, min(4 / 3 * 0.04, 0.05), 4 / 4 * 0.05]),
-    (None, [0.01, 0.02, 0.04, 0.05]),
-])
+@pytest.mark.parametrize(
+    "correction, expected",
+    [
+        # The smallest of m p-values is multiplied by m, the next by m - 1, and so on; no corrected
+        # p-value is below an earlier one.
+        ("holm", [4 * 0.01, 3 * 0.02, 2 * 0.04, max(2 * 0.04, 1 * 0.05)]),
+        ("bonferroni", [4 * 0.01, 4 * 0.02, 4 * 0.04, 4 * 0.05]),
+        # The k-th smallest is multiplied by m / k; none is above a later one.
+        ("fdr_bh", [4 / 1 * 0.01, 4 / 2 * 0.02, min(4 / 3 * 0.04, 0.05), 4 / 4 * 0.05]),
+        (None, [0.01, 0.02, 0.04, 0.05]),
+    ],
+)
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2]])
 def test_four_tests_by_hand_in_any_order(correction, expected, order):
     p = np.array([0.01, 0.02, 0.04, 0.05])[order]
@@ -30,9 +33,14 @@ def test_four_tests_by_hand_in_any_order(correction, expected, order):
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
 def test_corrected_p_values_are_at_most_1_and_rows_without_a_test_do_not_count(correction):
-    assert adjust(np.array([0.6, 0.9]), correction).tolist() == {
-        "holm": [1, 1], "bonferroni": [1, 1], "fdr_bh": [0.9, 0.9],
-    }[correction]
+    assert (
+        adjust(np.array([0.6, 0.9]), correction).tolist()
+        == {
+            "holm": [1, 1],
+            "bonferroni": [1, 1],
+            "fdr_bh": [0.9, 0.9],
+        }[correction]
+    )
     assert adjust(np.array([0.3]), correction).tolist() == [0.3]
     p = np.array([np.nan, 0.01, 0.04, np.nan])
     np.testing.assert_array_equal(adjust(p, correction)[1:3], adjust(p[1:3], correction))
@@ -49,10 +57,15 @@ def test_corrections_of_many_tests_equal_scipy_and_the_definition(n):
     assert adjust(p, "holm") == pytest.approx(np.minimum(holm, 1), rel=1e-14)
 
 
-@pytest.mark.parametrize("correction, expected", [
-    (None, 0.95), ("holm", 1 - 0.05 / 4), ("bonferroni", 1 - 0.05 / 4),
-    ("fdr_bh", 1 - 0.05 * 2 / 4),  # two of four tests are significant
-])
+@pytest.mark.parametrize(
+    "correction, expected",
+    [
+        (None, 0.95),
+        ("holm", 1 - 0.05 / 4),
+        ("bonferroni", 1 - 0.05 / 4),
+        ("fdr_bh", 1 - 0.05 * 2 / 4),  # two of four tests are significant
+    ],
+)
 def test_the_level_of_each_interval(correction, expected):
     adjusted = np.array([0.05, 0.9, np.nan, 0.01, 0.0501])
     assert level_of_each(adjusted, 0.95, correction) == pytest.approx(expected, rel=1e-14)

@@ -54,9 +54,7 @@ def test_parts_in_any_order_have_the_moments_of_the_whole(weighted):
     values = uniform(1000)
     weights = uniform(1000, seed=1) if weighted else None
     whole = Moments.of(values, weights)
-    even, odd = (
-        Moments.of(values[i::2], weights[i::2] if weighted else None) for i in (0, 1)
-    )
+    even, odd = (Moments.of(values[i::2], weights[i::2] if weighted else None) for i in (0, 1))
     assert even + odd == odd + even == whole
     assert Moments.of(np.empty(0), np.empty(0) if weighted else None) + whole == whole
     assert whole.mean == pytest.approx(np.average(values, weights=weights), rel=1e-15)

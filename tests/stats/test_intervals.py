@@ -41,9 +41,13 @@ def by_scipy(data, statistic, seed, **kwargs):
     ).confidence_interval
 
 
-@pytest.mark.parametrize("name, level, seed", [
-    *((name, 0.95, 0) for name in VALUES), ("spread", 0.8, 7),
-])
+@pytest.mark.parametrize(
+    "name, level, seed",
+    [
+        *((name, 0.95, 0) for name in VALUES),
+        ("spread", 0.8, 7),
+    ],
+)
 def test_the_bootstrap_interval_equals_scipy(name, level, seed):
     values = VALUES[name]
     expected = by_scipy((values,), np.mean, seed, confidence_level=level, batch=100)
@@ -167,15 +171,18 @@ def test_intervals_are_students_by_default_and_can_be_pickled():
     assert type(limits["AP"].low) is float
 
 
-@pytest.mark.parametrize("kwargs, error, message", [
-    ({"level": 95}, ValueError, "level must be a finite number > 0 and < 1; got 95"),
-    ({"level": 0}, ValueError, "level must"),
-    ({"method": "bca"}, ValueError, r"method must be one of \['bootstrap', 't'\]; got 'bca'"),
-    ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100; got 99"),
-    ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be an integer"),
-    ({"rng": "seed"}, TypeError, "rng must be None, an integer ≥ 0 or a numpy.random"),
-    ({"rng": -1}, TypeError, "rng must"),
-])
+@pytest.mark.parametrize(
+    "kwargs, error, message",
+    [
+        ({"level": 95}, ValueError, "level must be a finite number > 0 and < 1; got 95"),
+        ({"level": 0}, ValueError, "level must"),
+        ({"method": "bca"}, ValueError, r"method must be one of \['bootstrap', 't'\]; got 'bca'"),
+        ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100; got 99"),
+        ({"n_resamples": 1e3 + 0.5}, ValueError, "n_resamples must be an integer"),
+        ({"rng": "seed"}, TypeError, "rng must be None, an integer ≥ 0 or a numpy.random"),
+        ({"rng": -1}, TypeError, "rng must"),
+    ],
+)
 def test_bad_settings_are_refused(kwargs, error, message):
     ev = an_evaluation([0.5, 0.5])
     for call in (ev.confidence_interval, ev.summary):
@@ -195,6 +202,7 @@ def test_the_mean_of_identical_values_lies_in_its_interval(method, weighted):
 
 
 # Control limits ----------------------------------------------------------------------------------
+
 
 def test_control_limits_predict_the_next_value_of_the_same_season():
     values, seasons = np.array([0.5, 0.7, 0.52, 0.68, 0.6, 0.69, 0.53]), np.arange(7) % 2

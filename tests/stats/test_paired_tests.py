@@ -33,8 +33,11 @@ def test_the_p_value_of_few_queries_equals_the_exact_test_of_scipy(n, decimals):
     for _ in range(4):
         a, b = rng.random((2, n)) if decimals is None else rng.random((2, n)).round(decimals)
         expected = stats.permutation_test(
-            (b - a,), lambda d, axis: d.sum(axis=axis), permutation_type="samples",
-            n_resamples=np.inf, vectorized=True,
+            (b - a,),
+            lambda d, axis: d.sum(axis=axis),
+            permutation_type="samples",
+            n_resamples=np.inf,
+            vectorized=True,
         ).pvalue
         # SciPy's tolerance is relative to the sum, which may be close to 0
         if abs((b - a).sum()) > 1e-9:
@@ -155,10 +158,17 @@ def test_one_query_and_equal_differences_have_large_p_values(test):
     assert "All differences are equal, so the interval has no width." in sentence
 
 
-@pytest.mark.parametrize("n_tests, level, correction, expected", [
-    (1, 0.95, "holm", 9999), (25, 0.95, "holm", 9999), (26, 0.95, "bonferroni", 26 * 400 - 1),
-    (276, 0.95, None, 9999), (2, 0.999, "fdr_bh", 39_999), (10**6, 0.95, "holm", 9_999_999),
-])
+@pytest.mark.parametrize(
+    "n_tests, level, correction, expected",
+    [
+        (1, 0.95, "holm", 9999),
+        (25, 0.95, "holm", 9999),
+        (26, 0.95, "bonferroni", 26 * 400 - 1),
+        (276, 0.95, None, 9999),
+        (2, 0.999, "fdr_bh", 39_999),
+        (10**6, 0.95, "holm", 9_999_999),
+    ],
+)
 def test_the_number_of_resamples_depends_on_the_number_of_tests(
     n_tests, level, correction, expected
 ):

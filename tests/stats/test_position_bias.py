@@ -17,10 +17,13 @@ def estimate(method, document=DOCUMENT, position=POSITION, rates=RATES, weights=
     return pairs.estimate(rates, weights, position.max() + 1, method)
 
 
-@pytest.mark.parametrize("method, expected", [
-    ("pivot", [1, (0.4 + 0.1 + 0.3) / (0.8 + 0.6 + 0.5), 0.2 / 0.5]),
-    ("adjacent_chain", [1, 0.8 / 1.9, 0.8 / 1.9 * (0.2 / 0.3)]),
-])
+@pytest.mark.parametrize(
+    "method, expected",
+    [
+        ("pivot", [1, (0.4 + 0.1 + 0.3) / (0.8 + 0.6 + 0.5), 0.2 / 0.5]),
+        ("adjacent_chain", [1, 0.8 / 1.9, 0.8 / 1.9 * (0.2 / 0.3)]),
+    ],
+)
 def test_ratios_of_clicks_of_the_same_documents(method, expected):
     assert estimate(method) == pytest.approx(expected, rel=1e-14)
     assert estimate(method, rates=RATES / 2) == pytest.approx(expected, rel=1e-14)

@@ -36,19 +36,23 @@ def test_a_large_effect_at_a_high_level_requires_three_queries():
     assert sg.required_queries(30, power=0.5, level=0.999) == 3
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ({"effect_size": 0}, "effect_size is too small to detect with 10,000,000 queries; got 0"),
-    ({"effect_size": 1e-9}, "with 10,000,000 queries; got 1e-09"),
-    ({"effect_size": float("nan")}, "effect_size must"),
-    ({"effect_size": 1, "power": 1}, "power must be a finite number > 0 and < 1; got 1"),
-    ({"effect_size": 1, "level": 0}, "level must be a finite number > 0 and < 1; got 0"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"effect_size": 0}, "effect_size is too small to detect with 10,000,000 queries; got 0"),
+        ({"effect_size": 1e-9}, "with 10,000,000 queries; got 1e-09"),
+        ({"effect_size": float("nan")}, "effect_size must"),
+        ({"effect_size": 1, "power": 1}, "power must be a finite number > 0 and < 1; got 1"),
+        ({"effect_size": 1, "level": 0}, "level must be a finite number > 0 and < 1; got 0"),
+    ],
+)
 def test_bad_settings_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         sg.required_queries(**arguments)
 
 
 # What a comparison could have shown --------------------------------------------------------------
+
 
 @pytest.mark.parametrize("n", [3, 10, 60, 1000, 100_000])
 @pytest.mark.parametrize("level", [0.9, 0.95, 1 - 0.05 / 276])
@@ -87,15 +91,18 @@ def test_a_sentence_states_the_smallest_detectable_difference():
     assert "power" not in compared(np.zeros(50), d, test=None).sentences()[0]
 
 
-@pytest.mark.parametrize("values, settings", [
-    ([0.1, 0.2, -0.3, 0.2, 0.1], {}),  # no outcome of 5 queries could be significant
-    ([0.1], {"test": "t"}),
-    ([0.1, 0.1], {"test": "t"}),
-    ([0.0, 0.0, 0.0], {"test": "t"}),
-    ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"test": None}),
-    ([0.1, np.nan], {"test": "t"}),
-    ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"n_resamples": 100, "level": 0.999}),
-])
+@pytest.mark.parametrize(
+    "values, settings",
+    [
+        ([0.1, 0.2, -0.3, 0.2, 0.1], {}),  # no outcome of 5 queries could be significant
+        ([0.1], {"test": "t"}),
+        ([0.1, 0.1], {"test": "t"}),
+        ([0.0, 0.0, 0.0], {"test": "t"}),
+        ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"test": None}),
+        ([0.1, np.nan], {"test": "t"}),
+        ([0.1, 0.2, -0.3, 0.2, 0.1, 0.1, 0.1], {"n_resamples": 100, "level": 0.999}),
+    ],
+)
 def test_without_a_possible_significance_there_is_no_detectable_difference(values, settings):
     comparison = compared(np.zeros(len(values)), values, **settings)
     assert np.isnan(comparison.to_frame()["min_detectable"][0])

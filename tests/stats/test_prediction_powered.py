@@ -23,6 +23,7 @@ def values_of(n, n_judge, seed, quality=0.7, bias=0.2):
 
 # Formulas ----------------------------------------------------------------------------------------
 
+
 def test_a_small_example_by_hand():
     human, judge, others = map(np.array, ([1, 2, 3, 4], [1, 3, 2, 4], [2, 4, 3, 3, 5, 1]))
     covariance = (1.5 * 1.5 - 0.5 * 0.5 - 0.5 * 0.5 + 1.5 * 1.5) / 3
@@ -55,9 +56,17 @@ def test_the_interval_and_the_p_value_have_n_minus_2_degrees_of_freedom():
         assert estimate.p_value == pytest.approx(2 * stats.t.sf(abs(t), 15 - 2), rel=1e-9)
 
 
-@pytest.mark.parametrize("n, n_judge, quality", [
-    (10, 10, 0.5), (20, 400, 0.9), (200, 30, 0.99), (50, 2000, 0.0), (50, 2000, -0.8), (12, 2, 1.0),
-])
+@pytest.mark.parametrize(
+    "n, n_judge, quality",
+    [
+        (10, 10, 0.5),
+        (20, 400, 0.9),
+        (200, 30, 0.99),
+        (50, 2000, 0.0),
+        (50, 2000, -0.8),
+        (12, 2, 1.0),
+    ],
+)
 def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality):
     ppi_py = pytest.importorskip("ppi_py", reason='pip install "skgraded[peers]"')
     for seed in range(5):
@@ -73,6 +82,7 @@ def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality)
 
 
 # Special cases -----------------------------------------------------------------------------------
+
 
 def test_the_weight_is_from_0_to_1():
     human, judge, others = values_of(20, 100, 0)
@@ -140,6 +150,7 @@ def test_intervals_cover_the_mean_with_a_biased_judge():
 
 
 # Plans -------------------------------------------------------------------------------------------
+
 
 def half_width_alone(human, n, level):
     return stats.t.ppf((1 + level) / 2, n - 1) * np.std(human, ddof=1) / np.sqrt(n)

@@ -32,9 +32,15 @@ def no_overflow():
         yield
 
 
-@pytest.mark.parametrize("grade, gain", [
-    (1000, "linear"), (8, "exp2"), (30, "exp2"), (600, "exp2"),
-])
+@pytest.mark.parametrize(
+    "grade, gain",
+    [
+        (1000, "linear"),
+        (8, "exp2"),
+        (30, "exp2"),
+        (600, "exp2"),
+    ],
+)
 def test_orders_of_equal_grades_are_tied(grade, gain):
     y, qid = np.full(1000, grade), np.repeat(np.arange(100), 10)
     rng = np.random.default_rng(0)
@@ -45,11 +51,11 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
     }
     compared = [sg.compare(evs, **drawn(test, n_resamples=100)) for test in TESTS]
     for comparison in [*compared, sg.compare(sg.Summaries.of(evs))]:
-        row, = comparison.rows
+        (row,) = comparison.rows
         assert (row.wins, row.ties, row.losses, row.p_value) == (0, 100, 0, 1.0)
         assert (row.difference, row.ci_low, row.ci_high, row.effect_size) == (0, 0, 0, 0)
         assert str(comparison.leaderboard()).count("*") == 3  # both systems and the legend
-    row, = sg.compare_periods(*map(sg.Summary.of, evs.values())).rows
+    (row,) = sg.compare_periods(*map(sg.Summary.of, evs.values())).rows
     assert (row.difference, row.ci_low, row.ci_high, row.p_value) == (0, 0, 0, 1)
     days = [sg.Summary.of(evs[name], label=str(i)) for i, name in enumerate("aababb")]
     assert not any(row.is_outside for row in sg.trend(days).rows)
@@ -77,11 +83,13 @@ def test_other_results_do_not_depend_on_the_scale(scale):
     def results(evs, scale):
         first, second = (sg.Summary.of(ev) for ev in evs.values())
         result = [
-            sg.compare(sg.Summaries.of(evs)).rows[0], sg.compare_periods(first, second).rows[0],
+            sg.compare(sg.Summaries.of(evs)).rows[0],
+            sg.compare_periods(first, second).rows[0],
         ]
         intervals = [
             evs["a"].confidence_interval(method="bootstrap", rng=0)["DCG"],
-            evs["a"].confidence_interval(method="t")["DCG"], first.confidence_interval()["DCG"],
+            evs["a"].confidence_interval(method="t")["DCG"],
+            first.confidence_interval()["DCG"],
             *((row.ci_low, row.ci_high) for row in result),
         ]
         judge = evaluation(np.append(SECOND, FIRST) * scale)
@@ -90,7 +98,8 @@ def test_other_results_do_not_depend_on_the_scale(scale):
         return [row.p_value for row in result], np.array(intervals) / scale, quantiles
 
     (expected_p, expected, _), (p, intervals, quantiles) = (
-        results(systems(1.0, 0.0), 1.0), results(systems(scale), scale)
+        results(systems(1.0, 0.0), 1.0),
+        results(systems(scale), scale),
     )
     assert p == pytest.approx(expected_p, rel=1e-9)
     assert intervals == pytest.approx(expected, rel=1e-9)
@@ -100,10 +109,13 @@ def test_other_results_do_not_depend_on_the_scale(scale):
 @pytest.mark.parametrize("settings", [{"test": test} for test in TESTS], ids=str)
 def test_a_tie_of_huge_values_does_not_hide_differences(settings):
     expected, row = (
-        sg.compare({
-            "a": evaluation(np.append(FIRST, first)),
-            "b": evaluation(np.append(SECOND + 0.25, second)),
-        }, **drawn(**settings, n_resamples=200)).rows[0]
+        sg.compare(
+            {
+                "a": evaluation(np.append(FIRST, first)),
+                "b": evaluation(np.append(SECOND + 0.25, second)),
+            },
+            **drawn(**settings, n_resamples=200),
+        ).rows[0]
         for first, second in [(0, 0), (1e14, 1e14 + 0.02)]
     )
     assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
@@ -112,7 +124,7 @@ def test_a_tie_of_huge_values_does_not_hide_differences(settings):
 
 def test_a_huge_difference_does_not_hide_other_differences():
     evs = {"a": evaluation(np.zeros(9)), "b": evaluation(np.array([*range(1, 9), 1e15]))}
-    row, = sg.compare(evs, rng=0).rows
+    (row,) = sg.compare(evs, rng=0).rows
     assert row.p_value == 2 * 2.0**-9
 
 
@@ -121,5 +133,5 @@ def test_equal_differences_of_large_values_have_the_p_value_of_all_flips(test):
     values = 2.0 ** np.arange(12, 20)  # 4,096 to 524,288, next to which 0.1 has rounding errors
     evs = {"a": evaluation(values), "b": evaluation(values + 0.1)}
     assert np.ptp(evs["b"].per_query["DCG"] - values) > 1e-11
-    row, = sg.compare(evs, **drawn(test)).rows
+    (row,) = sg.compare(evs, **drawn(test)).rows
     assert row.p_value == 2 * 2.0**-8 and row.ci_low == row.ci_high

@@ -81,9 +81,16 @@ def test_all_forms_of_qrels_and_runs(kind):
     assert result[tool.MuAP] == pytest.approx(sum(expected("mu_ap").values()) / 3)
 
 
-@pytest.mark.parametrize("run", [
-    {}, {"q1": {}}, [], pd.DataFrame({"query_id": [], "doc_id": [], "score": []}),
-], ids=["dict", "dict of empty dicts", "list", "frame"])
+@pytest.mark.parametrize(
+    "run",
+    [
+        {},
+        {"q1": {}},
+        [],
+        pd.DataFrame({"query_id": [], "doc_id": [], "score": []}),
+    ],
+    ids=["dict", "dict of empty dicts", "list", "frame"],
+)
 def test_all_queries_of_an_empty_run_have_the_value_0(run):
     metrics = list(ir_measures.iter_calc([tool.MuAP], QRELS, run))
     assert sorted(metric.query_id for metric in metrics) == ["q1", "q2", "q3"]
@@ -97,12 +104,15 @@ def test_the_runtime_provider_of_ir_measures_gives_the_same_values():
     )
 
 
-@pytest.mark.parametrize("rows, message", [
-    ([("q1", "a", 1.0), ("q1", "a", 0.5)], "already contains document 'a'"),
-    ([("q1", "a", 1.0), ("q1", "b", np.nan)], "NaN"),
-    ([("q1", "a", 1.0), (None, "b", 0.5)], "missing in row 1"),
-    ([(1, "a", 1.0)], "no query in common"),
-])
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        ([("q1", "a", 1.0), ("q1", "a", 0.5)], "already contains document 'a'"),
+        ([("q1", "a", 1.0), ("q1", "b", np.nan)], "NaN"),
+        ([("q1", "a", 1.0), (None, "b", 0.5)], "missing in row 1"),
+        ([(1, "a", 1.0)], "no query in common"),
+    ],
+)
 def test_invalid_runs_are_refused(rows, message):
     run = [ir_measures.ScoredDoc(*row) for row in rows]
     for form in (run, pd.DataFrame(run)):
@@ -123,8 +133,7 @@ def test_documents_with_negative_grades_are_not_judged():
 def test_ties_are_averaged_unless_ordinal_ties_are_requested():
     qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"b": 1.0, "a": 1.0}}
     average, ordinal = (
-        ir_measures.calc_aggregate([m], qrels, run)[m]
-        for m in (tool.RR, tool.RR(ties="ordinal"))
+        ir_measures.calc_aggregate([m], qrels, run)[m] for m in (tool.RR, tool.RR(ties="ordinal"))
     )
     assert average == (1 / 1 + 1 / 2) / 2 and ordinal == 1 / 2
 
@@ -151,9 +160,13 @@ def test_an_experiment_of_pyterrier(batch_size):
     names = {"query_id": "qid", "doc_id": "docno"}
     qrels, run = (frame.rename(columns=names) for frame in frames())
     table = pt.Experiment(
-        [pt.Transformer.from_df(run)], pd.DataFrame({"qid": ["q1", "q2"], "query": "x"}),
-        qrels.rename(columns={"relevance": "label"}), [tool.MuAP, tool.NDCNG @ 10, "map"],
-        names=["system"], batch_size=batch_size, filter_by_topics=False,
+        [pt.Transformer.from_df(run)],
+        pd.DataFrame({"qid": ["q1", "q2"], "query": "x"}),
+        qrels.rename(columns={"relevance": "label"}),
+        [tool.MuAP, tool.NDCNG @ 10, "map"],
+        names=["system"],
+        batch_size=batch_size,
+        filter_by_topics=False,
     )
     for measure in (tool.MuAP, tool.NDCNG @ 10):
         assert table[repr(measure)].item() == pytest.approx(

@@ -25,8 +25,15 @@ from skgraded.writing.columns import COLUMNS, PageTable, fitting
 
 LETTERS = {"new": "a", "old": "b"}
 REPORTS = (  # one report per class
-    "Evaluation with unjudged documents", "Comparison", "SegmentComparison", "SummaryComparison",
-    "Summary of segments", "Summaries", "JudgeComparison", "PredictionPowered", "PeriodComparison",
+    "Evaluation with unjudged documents",
+    "Comparison",
+    "SegmentComparison",
+    "SummaryComparison",
+    "Summary of segments",
+    "Summaries",
+    "JudgeComparison",
+    "PredictionPowered",
+    "PeriodComparison",
     "Trend",
 )
 
@@ -52,6 +59,7 @@ def twenty():
 
 # Every page --------------------------------------------------------------------------------------
 
+
 def test_a_page_is_reproducible():
     report = small_report("Comparison")
     assert report.to_html() == report.to_html() and report._repr_html_() == report._repr_html_()
@@ -66,7 +74,8 @@ def test_a_page_makes_no_network_request(pages):
         assert not re.search(r"@import|url\(|https?:", html)
         assert "light-dark(" not in html  # browsers before 2024 would show no colors
         (policy,) = [
-            meta["content"] for meta in page.all("meta")
+            meta["content"]
+            for meta in page.all("meta")
             if meta.get("http-equiv") == "Content-Security-Policy"
         ]
         assert "default-src 'none'" in policy
@@ -95,7 +104,14 @@ def test_a_notebook_shows_a_small_table_without_scripts_ids_and_styles():
         page = Page(html)
         assert len(html) < 20_000 and page.elements[0][1]["class"] == "skgraded-report"
         assert {tag for tag, _ in page.elements} <= {
-            "div", "p", "table", "thead", "tbody", "tr", "th", "td"
+            "div",
+            "p",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
         }
         assert not any("id" in attributes for _, attributes in page.elements)
 
@@ -112,15 +128,30 @@ def test_without_jinja2_an_error_names_the_extra_to_install(monkeypatch):
 
 # Columns -----------------------------------------------------------------------------------------
 
+
 def test_a_table_shows_new_columns_and_merges_the_limits_of_intervals():
     table = PageTable.of(
-        {"ci_low": [0.0], "ci_high": [1.0], "median": [0.5], "n_new": [3], "is_new": [True],
-         "segment": ["a"], "p_value": [0.5], "worth": [2.0]},
-        "Caption", first=["segment"], hidden=["worth"],
+        {
+            "ci_low": [0.0],
+            "ci_high": [1.0],
+            "median": [0.5],
+            "n_new": [3],
+            "is_new": [True],
+            "segment": ["a"],
+            "p_value": [0.5],
+            "worth": [2.0],
+        },
+        "Caption",
+        first=["segment"],
+        hidden=["worth"],
     )
     assert table.columns == [
-        ("Segment", "name"), ("Interval", "interval"), ("median", "value"), ("n new", "count"),
-        ("is new", "flag"), ("p", "p"),
+        ("Segment", "name"),
+        ("Interval", "interval"),
+        ("median", "value"),
+        ("n new", "count"),
+        ("is new", "flag"),
+        ("p", "p"),
     ]
     assert table.rows == [("a", (0.0, 1.0), 0.5, 3, True, 0.5)]
     assert text.shown(True, "flag") == "yes"
@@ -131,7 +162,14 @@ def test_narrow_outputs_contain_fewer_columns():
     latex, terminal, page = (fitting(names, output) for output in ("latex", "terminal", "page"))
     assert set(latex) < set(terminal) < set(page) == set(COLUMNS)
     assert list(latex) == [
-        "segment", "system", "baseline", "measure", "mean", "difference", "ci_low", "ci_high",
+        "segment",
+        "system",
+        "baseline",
+        "measure",
+        "mean",
+        "difference",
+        "ci_low",
+        "ci_high",
         "p_adjusted",
     ]
 
@@ -143,6 +181,7 @@ def test_p_values_that_round_to_zero_are_shown_as_bounds():
 
 
 # Evaluation --------------------------------------------------------------------------------------
+
 
 def test_the_page_of_an_evaluation_contains_its_summary():
     values = {"AP": [1, 0.5, 0, 0.25, 0.25], "KendallTau": [-0.5, 0, 0.5, 1, 0]}
@@ -164,7 +203,8 @@ def test_the_data_for_the_script_are_the_per_query_values():
     ev = evaluation(
         {"AP": [1 / 3, math.nan, 0.0], "RR": [1, 0.5, 1]},
         ["a", ("b", np.float64(0.5)), np.int64(3)],
-        {"AP": np.array([False, True, False])}, weights=np.array([1, 2, 0.5]),
+        {"AP": np.array([False, True, False])},
+        weights=np.array([1, 2, 0.5]),
     )
     assert Page(ev.to_html()).data == {
         "ids": ["a", "('b', 0.5)", "3"],
@@ -203,7 +243,12 @@ def test_the_page_of_a_cross_evaluation_contains_its_folds():
     names = "Fold", "Queries", "NDCNG@10", "MuAP", "Fit (s)", "Score (s)", "Error"
     rows = page.rows(*names)
     assert rows[0][:6] == [
-        "0", "2", f"{frame['NDCNG@10'][0]:.4f}", f"{frame['MuAP'][0]:.4f}", "1.500", "0.125",
+        "0",
+        "2",
+        f"{frame['NDCNG@10'][0]:.4f}",
+        f"{frame['MuAP'][0]:.4f}",
+        "1.500",
+        "0.125",
     ]
     assert rows[1][4:] == ["2.000", "0.188", "ValueError: <no> queries"]
     folds = {"name": "Fold", "kind": "plain", "digits": 0, "values": [0, 0, 1, 1, 2, 2]}
@@ -223,21 +268,41 @@ def test_segments_have_a_table():
 
 # Comparison --------------------------------------------------------------------------------------
 
+
 def test_the_page_of_a_comparison_contains_its_table_intervals_and_sentences():
     cmp = compared(["old", "new", "newer"])
     page = Page(cmp.to_html())
     names = [
-        "System", "Measure", "Mean", "Baseline mean", "Difference", "Interval", "p", "p corrected",
-        "Queries", "Wins", "Ties", "Losses", "Effect size",
+        "System",
+        "Measure",
+        "Mean",
+        "Baseline mean",
+        "Difference",
+        "Interval",
+        "p",
+        "p corrected",
+        "Queries",
+        "Wins",
+        "Ties",
+        "Losses",
+        "Effect size",
     ]
     rows = {tuple(cells[:2]): cells[2:] for cells in page.rows(*names)}
     for row in cmp.to_frame().to_dict("records"):
         bound = "≤ " if row["p_value"] == 2 / (cmp.n_resamples + 1) else ""
         difference = text.signed(row["difference"])
         assert rows[row["system"], row["measure"]] == [
-            text.fixed(row["mean"]), text.fixed(row["baseline_mean"]), difference, interval_of(row),
-            f"{bound}{row['p_value']:.4f}", f"{bound}{row['p_adjusted']:.4f}", "30",
-            str(row["wins"]), str(row["ties"]), str(row["losses"]), text.signed(row["effect_size"]),
+            text.fixed(row["mean"]),
+            text.fixed(row["baseline_mean"]),
+            difference,
+            interval_of(row),
+            f"{bound}{row['p_value']:.4f}",
+            f"{bound}{row['p_adjusted']:.4f}",
+            "30",
+            str(row["wins"]),
+            str(row["ties"]),
+            str(row["losses"]),
+            text.signed(row["effect_size"]),
         ]
         assert f"{row['system']} − old {difference} ({interval_of(row)})" in page.text("li")
     for sentence in cmp.sentences():
@@ -269,20 +334,37 @@ def test_the_data_for_the_script_contain_the_values_of_all_systems():
     page = Page(cmp.to_html())
     values = page.data.pop("values")
     assert page.data | {"values": None} == {
-        "ids": ["q0", "q1", "q2", "q3"], "systems": ["new", "old"], "letters": ["a", "b"],
-        "measures": ["NDCNG@10", "MuAP"], "baseline": 1, "values": None, "weights": None,
+        "ids": ["q0", "q1", "q2", "q3"],
+        "systems": ["new", "old"],
+        "letters": ["a", "b"],
+        "measures": ["NDCNG@10", "MuAP"],
+        "baseline": 1,
+        "values": None,
+        "weights": None,
     }
     np.testing.assert_allclose(values[1], cmp.per_query["MuAP"], rtol=1e-5)
 
 
-@pytest.mark.parametrize("settings, method, absent", [
-    ({"test": None, "weights": np.arange(30.0)}, "30 queries, weighted; no test.",
-     {"p", "p corrected", "Baseline"}),
-    ({"test": "t", "correction": None}, "paired t-test with no correction over 2 tests.",
-     {"p corrected", "Baseline"}),
-    ({"test": "bootstrap", "measures": ["AP"], "baseline": None},
-     "All pairs. 30 queries; bootstrap test.", set()),
-])
+@pytest.mark.parametrize(
+    "settings, method, absent",
+    [
+        (
+            {"test": None, "weights": np.arange(30.0)},
+            "30 queries, weighted; no test.",
+            {"p", "p corrected", "Baseline"},
+        ),
+        (
+            {"test": "t", "correction": None},
+            "paired t-test with no correction over 2 tests.",
+            {"p corrected", "Baseline"},
+        ),
+        (
+            {"test": "bootstrap", "measures": ["AP"], "baseline": None},
+            "All pairs. 30 queries; bootstrap test.",
+            set(),
+        ),
+    ],
+)
 def test_the_page_names_the_test_and_omits_uninformative_columns(settings, method, absent):
     page = Page(compared(**settings).to_html())
     assert method in page.text("header")
@@ -335,6 +417,7 @@ def test_with_many_findings_twelve_are_visible(twenty):
 
 # Names -------------------------------------------------------------------------------------------
 
+
 def read_back(name):
     """The text of a name; tuples contain plain numbers."""
     return "('de', 7, 8)" if isinstance(name, tuple) else str(name)
@@ -363,8 +446,11 @@ def test_control_characters_are_escaped_and_right_to_left_names_are_isolated():
     assert r"\u202eabc" in page.text("td", "th") and r"\u001b[31mred" in page.text("li")
     names = ["שלום (1)", "bm25", "x" * 60]
     assert text.name_parts(f"{names[0]} leads; better than {names[1]} and {names[2]}.", names) == [
-        ("", ""), (names[0], names[0]), (" leads; better than bm25 and ", ""),
-        ("x" * 31 + "…" + "x" * 16, names[2]), (".", ""),
+        ("", ""),
+        (names[0], names[0]),
+        (" leads; better than bm25 and ", ""),
+        ("x" * 31 + "…" + "x" * 16, names[2]),
+        (".", ""),
     ]
 
 
@@ -392,14 +478,20 @@ def test_names_of_columns_are_allowed_as_names_of_measures():
     names = ["alpha_low", "ci_low", "ci_high", "x_high", "query", "weight", "error", "m_(my_gain)"]
     ev = evaluation({name: [i / 8, 1] for i, name in enumerate(names)})
     cv = sg.CrossEvaluation(
-        ev.query_ids, ev.per_query, ev.undefined, fold=np.array([0, 1]), fit_time=np.ones(2),
-        score_time=np.ones(2), train_scores={name: np.ones(2) for name in names}, errors=[None] * 2,
+        ev.query_ids,
+        ev.per_query,
+        ev.undefined,
+        fold=np.array([0, 1]),
+        fit_time=np.ones(2),
+        score_time=np.ones(2),
+        train_scores={name: np.ones(2) for name in names},
+        errors=[None] * 2,
     )
     values = [f"{i / 8:.4f}" for i in range(8)]
     page, trained = Page(cv.to_html()), [f"train_{name}" for name in names]
     (first, _) = page.rows("Fold", *names, *trained, "Fit (s)")
     assert first == ["0", *values, *["1.0000"] * 8, "1.000"]
-    assert [name for name, in page.rows("Measure")] == names
+    assert [name for (name,) in page.rows("Measure")] == names
     assert [column["name"] for column in Page(ev.to_html()).data["columns"]] == names
 
 
@@ -419,22 +511,44 @@ def test_no_query_id_breaks_a_page():
 
 # Charts ------------------------------------------------------------------------------------------
 
+
 def row(difference, low, high):
     """A row of a comparison without a test, with 5 wins and 3 losses."""
     return ShownRow(
-        None, "new", "AP", 0.5, difference, low, high, math.nan, math.nan, n_queries=8, wins=5,
-        ties=0, losses=3, n_undefined=0, effect_size=0.0, min_detectable=math.nan, baseline="old",
-        baseline_mean=0.5 - difference, heading="AP",
+        None,
+        "new",
+        "AP",
+        0.5,
+        difference,
+        low,
+        high,
+        math.nan,
+        math.nan,
+        n_queries=8,
+        wins=5,
+        ties=0,
+        losses=3,
+        n_undefined=0,
+        effect_size=0.0,
+        min_detectable=math.nan,
+        baseline="old",
+        baseline_mean=0.5 - difference,
+        heading="AP",
     )
 
 
 def test_rows_to_chart_include_the_best_system_first():
     rows = [
         replace(
-            row(i / 100, i / 100 - 0.05, i / 100 + 0.02), system=f"s{i}", baseline=f"s{j}",
-            mean=i / 30, baseline_mean=j / 30,
+            row(i / 100, i / 100 - 0.05, i / 100 + 0.02),
+            system=f"s{i}",
+            baseline=f"s{j}",
+            mean=i / 30,
+            baseline_mean=j / 30,
         )
-        for i in range(8) for j in range(8) if i < j
+        for i in range(8)
+        for j in range(8)
+        if i < j
     ]
     selected, note = charts.charted(rows)
     assert [pair.baseline for pair in selected] == [f"s{i}" for i in range(6, -1, -1)]
@@ -450,12 +564,15 @@ def test_rows_to_chart_include_the_best_system_first():
     assert note == "The 24 of 25 systems with the highest means are shown."
 
 
-@pytest.mark.parametrize("low, high, ticks", [
-    (0.025, 0.054, ["0.00", "+0.02", "+0.04", "+0.06"]),
-    (-0.3, 0.1, ["−0.3", "−0.2", "−0.1", "0.0", "+0.1"]),
-    (-2e-6, 1e-6, ["−0.000002", "−0.000001", "0.000000", "+0.000001"]),
-    (0, 0, ["−1.0", "−0.5", "0.0", "+0.5", "+1.0"]),
-])
+@pytest.mark.parametrize(
+    "low, high, ticks",
+    [
+        (0.025, 0.054, ["0.00", "+0.02", "+0.04", "+0.06"]),
+        (-0.3, 0.1, ["−0.3", "−0.2", "−0.1", "0.0", "+0.1"]),
+        (-2e-6, 1e-6, ["−0.000002", "−0.000001", "0.000000", "+0.000001"]),
+        (0, 0, ["−1.0", "−0.5", "0.0", "+0.5", "+1.0"]),
+    ],
+)
 def test_an_axis_has_round_ticks_that_span_the_intervals_and_zero(low, high, ticks):
     chart = charts.forest("AP", [row((low + high) / 2, low, high)], "", LETTERS)
     assert [text for _, text in chart["ticks"]] == ticks

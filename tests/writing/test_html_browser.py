@@ -83,7 +83,8 @@ def pages(tmp_path_factory):
     html = {
         "evaluation": evaluation(
             {"AP": [0.5, 0, 1, 0.25, 0], "KendallTau": [-0.5, np.nan, 10 / 11, 0, 1e-9]},
-            [10, 9, -2, 100, 1], {"AP": undefined},
+            [10, 9, -2, 100, 1],
+            {"AP": undefined},
         ).to_html(),
         "cross": cross_evaluation([None, "ValueError: no query", None]).to_html(),
         "comparison": sg.compare(systems(NAMES, 60), baseline="bm25", test="t").to_html(),
@@ -144,10 +145,21 @@ def violations(driver):
 
 # Overflow and accessibility ----------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", [
-    "evaluation", "cross", "comparison", "pairs", "hostile", "twenty", "segments", "summary",
-    "summaries",
-])
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "evaluation",
+        "cross",
+        "comparison",
+        "pairs",
+        "hostile",
+        "twenty",
+        "segments",
+        "summary",
+        "summaries",
+    ],
+)
 def test_texts_fit_the_window_without_overlaps_and_are_accessible(visit, name):
     looks = [(400, "dark"), (1280, "light")]
     for width, scheme in looks if len(name) % 2 else reversed(looks):
@@ -186,6 +198,7 @@ def test_the_checks_of_this_file_find_an_overlap_and_inaccessible_elements(visit
 
 
 # Sorting and choosing ----------------------------------------------------------------------------
+
 
 def column(driver, i, table="#query-table"):
     """Return the texts of a column, without the mark of undefined queries."""
@@ -287,6 +300,7 @@ def test_long_tables_are_drawn_in_parts_and_printing_includes_all_rows_and_secti
 
 
 # Without scripts ---------------------------------------------------------------------------------
+
 
 def test_without_scripts_the_page_shows_its_summary(visit, driver):
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})

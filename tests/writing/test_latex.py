@@ -24,8 +24,14 @@ PAGE = r"""\documentclass{article}
 %s
 \end{document}
 """
-NAMES = ["50 % & more", "a_b^c", r"back\\slash {braces}", "#1 ~ $x$", "<b> \"quoted\" | bar",
-         "[3mm] [x]"]
+NAMES = [
+    "50 % & more",
+    "a_b^c",
+    r"back\\slash {braces}",
+    "#1 ~ $x$",
+    '<b> "quoted" | bar',
+    "[3mm] [x]",
+]
 
 
 def check_latex(table, folder):
@@ -33,7 +39,11 @@ def check_latex(table, folder):
     (folder / "page.tex").write_text(PAGE % table, encoding="utf-8")
     process = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
-        cwd=folder, capture_output=True, text=True, errors="replace", timeout=60,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=60,
     )
     assert process.returncode == 0, process.stdout[-2000:]
 
