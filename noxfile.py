@@ -39,8 +39,9 @@ def everything(session):
 
 @nox.session
 def lint(session):
-    """Check the style, the spelling and the types."""
+    """Check the format, the style, the spelling and the types."""
     session.install("-e", ".[test-all]")
+    session.run("ruff", "format", "--check", ".")
     session.run("ruff", "check", ".")
     session.run("codespell")
     session.run("mypy", "skgraded")
