@@ -2,7 +2,6 @@
 
 import re
 import runpy
-from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
 import numpy as np
@@ -127,12 +126,3 @@ def test_every_example_of_model_selection_is_shorter_than_ten_lines():
     recipes = (DOCS / "model_selection.md").read_text(encoding="utf-8").split("```python")[1:]
     lengths = [len(re.findall(r"^(?:>>>|\.\.\.) ", text, re.MULTILINE)) for text in recipes]
     assert len(lengths) > 10 and max(lengths) < 10
-
-
-def test_the_description_of_the_package_has_no_relative_links():
-    try:
-        page = metadata("skgraded")
-    except PackageNotFoundError:
-        pytest.skip("skgraded is not installed, only on the path")
-    text = page["Description"] or page.get_payload()
-    assert "μMAP" in text and not re.findall(r"\]\((?!https?:)|<img", text)
