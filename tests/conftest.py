@@ -19,8 +19,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 import numpy as np
 import pytest
 
-# Test files import the helpers (oracle, queries, registry, …) by name.
+# Test files import the helpers (oracle, queries, registry, …) and the conformance suite by name.
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+sys.path.append(str(Path(__file__).parents[1] / "conformance"))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,0 +1,259 @@
+"""All cases of the conformance suite, through each way of computing a measure."""
+
+import json
+from itertools import groupby
+from math import inf, isnan, nan
+from pathlib import Path
+
+import generate
+import lightgbm as lgb
+import numpy as np
+import pandas as pd
+import pytest
+from case_inputs import CASES as INPUTS
+from commands import report
+
+import skgraded as sg
+from skgraded._kernels import threads
+from skgraded.lightgbm import eval_metric
+from skgraded.measures.base import MEASURES
+
+FILE = Path(generate.__file__).with_name("cases.json")
+CASES = json.loads(FILE.read_text(encoding="utf-8"))["cases"]
+
+
+def or_nan(value):
+    return nan if value is None else value
+
+
+def measure_of(case):
+    parameters = case["parameters"]
+    undefined = or_nan(parameters["undefined"])
+    return getattr(sg, case["measure"])(**parameters | {"undefined": undefined})
+
+
+def rows_of(queries):
+    """Return one row per document; unjudged documents have the grade nan."""
+    return pd.DataFrame(
+        [
+            (number, or_nan(grade), -inf if score is None else score, query["weight"])
+            for number, query in enumerate(queries)
+            for grade, score in zip(query["grades"], query["scores"], strict=True)
+        ],
+        columns=["qid", "grade", "score", "weight"],
+    )
+
+
+def differences(values):
+    """Return the cases whose value or per-query values differ; `values`: a dict by case id."""
+    wrong = {}
+    for case in CASES:
+        if case["id"] in values:
+            value = values[case["id"]]
+            expected = case["values"] if isinstance(value, list) else case["expected"]
+            expected = (
+                [or_nan(v) for v in expected] if isinstance(value, list) else or_nan(expected)
+            )
+            if value != pytest.approx(expected, rel=2e-14, abs=1e-15, nan_ok=True):
+                wrong[case["id"]] = (value, expected)
+    return wrong
+
+
+def means(evaluate):
+    """Call `evaluate(measure, rows)` for each case."""
+    return {case["id"]: evaluate(measure_of(case), rows_of(case["queries"])) for case in CASES}
+
+
+def by_measure():
+    """Yield each measure with its cases and the queries of all of them."""
+
+    def key(case):
+        return str(measure_of(case))
+
+    for _, same in groupby(sorted(CASES, key=key), key):
+        cases = list(same)
+        yield measure_of(cases[0]), cases, [q for case in cases for q in case["queries"]]
+
+
+def split_by_case(cases, values):
+    """Return the per-query values by case id."""
+    values = iter(values)
+    return {case["id"]: [next(values) for _ in case["queries"]] for case in cases}
+
+
+# The file ----------------------------------------------------------------------------------------
+
+
+def test_cases_json_contains_what_generate_computes():
+    assert generate.to_json(map(generate.solve, INPUTS)) == FILE.read_text(encoding="utf-8")
+
+
+def test_the_suite_covers_all_measures_and_many_ties():
+    assert len({case["id"] for case in CASES}) == len(CASES) >= 300
+    assert {case["measure"] for case in CASES} == set(MEASURES)
+    assert sum("ties" in case["needs"] for case in CASES) >= 100
+    needs = {"not_retrieved", "unjudged", "float_grades", "weights", "double_scores"}
+    assert needs | {"ties", "large_grades"} == {need for case in CASES for need in case["needs"]}
+
+
+def test_the_definitions_have_the_parameters_of_the_measures():
+    for name, definition in generate.MEASURES.items():
+        defaults = {key: field.default for key, field in MEASURES[name]._fields.items()}
+        assert definition.defaults == defaults
+
+
+def test_exact_fractions_equal_the_rounded_values():
+    exact = [case for case in CASES if case["exact"]]
+    assert len(exact) > 300
+    for case in exact:
+        numerator, _, denominator = case["exact"].partition("/")
+        assert int(numerator) / int(denominator or 1) == case["expected"], case["id"]
+
+
+def test_a_value_of_a_public_thread_is_reproduced_to_the_last_digit():
+    (case,) = (case for case in CASES if case["id"] == "xgboost-11235")
+    assert case["expected"] == pytest.approx(0.25875411996136194, rel=1e-15)
+
+
+# Values through each interface -------------------------------------------------------------------
+
+
+def test_a_direct_call_returns_the_value_of_each_case():
+    def evaluate(measure, rows):
+        return measure(rows.grade, rows.score, qid=rows.qid, sample_weight=rows.weight)
+
+    assert differences(means(evaluate)) == {}
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_judgments_return_the_per_query_values_on_any_number_of_threads(n, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", str(n))
+    for name in ("ROWS_PER_THREAD", "ROWS_PER_CHUNK"):
+        monkeypatch.setattr(threads, name, 1)  # so that a few queries occupy two threads
+    for measure, cases, queries in by_measure():
+        rows = rows_of(queries)
+        judgments = sg.Judgments(rows.grade, qid=rows.qid)
+        values = measure.per_query(judgments, rows.score)
+        assert differences(split_by_case(cases, values)) == {}, measure
+
+
+class FirstColumn:
+    """A ranker whose scores are the first column."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_the_scorer_returns_the_value_of_each_case():
+    def evaluate(measure, rows):
+        X = rows[["score", "qid"]].to_numpy()
+        scorer = sg.make_ranking_scorer(measure, qid=1)
+        return scorer(FirstColumn(), X, rows.grade, sample_weight=rows.weight)
+
+    assert differences(means(evaluate)) == {}
+
+
+def has_defined_query(case):
+    measure = measure_of(case | {"parameters": case["parameters"] | {"undefined": None}})
+    rows = rows_of(case["queries"])
+    return not isnan(measure(rows.grade, rows.score, qid=rows.qid, sample_weight=rows.weight))
+
+
+def test_the_lightgbm_callback_returns_the_value_of_each_case():
+    # LightGBM knows no unretrieved or unjudged documents, and keeps grades in single precision.
+    def evaluate(measure, rows):
+        sizes = rows.groupby("qid").size()
+        data = lgb.Dataset(np.zeros((len(rows), 1)), rows.grade, group=sizes, weight=rows.weight)
+        ((_, value, _),) = eval_metric([measure])(rows.score.to_numpy(), data)
+        return value
+
+    # A metric raises an error if no query is defined.
+    without = {"not_retrieved", "unjudged", "float_grades"}
+    values = {
+        case["id"]: evaluate(measure_of(case), rows_of(case["queries"]))
+        for case in CASES
+        if not without & set(case["needs"]) and has_defined_query(case)
+    }
+    assert len(values) > 500 and differences(values) == {}
+
+
+def test_evaluate_batches_returns_the_value_of_each_case():
+    def evaluate(measure, rows):
+        half = len(rows) // 2
+        summary = sg.evaluate_batches(
+            [rows[:half], rows[half:]], "grade", "score", "qid", [measure], sample_weight="weight"
+        )
+        return summary.mean()[measure.name]
+
+    assert differences(means(evaluate)) == {}
+
+
+def test_the_command_returns_the_per_query_values(tmp_path, capsys):
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "a.run"
+    for measure, cases, queries in by_measure():
+        rows = rows_of(queries)
+        rows["doc"] = [f"d{i}" for i in range(len(rows))]
+        rows.grade = rows.grade.fillna(-1)  # not judged
+        qrels.write_text("".join(f"{r.qid} 0 {r.doc} {r.grade!r}\n" for r in rows.itertuples()))
+        retrieved = rows[rows.score > -inf]
+        run.write_text(
+            "".join(f"{r.qid} Q0 {r.doc} 1 {r.score!r} a\n" for r in retrieved.itertuples())
+        )
+        words = f"evaluate {qrels} {run} -m {measure} -c --per-query"
+        per_query = report(capsys, words)["a"]["per_query"]
+        values = [or_nan(per_query[str(i)][measure.name]) for i in range(len(queries))]
+        assert differences(split_by_case(cases, values)) == {}, measure
+
+
+# Random cases ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", generate.MEASURES)
+def test_random_queries_have_the_value_of_the_definition(name):
+    rng = np.random.default_rng(56)
+    accepts_none = MEASURES[name]._accepts_unjudged
+    for _ in range(40):
+        n = int(rng.integers(1, 6))
+        grades = rng.choice([0, 0, 1, 2, 2.5, 7], n).tolist()
+        scores = rng.choice([None, 1, 2, 3, 4.5], n).tolist()
+        if accepts_none and rng.random() < 0.5:
+            grades[0] = None
+        parameters = {
+            key: choices[rng.integers(len(choices))]
+            for key, choices in CHOICES.items()
+            if key in generate.MEASURES[name].defaults
+        }
+        if name == "InterpolatedPrecision" and parameters["ties"] == "average":
+            parameters["ties"] = "worst"
+        if name == "EDRC":
+            parameters["discount"] = str(rng.choice(["linear", "log2", "exp2"]))
+        measure = measure_of({"measure": name, "parameters": parameters})
+        rows = rows_of([{"grades": grades, "scores": scores, "weight": 1.0}])
+        value = measure(rows.grade, rows.score, qid=rows.qid)
+        expected = generate.value(name, grades, scores, **parameters)
+        expected = nan if expected is None else float(expected)
+        assert value == pytest.approx(expected, rel=1e-13, abs=1e-15, nan_ok=True), (
+            measure,
+            grades,
+            scores,
+        )
+        assert isnan(expected) <= (parameters["undefined"] is None)
+
+
+CHOICES = {
+    "k": (None, 1, 2, 3, 10),
+    "ties": ("average", "ordinal", "best", "worst"),
+    "threshold": (None, 1, 2.5),
+    "divisor": ("min", "relevant"),
+    "gain": ("exp2", "linear"),
+    "discount": ("log2", "letor"),
+    "max_grade": (None, 10),
+    "persistence": (0.8, 0, 0.5),
+    "beta": (1, 0, 2.5),
+    "prior": (0.5, 0.3),
+    "recall": (0, 0.3, 0.5, 1),
+    "undefined": (0.0, 1.0, None),
+}
