@@ -181,14 +181,22 @@ def test_the_lightgbm_callback_returns_the_value_of_each_case():
 
 
 def test_evaluate_batches_returns_the_value_of_each_case():
-    def evaluate(measure, rows):
+    for measure, cases, queries in by_measure():
+        rows = rows_of(queries)
+        owners = [case["id"] for case in cases for _ in case["queries"]]
+        rows["case"] = [owners[number] for number in rows.qid]
         half = len(rows) // 2
         summary = sg.evaluate_batches(
-            [rows[:half], rows[half:]], "grade", "score", "qid", [measure], sample_weight="weight"
+            [rows[:half], rows[half:]],
+            "grade",
+            "score",
+            "qid",
+            [measure],
+            sample_weight="weight",
+            by="case",
         )
-        return summary.mean()[measure.name]
-
-    assert differences(means(evaluate)) == {}
+        values = {name: part.mean()[measure.name] for name, part in summary.segments.items()}
+        assert set(values) == set(owners) and differences(values) == {}, measure
 
 
 def test_the_command_returns_the_per_query_values(tmp_path, capsys):
