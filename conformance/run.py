@@ -96,7 +96,9 @@ def has_few_levels(case):
 def level(case):
     """Return the lowest relevant grade as an integer; a tool with integer levels needs it."""
     threshold = case["parameters"].get("threshold")
-    return 1 if threshold is None else int(threshold) if threshold == int(threshold) else None
+    if threshold is None:
+        return 1
+    return int(threshold) if threshold >= 1 and threshold == int(threshold) else None
 
 
 # Tools --------------------------------------------------------------------------------------------
@@ -185,6 +187,7 @@ def xgboost_booster(case, params, grades):
     return xgb.Booster(params, [data]), [(data, "valid")]
 
 
+# Scores in single precision
 SINGLE = ["not_retrieved", "unjudged", "double_scores"]
 
 
@@ -261,30 +264,38 @@ def run_pytrec_eval(case):
     return np.mean([values.get(query, {}).get(name.replace(".", "_", 1), 0.0) for query in qrels])
 
 
-@tool("ir_measures", "ir_measures", lacks=TREC)
+@tool("ir_measures", "ir_measures", lacks=TREC, tolerance=1e-5)  # gdeval prints five decimals
 def run_ir_measures(case):
     import ir_measures
 
-    names = {
-        "AP": "AP", "NDCG": "nDCG", "RR": "RR", "Precision": "P", "Recall": "R", "ERR": "ERR",
-        "RPrecision": "Rprec", "Bpref": "Bpref", "Success": "Success", "SetPrecision": "SetP",
-        "SetRecall": "SetR", "SetF": "SetF", "NumRet": "NumRet", "NumRel": "NumRel",
-        "Judged": "Judged", "InterpolatedPrecision": "IPrec", "Compat": "Compat", "RBP": "RBP",
-    }  # fmt: skip
     parameters, relevance = case["parameters"], level(case)
-    if case["measure"] not in names or relevance is None or not is_standard(case):
+    k = parameters.get("k", parameters.get("recall"))
+    names = {
+        "AP": "AP", "NDCG": "nDCG", "RR": "RR", "Precision": "P" if k else "SetP", "ERR": "ERR",
+        "Recall": "R" if k else "SetR", "RPrecision": "Rprec", "Bpref": "Bpref", "SetF": "SetF",
+        "Success": "Success" if k else None, "SetPrecision": "SetP", "SetRecall": "SetR",
+        "NumRet": "NumRet", "NumRel": "NumRel", "Judged": "Judged" if k else None, "RBP": "RBP",
+        "InterpolatedPrecision": "IPrec", "Compat": "Compat",
+    }  # fmt: skip
+    name = names.get(case["measure"])
+    if name is None or relevance is None or not is_standard(case):
         return None
-    measure = getattr(ir_measures, names[case["measure"]])
+    if name == "ERR" and parameters["max_grade"] != 4:  # the scale of gdeval
+        return None
+    if parameters.get("gain") == "exp2" and max(columns(case)[0]) > 4:
+        return None
     options = {"rel": relevance} if parameters.get("threshold") else {}
-    if parameters.get("gain") == "exp2":
-        options["dcg"] = "exp-log2"
+    if parameters.get("gain") == "exp2" or name == "ERR":
+        options |= {"dcg": "exp-log2"} if name == "nDCG" else {}
+        k = k or 1000  # gdeval requires a cut-off
     if "persistence" in parameters:
-        options["p"] = parameters["persistence"]
-    if options:
-        measure = measure(**options)
-    if parameters.get("k") or "recall" in parameters:
-        measure = measure @ (parameters.get("k") or float(parameters["recall"]))
-    return ir_measures.calc_aggregate([measure], *trec(case))[measure]
+        options["p"] = float(parameters["persistence"])
+    measure = getattr(ir_measures, name)
+    measure = measure(**options) if options else measure
+    measure = measure if k is None else measure @ (float(k) if name == "IPrec" else k)
+    if not ir_measures.DefaultPipeline.supports(measure):
+        return None
+    return np.mean([metric.value for metric in ir_measures.iter_calc([measure], *trec(case))])
 
 
 @tool("ranx", "ranx", lacks=["float_grades", "weights", "unjudged"])
@@ -300,14 +311,17 @@ def run_ranx(case):
     }  # fmt: skip
     if case["measure"] not in names or relevance is None or not is_standard(case):
         return None
-    name = names[case["measure"]]
+    name, k = names[case["measure"]], parameters.get("k")
     if name == "rbp":
+        if k is not None:
+            return None
         name += f".{parameters['persistence']}".replace("0.", "")
-    elif parameters.get("k"):
-        name += f"@{parameters['k']}"
+    elif k is not None:
+        name += f"@{k}"
     if relevance > 1:
         name += f"-l{relevance}"
     qrels, run = trec(case)
+    run = {query: scores for query, scores in run.items() if scores}
     return ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), name, make_comparable=True)
 
 
@@ -334,10 +348,17 @@ def run_mteb(case):
 # Our own metrics inside the boosting libraries ----------------------------------------------------
 
 
+def has_value(case):
+    """Return whether a query is defined; otherwise, a metric in a booster raises an error."""
+    return value_under(json.dumps(case), (("undefined", None),)) is not None
+
+
 @tool("skgraded in LightGBM", "lightgbm", lacks=["not_retrieved", "unjudged"])
 def run_skgraded_in_lightgbm(case):
     from skgraded.lightgbm import eval_metric
 
+    if not has_value(case):
+        return None
     booster = lightgbm_booster(case, {"metric": "None"}, columns(case)[0])
     return booster.eval_valid(eval_metric([measure_of(case)]))[0][2]
 
@@ -346,30 +367,35 @@ def run_skgraded_in_lightgbm(case):
 def run_skgraded_in_xgboost(case):
     from skgraded.xgboost import custom_metric
 
+    if not has_value(case):
+        return None
     booster, evals = xgboost_booster(case, {}, columns(case)[0])
     return float(booster.eval_set(evals, 0, custom_metric([measure_of(case)])).rsplit(":", 1)[1])
 
 
-@tool("skgraded in CatBoost", "catboost", lacks=["not_retrieved", "unjudged"])
+@tool("skgraded in CatBoost", "catboost", lacks=SINGLE)
 def run_skgraded_in_catboost(case):
     from catboost import CatBoost, Pool
 
     from skgraded.catboost import eval_metric
 
+    if not has_value(case):
+        return None
     grades, scores, sizes, weights = columns(case)
     query_ids = np.repeat(np.arange(len(sizes)), sizes)
-    train = Pool([[0.0], [1.0]], [0, 1], group_id=[0, 0])
+    # The first tree of this training set does not change the scores: its residuals are 0.
+    top = [[0.0], [max(*grades, 1.0)]]
+    train = Pool([[0.0], [1.0]], np.ravel(top), group_id=[0, 0], baseline=top)
     valid = Pool(
         np.zeros((len(grades), 1)), grades, group_id=query_ids, baseline=scores.reshape(-1, 1),
         group_weight=np.repeat(weights, sizes),
     )  # fmt: skip
-    # With this learning rate, the first tree does not change the scores.
     model = CatBoost({
-        "iterations": 1, "learning_rate": 1e-30, "verbose": 0, "allow_writing_files": False,
-        "eval_metric": eval_metric(measure_of(case), [0, 0], query_ids), "thread_count": 1,
+        "loss_function": "QueryRMSE", "iterations": 1, "thread_count": 1, "verbose": 0,
+        "allow_writing_files": False, "eval_metric": eval_metric(measure_of(case), [0, 0], query_ids),
     })  # fmt: skip
     values = model.fit(train, eval_set=valid).get_evals_result()["validation"]
-    return list(values.values())[-1][0]
+    return next(value for name, (value,) in values.items() if name != "QueryRMSE")
 
 
 # Comparison ---------------------------------------------------------------------------------------

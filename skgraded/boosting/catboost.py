@@ -44,6 +44,9 @@ STOPPING = {
     "metric_period",
 }
 
+# Metrics of CatBoost that it refuses for some losses, such as RMSE.
+BUILT_IN = ("Precision", "Recall", "PairAccuracy")
+
 
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
@@ -223,7 +226,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     -------
     object
         An object with the methods that CatBoost calls. Its class has the name of the measure, which
-        CatBoost shows. ``evaluate`` raises a ValueError if the data sets do not match `group_id`
+        CatBoost shows (``Precision()``, ``Recall()`` and ``PairAccuracy()`` for those measures,
+        because CatBoost refuses its own metrics of these names for some losses). ``evaluate`` raises a ValueError if the data sets do not match `group_id`
         and `eval_group_id`. If it is called outside training, the number of rows determines which
         of the two describes the queries.
 
@@ -247,7 +251,9 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     True
     """
     checked = as_measure(measure)
-    cls = type(checked.name, (_EvalMetric,), {"__module__": __name__})
+    # CatBoost checks the name of the class as if it were its own metric.
+    name = f"{checked.name}()" if checked.name in BUILT_IN else checked.name
+    cls = type(name, (_EvalMetric,), {"__module__": __name__})
     return cls(checked, group_id, eval_group_id)
 
 

@@ -73,6 +73,13 @@ def test_values_of_the_validation_set_equal_the_measure_in_every_round(parts, te
     assert_close(recorded["validation"], expected)
 
 
+@pytest.mark.parametrize("measure", [sg.Precision(), sg.Recall(), sg.PairAccuracy()])
+@pytest.mark.parametrize("loss", ["RMSE", "QueryRMSE"])
+def test_a_measure_with_the_name_of_a_catboost_metric_works_with_every_loss(parts, measure, loss):
+    model, values = trained_on(parts, measure, loss_function=loss)
+    assert values["validation"] == pytest.approx(by_round(model, measure, *parts[1]))
+
+
 def test_query_ids_may_be_strings(parts):
     _, expected = trained_on(parts, "rr")
     named = [(X, y, [f"q{-query}" for query in qid]) for X, y, qid in parts]
