@@ -91,8 +91,8 @@ add(
     "cut-offs", "ndcg-ideal-list-holds-documents-below-k", "NDCG", query([0, 1, 0, 3]),
     "The ideal list is that of all documents, not of the first k.", k=2,
 )  # fmt: skip
-INSIDE = query([1, 0, 2, 1, 0], [4, 3, 3, 3, 1])
-AT = query([1, 0, 2, 1, 0], [4, 3, 3, 2, 1])
+INSIDE = query([1, 1, 2, 0, 0], [4, 3, 3, 3, 1])
+AT = query([1, 0, 2, 1, 0], [4, 4, 4, 2, 1])
 for measure in CUT[:10]:
     for ties in TIES:
         name = f"{slug(measure)}-cut-inside-tie-{ties}"
@@ -100,7 +100,7 @@ for measure in CUT[:10]:
         add("cut-offs", name, measure, INSIDE, why, k=2, ties=ties)
 for measure in CUT[:10]:
     name = f"{slug(measure)}-cut-at-the-end-of-a-tie"
-    add("cut-offs", name, measure, AT, "Ranks 2 and 3 are tied, and the cut-off is rank 3.", k=3)
+    add("cut-offs", name, measure, AT, "Ranks 1 to 3 are tied, and the cut-off is rank 3.", k=3)
 
 # ties ---------------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ SITUATIONS = {
         query([0, 1, 3, 2, 0, 1], [9, 9, 9, 4, 4, 4]),
         "Two blocks of three tied documents, each with different grades.",
     ),
-    "top-tie": (query([0, 3, 1, 0], [7, 7, 2, 1]), "The first two documents are tied."),
+    "top-tie": (query([1, 0, 3, 0], [7, 7, 7, 1]), "The first three documents are tied."),
 }
 for situation, (tied, sentence) in SITUATIONS.items():
     for measure in TIED:
