@@ -147,6 +147,10 @@ add(
     "Only documents of equal grades are tied, so the order does not matter.",
 )  # fmt: skip
 add(
+    "ties", "ndcg-tied-documents-above-one-not-retrieved", "NDCG", query([2, 0, 1], [0.5, 0.5, None]),
+    "Two documents are tied, and the ideal list contains a document that was not retrieved.", k=2,
+)  # fmt: skip
+add(
     "ties", "rr-two-of-three-tied", "RR", query([1, 0, 2], [5, 5, 5]),
     "(2/3) * 1 + (1/3) * (1/2).",
 )  # fmt: skip

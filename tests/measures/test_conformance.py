@@ -10,6 +10,7 @@ import lightgbm as lgb
 import numpy as np
 import pandas as pd
 import pytest
+import run as conformance_run
 from case_inputs import CASES as INPUTS
 from commands import report
 
@@ -113,6 +114,48 @@ def test_exact_fractions_equal_the_rounded_values():
 def test_a_value_of_a_public_thread_is_reproduced_to_the_last_digit():
     (case,) = (case for case in CASES if case["id"] == "xgboost-11235")
     assert case["expected"] == pytest.approx(0.25875411996136194, rel=1e-15)
+
+
+def test_the_example_of_the_readme_is_a_case():
+    text = FILE.with_name("README.md").read_text(encoding="utf-8")
+    example = json.loads(text.split("```json")[1].split("```")[0])
+    assert example in CASES
+    assert f"contains {len(CASES)} small" in text
+
+
+# Other tools --------------------------------------------------------------------------------------
+
+
+def test_the_runner_passes_skgraded_and_names_the_rules_of_other_tools(tmp_path, capsys):
+    groups = ("cut-offs", "no relevant document", "divisors of AP")
+    file, output = tmp_path / "cases.json", tmp_path / "results.json"
+    file.write_text(json.dumps({"cases": [case for case in CASES if case["group"] in groups]}))
+    files = ["--cases", str(file), "--json", str(output)]
+    assert conformance_run.main(["skgraded", "LightGBM", "scikit-learn", *files]) == 0
+    results = json.loads(output.read_text())
+    assert {outcome for outcome, _, _ in results["skgraded"].values()} == {"passed"}
+    theirs = results["LightGBM"]
+    assert theirs["ndcg-cut-inside-tie-ordinal"][0] == "passed"
+    assert theirs["ndcg-cut-inside-tie-average"][::2] == ["other rule", "ties=ordinal"]
+    assert theirs["ap-undefined-left-out"][::2] == ["other rule", "undefined=1.0"]
+    assert theirs["ap-divisor-relevant-k-2"][::2] == ["other rule", "divisor=min"]
+    assert theirs["err-k-3"] == ["absent", None, None]
+    theirs = results["scikit-learn"]
+    assert theirs["ndcg-k-3"][::2] == ["other rule", "gain=linear"]
+    assert theirs["ndcg-undefined-left-out"][::2] == ["other rule", "undefined=0.0, gain=linear"]
+    assert "ties=ordinal (" in capsys.readouterr().out
+
+
+def test_the_exit_code_is_1_if_skgraded_does_not_pass_a_case(tmp_path, capsys):
+    (case,) = (case for case in CASES if case["id"] == "rr-two-of-three-tied")
+    file, output = tmp_path / "cases.json", tmp_path / "results.json"
+    file.write_text(json.dumps({"cases": [case | {"expected": 0.8}]}))
+    assert conformance_run.main(["skgraded", "--cases", str(file), "--json", str(output)]) == 1
+    outcome, value, rule = json.loads(output.read_text())["skgraded"][case["id"]]
+    assert (outcome, value, rule) == ("failed", pytest.approx(5 / 6), None)
+    with pytest.raises(SystemExit):
+        conformance_run.main(["nonesuch"])
+    assert "unknown tool nonesuch" in capsys.readouterr().err
 
 
 # Values through each interface -------------------------------------------------------------------
