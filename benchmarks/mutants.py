@@ -78,6 +78,7 @@ TESTS = {
 PARTS = (  # the package, and what its tests read
     "skgraded",
     "tests",
+    "conformance",
     "docs",
     "benchmarks",
     "examples",

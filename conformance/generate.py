@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from inspect import signature
 from itertools import chain, product
 from math import inf, isqrt
@@ -32,6 +32,13 @@ def decimal(x: Fraction) -> Decimal:
     return Decimal(x.numerator) / Decimal(x.denominator)
 
 
+def remembered(function):
+    """Return the function with a cache for each precision."""
+    cached = cache(lambda x, digits: function(x))
+    return lambda x: cached(x, getcontext().prec)
+
+
+@remembered
 def exp2(x: Fraction) -> Fraction:
     """2^x."""
     if x.denominator == 1:
@@ -39,14 +46,15 @@ def exp2(x: Fraction) -> Fraction:
     return Fraction(Decimal(2) ** decimal(x))
 
 
-@lru_cache
-def log2(n: int, digits: int) -> Fraction:
+@remembered
+def log2(n: int) -> Fraction:
     """log2(n) = ln(n) / ln(2)."""
     if n & (n - 1) == 0:  # a power of two
         return Fraction(n.bit_length() - 1)
     return Fraction(Decimal(n).ln() / Decimal(2).ln())
 
 
+@remembered
 def root(n: int) -> Fraction:
     """√n."""
     return Fraction(isqrt(n)) if isqrt(n) ** 2 == n else Fraction(Decimal(n).sqrt())
@@ -311,7 +319,7 @@ def dcg(ranked, grades, k=None, gain="exp2", discount="log2"):
     total = Fraction(0)
     for i, grade in enumerate(ranked[:k], 1):
         n = i + 1 if discount == "log2" else max(i, 2)
-        total += gain_of(grade, gain) / log2(n, getcontext().prec)
+        total += gain_of(grade, gain) / log2(n)
     return total
 
 
@@ -507,7 +515,7 @@ def edrc(grades, scores, discount="linear", prior=0.5):
         if grade in (None, levels[0]):
             continue
         rank = levels.index(grade) + 1
-        divisor = {"linear": rank, "log2": log2(1 + rank, getcontext().prec), "exp2": 2**rank}
+        divisor = {"linear": rank, "log2": log2(1 + rank), "exp2": 2**rank}
         for w, other in enumerate(grades):
             if w == v or (other is not None and other < grade):
                 continue
@@ -521,16 +529,19 @@ def edrc(grades, scores, discount="linear", prior=0.5):
 # Values of a query and of a case ------------------------------------------------------------------
 
 
-def values_of_orders(name, grades, scores, parameters) -> list[Fraction]:
-    """Return the value of the formula for every order of the ties; the first is in row order."""
-    entry = MEASURES[name]
-    grades = [number(grade) for grade in grades]
-    formula = {key: parameters[key] for key in parameters if key not in ("ties", "undefined")}
-    if entry.of_scores:
-        scores = [-inf if score is None else float(score) for score in scores]
-        return [entry.formula(grades, scores, **formula)]
-    blocks = tie_blocks(grades, scores, entry.unretrieved_last)
-    return [entry.formula(ranked, grades, **formula) for ranked in ranked_lists(blocks)]
+def values_of_orders(name, grades, scores, digits=50, **parameters) -> list[Fraction] | None:
+    """Return the value for every order of the ties, the first in row order; None if undefined."""
+    entry, grades = MEASURES[name], [number(grade) for grade in grades]
+    formula = {key: value for key, value in parameters.items() if key not in ("ties", "undefined")}
+    threshold = {key: value for key, value in formula.items() if key == "threshold"}
+    with localcontext(prec=digits):
+        if not entry.is_defined(grades, **threshold):
+            return None
+        if entry.of_scores:
+            scores = [-inf if score is None else float(score) for score in scores]
+            return [entry.formula(grades, scores, **formula)]
+        blocks = tie_blocks(grades, scores, entry.unretrieved_last)
+        return [entry.formula(ranked, grades, **formula) for ranked in ranked_lists(blocks)]
 
 
 RULES = {"average": mean, "best": max, "worst": min, "ordinal": lambda values: values[0]}
@@ -539,13 +550,11 @@ RULES = {"average": mean, "best": max, "worst": min, "ordinal": lambda values: v
 def value(name, grades, scores, digits=50, **parameters) -> Fraction | None:
     """Return the value of one query; None if it is undefined and left out."""
     parameters = MEASURES[name].defaults | parameters
-    known = {key: parameters[key] for key in ("threshold",) if key in parameters}
-    with localcontext(prec=digits):
-        if not MEASURES[name].is_defined([number(grade) for grade in grades], **known):
-            undefined = parameters["undefined"]
-            return None if undefined is None else Fraction(undefined)
-        values = values_of_orders(name, grades, scores, parameters)
-        return RULES[parameters.get("ties", "ordinal")](values)
+    values = values_of_orders(name, grades, scores, digits, **parameters)
+    if values is None:
+        undefined = parameters["undefined"]
+        return None if undefined is None else Fraction(undefined)
+    return RULES[parameters.get("ties", "ordinal")](values)
 
 
 def expected(values, weights) -> Fraction | None:

@@ -1,13 +1,10 @@
-"""Simple, slow tools for the reference implementations in `registry`.
+"""Simple, slow tools for the closed forms in `registry`, which do not use the package under test.
 
-For short queries, all orders that the scores allow are enumerated, one row per order. A measure is
-its formula for each row. The mean over the rows is the expectation under ties, the largest and the
-smallest value are the best and the worst, and the first row is row order. Long queries have too
-many orders, so `average_*` compute the expectation at each position. This module does not use the
-package under test.
+Long queries have too many orders of tied documents to enumerate, so the closed forms compute the
+expectation at each position. `conformance/generate.py` enumerates all orders of short queries.
 """
 
-from itertools import chain, permutations, product
+from itertools import chain
 from math import inf
 
 import numpy as np
@@ -25,41 +22,24 @@ def tie_blocks(grades, scores, unretrieved_last=False):
     return [blocks[score] for score in sorted(blocks, reverse=True)]
 
 
-def orders(grades, scores, unretrieved_last=False):
-    """Return all lists that the scores allow, as rows of grades; the first is in row order."""
-    blocks = tie_blocks(grades, scores, unretrieved_last)
-    choices = product(*(permutations(block) for block in blocks))
-    lists = [list(chain.from_iterable(order)) for order in choices]
-    return np.array(lists, dtype=float).reshape(len(lists), -1)
-
-
-def one_order(grades, scores, ties, unretrieved_last=False):
-    """Return the single ranked list of ``ties`` "ordinal", "best" or "worst", as a one-row array.
+def untied(grades, scores, ties, unretrieved_last=False):
+    """Return distinct scores in the order of ``ties``: "ordinal", "best" or "worst".
 
     No measure increases if a higher grade moves down, so the best order of tied documents is by
-    descending grade; the tests compare the values with those of all `orders` of short queries.
+    descending grade; the tests compare the values with those of all orders of short queries.
     """
-    blocks = tie_blocks(grades, scores, unretrieved_last)
-    if ties != "ordinal":
-        blocks = [sorted(block, reverse=ties == "best") for block in blocks]
-    return np.array(list(chain.from_iterable(blocks)), dtype=float).reshape(1, -1)
-
-
-def over_ties(values, ties):
-    """Return the value for a tie rule, given the values of all orders."""
-    if values is None:
-        return None
-    rule = {"average": np.mean, "best": np.max, "worst": np.min, "ordinal": lambda v: v[0]}
-    return float(rule[ties](values))
+    sign = {"ordinal": 0, "best": -1, "worst": 1}[ties]
+    rows = sorted(range(len(grades)), key=lambda row: (-scores[row], sign * grades[row], row))
+    distinct = dict(zip(rows, range(len(rows), 0, -1), strict=True))
+    return [
+        float(distinct[row]) if score > -inf or unretrieved_last else -inf
+        for row, score in enumerate(scores)
+    ]
 
 
 def is_relevant(grades, threshold):
     grades = np.asarray(grades, dtype=float)
     return grades > 0 if threshold is None else grades >= threshold
-
-
-def precision_at_each_position(relevant):
-    return np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
 
 
 GAINS = {
@@ -77,8 +57,9 @@ DISCOUNTS = {
 
 def expected_gains(gain, grades, scores):
     """Return the expected gain at each position, the mean over its block of tied documents."""
-    gains, means = gain(one_order(grades, scores, "ordinal")[0]), []
-    for block in tie_blocks(grades, scores):
+    blocks, means = tie_blocks(grades, scores), []
+    gains = gain(np.array(list(chain.from_iterable(blocks)), dtype=float))
+    for block in blocks:
         means += [np.mean(gains[len(means) : len(means) + len(block)])] * len(block)
     return np.array(means)
 

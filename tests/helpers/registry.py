@@ -1,9 +1,10 @@
 """All measures with their reference implementations, settings and properties.
 
-A reference computes a value for each row of ranked grades (`of_orders`), and the expectation under
-ties of long queries (`on_average`). Both return None for a query whose value is undefined. The
-references do not use the package under test. To add a measure, add its references and one call of
-`register`; `test_no_measure_is_forgotten` fails if an exported measure is missing.
+`conformance/generate.py` defines the measures and computes the values of short queries over all
+orders of tied documents. A reference here (`on_average`) is a closed form of the expectation, for
+long queries; it returns None for a query whose value is undefined. The references do not use the
+package under test. To add a measure, add its reference and one call of `register`;
+`test_no_measure_is_forgotten` fails if an exported measure is missing.
 """
 
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from inspect import signature
 from itertools import combinations, product
 from math import comb, inf
 
+import generate
 import numpy as np
 from oracle import (
     DISCOUNTS,
@@ -19,11 +21,9 @@ from oracle import (
     average_pair_form,
     expected_gains,
     is_relevant,
-    one_order,
-    over_ties,
-    precision_at_each_position,
     signs,
     tie_blocks,
+    untied,
 )
 
 import skgraded as sg
@@ -51,42 +51,37 @@ GAIN_GRID = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A measure class: ``settings`` are its parameters besides ``ties`` and ``undefined``.
-
-    A measure without tie rules has no ``of_orders``, and ``on_average`` is its value.
-    """
+    """A measure class: ``settings`` are its parameters besides ``ties`` and ``undefined``."""
 
     cls: type
     on_average: Callable  # (grades, scores, **setting) -> value with the first tie rule, or None
-    of_orders: Callable | None = None  # (ranked, grades, **setting) -> one value per order, or None
     settings: list = field(default_factory=list)
     few: list = field(default_factory=list)  # for properties that do not depend on all settings
     scale_invariant: list = field(default_factory=list)  # scaling the grades changes nothing
     ideal_is_one: list = field(default_factory=list)  # the list sorted by grade scores 1
-    unretrieved_last: bool = False  # documents with score -inf are tied in last place
     lowest: int = 0  # lowest possible value
     highest: float = 1
-    tie_rules: tuple = TIES
     always_defined: bool = False
     undefined_on_request: bool = False  # with undefined=0.0, the same queries are defined, with 0
 
-    def __post_init__(self):
-        if self.of_orders is None:
-            object.__setattr__(self, "tie_rules", (None,))
+    @property
+    def definition(self):
+        """The measure in `generate`."""
+        return generate.MEASURES[self.cls.__name__]
 
-    def by_orders(self, orders, grades, scores, **setting):
-        """Return the value for each tie rule, computed from all orders of tied documents."""
-        if self.of_orders is None:
-            return {None: self.on_average(grades, scores, **setting)}
-        values = self.of_orders(orders, grades, **setting)
-        return {ties: over_ties(values, ties) for ties in self.tie_rules}
+    @property
+    def tie_rules(self):
+        """The values of ``ties``, the default first; (None,) without this parameter."""
+        default = self.definition.defaults.get("ties")
+        if default == "worst":  # the expectation would take too long
+            return ("worst", "best", "ordinal")
+        return TIES if default else (None,)
 
     def value(self, ties, grades, scores, **setting):
         """Return the value for one tie rule without computing all orders, or None if undefined."""
-        if ties in ("average", None):
-            return self.on_average(grades, scores, **setting)
-        ranked = one_order(grades, scores, ties, self.unretrieved_last)
-        return over_ties(self.of_orders(ranked, grades, **setting), "ordinal")
+        if ties not in ("average", None):
+            scores = untied(grades, scores, ties, self.definition.unretrieved_last)
+        return self.on_average(grades, scores, **setting)
 
 
 REGISTRY: dict[str, Entry] = {}
@@ -104,16 +99,13 @@ def has_two_grades(grades, **others):
     return len(set(grades)) > 1
 
 
-def register(cls, on_average, of_orders=None, is_defined=has_relevant, **more):
+def register(cls, on_average, is_defined=has_relevant, **more):
     """Add a measure; its functions are called only for queries whose value is defined."""
 
     def average(grades, scores, **setting):
         return on_average(grades, scores, **setting) if is_defined(grades, **setting) else None
 
-    def orders(ranked, grades, **setting):
-        return of_orders(ranked, grades, **setting) if is_defined(grades, **setting) else None
-
-    REGISTRY[cls.__name__] = Entry(cls, average, orders if of_orders else None, **more)
+    REGISTRY[cls.__name__] = Entry(cls, average, **more)
 
 
 def grid(**choices):
@@ -145,12 +137,6 @@ def divisor_of(grades, k, threshold, divisor):
     return n_relevant if divisor == "relevant" else min(n_relevant, k or inf)
 
 
-def average_precision(ranked, grades, k=None, threshold=None, divisor="min"):
-    relevant = is_relevant(ranked, threshold)
-    gains = precision_at_each_position(relevant) * relevant
-    return gains[:, :k].sum(axis=1) / divisor_of(grades, k, threshold, divisor)
-
-
 def average_average_precision(grades, scores, k=None, threshold=None, divisor="min"):
     def weight(values):
         return is_relevant(values, threshold) / divisor_of(grades, k, threshold, divisor)
@@ -160,7 +146,6 @@ def average_average_precision(grades, scores, k=None, threshold=None, divisor="m
 
 register(
     sg.AP,
-    of_orders=average_precision,
     on_average=average_average_precision,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS, divisor=("min", "relevant")),
     few=[sg.AP(), sg.AP(k=3, threshold=2), sg.AP(k=3, divisor="relevant")],
@@ -179,10 +164,6 @@ def over_levels(grades, value):
     return sum(weight * value(level) for weight, level in zip(distances, levels, strict=True))
 
 
-def mu_average_precision(ranked, grades, k=None, divisor="min"):
-    return over_levels(grades, lambda level: average_precision(ranked, grades, k, level, divisor))
-
-
 def average_mu_average_precision(grades, scores, k=None, divisor="min"):
     return over_levels(
         grades, lambda level: average_average_precision(grades, scores, k, level, divisor)
@@ -191,7 +172,6 @@ def average_mu_average_precision(grades, scores, k=None, divisor="min"):
 
 register(
     sg.MuAP,
-    of_orders=mu_average_precision,
     on_average=average_mu_average_precision,
     settings=grid(k=CUTOFFS, divisor=("min", "relevant")),
     few=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
@@ -201,20 +181,6 @@ register(
 
 
 # NDCG --------------------------------------------------------------------------------------------
-
-
-def dcg(ranked, k, gain, discount):
-    gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
-    ranks = np.arange(1, ranked.shape[1] + 1)
-    return (gain(ranked) * discount(ranks))[:, :k].sum(axis=1)
-
-
-def ndcg(ranked, grades, k=None, gain="exp2", discount="log2"):
-    if k == "mean":
-        cutoffs = range(1, len(grades) + 1)
-        return np.mean([ndcg(ranked, grades, n, gain, discount) for n in cutoffs], axis=0)
-    ideal = np.sort(np.asarray(grades, dtype=float))[::-1].reshape(1, -1)
-    return dcg(ranked, k, gain, discount) / dcg(ideal, k, gain, discount)
 
 
 def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
@@ -230,7 +196,6 @@ def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
 
 register(
     sg.NDCG,
-    of_orders=ndcg,
     on_average=average_ndcg,
     settings=grid(**GAIN_GRID),
     few=[sg.NDCG(), sg.NDCG(k=3), sg.NDCG(k="mean", gain="linear", discount="letor")],
@@ -247,11 +212,6 @@ register(
 # NDCNG -------------------------------------------------------------------------------------------
 
 
-def ndcng(ranked, grades, k=None, gain="exp2", discount="log2", max_grade=None):
-    top = max(grades) if max_grade is None else max_grade
-    return ndcg(ranked / top, np.asarray(grades) / top, k, gain, discount)
-
-
 def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grade=None):
     top = max(grades) if max_grade is None else max_grade
     return average_ndcg((np.asarray(grades) / top).tolist(), scores, k, gain, discount)
@@ -259,7 +219,6 @@ def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grad
 
 register(
     sg.NDCNG,
-    of_orders=ndcng,
     on_average=average_ndcng,
     settings=grid(**GAIN_GRID, max_grade=(None, TOP_GRADE)),
     few=[
@@ -291,14 +250,6 @@ def q_divisors(grades, k, beta, gain):
     return n * (np.arange(1, len(grades) + 1) + beta * ideal)
 
 
-def q_measure(ranked, grades, k=None, beta=1.0, gain="linear"):
-    gain = GAINS.get(gain, gain)
-    relevant = is_relevant(ranked, None)
-    cumulated = np.cumsum(relevant + beta * gain(ranked), axis=1)
-    divisors = q_divisors(grades, k, beta, gain)[: ranked.shape[1]]
-    return (relevant * cumulated / divisors)[:, :k].sum(axis=1)
-
-
 def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
     """Above position a + i are a documents of earlier blocks and i - 1 documents of its block."""
     gain = GAINS.get(gain, gain)
@@ -318,7 +269,6 @@ def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
 
 register(
     sg.QMeasure,
-    of_orders=q_measure,
     on_average=average_q_measure,
     settings=grid(k=CUTOFFS, beta=(1.0, 0, 10), gain=("linear", "exp2", square_root)),
     few=[sg.QMeasure(), sg.QMeasure(k=3, beta=10), sg.QMeasure(gain="exp2")],
@@ -330,26 +280,14 @@ register(
 # Measures that are weighted sums of gains ---------------------------------------------------------
 
 
-def of_one_order(of_orders, ties):
-    """Return the reference ``on_average`` of a measure for which one order of ties is enough."""
-
-    def on_average(grades, scores, **setting):
-        return of_orders(one_order(grades, scores, ties), grades, **setting)[0]
-
-    return on_average
-
-
 def linear(gain, total):
-    """Return both references of a measure that is a sum of gains over ranks."""
-
-    def of_orders(ranked, grades, **setting):
-        return total(gain(ranked, grades, **setting), grades, **setting)
+    """Return the reference of a measure that is a sum of gains over ranks."""
 
     def on_average(grades, scores, **setting):
         gains = expected_gains(lambda ranked: gain(ranked, grades, **setting), grades, scores)
         return total(gains, grades, **setting)
 
-    return {"of_orders": of_orders, "on_average": on_average}
+    return on_average
 
 
 def relevance(ranked, grades, threshold=None, **others):
@@ -368,7 +306,7 @@ def mean_of_ranks(gains, grades, k=None, **others):
 
 register(
     sg.Precision,
-    **linear(relevance, mean_of_ranks),
+    on_average=linear(relevance, mean_of_ranks),
     undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
@@ -376,7 +314,7 @@ register(
 )
 register(
     sg.GeneralizedPrecision,
-    **linear(share_of_top, mean_of_ranks),
+    on_average=linear(share_of_top, mean_of_ranks),
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE)],
     scale_invariant=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3)],
@@ -389,7 +327,7 @@ def recall(gains, grades, k=None, threshold=None):
 
 register(
     sg.Recall,
-    **linear(relevance, recall),
+    on_average=linear(relevance, recall),
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2)],
     scale_invariant=[sg.Recall(k=3)],
@@ -403,7 +341,7 @@ def generalized_recall(gains, grades, k=None):
 
 register(
     sg.GeneralizedRecall,
-    **linear(share_of_top, generalized_recall),
+    on_average=linear(share_of_top, generalized_recall),
     settings=grid(k=CUTOFFS),
     few=[sg.GeneralizedRecall(k=3)],
     scale_invariant=[sg.GeneralizedRecall(k=3)],
@@ -418,7 +356,7 @@ def r_precision(gains, grades, threshold=None):
 
 register(
     sg.RPrecision,
-    **linear(relevance, r_precision),
+    on_average=linear(relevance, r_precision),
     settings=grid(threshold=THRESHOLDS),
     few=[sg.RPrecision(), sg.RPrecision(threshold=2)],
     scale_invariant=[sg.RPrecision()],
@@ -433,7 +371,7 @@ def rbp(gains, grades, k=None, persistence=0.8, **others):
 
 register(
     sg.RBP,
-    **linear(share_of_top, rbp),
+    on_average=linear(share_of_top, rbp),
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
     few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
     scale_invariant=[sg.RBP()],
@@ -451,7 +389,7 @@ def absolute_dcg(gains, grades, k=None, discount="log2", **others):
 
 register(
     sg.DCG,
-    **linear(absolute_gain, absolute_dcg),
+    on_average=linear(absolute_gain, absolute_dcg),
     is_defined=always,
     always_defined=True,
     highest=inf,
@@ -461,13 +399,6 @@ register(
 
 
 # RR ----------------------------------------------------------------------------------------------
-
-
-def reciprocal_rank(ranked, grades, k=None, threshold=None):
-    values = []
-    for row in is_relevant(ranked, threshold)[:, :k].tolist():
-        values.append(1 / (row.index(True) + 1) if True in row else 0.0)
-    return np.array(values)
 
 
 def average_reciprocal_rank(grades, scores, k=None, threshold=None):
@@ -483,7 +414,6 @@ def average_reciprocal_rank(grades, scores, k=None, threshold=None):
 
 register(
     sg.RR,
-    of_orders=reciprocal_rank,
     on_average=average_reciprocal_rank,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.RR(), sg.RR(k=3, threshold=2)],
@@ -495,16 +425,6 @@ register(
 # GAP ---------------------------------------------------------------------------------------------
 
 
-def gap(ranked, grades, k=None, gain="linear"):
-    gain = GAINS.get(gain, gain)
-    ideal = np.sort(np.asarray(grades, dtype=float))[::-1]
-    total = np.zeros(len(ranked))
-    for p in range(1, ranked[:, :k].shape[1] + 1):
-        above = np.minimum(gain(ranked[:, :p]), gain(ranked[:, p - 1 : p]))
-        total += above.sum(axis=1) / p
-    return total / gain(ideal[:k]).sum()
-
-
 def average_gap(grades, scores, k=None, gain="linear"):
     gain = GAINS.get(gain, gain)
     ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])[:k].sum()
@@ -513,7 +433,6 @@ def average_gap(grades, scores, k=None, gain="linear"):
 
 register(
     sg.GAP,
-    of_orders=gap,
     on_average=average_gap,
     settings=grid(k=CUTOFFS, gain=("linear", "exp2", square_root)),
     few=[sg.GAP(), sg.GAP(k=3, gain="exp2")],
@@ -529,14 +448,6 @@ def stops_at(grades, all_grades, max_grade=None):
     """Return the stop probability (2^g - 1) / 2^max of each grade."""
     top = max(all_grades) if max_grade is None else max_grade
     return np.expm1(np.asarray(grades) * np.log(2)) * 2.0**-top
-
-
-def err(ranked, grades, k=None, max_grade=None):
-    total, going_on = np.zeros(len(ranked)), np.ones(len(ranked))
-    for p, column in enumerate(stops_at(ranked, grades, max_grade).T[:k], start=1):
-        total += going_on * column / p
-        going_on *= 1 - column
-    return total
 
 
 def average_err(grades, scores, k=None, max_grade=None):
@@ -563,7 +474,6 @@ def average_err(grades, scores, k=None, max_grade=None):
 
 register(
     sg.ERR,
-    of_orders=err,
     on_average=average_err,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.ERR(), sg.ERR(k=3, max_grade=5)],  # an ideal list scores less than 1
@@ -585,27 +495,17 @@ def over_ranks(gains, k):
     return (gains / np.arange(1, gains.shape[-1] + 1))[..., :k].sum(axis=-1)
 
 
-def nerr(ranked, grades, k=None, max_grade=None):
-    ideal = np.array([sorted(grades, reverse=True)])
-    gains = gains_if_rarely_stopped(grades, max_grade)
-    if gains is None:
-        return err(ranked, grades, k, max_grade) / err(ideal, grades, k, max_grade)
-    result, best = (np.vectorize(gains.get, otypes=[float])(grades) for grades in (ranked, ideal))
-    return over_ranks(result, k) / over_ranks(best, k)
-
-
 def average_nerr(grades, scores, k=None, max_grade=None):
     ideal = np.array([sorted(grades, reverse=True)])
     gains = gains_if_rarely_stopped(grades, max_grade)
     if gains is None:
-        return average_err(grades, scores, k, max_grade) / err(ideal, grades, k, max_grade)[0]
+        return average_err(grades, scores, k, max_grade) / average_err(grades, grades, k, max_grade)
     expected = expected_gains(np.vectorize(gains.get, otypes=[float]), grades, scores)
     return over_ranks(expected, k) / over_ranks(np.array([gains[g] for g in ideal[0]]), k)
 
 
 register(
     sg.NERR,
-    of_orders=nerr,
     on_average=average_nerr,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.NERR(), sg.NERR(k=3, max_grade=5)],
@@ -614,10 +514,6 @@ register(
 
 
 # Success -----------------------------------------------------------------------------------------
-
-
-def success(ranked, grades, k=None, threshold=None):
-    return is_relevant(ranked, threshold)[:, :k].any(axis=1).astype(float)
 
 
 def average_success(grades, scores, k=None, threshold=None):
@@ -632,7 +528,6 @@ def average_success(grades, scores, k=None, threshold=None):
 
 register(
     sg.Success,
-    of_orders=success,
     on_average=average_success,
     undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
@@ -644,18 +539,16 @@ register(
 # InterpolatedPrecision ---------------------------------------------------------------------------
 
 
-def interpolated_precision(ranked, grades, recall=0, threshold=None):
-    required = np.floor(recall * is_relevant(grades, threshold).sum() + 0.5)
-    relevant = is_relevant(ranked, threshold)
-    enough = np.cumsum(relevant, axis=1) >= required
-    return np.max(precision_at_each_position(relevant) * enough, axis=1, initial=0.0)
+def worst_interpolated_precision(grades, scores, recall=0, threshold=None):
+    ranked = np.ravel(tie_blocks(grades, untied(grades, scores, "worst")))
+    hits = np.cumsum(is_relevant(ranked, threshold))
+    enough = hits >= np.floor(recall * is_relevant(grades, threshold).sum() + 0.5)
+    return np.max(hits / np.arange(1, len(hits) + 1) * enough, initial=0.0)
 
 
 register(
     sg.InterpolatedPrecision,
-    of_orders=interpolated_precision,
-    on_average=of_one_order(interpolated_precision, "worst"),
-    tie_rules=("worst", "best", "ordinal"),
+    on_average=worst_interpolated_precision,
     settings=grid(recall=(0, 0.1, 0.5, 1), threshold=THRESHOLDS),
     few=[sg.InterpolatedPrecision(), sg.InterpolatedPrecision(0.5, threshold=2)],
     scale_invariant=[sg.InterpolatedPrecision(0.5)],
@@ -737,17 +630,6 @@ register(
 # Bpref -------------------------------------------------------------------------------------------
 
 
-def bpref(ranked, grades, threshold=None):
-    """Unjudged documents have the grade nan."""
-    n_relevant = is_relevant(grades, threshold).sum()
-    n_irrelevant = np.sum(~np.isnan(grades)) - n_relevant
-    relevant = is_relevant(ranked, threshold)
-    above = np.cumsum(~relevant & ~np.isnan(ranked), axis=1)
-    cap = max(min(n_relevant, n_irrelevant), 1)
-    terms = relevant * (1 - np.minimum(above, n_relevant) / cap)
-    return terms.sum(axis=1) / n_relevant
-
-
 def average_bpref(grades, scores, threshold=None):
     n_relevant = int(is_relevant(grades, threshold).sum())
     cap = max(min(n_relevant, len(grades) - n_relevant), 1)
@@ -763,7 +645,6 @@ def average_bpref(grades, scores, threshold=None):
 
 register(
     sg.Bpref,
-    of_orders=bpref,
     on_average=average_bpref,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.Bpref(), sg.Bpref(threshold=2)],
@@ -775,14 +656,20 @@ register(
 # Judged and RBPResidual --------------------------------------------------------------------------
 
 
-def judged(ranked, grades, k=None):
-    return (~np.isnan(ranked))[:, :k].sum(axis=1) / max(ranked[:, :k].shape[1], 1)
+def average_judged(grades, scores, k=None):
+    known = expected_gains(lambda ranked: ~np.isnan(ranked), grades, scores)[:k]
+    return known.mean() if len(known) else 0.0
+
+
+def average_rbp_residual(grades, scores, k=None, persistence=0.8):
+    unjudged = expected_gains(np.isnan, grades, scores)[:k]
+    ranks = np.arange(len(unjudged))
+    return (1 - persistence) * (unjudged * persistence**ranks).sum() + persistence ** len(ranks)
 
 
 register(  # for long queries, no grade is nan
     sg.Judged,
-    of_orders=judged,
-    on_average=of_one_order(judged, "ordinal"),
+    on_average=average_judged,
     is_defined=always,
     always_defined=True,
     settings=grid(k=CUTOFFS),
@@ -791,18 +678,9 @@ register(  # for long queries, no grade is nan
 )
 
 
-def rbp_residual(ranked, grades, k=None, persistence=0.8):
-    unjudged = np.isnan(ranked)[:, :k]
-    ranks = np.arange(unjudged.shape[1])
-    return (1 - persistence) * (unjudged * persistence**ranks).sum(axis=1) + persistence ** len(
-        ranks
-    )
-
-
 register(
     sg.RBPResidual,
-    of_orders=rbp_residual,
-    on_average=of_one_order(rbp_residual, "ordinal"),
+    on_average=average_rbp_residual,
     is_defined=always,
     always_defined=True,
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5, 0.95)),
@@ -812,20 +690,6 @@ register(
 
 
 # Compat ------------------------------------------------------------------------------------------
-
-
-def compat(ranked, grades, persistence=0.95):
-    """Rank-biased overlap with the ideal list, from the numbers of documents per grade."""
-    ideal = sorted((grade for grade in grades if grade > 0), reverse=True)
-    total = best = 0.0
-    for i in range(1, max(ranked.shape[1], len(ideal)) + 1):
-        overlap = sum(
-            np.minimum((ranked[:, :i] == grade).sum(axis=1), ideal[:i].count(grade))
-            for grade in set(ideal)
-        )
-        total += persistence ** (i - 1) / i * overlap
-        best += persistence ** (i - 1) / i * min(i, len(ideal))
-    return total / best
 
 
 def average_compat(grades, scores, persistence=0.95):
@@ -859,7 +723,6 @@ def average_compat(grades, scores, persistence=0.95):
 
 register(
     sg.Compat,
-    of_orders=compat,
     on_average=average_compat,
     settings=grid(persistence=(0.95, 0, 0.5)),
     few=[sg.Compat(), sg.Compat(0.5)],
@@ -910,16 +773,6 @@ register(
 # TauAP -------------------------------------------------------------------------------------------
 
 
-def tau_ap(ranked, grades):
-    """Compute τ_ap of each row, an order of all documents."""
-    n = ranked.shape[1]
-    total = 0.0
-    for i in range(2, n + 1):
-        above, this = ranked[:, : i - 1], ranked[:, i - 1 : i]
-        total = total + ((above > this).sum(axis=1) + (above == this).sum(axis=1) / 2) / (i - 1)
-    return 2 / (n - 1) * total - 1
-
-
 def average_tau_ap(grades, scores):
     """Above position a + i are a documents of earlier blocks; half of i - 1 tied pairs agree."""
     total, before = 0.0, np.array([])
@@ -936,11 +789,9 @@ def average_tau_ap(grades, scores):
 
 register(
     sg.TauAP,
-    of_orders=tau_ap,
     on_average=average_tau_ap,
     is_defined=has_two_grades,
     settings=grid(),
-    unretrieved_last=True,
     lowest=-1,
     few=[sg.TauAP()],
     scale_invariant=[sg.TauAP()],  # in an ideal list, equal grades count 1/2

@@ -82,7 +82,7 @@ def test_no_measure_is_forgotten():
 
 def test_every_parameter_is_in_the_grid():
     for name, entry in REGISTRY.items():
-        ties = {"ties"} if entry.of_orders else set()
+        ties = {"ties"} if entry.tie_rules != (None,) else set()
         parameters = set(inspect.signature(entry.cls).parameters)
         assert parameters == {"undefined", *ties, *entry.settings[0]}, name
 
