@@ -268,7 +268,7 @@ def run_pytrec_eval(case):
 def run_ir_measures(case):
     import ir_measures
 
-    parameters, relevance = case["parameters"], level(case)
+    parameters = case["parameters"]
     k = parameters.get("k", parameters.get("recall"))
     names = {
         "AP": "AP", "NDCG": "nDCG", "RR": "RR", "Precision": "P" if k else "SetP", "ERR": "ERR",
@@ -278,20 +278,19 @@ def run_ir_measures(case):
         "InterpolatedPrecision": "IPrec", "Compat": "Compat",
     }  # fmt: skip
     name = names.get(case["measure"])
-    if name is None or relevance is None or not is_standard(case):
+    if name is None or level(case) is None or not is_standard(case):
         return None
-    if name == "ERR" and parameters["max_grade"] != 4:  # the scale of gdeval
+    is_on_scale = max(columns(case)[0]) <= 4 and parameters.get("max_grade", 4) == 4
+    if (name == "ERR" or parameters.get("gain") == "exp2") and not is_on_scale:  # of gdeval
         return None
-    if parameters.get("gain") == "exp2" and max(columns(case)[0]) > 4:
-        return None
-    options = {"rel": relevance} if parameters.get("threshold") else {}
-    if parameters.get("gain") == "exp2" or name == "ERR":
-        options |= {"dcg": "exp-log2"} if name == "nDCG" else {}
+    options = {"rel": level(case)} if parameters.get("threshold") else {}
+    if parameters.get("gain") == "exp2":
+        options["dcg"] = "exp-log2"
+    if "dcg" in options or name == "ERR":
         k = k or 1000  # gdeval requires a cut-off
     if "persistence" in parameters:
         options["p"] = float(parameters["persistence"])
-    measure = getattr(ir_measures, name)
-    measure = measure(**options) if options else measure
+    measure = getattr(ir_measures, name)(**options)
     measure = measure if k is None else measure @ (float(k) if name == "IPrec" else k)
     if not ir_measures.DefaultPipeline.supports(measure):
         return None
