@@ -274,7 +274,7 @@ def run_ir_measures(case):
         "AP": "AP", "NDCG": "nDCG", "RR": "RR", "Precision": "P" if k else "SetP", "ERR": "ERR",
         "Recall": "R" if k else "SetR", "RPrecision": "Rprec", "Bpref": "Bpref", "SetF": "SetF",
         "Success": "Success" if k else None, "SetPrecision": "SetP", "SetRecall": "SetR",
-        "NumRet": "NumRet", "NumRel": "NumRel", "Judged": "Judged" if k else None, "RBP": "RBP",
+        "NumRet": "NumRet", "NumRel": "NumRel", "Judged": "Judged" if k else None,
         "InterpolatedPrecision": "IPrec", "Compat": "Compat",
     }  # fmt: skip
     name = names.get(case["measure"])

@@ -39,6 +39,7 @@ copybutton_prompt_is_regexp = True
 PAGES = {
     "../benchmarks/README.md": "benchmarks.md",
     "../../benchmarks/README.md": "../benchmarks.md",  # in docs/recipes
+    "../conformance/README.md": "conformance.md",
     "../CONTRIBUTING.md": "contributing.md",
     "../MAINTAINING.md": "maintaining.md",
     "../CHANGELOG.md": "changelog.md",
