@@ -227,9 +227,10 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
     object
         An object with the methods that CatBoost calls. Its class has the name of the measure, which
         CatBoost shows (``Precision()``, ``Recall()`` and ``PairAccuracy()`` for those measures,
-        because CatBoost refuses its own metrics of these names for some losses). ``evaluate`` raises a ValueError if the data sets do not match `group_id`
-        and `eval_group_id`. If it is called outside training, the number of rows determines which
-        of the two describes the queries.
+        because CatBoost refuses its own metrics of these names for some losses). ``evaluate``
+        raises a ValueError if the data sets do not match `group_id` and `eval_group_id`. If it is
+        called outside training, the number of rows determines which of the two describes the
+        queries.
 
         **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles rows if there
         are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``. Early
