@@ -31,7 +31,8 @@ CHECK_METHOD = choice_validator("method", METHODS)
 _CHECK_CLIP = number_validator("clip", 1, optional=True)
 AT_LEAST_0 = Rule("values must be ≥ 0, or nan", lambda v: (v < 0) | np.isinf(v))
 UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
-# Fewest units for intervals: with fewer, 95 % intervals cover less than 90 % (`benchmarks/clicks.py coverage`).
+# Fewest units for intervals: with fewer, intervals of level 95 % cover less than 90 %; see
+# `benchmarks/clicks.py coverage`.
 MIN_UNITS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
 SHARES = "examination", "ci_low", "ci_high", "click_rate"
 COUNTS = "n_impressions", "n_interventions"
