@@ -132,6 +132,14 @@ for measure in ("KendallTau", "SpearmanRho", "PairAccuracy", "AUC", "EDRC", "Pre
         "ties", f"{slug(measure)}-two-blocks", measure, SITUATIONS["two-blocks"][0],
         "The measure has its own rule for equal scores.",
     )  # fmt: skip
+MANY_LEVELS = query(
+    [7 * i % 20 for i in range(20)], [17 if 2 <= i <= 5 else 19 - i for i in range(20)]
+)  # fmt: skip
+for measure in ("MuAP", "GAP", "NDCG", "QMeasure", "TauAP", "EDRC", "Compat"):
+    add(
+        "ties", f"{slug(measure)}-twenty-levels", measure, MANY_LEVELS,
+        "Twenty documents with different grades; those from rank 3 to rank 6 are tied.",
+    )  # fmt: skip
 CONSTANT = [1] * 10
 for name, grades in (("first", [1] * 3 + [0] * 7), ("last", [0] * 7 + [1] * 3)):
     for measure in ("NDCG", "AP"):
