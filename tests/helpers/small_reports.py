@@ -267,3 +267,9 @@ REPORTS = {  # small reports of every class, by description
 def small_report(name):
     """Return one of the `REPORTS`."""
     return REPORTS[name]()
+
+
+def only_row(result):
+    """Return the only row of a comparison as a dict."""
+    (row,) = result.to_frame().to_dict("records")
+    return row

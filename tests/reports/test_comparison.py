@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import columns, compared, drawn, ids_of, systems, taken
+from small_reports import columns, compared, drawn, ids_of, only_row, systems, taken
 
 import skgraded as sg
 from skgraded.reports.comparison_view import ComparisonView
@@ -27,11 +27,6 @@ def evaluation(values, ids=None, weights=None):
     ev = small_reports.evaluation(values, weights=weights)
     ids = np.arange(len(ev.query_ids)) if ids is None else np.asarray(ids)
     return replace(ev, query_ids=ids)
-
-
-def only_row(result):
-    (row,) = result.to_frame().to_dict("records")
-    return row
 
 
 @pytest.fixture(scope="module")

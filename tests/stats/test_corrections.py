@@ -3,14 +3,9 @@
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import compared
+from small_reports import compared, only_row
 
 from skgraded.stats.corrections import CORRECTIONS, adjust, is_significant, level_of_each
-
-
-def only_row(result):
-    (row,) = result.to_frame().to_dict("records")
-    return row
 
 
 @pytest.mark.parametrize(

@@ -5,18 +5,13 @@ import itertools
 import numpy as np
 import pytest
 from scipy import stats
-from small_reports import compared
+from small_reports import compared, only_row
 
 from skgraded.stats.intervals import BLOCK
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import enough_resamples, p_values
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
-
-
-def only_row(result):
-    (row,) = result.to_frame().to_dict("records")
-    return row
 
 
 @pytest.fixture(scope="module")
