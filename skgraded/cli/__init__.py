@@ -150,7 +150,7 @@ def _report_on_grades(args: argparse.Namespace) -> str:
         if len(names) < 2:
             raise ValueError("compare requires at least two runs or two --score-column options.")
         # Checked before any file is read.
-        checked_settings(names, is_large, args.judge is not None, **_settings(args))
+        checked_settings(names, is_large, **_settings(args))
     if is_large and not args.per_query:
         report, systems = _files.summarize_files(args)
         if args.command == "evaluate" and args.by is not None:
@@ -172,7 +172,7 @@ def _report_on_grades(args: argparse.Namespace) -> str:
         if args.intervals:
             return _printing.of_summaries(systems, args)
         return _print_evaluations(systems, args)
-    comparison = compare(report, judge=judge, by=args.by, progress=args.progress, **_settings(args))
+    comparison = compare(report, by=args.by, progress=args.progress, **_settings(args))
     if args.by is not None:
         return _printing.of_report(comparison, args)
     return _printing.of_comparison(systems, comparison, args, _width(args))

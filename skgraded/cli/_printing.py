@@ -140,7 +140,7 @@ def of_comparison(
 def _below(comparison: Comparison, rows: list[Any], evaluations: Mapping[str, Any]) -> str:
     """Return notes on the method and undefined queries, and the findings for each measure."""
     lines = [
-        f"{query_counts(comparison.n_queries, comparison.n_judge)}; "
+        f"{query_counts(comparison.n_queries)}; "
         f"{percent_text(comparison.level)} intervals; "
         f"{ComparisonView(comparison).procedure}.",
         *filter(None, [_undefined(evaluations)]),
@@ -324,10 +324,6 @@ def _json(
         if comparison is not None:
             rows = compared[compared["system"] == name].drop(columns="system")
             entry["compared"] = list(map(_numbers, rows.to_dict("records")))
-            if comparison.system_means and comparison.n_judge is not None:
-                means = comparison.system_means.items()
-                entry["mean"] = {key: float(mean[i, 0]) for key, mean in means}
-                entry["n_judge"] = comparison.n_judge
         if per_query:
             entry["per_query"] = {
                 str(query): _numbers({key: v[q] for key, v in evaluation.per_query.items()})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,11 +25,15 @@ from skgraded.reports.comparison_rows import (
     grouped,
 )
 from skgraded.reports.comparison_view import ComparisonView
-from skgraded.reports.evaluation import Evaluation, mean_judged
-from skgraded.reports.powered_means import judged_samples, pool_of, powered_means
+from skgraded.reports.evaluation import (
+    CrossEvaluation,
+    Evaluation,
+    check_evaluations,
+    mean_judged,
+)
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import check_settings, t_interval
+from skgraded.stats.intervals import check_settings
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, p_values
 
@@ -45,7 +49,6 @@ def compare(
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
     by: Any = None,
-    judge: Mapping[str, Evaluation] | None = None,
     progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
@@ -62,8 +65,8 @@ def compare(
         The system to compare all others with. If None, all pairs are compared, and the earlier
         system of each pair is the baseline.
     test : {"auto", "randomization", "t", "wilcoxon", "bootstrap"} or None, default="auto"
-        Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries or with
-        `judge`, and "randomization" otherwise. If None, no test is performed.
+        Two-sided test of the per-query differences; see Notes. "auto" is "t" for Summaries and
+        "randomization" otherwise. If None, no test is performed.
     correction : {"holm", "bonferroni", "fdr_bh"} or None, default="holm"
         Correction for the number of tests in a family: Holm (1979), Bonferroni, or the false
         discovery rate of Benjamini and Hochberg (1995); see Notes.
@@ -86,10 +89,6 @@ def compare(
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment; a family includes all segments.
         For Summaries, the `by` with which they were evaluated.
-    judge : mapping of str to Evaluation, optional
-        Evaluations of the same systems under the grades of a judge, such as a language model, for
-        the queries of `evaluations` and further queries. The differences are then
-        prediction-powered, as in `prediction_powered`. Requires `test` to be "t", without `by`.
     progress : bool, default=False
         Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
@@ -106,17 +105,12 @@ def compare(
         - ``n_queries``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding errors (1e-12, relative for values above 1), or worse,
-        - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries and
-          with `judge`,
+        - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries,
         - ``effect_size``: Cohen's d_z, the mean difference divided by the standard deviation
           (divisor n - 1) of the differences; 0 if all differences are 0, nan if it is infinite or
           if there is only one query,
         - ``min_detectable``: the smallest difference detectable with 80 % power; see Notes,
-        - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t",
-        - ``weight``, ``worth`` (with `judge`): the weight λ of the judge in both means, and the
-          number of human-judged queries that alone would give an equally small error. Counts of
-          queries are those of the human judgments, and the standard deviation in ``effect_size`` is
-          √n times the standard error.
+        - ``baseline``, ``baseline_mean``, and ``ci_method``, which is "t".
 
     Raises
     ------
@@ -127,8 +121,7 @@ def compare(
     Warns
     -----
     UserWarning
-        If systems were cross-evaluated on different folds, if `judge` is passed with fewer than 20
-        human-judged queries or five distinct differences, if two systems' shares of judged
+        If systems were cross-evaluated on different folds, if two systems' shares of judged
         documents differ by more than 0.1, or if a system retrieved nothing (every score is -inf)
         for more than half of the queries.
 
@@ -190,12 +183,11 @@ def compare(
     if isinstance(evaluations, Summaries):
         systems = list(evaluations.systems)
     else:
-        pairing.check_evaluations(evaluations)
+        check_evaluations(evaluations)
         systems = list(evaluations)
     settings = checked_settings(
         systems,
         isinstance(evaluations, Summaries),
-        judge is not None,
         baseline=baseline,
         test=test,
         correction=correction,
@@ -205,22 +197,14 @@ def compare(
         rng=rng,
     )
     if isinstance(evaluations, Summaries):
-        if judge is not None:
-            raise TypeError("To use a judge, pass Evaluations instead of Summaries.")
         return evaluations._compare(settings, baseline, by)
-    if judge is not None:
-        if by is not None:
-            raise ValueError("Argument 'by' must be None if a judge is passed.")
-        pairing.check_evaluations(judge, "judge")
-        report = _compare_judged(evaluations, judge, settings, baseline)
-    else:
-        settings = settings._replace(
-            n_resamples=FEWEST if n_resamples is None else int(n_resamples),
-            seed=int(np.random.default_rng(rng).integers(2**63)),
-        )
-        report = _compare_values(
-            evaluations, baseline, settings, by, n_resamples is None, progress, rng
-        )
+    settings = settings._replace(
+        n_resamples=FEWEST if n_resamples is None else int(n_resamples),
+        seed=int(np.random.default_rng(rng).integers(2**63)),
+    )
+    report = _compare_values(
+        evaluations, baseline, settings, by, n_resamples is None, progress, rng
+    )
     for text in ComparisonView(report).caveats():
         warnings.warn(text, stacklevel=2)
     return report
@@ -229,7 +213,6 @@ def compare(
 def checked_settings(
     systems: Sequence[str],
     are_sums: bool,
-    is_judged: bool,
     *,
     baseline: str | None,
     test: str | None,
@@ -242,13 +225,11 @@ def checked_settings(
     """Check arguments of `compare`; the command calls this function before it reads files."""
     check_choice("baseline", baseline, systems)
     if test == "auto":
-        test = "t" if are_sums or is_judged else "randomization"
+        test = "t" if are_sums else "randomization"
     check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
     choice_validator("family", tuple(FAMILIES))(family)
     level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
-    if is_judged and test != "t":
-        raise ValueError(f"compare(judge=…) requires test='t'; got test={test!r}.")
     if are_sums and test not in ("t", None):
         raise ValueError(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
@@ -275,7 +256,7 @@ def _compare_values(
     """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
     test, correction, level, *_, family = settings
     paired = pairing.pair_evaluations(evaluations)
-    pairing.warn_of_different_folds(paired.folds)
+    _warn_of_different_folds(evaluations, paired.positions)
     values = paired.values
     segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
@@ -301,49 +282,49 @@ def _compare_values(
     has_bar = progress and test in DRAWS
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
         p = _p_values(cases, differences, settings, advance)
-    return _report(
-        evaluations,
-        values.per_query,
-        baseline,
-        settings,
-        cases,
-        samples,
-        p,
+    n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
+    return Comparison(
+        systems=values.systems,
+        measures=list(values.per_query),
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        family=family,
+        level=level,
+        rows=compared_rows(cases, samples, p, values.systems, settings),
+        n_resamples=settings.n_resamples if test in DRAWS else None,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids),
         is_weighted=values.weights is not None,
         query_values=values,
         segments=values.segments,
-    )
-
-
-def _report(
-    evaluations: Mapping[str, Evaluation],
-    measures: Iterable[str],
-    baseline: str | None,
-    settings: Settings,
-    cases: Sequence[Case],
-    samples: Sequence[PairedSample],
-    p_values: Any,
-    **fields: Any,
-) -> Comparison:
-    """Create a Comparison from the sample and the p-value of each case, and further fields."""
-    systems, n_resamples = list(evaluations), settings.n_resamples
-    n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
-    return Comparison(
-        systems=systems,
-        measures=list(measures),
-        baseline=baseline,
-        test=settings.test,
-        correction=settings.correction,
-        family=settings.family,
-        level=settings.level,
-        rows=compared_rows(cases, samples, p_values, systems, settings),
-        n_resamples=n_resamples if settings.test in DRAWS else None,
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None,
-        **fields,
     )
+
+
+def _warn_of_different_folds(
+    evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray]
+) -> None:
+    """Warn about systems whose folds differ from those of the first cross-evaluated system.
+
+    Such systems were trained on different queries, which affects the differences in their values.
+    """
+    folds = {
+        name: evaluation.fold[positions[name]]
+        for name, evaluation in evaluations.items()
+        if isinstance(evaluation, CrossEvaluation)
+    }
+    for name, fold in folds.items():
+        first = next(iter(folds))
+        pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
+        # Fold numbers may differ; the folds agree if each number occurs in exactly one pair.
+        if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
+            warnings.warn(
+                f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
+                "queries also affect their differences. Pass the same cv for both.",
+                stacklevel=4,  # the caller of compare
+            )
 
 
 def _with_segments(
@@ -394,39 +375,3 @@ def _p_values(
             advance,
         )
     return p
-
-
-def _compare_judged(
-    evaluations: Mapping[str, Evaluation],
-    judge: Mapping[str, Evaluation],
-    settings: Settings,
-    baseline: str | None,
-) -> Comparison:
-    """Compare systems with prediction-powered differences; the settings are already checked."""
-    if set(evaluations) != set(judge):
-        raise ValueError(f"judge must have the systems {list(evaluations)}; got {list(judge)}.")
-    systems = list(evaluations)
-    judge = {name: judge[name] for name in systems}
-    pool = pool_of(evaluations, judge, ("evaluations", "judge"), stacklevel=4)
-    cases = cases_of(systems, list(pool), baseline)
-    samples = judged_samples(pool, cases, systems)
-    human, _, others = next(iter(pool.values()))
-    return _report(
-        evaluations,
-        pool,
-        baseline,
-        settings,
-        cases,
-        samples,
-        [sample.differences.p_value for sample in samples],
-        seed=None,
-        is_weighted=False,
-        n_queries=human.shape[1],
-        n_judge=others.shape[1],
-        system_means={
-            name: np.array(
-                [[mean.mean, *t_interval(mean, settings.level)] for mean in powered_means(values)]
-            )
-            for name, values in pool.items()
-        },
-    )

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator, whole_number
-from skgraded.reports import comparison_rows
+from skgraded.reports.comparison_rows import ComparisonRow, columns_of
 from skgraded.reports.comparison_view import ComparisonView, Leaderboard
-from skgraded.reports.pairing import BY_SYSTEM, QUERY_VALUES, QueryValues
-from skgraded.reports.report import SHARES, Axis, Report
-from skgraded.stats import corrections, paired_tests
-from skgraded.stats.intervals import CHECK_LEVEL
-from skgraded.writing import json_text, tables
+from skgraded.reports.pairing import QueryValues
+from skgraded.reports.report import Report
+from skgraded.writing import tables
 from skgraded.writing.columns import fitting
-from skgraded.writing.json_text import Form
+from skgraded.writing.json_text import (
+    VERSION,
+    id_from_json,
+    id_to_json,
+    read_arrays,
+    write_arrays,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -45,8 +49,6 @@ class Comparison(Report):
     system_means : dict of str to ndarray of shape (n_systems, 3), or None
         Mean of each system and the limits of its interval, keyed by heading; None if they are
         computed from `query_values`.
-    n_judge : int or None
-        Number of queries that only the judge judged, in a comparison with a judge.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
@@ -59,7 +61,7 @@ class Comparison(Report):
 
     systems: list[str]
     measures: list[str]
-    rows: list[comparison_rows.ComparisonRow]
+    rows: list[ComparisonRow]
     baseline: str | None
     test: str | None
     correction: str | None
@@ -70,84 +72,55 @@ class Comparison(Report):
     is_weighted: bool
     query_values: QueryValues | None = None
     system_means: dict[str, np.ndarray] | None = None
-    n_judge: int | None = None
     judged: dict[str, np.ndarray] | None = None
     n_unanswered: list[int] | None = None
     segments: list[Any] | None = None
     family: str = "all"
 
-    _json = {
-        "segments": json_text.maybe(json_text.SEGMENT_NAMES),
-        "n_unanswered": json_text.maybe(json_text.list_of(json_text.INTEGER)),
-        "rows": comparison_rows.rows_form(comparison_rows.ComparisonRow),
-        "query_values": json_text.maybe(QUERY_VALUES),
-        "system_means": json_text.maybe(
-            json_text.by_name(
-                Form(
-                    lambda means: BY_SYSTEM.write(means.T),
-                    lambda written, name: BY_SYSTEM.read(written, name).T,
-                )
-            )
-        ),
-    }
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        values, columns = self.query_values, columns_of(ComparisonRow, self.rows)
+        columns["segment"] = list(map(id_to_json, columns["segment"]))
+        return {
+            "kind": "Comparison",
+            "version": VERSION,
+            **vars(self),
+            "rows": {
+                name: [None if cell != cell else cell for cell in cells]
+                for name, cells in columns.items()
+            },
+            "segments": None if self.segments is None else list(map(id_to_json, self.segments)),
+            "query_values": None if values is None else values.to_dict(),
+            "system_means": write_arrays(self.system_means),
+            "judged": write_arrays(self.judged),
+        }
 
-    def __post_init__(self) -> None:
-        systems, measures, values = self.systems, self.measures, self.query_values
-        for name, names in (("systems", systems), ("measures", measures)):
-            if len(set(names)) < len(names):
-                raise ValueError(f"Names in {name} must be unique; got {names}.")
-        if len(systems) < 2 or not measures:
-            raise ValueError(
-                "A comparison requires at least two systems and at least one measure; got systems "
-                f"{systems} and measures {measures}."
-            )
-        CHECK_LEVEL(self.level)
-        if self.test in paired_tests.DRAWS or self.n_resamples is not None:
-            whole_number(self.n_resamples, "n_resamples", 1)
-        whole_number(self.n_queries, "n_queries", 0)
-        for name, least in (("seed", 0), ("n_judge", 1)):
-            if getattr(self, name) is not None:
-                whole_number(getattr(self, name), name, least)
-        comparison_rows.check_choice("test", self.test, paired_tests.TESTS)
-        comparison_rows.check_choice("correction", self.correction, corrections.CORRECTIONS)
-        comparison_rows.check_choice("baseline", self.baseline, systems)
-        choice_validator("family", tuple(comparison_rows.FAMILIES))(self.family)
-        if values is None and self.test not in ("t", None):
-            raise ValueError(f"test={self.test!r} requires query_values, but query_values is None.")
-        self._check_values()
-        segments = [(segment, None) for segment in self.segments or []]
-        cases = comparison_rows.cases_of(systems, measures, self.baseline, segments)
-        comparison_rows.check_rows(self.rows, systems, cases, self.n_queries)
-
-    def _check_values(self) -> None:
-        """Check the per-query values, the means of the systems and the shares of documents."""
-        systems, values, means = self.systems, self.query_values, self.system_means
-        if values is not None and (
-            values.systems != systems
-            or list(values.per_query) != self.measures
-            or values.segments != self.segments
-            or len(values.query_ids) != self.n_queries
-        ):
-            raise ValueError(
-                "query_values must match the systems, measures, segments and number of queries."
-            )
-        if means is not None and (
-            list(means) != list(ComparisonView(self).headings.values())
-            or any(array.shape != (len(systems), 3) for array in means.values())
-        ):
-            raise ValueError("system_means must match the systems, measures and segments.")
-        if self.n_judge is not None and (values is not None or means is None):
-            raise ValueError("A comparison with a judge needs system_means, not query_values.")
-        for name, shares in (self.judged or {}).items():
-            Axis("system", "systems", systems).numbers(shares, f"judged[{name!r}]", SHARES)
-        if self.n_unanswered is not None:
-            Axis("system", "systems", systems).positions(
-                self.n_unanswered, "n_unanswered", self.n_queries + 1
-            )
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create a Comparison from the result of `to_dict`."""
+        segments, values = written["segments"], written["query_values"]
+        segments = None if segments is None else list(map(id_from_json, segments))
+        columns = [written["rows"][field.name] for field in fields(ComparisonRow)]
+        rows: list[Any] = [
+            [math.nan if cell is None else cell for cell in cells]
+            for _, *cells in zip(*columns, strict=True)
+        ]
+        report = {field.name: written[field.name] for field in fields(cls)} | {
+            "rows": [
+                ComparisonRow(segment, *cells)
+                for segment, cells in zip(map(id_from_json, columns[0]), rows, strict=True)
+            ],
+            "segments": segments,
+            "system_means": read_arrays(written["system_means"]),
+            "judged": read_arrays(written["judged"]),
+        }
+        if values is not None:
+            report["query_values"] = QueryValues.from_dict(values, written["systems"], segments)
+        return cls(**report)
 
     def _values(self) -> QueryValues:
         if self.query_values is None:
-            raise ValueError("Comparisons that use a judge or Summaries have no per-query values.")
+            raise ValueError("Comparisons of Summaries have no per-query values.")
         return self.query_values
 
     @property
@@ -180,10 +153,14 @@ class Comparison(Report):
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
-        hidden = ["segment"] * (self.segments is None)
-        hidden += ["weight", "worth"] * (self.n_judge is None)
-        table = tables.frame(comparison_rows.columns_of(comparison_rows.ComparisonRow, self.rows))
-        return table.drop(columns=hidden)
+        columns = columns_of(ComparisonRow, self.rows)
+        if self.segments is None:
+            del columns["segment"]
+        return tables.frame(columns)
+
+    def summary(self) -> pandas.DataFrame:
+        """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""
+        return self.leaderboard().to_frame()
 
     def leaderboard(self) -> Leaderboard:
         """Return the means of all systems, starting with the best system by the first measure.

@@ -32,10 +32,6 @@ RESULTS = (  # possible results when a leading system is compared with another s
     "significantly worse than",
     "not tested against",
 )
-WITH_JUDGE = (
-    " The judge's weight is estimated for each mean and each difference, so a difference can "
-    "deviate from the means."
-)
 
 
 class ComparisonView:
@@ -139,7 +135,6 @@ class ComparisonView:
         columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows)
         hidden = ["ci_method"] + ["baseline"] * (comparison.baseline is not None)
         hidden += ["segment"] * (comparison.segments is None)
-        hidden += ["weight", "worth"] * (comparison.n_judge is None)
         if comparison.test is None:
             hidden += ["p_value", "p_adjusted", "min_detectable"]
         if not any(row.n_undefined > 0 for row in comparison.rows):
@@ -233,7 +228,7 @@ class ComparisonView:
     def n_shown(self) -> str:
         """Return the numbers of queries and segments as text."""
         comparison = self.comparison
-        shown = sentences.query_counts(comparison.n_queries, comparison.n_judge)
+        shown = sentences.query_counts(comparison.n_queries)
         if comparison.segments is not None:
             shown += f" in {counted(len(comparison.segments), 'segment', 'segments')}"
         return shown
@@ -390,7 +385,7 @@ def leaderboard_of(view: Any) -> Leaderboard:
         [list(row) for row in zip(*columns, strict=True)],
         letters,
         baseline,
-        _note(is_tested, baseline) + WITH_JUDGE * (comparison.n_judge is not None),
+        _note(is_tested, baseline),
         " ".join([sentences.verdict(standings), *view.caveats()]),
         {
             name: shares[[systems.index(system) for system in order]].tolist()
@@ -412,13 +407,10 @@ def _means(
         means.setdefault((row.baseline, row.heading), row.baseline_mean)
     for (measure, segment), heading in headings.items():
         for i, name in enumerate(comparison.systems):
-            ends = np.nan, np.nan
             if values is not None:
                 ends = values.interval(i, measure, segment, comparison.level)
-            elif system_means is not None:
-                mean, *ends = system_means[heading][i].tolist()
-                if comparison.n_judge is not None:  # rows contain other means; see WITH_JUDGE
-                    means[name, heading] = mean
+            else:
+                ends = system_means[heading][i, 1:].tolist()
             intervals[name, heading] = Interval(*ends)
     return means, intervals
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.columns import check_unjudged_documents, whole_number
+from skgraded._input.columns import whole_number
 from skgraded._input.segments import segments_of
-from skgraded._input.words import object_array, plain_list
+from skgraded._input.words import check_names, object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries
+from skgraded.reports import pairing
 from skgraded.reports.report import (
-    SHARES,
-    TIMES,
-    WEIGHTS,
-    Axis,
     ConfidenceIntervals,
     Report,
+    as_array,
+    as_arrays,
     as_query_ids,
-    by_measure,
     concatenated,
     evaluated_name,
     means_rows,
@@ -31,7 +29,15 @@ from skgraded.reports.report import (
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.stats.paired_samples import deviations_of_queries
-from skgraded.writing import json_text, tables
+from skgraded.stats.rounding import rounded, subtract
+from skgraded.writing import tables
+from skgraded.writing.json_text import (
+    VERSION,
+    ids_from_json,
+    ids_to_json,
+    read_arrays,
+    write_arrays,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -43,7 +49,9 @@ LEVEL = 0.95  # confidence level of intervals in HTML pages and notebooks
 class Evaluation(Report):
     """Per-query values of measures, returned by `evaluate`.
 
-    The constructor also accepts lists and Series, which it validates and converts to arrays.
+    The constructor also accepts lists and Series, which it converts to arrays. It checks that all
+    arrays have the same length and that the query ids are unique. If `undefined` is None, no query
+    is undefined.
 
     Attributes
     ----------
@@ -80,7 +88,7 @@ class Evaluation(Report):
 
     query_ids: np.ndarray
     per_query: dict[str, np.ndarray]
-    undefined: dict[str, np.ndarray]
+    undefined: dict[str, np.ndarray] = None  # type: ignore[assignment]  # replaced if None
     _: KW_ONLY
     weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
@@ -88,32 +96,50 @@ class Evaluation(Report):
     unjudged_documents: str | None = None
     n_duplicates: int = 0
 
-    _json = {
-        "query_ids": json_text.IDS,
-        "undefined": json_text.by_name(json_text.FLAGS),
-        "unanswered": json_text.maybe(json_text.FLAGS),
-    }
-
     def __post_init__(self) -> None:
-        queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
-        check_unjudged_documents(self.unjudged_documents)
-        self._set(
-            query_ids=queries.keys,
-            per_query=by_measure(self.per_query, "per_query", self.per_query, queries.numbers),
-            undefined=by_measure(self.undefined, "undefined", self.per_query, queries.flags),
-            weights=None
-            if self.weights is None
-            else queries.numbers(self.weights, "weights", WEIGHTS),
-            judged=None
-            if self.judged is None
-            else by_measure(self.judged, "judged", self.judged, queries.numbers, SHARES),
-            unanswered=None
-            if self.unanswered is None
-            else queries.flags(self.unanswered, "unanswered"),
-        )
+        ids = as_query_ids(self.query_ids)
+        n, undefined = len(ids), self.undefined
+        if undefined is None:
+            undefined = dict.fromkeys(self.per_query, np.zeros(n, dtype=bool))
+        fields = {
+            "query_ids": ids,
+            "per_query": as_arrays(self.per_query, "per_query", n),
+            "undefined": as_arrays(undefined, "undefined", n, bool),
+        }
+        if self.weights is not None:
+            fields["weights"] = as_array(self.weights, "weights", n)
+        vars(self).update(fields)  # the dataclass is frozen
 
-    def _numbers(self) -> dict[str, Any]:
-        return {"n_queries": len(self.query_ids), **plain_numbers(self)}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        return {
+            "kind": type(self).__name__,
+            "version": VERSION,
+            "n_queries": len(self.query_ids),
+            **plain_numbers(self),
+            "query_ids": ids_to_json(self.query_ids),
+            "per_query": write_arrays(self.per_query),
+            "undefined": write_arrays(self.undefined),
+            "weights": write_arrays(self.weights),
+            "judged": write_arrays(self.judged),
+            "unanswered": write_arrays(self.unanswered),
+            "unjudged_documents": self.unjudged_documents,
+            "n_duplicates": self.n_duplicates,
+        }
+
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create an Evaluation from the result of `to_dict`."""
+        return cls(
+            ids_from_json(written["query_ids"]),
+            read_arrays(written["per_query"]),
+            read_arrays(written["undefined"], bool),
+            weights=read_arrays(written["weights"]),
+            judged=read_arrays(written["judged"]),
+            unanswered=read_arrays(written["unanswered"], bool),
+            unjudged_documents=written["unjudged_documents"],
+            n_duplicates=written["n_duplicates"],
+        )
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -208,6 +234,37 @@ class Evaluation(Report):
             _refuse_mismatch(i, part, parts[0])
         _refuse_overlap(parts)
         return joined_evaluations(parts)
+
+    def minus(self, other: Evaluation) -> Evaluation:
+        """Return an Evaluation of the per-query differences: these values minus those of `other`.
+
+        Queries are paired by id and remain in the order of this Evaluation; the weights are kept.
+        A difference is undefined if either value is undefined, and nan if either value is nan. As
+        in `compare`, differences are rounded to 12 decimals, so that equal values have the
+        difference 0.
+
+        Parameters
+        ----------
+        other : Evaluation
+            Must have the same queries, measures and weights; otherwise, a ValueError is raised.
+
+        Examples
+        --------
+        >>> import skgraded as sg
+        >>> first = sg.evaluate([1, 0, 0, 1], [2, 1, 2, 1], qid=list("aabb"), measures="rr")
+        >>> second = sg.evaluate([1, 0, 0, 1], [1, 2, 2, 1], qid=list("aabb"), measures="rr")
+        >>> first.minus(second).per_query["RR"]
+        array([0.5, 0. ])
+        """
+        if not isinstance(other, Evaluation):
+            raise TypeError(f"other must be an Evaluation; got {type(other).__name__}.")
+        values, undefined = pairing.pair_evaluations({"self": self, "other": other})[:2]
+        return Evaluation(
+            self.query_ids,
+            {name: rounded(subtract(*of_both)) for name, of_both in values.per_query.items()},
+            {name: np.logical_or(*of_both) for name, of_both in undefined.items()},
+            weights=values.weights,
+        )
 
     # Looking closer ------------------------------------------------------------------------------
 
@@ -371,7 +428,30 @@ class Evaluation(Report):
         return page.lead(), page.summary
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.query_ids)} queries: {means_text(self)})"
+        return f"{type(self).__name__}({len(self.query_ids)} queries: {means_text(self, len(self.query_ids))})"
+
+
+def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
+    """Raise an error unless `evaluations` maps at least two names to Evaluations."""
+    if not isinstance(evaluations, Mapping):
+        raise TypeError(
+            f"Argument {argument} must be a mapping of names to Evaluations, such as "
+            f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
+        )
+    if len(evaluations) < 2:
+        raise ValueError(
+            f"The number of systems in {argument} must be ≥ 2; got {len(evaluations)}."
+        )
+    check_names(evaluations, argument)
+    for name, evaluation in evaluations.items():
+        if not isinstance(evaluation, Evaluation):
+            is_summary = hasattr(evaluation, "tallies")
+            raise TypeError(
+                f"Element {argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
+                f"cross_evaluate; got {type(evaluation).__name__}."
+                + " To compare Summaries of different queries, use compare_periods."
+                * is_summary
+            )
 
 
 # Unjudged documents ------------------------------------------------------------------------------
@@ -525,48 +605,40 @@ class CrossEvaluation(Evaluation):
     errors: list[str | None]
     train_scores: dict[str, np.ndarray] | None = None
     tests: Tests | None = None
-    estimators: list[Any] | None = None
+    estimators: list[Any] | None = field(default=None, compare=False)
 
-    _json = Evaluation._json | {
-        "fold": json_text.INTEGERS,
-        "fit_time": json_text.FLOATS,
-        "score_time": json_text.FLOATS,
-        "errors": json_text.list_of(json_text.maybe(json_text.TEXT)),
-        "tests": json_text.maybe(
-            json_text.record(
-                Tests,
-                query=json_text.INTEGERS,
-                fold=json_text.INTEGERS,
-                values=json_text.by_name(json_text.FLOATS),
-            )
-        ),
-    }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        queries = Axis("query", "query_ids", self.query_ids)
-        folds = Axis("fold", "errors", range(len(self.errors)))
-        self._set(
-            fit_time=folds.numbers(self.fit_time, "fit_time", TIMES),
-            score_time=folds.numbers(self.score_time, "score_time", TIMES),
-            fold=queries.positions(self.fold, "fold", len(folds.keys)),
-        )
-        if self.train_scores is not None:
-            self._set(
-                train_scores=by_measure(
-                    self.train_scores, "train_scores", self.per_query, folds.numbers
-                )
-            )
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict; estimators are not written."""
+        tests = None
         if self.tests is not None:
-            query, fold, values = self.tests
-            tests = Axis("test", "tests.query", range(len(query)))
-            self._set(
-                tests=Tests(
-                    tests.positions(query, "tests.query", len(self.query_ids)),
-                    tests.positions(fold, "tests.fold", len(folds.keys)),
-                    by_measure(values, "tests.values", self.per_query, tests.numbers),
-                )
-            )
+            query, fold, values = map(write_arrays, self.tests)
+            tests = {"query": query, "fold": fold, "values": values}
+        return {
+            **super().to_dict(),
+            "fold": write_arrays(self.fold),
+            "fit_time": write_arrays(self.fit_time),
+            "score_time": write_arrays(self.score_time),
+            "errors": self.errors,
+            "train_scores": write_arrays(self.train_scores),
+            "tests": tests,
+        }
+
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create a CrossEvaluation from the result of `to_dict`."""
+        tests = written["tests"]
+        if tests is not None:
+            query, fold = (read_arrays(tests[name], np.intp) for name in ("query", "fold"))
+            tests = Tests(query, fold, read_arrays(tests["values"]))
+        return cls(
+            **vars(Evaluation.from_dict(written)),
+            fold=read_arrays(written["fold"], np.intp),
+            fit_time=read_arrays(written["fit_time"]),
+            score_time=read_arrays(written["score_time"]),
+            errors=written["errors"],
+            train_scores=read_arrays(written["train_scores"]),
+            tests=tests,
+        )
 
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.

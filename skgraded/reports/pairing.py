@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.words import check_names, counted, plain_list
+from skgraded._input.words import counted, plain_list
 from skgraded.reports.comparison_rows import check_choice
-from skgraded.reports.evaluation import CrossEvaluation, Evaluation
-from skgraded.reports.report import WEIGHTS, Axis, as_query_ids
 from skgraded.stats.intervals import ROUNDING, mean_interval
 from skgraded.stats.paired_samples import differences_by_query
 from skgraded.stats.sketches import same_rows
-from skgraded.writing import json_text
-from skgraded.writing.json_text import Form
-
-
-def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
-    """Raise an error unless `evaluations` maps at least two names to Evaluations."""
-    if not isinstance(evaluations, Mapping):
-        raise TypeError(
-            f"Argument {argument} must be a mapping of names to Evaluations, such as "
-            f"{{'bm25': ev1, 'lgbm': ev2}}; got {type(evaluations).__name__}."
-        )
-    if len(evaluations) < 2:
-        raise ValueError(
-            f"The number of systems in {argument} must be ≥ 2; got {len(evaluations)}."
-        )
-    check_names(evaluations, argument)
-    for name, evaluation in evaluations.items():
-        if not isinstance(evaluation, Evaluation):
-            is_summary = hasattr(evaluation, "tallies")
-            raise TypeError(
-                f"Element {argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
-                f"cross_evaluate; got {type(evaluation).__name__}."
-                + " To compare Summaries of different queries, use compare_periods."
-                * is_summary
-            )
+from skgraded.writing.json_text import ids_from_json, ids_to_json, read_arrays, write_arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,23 +28,28 @@ class QueryValues:
     segments: list[Any] | None = None  # in order of first appearance
     segment: np.ndarray | None = None  # position of each query's segment in `segments`
 
-    def __post_init__(self) -> None:
-        queries = Axis("query", "query_ids", as_query_ids(self.query_ids))
-        shape = len(self.systems), len(queries.keys)
-        for measure, values in self.per_query.items():
-            if values.shape != shape or np.isinf(values).any():
-                raise ValueError(
-                    f"per_query[{measure!r}] must have shape {shape} (systems, queries) and "
-                    f"contain only finite values or NaN; got shape {values.shape}."
-                )
-        if self.weights is not None:
-            queries.numbers(self.weights, "weights", WEIGHTS)
-        if (self.segments is None) != (self.segment is None):
-            raise ValueError("segments and segment must either both be None or both be set.")
-        if self.segments is not None:
-            if len(set(self.segments)) < len(self.segments):
-                raise ValueError(f"segments must be distinct; got {self.segments}.")
-            queries.positions(self.segment, "segment", len(self.segments))
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as lists, except the systems and segments, for JSON."""
+        return {
+            "query_ids": ids_to_json(self.query_ids),
+            "per_query": write_arrays(self.per_query),
+            "weights": write_arrays(self.weights),
+            "segment": write_arrays(self.segment),
+        }
+
+    @classmethod
+    def from_dict(
+        cls, written: dict[str, Any], systems: list[str], segments: list[Any] | None
+    ) -> Self:
+        """Create QueryValues from the result of `to_dict`."""
+        return cls(
+            systems,
+            ids_from_json(written["query_ids"]),
+            read_arrays(written["per_query"]),
+            read_arrays(written["weights"]),
+            segments,
+            read_arrays(written["segment"], np.intp),
+        )
 
     def differences(
         self, system: int, baseline: int, measure: str, queries: Any = slice(None)
@@ -103,37 +81,15 @@ class QueryValues:
         return np.flatnonzero(self.segment == segments.index(segment))
 
 
-def _read_systems(written: Any, name: str) -> np.ndarray:
-    rows = json_text.list_of(json_text.FLOATS).read(written, name)
-    if len(set(map(len, rows))) > 1:
-        raise ValueError(
-            f"All systems in {name} must have the same number of values; got {[*map(len, rows)]}."
-        )
-    return np.array(rows)
-
-
-BY_SYSTEM = Form(lambda values: [json_text.FLOATS.write(row) for row in values], _read_systems)
-QUERY_VALUES = json_text.record(
-    QueryValues,
-    **json_text.forms_of(
-        QueryValues,
-        query_ids=json_text.IDS,
-        per_query=json_text.by_name(BY_SYSTEM),
-        segments=json_text.maybe(json_text.SEGMENT_NAMES),
-        segment=json_text.maybe(json_text.INTEGERS),
-    ),
-)
-
-
 class Paired(NamedTuple):
     """Evaluations with queries in the same order."""
 
     values: QueryValues
     undefined: dict[str, np.ndarray]  # boolean arrays of shape (n_systems, n_queries)
-    folds: dict[str, np.ndarray]  # fold of each query, keyed by cross-evaluated system
+    positions: dict[str, np.ndarray]  # of the queries within each Evaluation
 
 
-def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
+def pair_evaluations(evaluations: Mapping[str, Any]) -> Paired:
     """Arrange all queries in the first system's order; raise an error if the queries differ."""
     query_ids = next(iter(evaluations.values())).query_ids
     positions = positions_of(evaluations)
@@ -151,32 +107,11 @@ def pair_evaluations(evaluations: Mapping[str, Evaluation]) -> Paired:
         for name in ("per_query", "undefined")
     )
     weights = _common_weights(evaluations, query_ids, positions)
-    folds = {
-        name: evaluation.fold[positions[name]]
-        for name, evaluation in evaluations.items()
-        if isinstance(evaluation, CrossEvaluation)
-    }
-    return Paired(QueryValues(list(evaluations), query_ids, per_query, weights), undefined, folds)
+    values = QueryValues(list(evaluations), query_ids, per_query, weights)
+    return Paired(values, undefined, positions)
 
 
-def warn_of_different_folds(folds: Mapping[str, np.ndarray]) -> None:
-    """Warn about systems whose folds differ from those of the first cross-evaluated system.
-
-    Such systems were trained on different queries, which affects the differences in their values.
-    """
-    for name, fold in folds.items():
-        first = next(iter(folds))
-        pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
-        # Fold numbers may differ; the folds agree if each number occurs in exactly one pair.
-        if any(pairs.shape[1] != len(np.unique(numbers)) for numbers in pairs):
-            warnings.warn(
-                f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
-                "queries also affect their differences. Pass the same cv for both.",
-                stacklevel=4,  # the caller of compare
-            )
-
-
-def positions_of(evaluations: Mapping[str, Evaluation]) -> dict[str, np.ndarray]:
+def positions_of(evaluations: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the positions of the first system's queries within each system."""
     (first_name, first), *_ = evaluations.items()
     ids = plain_list(first.query_ids)
@@ -219,7 +154,7 @@ def common_measures(evaluations: Mapping[str, Any]) -> list[str]:
 
 
 def _common_weights(
-    evaluations: Mapping[str, Evaluation],
+    evaluations: Mapping[str, Any],
     query_ids: np.ndarray,
     positions: Mapping[str, np.ndarray],
 ) -> np.ndarray | None:

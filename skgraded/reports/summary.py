@@ -5,22 +5,21 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.columns import check_unjudged_documents, number_validator, whole_number
+from skgraded._input.columns import number_validator, whole_number
 from skgraded._input.segments import SegmentDict
 from skgraded._input.words import lowest_ids, object_array, order_of, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
 from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
 from skgraded.reports.report import (
-    Checked,
     ConfidenceIntervals,
     Report,
     evaluated_name,
@@ -31,8 +30,8 @@ from skgraded.reports.report import (
 from skgraded.stats import sketches
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.intervals import check_settings, t_interval
-from skgraded.writing import json_text, tables
-from skgraded.writing.json_text import INTEGER, Form, by_name, list_of, maybe, packed, record
+from skgraded.writing import tables
+from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
 
 if TYPE_CHECKING:
     import pandas
@@ -44,7 +43,7 @@ N_KEPT = 20  # number of lowest-scoring queries stored per measure
 
 
 @dataclass(frozen=True, eq=False)
-class Tally(Checked):
+class Tally:
     """Summary of the values of one measure.
 
     `counts` is a histogram of the values included in the mean: the bins that contain values, as in
@@ -58,26 +57,6 @@ class Tally(Checked):
     counts: np.ndarray
     worst: list[tuple[Any, tuple[float, ...]]]
     at: int  # index of this measure in the Summary
-
-    def __post_init__(self) -> None:
-        counts, n = self.counts, self.moments.n
-        bins, n_values = counts
-        if (
-            n_values.min(initial=1) < 1
-            or (bins[1:] <= bins[:-1]).any()
-            or n_values.sum() != n
-            or np.abs(bins).max(initial=0) > sketches.MAX_BIN
-        ):
-            raise ValueError(f"counts must add up to {n} values; got {n_values.sum()}.")
-        if self.n_undefined < 0:
-            raise ValueError(f"n_undefined must be ≥ 0; got {self.n_undefined}.")
-        values: list[Any] = [
-            row[self.at] if 0 <= self.at < len(row) else None for _, row in self.worst
-        ]
-        if None in values or not all(map(math.isfinite, values)):
-            raise ValueError("The list 'worst' must contain a finite value for each query.")
-        if any(before > value for before, value in pairwise(values)):
-            raise ValueError("The list 'worst' must be sorted by value in ascending order.")
 
     @classmethod
     def of(cls, evaluation: Evaluation, name: str) -> Self:
@@ -111,13 +90,40 @@ class Tally(Checked):
     def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
         return query[1][self.at], order_of(query[0])
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: Any) -> bool:  # much faster than `are_equal`
         return (self.moments, self.n_undefined, self.worst, self.at) == (
             other.moments,
             other.n_undefined,
             other.worst,
             other.at,
         ) and np.array_equal(self.counts, other.counts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as lists and numbers for JSON."""
+        return {
+            "moments": moments_to_dict(self.moments),
+            "n_undefined": self.n_undefined,
+            "counts": self.counts.tolist(),
+            "worst": {
+                "query_ids": [id_to_json(query) for query, _ in self.worst],
+                "values": [list(row) for _, row in self.worst],
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, written: dict[str, Any], at: int) -> Self:
+        """Create a Tally from the result of `to_dict`; `at` is the index of the measure."""
+        worst = written["worst"]
+        return cls(
+            moments_from_dict(written["moments"]),
+            written["n_undefined"],
+            np.array(written["counts"], dtype=np.intp),
+            [
+                (id_from_json(query), tuple(row))
+                for query, row in zip(worst["query_ids"], worst["values"], strict=True)
+            ],
+            at,
+        )
 
     def quantiles(self, q: np.ndarray) -> np.ndarray:
         """Compute quantiles of the values included in the mean, interpolated as in NumPy."""
@@ -171,62 +177,29 @@ def _unjudged_of(evaluation: Evaluation) -> Fraction:
 
 # JSON --------------------------------------------------------------------------------------------
 
-
-def _counts_of_json(written: Any, name: str) -> np.ndarray:
-    arrays = list_of(json_text.INTEGERS).read(written, name)
-    if len(arrays) != 2 or len(arrays[0]) != len(arrays[1]):
-        raise ValueError(f"{name} must contain two lists of the same length.")
-    return np.array([np.cumsum(arrays[0]), arrays[1]])
+ENDS = "lowest", "highest", "lightest", "heaviest"
+SUMS = "w", "wv", "ww", "wwv", "wwvv", "wvv"
 
 
-def _worst_to_json(worst: list[tuple[Any, tuple[Any, ...]]]) -> dict[str, Any]:
-    ids = object_array([query for query, _ in worst])
-    if len(ids) and all(isinstance(query, np.datetime64) for query in ids):
-        ids = np.array(list(ids))
-    return {"query_ids": json_text.IDS.write(ids), "values": [row for _, row in worst]}
+def moments_to_dict(moments: Moments) -> dict[str, Any]:
+    """Convert moments for JSON: exact sums as fractions, infinite extremes as "inf"."""
+    return {
+        name: str(value) if name in SUMS or math.isinf(value) else value
+        for name, value in vars(moments).items()
+    }
 
 
-def _worst_of_json(written: Any, name: str) -> list[tuple[Any, tuple[Any, ...]]]:
-    forms = {"query_ids": json_text.IDS, "values": list_of(list_of(maybe(json_text.NUMBER)))}
-    ids, rows = json_text.read_fields(forms, written, name).values()
-    if len(ids) != len(rows):
-        raise ValueError(f"{name} has {len(ids)} queries, but {len(rows)} rows of values.")
-    return list(zip(ids, map(tuple, rows), strict=True))
-
-
-def _moments_of_json(**parts: Any) -> Moments:
-    """Create Moments; raise an OverflowError if a result is too large for a float."""
-    moments = Moments(**parts)
-    if moments.n > 1:
-        _ = moments.mean, moments.standard_error, moments.deviation()
-    return moments
-
-
-OF_TYPE = {"int": INTEGER, "float": json_text.NUMBER, "Fraction": json_text.FRACTION}
-MOMENTS = record(
-    _moments_of_json, **{field.name: OF_TYPE[str(field.type)] for field in fields(Moments)}
-)
-TALLY = record(
-    Tally,
-    moments=MOMENTS,
-    n_undefined=INTEGER,
-    at=INTEGER,
-    counts=packed(
-        Form(
-            lambda counts: [np.diff(counts[0], prepend=0).tolist(), counts[1].tolist()],
-            _counts_of_json,
-        )
-    ),
-    worst=packed(Form(_worst_to_json, _worst_of_json)),
-)
+def moments_from_dict(written: dict[str, Any]) -> Moments:
+    """Create Moments from the result of `moments_to_dict`."""
+    parts: dict[str, Any] = {name: float(written[name]) for name in ENDS}
+    parts |= {name: Fraction(written[name]) for name in SUMS}
+    return Moments(n=written["n"], **parts)
 
 
 # Segments and labels -----------------------------------------------------------------------------
 
-OWN = ("by", "labels", "n_duplicates", "n_copied", "skipped")  # not determined by the segments
 
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mergeable(Report):
     """Base class for reports that can be merged if their queries are disjoint."""
 
@@ -236,6 +209,11 @@ class Mergeable(Report):
     n_duplicates: int = field(default=0, compare=False)
     n_copied: int = field(default=0, compare=False)
     skipped: dict[str, int | None] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.segments is not None:
+            ordered = sorted(self.segments.items(), key=lambda item: order_of(item[0]))
+            vars(self)["segments"] = SegmentDict(dict(ordered))  # the dataclass is frozen
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:
@@ -291,64 +269,38 @@ class Mergeable(Report):
     def _rows(self, level: float) -> list[dict[str, Any]]:
         raise NotImplementedError
 
-    def _to_json(self) -> dict[str, Any]:
-        written = super()._to_json()
-        if not self.segments:
-            return written | {"segments": None if self.segments is None else []}
-        # The segments contain all queries, so other fields would repeat their content.
-        return {name: written[name] for name in OWN} | {
-            "segments": [
-                {"segment": json_text.SEGMENT.write(name), **part._to_json(), **part._numbers()}
-                for name, part in self.segments.items()
+    def _parts_to_dict(self) -> dict[str, Any]:
+        """Return the fields of this class for `to_dict`."""
+        names = "by", "labels", "n_duplicates", "n_copied", "skipped"
+        segments = self.segments
+        return {name: getattr(self, name) for name in names} | {
+            "segments": None
+            if segments is None
+            else [
+                {"segment": id_to_json(segment), **part.to_dict()}
+                for segment, part in segments.items()
             ]
         }
 
     @classmethod
-    def _of_json(cls, report: dict[str, Any]) -> dict[str, Any]:
-        written = maybe(list_of(json_text.OBJECT)).read(report.get("segments", {}), "segments")
-        if not written:
-            return super()._of_json(report) | {"segments": None if written is None else {}}
-        names = [json_text.SEGMENT.read(part.get("segment"), "segment") for part in written]
-        parts: list[Any] = [cls._read(part) for part in written]
-        if len({(*getattr(part, "systems", ()), *part.measures) for part in parts}) > 1:
-            raise ValueError("All segments must have the same systems and measures.")
-        whole = merged_in_order(map(without_segments, parts))
-        forms = json_text.forms_of(cls)
-        attributes = json_text.read_fields({name: forms[name] for name in OWN}, report)
-        return vars(whole) | attributes | {"segments": dict(zip(names, parts, strict=True))}
-
-
-def checked_segments(report: Any) -> dict[Any, Any] | None:
-    """Check the segments and labels of a report; return the segments in ascending order."""
-    for label in report.labels:
-        if not isinstance(label, str):
-            raise TypeError(f"label must be a str; got {type(label).__name__}.")
-        refuse_unwritable(label, "A label")
-    if len(set(report.labels)) < len(report.labels):
-        raise ValueError(f"labels must be unique; got {report.labels}.")
-    if (report.by is None) != (report.segments is None):
-        raise ValueError("by and segments must either both be None or both be set.")
-    if report.segments is None:
-        return None
-    for segment, part in report.segments.items():
-        refuse_unwritable(segment, "A segment")
-        if part.measures != report.measures or part.by is not None:
-            raise ValueError(
-                f"Segment {segment!r} must have the measures {report.measures} and no segments."
-            )
-    n = sum(part.n_queries for part in report.segments.values())
-    if n != report.n_queries:
-        raise ValueError(f"Segments must contain {report.n_queries} queries in total; got {n}.")
-    segments = SegmentDict(report.segments)
-    if len(segments) < len(report.segments):
-        raise ValueError("segments must be distinct, but two of them are the same date.")
-    return SegmentDict(dict(sorted(segments.items(), key=lambda item: order_of(item[0]))))
+    def _parts_from_dict(cls, written: dict[str, Any]) -> dict[str, Any]:
+        """Return arguments of the constructor, read from the result of `_parts_to_dict`."""
+        names = "by", "labels", "n_duplicates", "n_copied", "skipped"
+        segments = written["segments"]
+        return {name: written[name] for name in names} | {
+            "segments": None
+            if segments is None
+            else {id_from_json(part["segment"]): cls.from_dict(part) for part in segments}
+        }
 
 
 def labeled(report: Any, label: str | None) -> Any:
     """Return a copy whose only label is `label`; if `label` is None, return the report."""
     if label is None:
         return report
+    if not isinstance(label, str):
+        raise TypeError(f"label must be a str; got {type(label).__name__}.")
+    refuse_unwritable(label, "A label")
     segments = report.segments and {
         segment: labeled(part, label) for segment, part in report.segments.items()
     }
@@ -374,17 +326,8 @@ def merged_in_order(parts: Iterable[Any]) -> Any:
 
 # All measures ------------------------------------------------------------------------------------
 
-SUMS = {
-    "n_queries": INTEGER,
-    "tallies": by_name(TALLY),
-    "unjudged_documents": maybe(json_text.TEXT),
-    "is_weighted": json_text.TRUE_OR_FALSE,
-    "unjudged": json_text.FRACTION,
-    "sketch": packed(list_of(INTEGER)),
-}
 
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Summary(Mergeable):
     """A summary of an evaluation; its size does not depend on the number of queries.
 
@@ -440,29 +383,6 @@ class Summary(Mergeable):
     unjudged: Fraction = Fraction(0)
     sketch: list[int] = field(default_factory=list, compare=False)
 
-    _json = SUMS
-
-    def __post_init__(self) -> None:
-        if type(self.n_queries) is not int or self.n_queries < 0:
-            raise ValueError(f"n_queries must be an integer ≥ 0; got {self.n_queries!r}.")
-        if not self.tallies:
-            raise ValueError("tallies must contain at least one measure.")
-        for i, (name, tally) in enumerate(self.tallies.items()):
-            needed = max(tally.moments.n, tally.n_undefined + len(tally.worst))
-            if needed > self.n_queries:
-                raise ValueError(
-                    f"n_queries must be at least {needed}, the number of queries in "
-                    f"tallies[{name!r}]; got {self.n_queries}."
-                )
-            if tally.at != i or any(len(row) != len(self.tallies) for _, row in tally.worst):
-                raise ValueError(f"Measures in tallies[{name!r}] must match the keys of tallies.")
-        check_unjudged_documents(self.unjudged_documents)
-        if not 0 <= self.unjudged <= self.n_queries:
-            raise ValueError(f"unjudged must be from 0 to {self.n_queries}; got {self.unjudged}.")
-        if sketches.merged_sketch(self.sketch, []) != self.sketch:
-            raise ValueError("sketch must contain at most 64 ascending integers.")
-        self._set(segments=checked_segments(self))
-
     @classmethod
     def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
         """Summarize an Evaluation; `label` names the part, such as a day."""
@@ -480,9 +400,37 @@ class Summary(Mergeable):
         )
         return labeled(summary, label)
 
-    def _numbers(self) -> dict[str, Any]:
-        judged = self.judged if self.n_queries else None
-        return {"n_queries": self.n_queries, **plain_numbers(self), "judged": judged}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        return {
+            "kind": "Summary",
+            "version": VERSION,
+            "n_queries": self.n_queries,
+            **plain_numbers(self),
+            "judged": self.judged if self.n_queries else None,
+            "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()},
+            "unjudged_documents": self.unjudged_documents,
+            "is_weighted": self.is_weighted,
+            "unjudged": str(self.unjudged),
+            "sketch": self.sketch,
+            **self._parts_to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create a Summary from the result of `to_dict`."""
+        return cls(
+            written["n_queries"],
+            {
+                name: Tally.from_dict(tally, at)
+                for at, (name, tally) in enumerate(written["tallies"].items())
+            },
+            written["unjudged_documents"],
+            written["is_weighted"],
+            Fraction(written["unjudged"]),
+            written["sketch"],
+            **cls._parts_from_dict(written),
+        )
 
     def _merged_with(self, other: Summary) -> Summary:
         tallies = {name: tally + other.tallies[name] for name, tally in self.tallies.items()}
@@ -587,7 +535,7 @@ class Summary(Mergeable):
 
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
-        return f"Summary({self.n_queries} queries{n_segments}: {means_text(self)})"
+        return f"Summary({self.n_queries} queries{n_segments}: {means_text(self, self.n_queries)})"
 
 
 def overall_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:

@@ -16,15 +16,15 @@ from skgraded.reports import comparison_rows as rows
 from skgraded.reports import summary as sums
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import Settings
-from skgraded.reports.evaluation import LEVEL, Evaluation
-from skgraded.reports.pairing import check_evaluations, pair_evaluations
+from skgraded.reports.evaluation import LEVEL, Evaluation, check_evaluations
+from skgraded.reports.pairing import pair_evaluations
 from skgraded.reports.report import means_text
-from skgraded.reports.summary import Mergeable, Summary
+from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
 from skgraded.stats.paired_tests import FEWEST, p_of_identical, p_of_t
 from skgraded.stats.rounding import are_equal
-from skgraded.writing.json_text import FRACTION, INTEGER, Form, by_name, packed, record
+from skgraded.writing.json_text import VERSION
 
 # One pair of systems by one measure --------------------------------------------------------------
 
@@ -42,13 +42,6 @@ class Differences:
     wins: int  # queries for which the second is better
     ties: int
     losses: int
-
-    def __post_init__(self) -> None:
-        counts = (self.wins, self.ties, self.losses)
-        if min(counts) < 0 or sum(counts) != self.moments.n:
-            raise ValueError(
-                f"wins, ties and losses must add up to {self.moments.n} differences; got {counts}."
-            )
 
     @classmethod
     def of(cls, first: np.ndarray, second: np.ndarray, weights: np.ndarray | None) -> Self:
@@ -104,50 +97,38 @@ class Differences:
     def _are_constant(self) -> bool:
         return are_equal(self.moments.lowest, self.moments.highest)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as numbers and texts for JSON."""
+        return {
+            **vars(self),
+            "moments": moments_to_dict(self.moments),
+            "first": str(self.first),
+            "second": str(self.second),
+        }
 
-def _differences_of_json(**parts: Any) -> Differences:
-    """Create Differences; raise an OverflowError if a mean is too large for a float."""
-    differences = Differences(**parts)
-    differences.sample()
-    return differences
-
-
-DIFFERENCES = record(
-    _differences_of_json,
-    moments=sums.MOMENTS,
-    first=FRACTION,
-    second=FRACTION,
-    wins=INTEGER,
-    ties=INTEGER,
-    losses=INTEGER,
-)
-NESTED = by_name(by_name(by_name(DIFFERENCES)))  # keyed by first system, second system and measure
-
-
-def _write_pairs(pairs: dict[tuple[str, str], dict[str, Differences]]) -> dict[str, Any]:
-    nested: dict[str, Any] = {}
-    for (first, second), differences in pairs.items():
-        nested.setdefault(first, {})[second] = differences
-    return NESTED.write(nested)
-
-
-def _read_pairs(written: Any, name: str) -> dict[tuple[str, str], dict[str, Differences]]:
-    return {
-        (first, second): differences
-        for first, others in NESTED.read(written, name).items()
-        for second, differences in others.items()
-    }
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create Differences from the result of `to_dict`."""
+        return cls(
+            moments_from_dict(written["moments"]),
+            Fraction(written["first"]),
+            Fraction(written["second"]),
+            written["wins"],
+            written["ties"],
+            written["losses"],
+        )
 
 
 # All systems -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Summaries(Mergeable):
     """Summaries of several systems on the same queries, and of their pairwise differences.
 
     Summaries are returned by `Summaries.of`. If `y_score` names several columns, functions that
-    otherwise return a `Summary` return Summaries. `compare` accepts Summaries and Evaluations.
+    otherwise return a `Summary` return Summaries. ``summaries["bm25"]`` is the Summary of a system.
+    `compare` accepts Summaries and Evaluations.
 
     Attributes
     ----------
@@ -165,7 +146,7 @@ class Summaries(Mergeable):
     >>> day = pd.DataFrame({"grade": [1, 0, 0, 1, 0, 1], "query": list("aabbcc"),
     ...                     "bm25": [1, 2, 2, 1, 1, 2], "lgbm": [2, 1, 1, 2, 1, 2]})
     >>> summaries = sg.evaluate_batches([day], "grade", ["bm25", "lgbm"], "query", measures="rr")
-    >>> summaries.systems["lgbm"]
+    >>> summaries["lgbm"]
     Summary(3 queries: RR=1.0000)
     >>> sg.compare(summaries, baseline="bm25")
     Comparison(3 queries: lgbm - bm25, RR: +0.3333, p=0.184)
@@ -174,34 +155,12 @@ class Summaries(Mergeable):
     systems: dict[str, Summary]
     differences: dict[tuple[str, str], dict[str, Differences]]
 
-    _json = {
-        "systems": by_name(record(Summary, **sums.SUMS)),
-        "differences": packed(Form(_write_pairs, _read_pairs)),
-    }
-
     def __post_init__(self) -> None:
-        names = list(self.systems)
-        if len(names) < 2:
-            raise ValueError(f"At least two systems are required; got {names}.")
-        if list(self.differences) != list(combinations(names, 2)):
-            raise ValueError(
-                f"The differences must cover all pairs of {names}; got {list(self.differences)}."
-            )
-        for name, summary in self.systems.items():
-            if summary.n_queries != self.n_queries or summary.measures != self.measures:
-                raise ValueError(
-                    "All systems must have the same measures and the same number of queries, but "
-                    f"{name!r} and {names[0]!r} differ."
-                )
-        for pair, by_measure in self.differences.items():
-            n = max((summary.moments.n for summary in by_measure.values()), default=0)
-            if list(by_measure) != self.measures or n > self.n_queries:
-                raise ValueError(
-                    f"The differences for {pair} must contain the measures {self.measures} and at "
-                    f"most {self.n_queries} queries; got {list(by_measure)} and {n} queries."
-                )
-        self._set(segments=sums.checked_segments(self))
-        self._set(systems={name: self._with_segments(name) for name in names})
+        super().__post_init__()
+        vars(self)["systems"] = {name: self._with_segments(name) for name in self.systems}
+
+    def __getitem__(self, system: str) -> Summary:
+        return self.systems[system]
 
     def _with_segments(self, name: str) -> Summary:
         """Return the Summary of a system with the segments and labels of these Summaries."""
@@ -229,12 +188,42 @@ class Summaries(Mergeable):
         systems = {name: Summary.of(ev) for name, ev in evaluations.items()}
         return sums.labeled(cls(systems, differences), label)
 
-    def _numbers(self) -> dict[str, Any]:
-        numbers = {name: summary._numbers() for name, summary in self.systems.items()}
-        return {"n_queries": self.n_queries} | {
-            key: {name: of_system[key] for name, of_system in numbers.items()}
-            for key in ("mean", "n_undefined", "judged")
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `to_json` as a dict, without the versions of the packages."""
+        systems = {
+            name: sums.without_segments(summary).to_dict() for name, summary in self.systems.items()
         }
+        return {
+            "kind": "Summaries",
+            "version": VERSION,
+            "n_queries": self.n_queries,
+            **{
+                key: {name: summary[key] for name, summary in systems.items()}
+                for key in ("mean", "n_undefined", "judged")
+            },
+            "systems": systems,
+            "differences": [
+                {
+                    "first": first,
+                    "second": second,
+                    "measures": {name: part.to_dict() for name, part in by_measure.items()},
+                }
+                for (first, second), by_measure in self.differences.items()
+            ],
+            **self._parts_to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, written: dict[str, Any]) -> Self:
+        """Create Summaries from the result of `to_dict`."""
+        systems = {name: Summary.from_dict(part) for name, part in written["systems"].items()}
+        differences = {
+            (pair["first"], pair["second"]): {
+                name: Differences.from_dict(part) for name, part in pair["measures"].items()
+            }
+            for pair in written["differences"]
+        }
+        return cls(systems, differences, **cls._parts_from_dict(written))
 
     def _merged_with(self, other: Summaries) -> Summaries:
         systems = {
@@ -353,7 +342,8 @@ class Summaries(Mergeable):
 
     def __repr__(self) -> str:
         systems = "; ".join(
-            f"{name}: {means_text(summary)}" for name, summary in self.systems.items()
+            f"{name}: {means_text(summary, self.n_queries)}"
+            for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"
 

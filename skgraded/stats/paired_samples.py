@@ -21,9 +21,7 @@ class PairedSample:
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
     mean_difference: float  # computed from rounded differences
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
-    differences: Any  # MeanEstimate, Moments or PoweredMean of the differences
-    weight: float = np.nan  # weight of the judge in a PoweredMean
-    worth: float = np.nan
+    differences: Any  # MeanEstimate or Moments of the differences
 
     @property
     def n_queries(self) -> int:

@@ -1,79 +1,113 @@
-"""Write and read reports as JSON; a `Form` converts each kind of value.
+"""Write and read reports as JSON, and convert the arrays and ids in them."""
 
-A form checks only types and shapes. The class constructed from the values checks the rest.
-"""
-
-import base64
 import json
 import math
 import re
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skgraded._input.atomic_files import write_text
-from skgraded._input.words import MOST_NESTED, are_utf8, object_array, plain
+from skgraded._input.words import MOST_NESTED, object_array, plain
 
-FORMAT = 1
-MOST_UNPACKED = 2**24  # bytes; limits the memory that a short text can require
-MOST_DIGITS = 300  # maximum number of digits in an integer; old pandas versions reject longer ones
-# Up to 2,500 digits are allowed, because the square of a float can have 1,300 digits.
 A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")
-DTYPE_OF_IDS = re.compile(r"[<>|=]?[biufmMO][\w\[\]]*")
-
-
-# Files -------------------------------------------------------------------------------------------
+VERSION = 1  # of the layout; docs/json.md states when it increases
 
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
     """Write a report as JSON to a file, or return the JSON text if `path` is None."""
-    text = json.dumps({"format": FORMAT, **report}, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(report, allow_nan=False, separators=(",", ":"))
     if path is None:
         return text
     write_text(text, path)
     return None
 
 
-def read(text_or_path: str | Path) -> dict[str, Any]:
-    """Read a report written by `write`, from a path or from text that starts with {."""
+def read(text_or_path: str | Path, kinds: Collection[str]) -> dict[str, Any]:
+    """Read a report of one of these kinds, from a path or from text that starts with {."""
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
     source = "the text" if is_text else f"the file {text_or_path}"
+    text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
     try:
-        text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
-        report = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
-        if "\\ud" in text or "\\uD" in text or not are_utf8([text]):
-            json.dumps(report, ensure_ascii=False).encode()  # lone surrogates raise an error
-    except ValueError as error:  # also invalid UTF-8
+        report: dict[str, Any] = json.loads(text)
+    except ValueError as error:
         raise ValueError(f"Cannot read {source} as JSON: {error}") from None
-    except RecursionError:
-        raise ValueError(f"Cannot read {source} as JSON: it is nested too deeply.") from None
-    if not isinstance(report, dict) or "kind" not in report:
-        raise ValueError(f"A report written by to_json must contain 'kind', but {source} does not.")
-    written = report.get("format")
-    if type(written) is not int or written != FORMAT:
+    kind, version = report.get("kind"), report.get("version")
+    if kind not in kinds:
+        raise ValueError(f"The JSON must have the kind {' or '.join(kinds)}; got {kind!r}.")
+    if version != VERSION:
         raise ValueError(
-            f"Cannot read {source}: its format is {written!r}, but this version of skgraded reads "
-            f"only format {FORMAT}. Install the newest version of skgraded."
+            f"Cannot read {source}: its version is {version!r}, but this version of skgraded reads "
+            f"only version {VERSION}. Install the newest version of skgraded."
         )
     return report
 
 
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"it contains {text}, which is not valid JSON")
+# Arrays and ids ----------------------------------------------------------------------------------
 
 
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(f"an integer has {len(text)} digits; the maximum is {MOST_DIGITS}")
-    return int(text)
+def write_arrays(value: Any) -> Any:
+    """Convert an array, or a dict of arrays, to lists with None for nan; None remains None."""
+    if isinstance(value, dict):
+        return {name: write_arrays(array) for name, array in value.items()}
+    if value is None or value.dtype.kind != "f":
+        return value if value is None else value.tolist()
+    return np.where(np.isnan(value), None, value).tolist()
 
 
-# Forms -------------------------------------------------------------------------------------------
+def read_arrays(written: Any, dtype: Any = float) -> Any:
+    """Convert the result of `write_arrays` to arrays; None in a list becomes nan."""
+    if isinstance(written, dict):
+        return {name: read_arrays(values, dtype) for name, values in written.items()}
+    return None if written is None else np.array(written, dtype=dtype)
+
+
+def ids_to_json(ids: np.ndarray) -> dict[str, Any]:
+    """Convert ids to a dict of their dtype and values; dates become integers."""
+    if ids.dtype.kind == "O":
+        values = list(map(id_to_json, ids.tolist()))
+    else:
+        values = ids.astype(np.int64).tolist() if ids.dtype.kind in "mM" else ids.tolist()
+    return {"dtype": ids.dtype.str, "values": values}
+
+
+def ids_from_json(written: dict[str, Any]) -> np.ndarray:
+    """Convert the result of `ids_to_json` to an array."""
+    dtype = np.dtype(written["dtype"])
+    if dtype.kind == "O":
+        return object_array(list(map(id_from_json, written["values"])))
+    return np.array(written["values"], dtype=np.int64 if dtype.kind in "mM" else dtype).view(dtype)
+
+
+def id_to_json(value: Any) -> Any:
+    """Convert a query id or a segment; tuples become lists."""
+    value = plain(value)
+    if isinstance(value, tuple):
+        return list(map(id_to_json, value))
+    if isinstance(value, np.datetime64):
+        return {"dtype": value.dtype.str, "value": int(value.astype(np.int64))}
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    raise TypeError(
+        f"Cannot write {value!r} of type {type(value).__name__} as JSON: use query ids and "
+        "segments that are strings, numbers, NumPy dates or tuples of these."
+    )
+
+
+def id_from_json(written: Any) -> Any:
+    """Convert the result of `id_to_json`."""
+    if isinstance(written, list):
+        return tuple(map(id_from_json, written))
+    if isinstance(written, dict):
+        return np.int64(written["value"]).view(written["dtype"])
+    return written
+
+
+# LEFTOVER: forms of the reports that become frames; removed in the last commit
 
 
 class Form(NamedTuple):
@@ -126,40 +160,6 @@ def record(made: Callable[..., Any], **forms: Form) -> Form:
             raise ValueError(f"{name}: {error}") from None
 
     return Form(lambda value: write_fields(forms, value), read_record)
-
-
-def packed(form: Form) -> Form:
-    """Return the form of a large value: compressed JSON (zlib), as base64 text."""
-
-    def read_packed(written: Any, name: str) -> Any:
-        reader = zlib.decompressobj()
-        try:
-            text = reader.decompress(base64.b64decode(TEXT.read(written, name)), MOST_UNPACKED)
-            if not reader.eof or reader.unused_data:
-                raise ValueError(f"it is incomplete, or longer than {MOST_UNPACKED} bytes")
-            value = json.loads(text, parse_int=_whole)
-        except (ValueError, zlib.error) as error:
-            raise ValueError(f"{name} cannot be decompressed: {error}") from None
-        return form.read(value, name)
-
-    def write_packed(value: Any) -> str:
-        text = json.dumps(form.write(value), separators=(",", ":"))
-        return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-
-    return Form(write_packed, read_packed)
-
-
-def agree(written: Any, value: Any) -> bool:
-    """Return whether numbers in JSON, which may be nested in objects, equal those of a report."""
-    if isinstance(value, dict):
-        return (
-            isinstance(written, dict)
-            and written.keys() == value.keys()
-            and all(agree(written[key], value[key]) for key in value)
-        )
-    if value is None or type(written) not in (int, float):
-        return written is None and value is None
-    return math.isclose(written, value, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def write_fields(forms: Mapping[str, Form], value: Any) -> dict[str, Any]:
@@ -251,33 +251,6 @@ INTEGERS = _array_form("an integer", np.intp, np.ndarray.tolist, int)
 FLAGS = _array_form("true or false", bool, np.ndarray.tolist, bool)
 
 
-def ids_to_json(ids: np.ndarray, what: str = "query id") -> dict[str, Any]:
-    """Convert ids to a dict of their dtype and values."""
-    numbers = ids.view(np.int64) if ids.dtype.kind in "mM" else ids
-    values = [_id_to_json(value, what) for value in numbers.tolist()]
-    return {"dtype": ids.dtype.str, "values": values}
-
-
-def ids_of_json(written: dict[str, Any], name: str = "query_ids") -> np.ndarray:
-    """Convert the result of `ids_to_json` back to ids; raise a ValueError for a wrong dtype."""
-    parts = read_fields({"dtype": TEXT, "values": list_of(ONE_ID)}, written, name)
-    text, values = parts["dtype"], parts["values"]
-    if not DTYPE_OF_IDS.fullmatch(text):
-        raise ValueError(f"{name} requires a boolean, numeric, time or object dtype; got {text!r}.")
-    dtype = np.dtype(text)
-    if dtype.kind == "O":
-        return object_array(values)
-    try:
-        with np.errstate(all="ignore"):
-            ids = object_array(values).astype(np.int64 if dtype.kind in "mM" else dtype)
-    except (TypeError, ValueError, OverflowError):
-        ids = np.empty(0)
-    read_back = ids.tolist()
-    if read_back != values or [*map(type, read_back)] != [*map(type, values)]:
-        raise ValueError(f"The values of {name} do not match the dtype {text!r}.")
-    return ids.view(dtype)
-
-
 def _id_to_json(value: Any, what: str = "query id") -> Any:
     value = plain(value)
     if type(value) is tuple:
@@ -304,11 +277,10 @@ def _id_of_json(written: Any, name: str, depth: int = 0) -> Any:
     raise ValueError(f"{name} must contain ids; got {written!r:.60}.")
 
 
-IDS, ONE_ID = Form(ids_to_json, ids_of_json), Form(_id_to_json, _id_of_json)
 SEGMENT = Form(lambda segment: _id_to_json(segment, "segment"), _id_of_json)
 SEGMENT_NAMES = Form(
-    lambda segments: ids_to_json(object_array(segments), "segment"),
-    lambda written, name: IDS.read(written, name).tolist(),
+    lambda segments: ids_to_json(object_array(segments)),
+    lambda written, name: ids_from_json(written).tolist(),
 )
 
 

@@ -165,9 +165,6 @@ def sentence(row: Any, findings: Findings, n_queries: int, level: float, family:
     elif row.is_significant is False and row.min_detectable == row.min_detectable:
         smallest = f"difference detectable at 80 % power is {text.fixed(row.min_detectable)}"
         notes.append(f"With {query_counts(n)}, the smallest {smallest}.")
-    if row.worth == row.worth:
-        worth = f"{n:,} human-judged queries are as informative as {row.worth:,.0f} without it"
-        notes.append(f"With the judge, {worth}." if row.ci_low == row.ci_low else NO_ERROR)
     if n < n_queries:
         notes.append(f"Undefined or without weight: {query_counts(n_queries - n)}, left out.")
     claim = f"{row.system} {relation} {row.baseline} on {row.heading}"

@@ -233,7 +233,6 @@ REPORTS = {  # small reports of every class, by description
     "Comparison with unjudged documents": lambda: sg.compare(
         {"a": partly_judged(), "b": partly_judged()}, test=None
     ),
-    "Comparison with a judge": lambda: sg.compare(two_judges()[0], judge=two_judges()[1]),
     "SegmentComparison": in_segments,
     "SummaryComparison": lambda: sg.compare(sg.Summaries.of(systems("abc", 6)), test="t"),
     "Summary": lambda: sg.Summary.of(weighted()),

@@ -1,4 +1,4 @@
-"""prediction_powered, compare with a judge, plan_judgments and sample_queries."""
+"""prediction_powered, also of differences, plan_judgments and sample_queries."""
 
 from dataclasses import replace
 
@@ -8,9 +8,7 @@ from scipy import stats
 from small_reports import evaluation
 
 import skgraded as sg
-from skgraded.reports.comparison_view import ComparisonView
-from skgraded.stats.intervals import t_interval, t_reach
-from skgraded.stats.power import detectable_effect
+from skgraded.stats.intervals import t_interval
 from skgraded.stats.prediction_powered import powered_mean
 
 MEASURES = ("AP", "RR")
@@ -143,9 +141,6 @@ A, J = HUMAN["a"], JUDGE["a"]
     [
         lambda part: sg.prediction_powered(part, J),
         lambda part: sg.plan_judgments(part, J, 0.1),
-        lambda part: sg.compare(
-            {"a": part, "b": HUMAN["b"].take(np.arange(19))}, judge={"a": J, "b": JUDGE["b"]}
-        ),
     ],
 )
 def test_fewer_than_20_queries_warn_at_the_caller(call):
@@ -161,118 +156,47 @@ def constant(part, values):
 @pytest.mark.parametrize("values, number", [([0.0], "1 distinct value"), ([0, 1], "2 distinct v")])
 def test_few_distinct_human_values_warn_at_the_caller(values, number):
     human, judge = constant(A, values), evaluation({"AP": J.per_query["AP"]}, J.query_ids)
-    zeros = constant(A, [0.0]), constant(J, [0.0])
-    for name, call in {
-        "values of AP": lambda: sg.prediction_powered(human, judge),
-        "differences between a and b on AP": lambda: sg.compare(
-            {"a": human, "b": zeros[0]},
-            judge={"a": judge, "b": zeros[1]},
-            baseline="b",
-        ),
-    }.items():
-        with pytest.warns(UserWarning, match=f"^The human-judged {name} .* {number}") as record:
-            report = call()
-        assert [warning.filename for warning in record] == [__file__]
-        low, high = report.to_frame().loc[0, ["ci_low", "ci_high"]]
-        assert np.isnan([low, high]).all() if len(values) == 1 else low < high
-        is_unknown = "standard error is 0, so the interval is unknown" in report.sentences()[0]
-        assert is_unknown == (len(values) == 1)
-        assert type(report).from_json(report.to_json()).to_json() == report.to_json()
+    with pytest.warns(UserWarning, match=f"^The human-judged values of AP .* {number}") as record:
+        report = sg.prediction_powered(human, judge)
+    assert [warning.filename for warning in record] == [__file__]
+    low, high = report.to_frame().loc[0, ["ci_low", "ci_high"]]
+    assert np.isnan([low, high]).all() if len(values) == 1 else low < high
 
 
-# Comparisons -------------------------------------------------------------------------------------
+# Differences -------------------------------------------------------------------------------------
 
 
-def test_a_comparison_estimates_the_differences_in_the_same_way():
-    comparison = sg.compare(HUMAN, judge=JUDGE, correction=None)
-    assert comparison.test == "t" and (comparison.n_queries, comparison.n_judge) == (40, 200)
-    frame = comparison.to_frame()
-    assert list(frame) == [
-        "system",
-        "measure",
-        "mean",
-        "difference",
-        "ci_low",
-        "ci_high",
-        "p_value",
-        "p_adjusted",
-        "n_queries",
-        "wins",
-        "ties",
-        "losses",
-        "n_undefined",
-        "effect_size",
-        "min_detectable",
-        "baseline",
-        "baseline_mean",
-        "ci_method",
-        "weight",
-        "worth",
-    ]
-    assert len(frame) == 3 * 2
-    for row in frame.to_dict("records"):
-        assert row["mean"] - row["baseline_mean"] == row["difference"]
-        values, others = (
-            split(HUMAN[row[name]], JUDGE[row[name]], row["measure"])
-            for name in ("system", "baseline")
+def test_differences_are_estimated_in_the_same_way():
+    powered = sg.prediction_powered(
+        HUMAN["b"].minus(HUMAN["a"]), JUDGE["b"].minus(JUDGE["a"]), level=0.9
+    )
+    for name in MEASURES:
+        second, first = (split(HUMAN[system], JUDGE[system], name) for system in "ba")
+        expected = powered_mean(*(b - a for b, a in zip(second, first, strict=True)))
+        assert powered.mean()[name] == pytest.approx(expected.mean, abs=1e-12)
+        reach = stats.t.ppf(0.95, 38) * expected.standard_error
+        assert powered.confidence_interval()[name] == pytest.approx(
+            (expected.mean - reach, expected.mean + reach), abs=1e-9
         )
-        expected = powered_mean(*(a - b for a, b in zip(values, others, strict=True)))
-        weight = expected.weight
-        human, judge, rest = values
-        assert row["mean"] == pytest.approx(weight * rest.mean() + (human - weight * judge).mean())
-        assert row["difference"] == pytest.approx(expected.mean, abs=1e-12)
-        assert row["weight"] == pytest.approx(weight, abs=1e-9)
-        assert row["worth"] == pytest.approx(expected.worth, rel=1e-9)
-        reach = stats.t.ppf(0.975, 38) * expected.standard_error
-        t = expected.mean / expected.standard_error
-        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), 38), rel=1e-6)
-        if row["p_value"] <= 0.05:
-            assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-                (expected.mean - reach, expected.mean + reach), abs=1e-9
-            )
-        assert row["effect_size"] == pytest.approx(t / np.sqrt(40), rel=1e-6)
-        # 80 % power needs the effect that a t-test of 39 values detects.
-        detectable = detectable_effect(39, t_reach(39, 0.95)) * np.sqrt(39)
-        assert row["min_detectable"] == pytest.approx(detectable * expected.standard_error)
-        assert row["n_queries"] == 40 and np.isnan(row["n_undefined"])
-        wins = (values[0] > others[0]).sum()
-        assert (row["wins"], row["losses"], row["ties"]) == (wins, 40 - wins, 0)
 
 
-def test_systems_queries_and_measures_may_be_in_another_order():
-    expected = sg.compare(HUMAN, judge=JUDGE, baseline="b").to_frame()
-    judge = {name: shuffled(JUDGE[name], i) for i, name in enumerate("cab")}
-    table = sg.compare(HUMAN, judge=judge, baseline="b").to_frame()
-    assert list(table["system"]) == ["a", "a", "c", "c"] == list(expected["system"])
+def test_differences_of_systems_with_other_orders_of_queries_are_the_same():
+    expected = sg.prediction_powered(A.minus(HUMAN["b"]), J.minus(JUDGE["b"])).summary()
+    human, judge = A.minus(shuffled(HUMAN["b"])), shuffled(J).minus(shuffled(JUDGE["b"], 2))
+    result = sg.prediction_powered(human, judge).summary()
     numbers = expected.select_dtypes("number").columns
-    assert np.allclose(table[numbers], expected[numbers], rtol=0, atol=1e-9, equal_nan=True)
+    assert np.allclose(result[numbers], expected[numbers], rtol=0, atol=1e-9)
 
 
-EQUAL = "ignore:The human-judged differences between"
-
-
-@pytest.mark.filterwarnings(EQUAL)
+@pytest.mark.filterwarnings("ignore:The human-judged values")
 def test_equal_systems_have_no_difference():
-    human, judge = {"a": A, "b": A}, {"a": J, "b": J}
-    for row in sg.compare(human, judge=judge).to_frame().to_dict("records"):
-        assert row["difference"] == 0 and np.isnan([row["ci_low"], row["ci_high"]]).all()
-        assert (row["p_value"], row["weight"], row["worth"]) == (1, 0, 40)
-        assert (row["ties"], row["effect_size"]) == (40, 0) and np.isnan(row["min_detectable"])
-    # Rounding errors below the limit for ties change nothing.
+    # Rounding errors change nothing.
     noise = 1e-16 * np.random.default_rng(0).normal(size=40)
     noisy = evaluation({k: v + noise for k, v in A.per_query.items()}, A.query_ids)
-    for row in sg.compare(human | {"b": noisy}, judge=judge).to_frame().to_dict("records"):
-        assert (row["p_value"], row["ties"], row["effect_size"]) == (1, 40, 0)
-
-
-@pytest.mark.filterwarnings(EQUAL)
-def test_equal_differences_have_the_p_value_of_a_sign_test():
-    higher = evaluation({name: values + 0.1 for name, values in A.per_query.items()}, A.query_ids)
-    human, judge = {"a": A, "b": higher}, {"a": J, "b": JUDGE["b"]}
-    for row in sg.compare(human, judge=judge, correction=None).to_frame().to_dict("records"):
-        assert row["p_value"] == 2**-39 and row["weight"] == 0 and row["worth"] == 40
-        assert np.isnan([row["ci_low"], row["ci_high"]]).all()
-        assert np.isnan(row["effect_size"]) and np.isnan(row["min_detectable"])
+    for human in (A, noisy):
+        for row in sg.prediction_powered(human.minus(A), J.minus(J)).summary().to_dict("records"):
+            assert (row["mean"], row["weight"], row["worth"]) == (0, 0, 40)
+            assert np.isnan([row["ci_low"], row["ci_high"]]).all()
 
 
 def with_judged(part, share):
@@ -280,68 +204,10 @@ def with_judged(part, share):
     return replace(part, judged={"Judged@10": np.full(n, share)})
 
 
-def test_different_shares_of_documents_judged_by_people_cause_a_warning():
-    human = {"a": with_judged(A, 1.0), "b": with_judged(HUMAN["b"], 0.5)}
-    judge = {"a": J, "b": JUDGE["b"]}
-    for settings in ({"judge": judge}, {"rng": 0}):
-        with pytest.warns(UserWarning, match="Judged@10 is 1.0000 for a but 0.5000") as record:
-            comparison = sg.compare(human, **settings)
-        assert [warning.filename for warning in record] == [__file__]
-        assert comparison.judged["Judged@10"].tolist() == [1.0, 0.5]
-        assert "Judged@10" in str(comparison.leaderboard())
-
-
 def test_systems_that_cannot_be_compared_do_not_warn_about_their_shares(recwarn):
-    human = {"a": with_judged(A, 1.0), "b": with_judged(JUDGE["b"], 0.5)}
-    for settings in ({"judge": {"a": J, "b": JUDGE["b"]}}, {"rng": 0}):
-        with pytest.raises(ValueError, match="quer"):
-            sg.compare(human, **settings)
+    with pytest.raises(ValueError, match="quer"):
+        sg.compare({"a": with_judged(A, 1.0), "b": with_judged(JUDGE["b"], 0.5)}, rng=0)
     assert not recwarn
-
-
-def test_a_leaderboard_shows_the_combined_means():
-    comparison = sg.compare(HUMAN, judge=JUDGE)
-    board = comparison.leaderboard()
-    frame = board.to_frame().set_index("system")
-    for name in HUMAN:
-        powered = sg.prediction_powered(HUMAN[name], JUDGE[name])
-        assert frame.loc[name].to_dict() == powered.mean()
-        row = board.cells[board.systems.index(name)]
-        assert [cell.interval for cell in row] == list(powered.confidence_interval().values())
-    assert board.systems == ["c", "b", "a"]  # each system is better by .1
-    assert "The judge's weight is estimated for each mean and each difference" in str(board)
-    assert "judge" not in sg.compare(HUMAN, rng=0).leaderboard().note
-
-
-@pytest.mark.parametrize("seed, is_contradicted", [(0, False), (129, True)])
-def test_a_verdict_names_a_system_that_is_better_despite_a_lower_mean(seed, is_contradicted):
-    """The weights differ: high for the means, which share the queries, and low for differences."""
-    rng = np.random.default_rng(seed)
-    drawn, ids = rng.choice(330, 30, replace=False), list(range(330))
-    easiness = 0.8 * rng.beta(2, 2, 330)
-    human, judge = {}, {}
-    for i, name in enumerate("ab"):
-        values = easiness + 0.05 * i + 0.08 * rng.normal(size=330)
-        human[name] = evaluation({"AP": values[drawn]}, drawn.tolist())
-        judge[name] = evaluation({"AP": 0.6 * values + 0.12 * rng.normal(size=330)}, ids)
-    comparison = sg.compare(human, judge=judge)
-    (row,), board = ComparisonView(comparison).rows, comparison.leaderboard()
-    assert board.verdict.startswith(f"{board.systems[0]} leads on AP (")
-    assert (row.winner not in (None, board.systems[0])) == is_contradicted
-    assert board.verdict.endswith(f"significantly worse than {row.winner}.") == is_contradicted
-
-
-def test_the_page_the_sentences_and_the_tables_describe_the_judge():
-    comparison = sg.compare(HUMAN, judge=JUDGE)
-    page = comparison.to_html()
-    assert "40 human-judged queries and 200 further queries of the judge; paired t-test" in page
-    assert "Weight of judge" in page and "Worth" in page
-    assert "Weight of judge" not in sg.compare(HUMAN, rng=0).to_html()
-    ranked_rows = ComparisonView(comparison).ranked_rows
-    for row, sentence in zip(ranked_rows, comparison.sentences(), strict=False):
-        assert "over 40 queries" in sentence
-        assert "40 human-judged queries are as informative as" in sentence, row
-    assert "weight" in comparison.to_markdown()
 
 
 # Plans and samples -------------------------------------------------------------------------------

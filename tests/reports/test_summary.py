@@ -94,13 +94,13 @@ class TestSegments:
         )
         summaries = sg.evaluate_batches([frame], "grade", systems, "query", by="country")
         text = summaries.to_json()
-        assert len(text) < 60_000 and sg.Summaries.from_json(text) == summaries
+        assert len(text) < 150_000 and sg.Summaries.from_json(text) == summaries
         report, summary = json.loads(text), summaries.systems["b"]
         assert report["mean"]["b"] == summary.mean() and report["n_queries"] == n
         for part in report["segments"]:
             assert part["mean"]["b"] == summary.segments[part["segment"]].mean()
             assert part["n_undefined"]["b"] == summary.segments[part["segment"]].n_undefined
-        assert len(summary.to_json()) < 25_000
+        assert len(summary.to_json()) < 40_000
 
     def test_the_table_and_the_page_show_segments(self):
         whole = self.segmented(make())
@@ -304,8 +304,8 @@ def test_json_contains_dates_and_hostile_names_as_ids():
 
 
 def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
-    small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (1_000, 10_000))
-    assert large < 1.5 * small
+    small, large = (len(sg.Summary.of(make(n)).to_json()) for n in (10_000, 40_000))
+    assert large < 1.2 * small
 
 
 def test_tables_and_pages():

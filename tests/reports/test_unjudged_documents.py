@@ -241,7 +241,7 @@ class TestCompare:
 
     def test_a_difference_of_a_tenth_is_small(self, recwarn):
         base = sg.Evaluation(["a"], {"AP": [1]}, {"AP": [False]})
-        systems = {str(s): replace(base, judged={"Judged@10": [s]}) for s in (0.4, 0.3)}
+        systems = {str(s): replace(base, judged={"Judged@10": np.array([s])}) for s in (0.4, 0.3)}
         sg.compare(systems, test=None)
         assert not recwarn
 
