@@ -55,8 +55,10 @@ def write_arrays(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: write_arrays(array) for name, array in value.items()}
     if value is None or value.dtype.kind != "f":
-        return value if value is None else value.tolist()
-    return np.where(np.isnan(value), None, value).tolist()
+        return None if value is None else value.tolist()
+    numbers = value.astype(object)
+    numbers[np.isnan(value)] = None
+    return numbers.tolist()
 
 
 def read_arrays(written: Any, dtype: Any = float) -> Any:
