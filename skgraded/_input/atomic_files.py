@@ -58,6 +58,14 @@ def _errors_that_name(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from None
 
 
+def text_or_file(text: str, path: str | os.PathLike[str] | None) -> str | None:
+    """Return text, or write it to a file if `path` is not None."""
+    if path is None:
+        return text
+    write_text(text, path)
+    return None
+
+
 def write_text(text: str, path: str | os.PathLike[str]) -> None:
     """Write text to a file atomically: after an error, the file is unchanged."""
     with written_whole(path) as temporary:

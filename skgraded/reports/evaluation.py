@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from skgraded._input.atomic_files import text_or_file
 from skgraded._input.columns import whole_number
 from skgraded._input.segments import segments_of
 from skgraded._input.words import check_names, object_array, plain_list
@@ -20,12 +22,12 @@ from skgraded.reports.report import (
     as_array,
     as_arrays,
     as_query_ids,
+    check_page_packages,
     concatenated,
     evaluated_name,
     means_rows,
     means_text,
     plain_numbers,
-    write_page,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.stats.paired_samples import deviations_of_queries
@@ -403,7 +405,8 @@ class Evaluation(Report):
         `path` and `title` are as for `Summary.to_html`; `by`, as for `summary`, adds a table of
         segments.
         """
-        return write_page(lambda: self._page(title, by), path)
+        check_page_packages()
+        return text_or_file(self._page(title, by).html(), path)
 
     def _page(self, title: str | None = None, by: Any = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
@@ -609,10 +612,6 @@ class CrossEvaluation(Evaluation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict; estimators are not written."""
-        tests = None
-        if self.tests is not None:
-            query, fold, values = map(write_arrays, self.tests)
-            tests = {"query": query, "fold": fold, "values": values}
         return {
             **super().to_dict(),
             "fold": write_arrays(self.fold),
@@ -620,24 +619,33 @@ class CrossEvaluation(Evaluation):
             "score_time": write_arrays(self.score_time),
             "errors": self.errors,
             "train_scores": write_arrays(self.train_scores),
-            "tests": tests,
+            "tests": None
+            if self.tests is None
+            else {
+                "query": write_arrays(self.tests.query),
+                "fold": write_arrays(self.tests.fold),
+                "values": write_arrays(self.tests.values),
+            },
         }
 
     @classmethod
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create a CrossEvaluation from the result of `to_dict`."""
-        tests = written["tests"]
-        if tests is not None:
-            query, fold = (read_arrays(tests[name], np.intp) for name in ("query", "fold"))
-            tests = Tests(query, fold, read_arrays(tests["values"]))
+        tests, read_positions = written["tests"], partial(read_arrays, dtype=np.intp)
         return cls(
             **vars(Evaluation.from_dict(written)),
-            fold=read_arrays(written["fold"], np.intp),
+            fold=read_positions(written["fold"]),
             fit_time=read_arrays(written["fit_time"]),
             score_time=read_arrays(written["score_time"]),
             errors=written["errors"],
             train_scores=read_arrays(written["train_scores"]),
-            tests=tests,
+            tests=None
+            if tests is None
+            else Tests(
+                read_positions(tests["query"]),
+                read_positions(tests["fold"]),
+                read_arrays(tests["values"]),
+            ),
         )
 
     def by_fold(self) -> pandas.DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.atomic_files import write_text
+from skgraded._input.atomic_files import text_or_file
 from skgraded._input.columns import as_array as read_array
 from skgraded._input.columns import column, refuse_other_length, unmasked
 from skgraded._input.needs import needs
@@ -220,7 +220,8 @@ class Report(Table):
         If `path` is None, the page is returned as a string. The default title is the kind of
         report. An ImportError is raised if pandas or Jinja2 is not installed.
         """
-        return write_page(lambda: self._page(title), path)
+        check_page_packages()
+        return text_or_file(self._page(title).html(), path)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         """Return the text and the table that a notebook shows."""
@@ -241,11 +242,7 @@ class Report(Table):
 def write_page(make_page: Callable[[], Any], path: str | Path | None) -> str | None:
     """Write a page, or return it if `path` is None; packages are checked before it is made."""
     check_page_packages()
-    html: str = make_page().html()
-    if path is None:
-        return html
-    write_text(html, path)
-    return None
+    return text_or_file(make_page().html(), path)
 
 
 def check_page_packages() -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.atomic_files import write_text
+from skgraded._input.atomic_files import text_or_file
 from skgraded._input.words import MOST_NESTED, object_array, plain
 
 A_FRACTION = re.compile(r"-?\d{1,2500}(/0*[1-9]\d{0,2500})?")
@@ -20,11 +20,7 @@ VERSION = 1  # of the layout; docs/json.md states when it increases
 
 def write(report: dict[str, Any], path: str | Path | None) -> str | None:
     """Write a report as JSON to a file, or return the JSON text if `path` is None."""
-    text = json.dumps(report, allow_nan=False, separators=(",", ":"))
-    if path is None:
-        return text
-    write_text(text, path)
-    return None
+    return text_or_file(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
 
 
 def read(text_or_path: str | Path, kinds: Collection[str]) -> dict[str, Any]:
