@@ -245,6 +245,13 @@ class TestCompare:
         sg.compare(systems, test=None)
         assert not recwarn
 
+    def test_systems_that_cannot_be_compared_do_not_warn_about_their_shares(self, recwarn):
+        systems = self.systems()
+        systems["new"] = systems["new"].take(np.arange(2))
+        with pytest.raises(ValueError, match="queries"):
+            sg.compare(systems, rng=0)
+        assert not recwarn
+
     def test_judged_as_a_measure_is_shown_once(self):
         board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
         assert board.measures == ["NDCG@2", "Judged@2"] and "Judged@2" not in board.more
