@@ -289,15 +289,12 @@ class Evaluation(Report):
         return self._sorted_rows(n, measure, sign=-1)
 
     def _sorted_rows(self, n: int, measure: str | Measure | None, sign: int) -> pandas.DataFrame:
-        n = whole_number(n, "n", 1)
-        ranked = self._ranked(evaluated_name(measure, list(self.per_query)), sign)
-        return self.to_frame().iloc[ranked[:n]]
-
-    def _ranked(self, name: str, sign: int = 1) -> np.ndarray:
-        """Return the positions of the defined queries, sorted by their values times `sign`."""
+        """Return the rows of the defined queries with the lowest values times `sign`."""
+        n, name = whole_number(n, "n", 1), evaluated_name(measure, list(self.per_query))
         values = self.per_query[name]
         ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
-        return ranked[np.argsort(sign * values[ranked], kind="stable")]
+        ranked = ranked[np.argsort(sign * values[ranked], kind="stable")]
+        return self.to_frame().iloc[ranked[:n]]
 
     def summary(
         self,

@@ -41,9 +41,6 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
         self.level = level
         self.method = method
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (dict(self), self.level, self.method)
-
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}=[{low:.4f}, {high:.4f}]" for name, (low, high) in self.items())
         return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"

@@ -86,7 +86,7 @@ def id_to_json(value: Any) -> Any:
     value = plain(value)
     if isinstance(value, tuple):
         return list(map(id_to_json, value))
-    if isinstance(value, np.datetime64):
+    if isinstance(value, (np.datetime64, np.timedelta64)):
         return {"dtype": value.dtype.str, "value": int(value.astype(np.int64))}
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
