@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -17,8 +16,6 @@ from skgraded.stats.intervals import t_interval, t_reach
 from skgraded.stats.paired_samples import PairedSample
 from skgraded.stats.paired_tests import TESTS, smallest_p
 from skgraded.stats.power import detectable_effect
-from skgraded.writing import json_text
-from skgraded.writing.json_text import Form
 from skgraded.writing.sentences import Family
 from skgraded.writing.text import label
 
@@ -247,72 +244,3 @@ def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
     """Convert rows to a dict of columns, one per field of `row_type`."""
     names = [column.name for column in fields(row_type)]
     return {name: [getattr(row, name) for row in rows] for name in names}
-
-
-# LEFTOVER, removed in the last commit
-
-COUNTS = "n_queries", "wins", "ties", "losses", "n_before", "n_after"
-
-
-def check_numbers(row: Any) -> None:
-    """Raise a ValueError if counts, p-values or intervals of a row are impossible."""
-    for name, cell in vars(row).items():
-        if name != "segment" and cell in (math.inf, -math.inf):
-            raise ValueError(f"{name} of {row} must be finite or nan; got {cell!r}.")
-        is_count = name in COUNTS or name == "n_undefined" and cell == cell
-        if is_count and not (type(cell) is int and cell >= 0):
-            raise ValueError(f"{name} of {row} must be an integer ≥ 0; got {cell!r}.")
-    for name in ("p_value", "p_adjusted"):
-        p = getattr(row, name, math.nan)
-        if not (p != p or 0 <= p <= 1):
-            raise ValueError(f"{name} of {row} must be from 0 to 1; got {p!r}.")
-    for name, highest in (("weight", 1), ("worth", math.inf)):
-        cell = getattr(row, name, math.nan)
-        if cell < 0 or cell > highest:
-            raise ValueError(f"{name} of {row} must be from 0 to {highest}; got {cell!r}.")
-    if row.ci_low > row.ci_high:
-        raise ValueError(
-            f"ci_low of {row} must not exceed ci_high; got {row.ci_low!r} and {row.ci_high!r}."
-        )
-
-
-def check_keys(name: str, keys: Collection[Any], expected: Collection[Any]) -> None:
-    """Raise a ValueError unless the keys of rows are as expected, in order."""
-    if len(keys) != len(expected):
-        raise ValueError(f"{name} must contain {len(expected)} rows; got {len(keys)}.")
-    for i, (key, expected_key) in enumerate(zip(keys, expected, strict=True)):
-        if key != expected_key:
-            raise ValueError(f"{name}[{i}] must compare {expected_key}; got {key}.")
-
-
-CELL = Form(
-    lambda cell: None if cell != cell else cell,
-    lambda cell, name: math.nan if cell is None else json_text.PLAIN_NUMBER.read(cell, name),
-)
-# Maps the type of a field to the JSON form of its column.
-FORMS = {
-    "str": json_text.TEXT,
-    "int": json_text.INTEGER,
-    "float": CELL,
-    "bool": json_text.TRUE_OR_FALSE,
-    "Any": json_text.maybe(json_text.SEGMENT),
-}
-
-
-def rows_form(row_type: Any) -> Form:
-    """Return the JSON form of rows: one list per column; fields of type Any are segments."""
-    forms = {column.name: json_text.list_of(FORMS[str(column.type)]) for column in fields(row_type)}
-
-    def read(written: Any, name: str) -> list[Any]:
-        columns = json_text.read_fields(forms, written, name)
-        lengths = {len(cells) for cells in columns.values()}
-        if len(lengths) > 1:
-            raise ValueError(f"Columns of {name} must have equal lengths; got {sorted(lengths)}.")
-        rows = zip(*columns.values(), strict=True)
-        return [row_type(**dict(zip(columns, row, strict=True))) for row in rows]
-
-    def write(rows: Any) -> dict[str, list[Any]]:
-        columns = columns_of(row_type, rows)
-        return {name: form.write(columns[name]) for name, form in forms.items()}
-
-    return Form(write, read)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skgraded._input.atomic_files import text_or_file
-from skgraded._input.columns import as_array as read_array
-from skgraded._input.columns import column, refuse_other_length, unmasked
+from skgraded._input.columns import unmasked
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions
-from skgraded._input.words import plain, plain_list
+from skgraded._input.words import plain_list
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure
 from skgraded.stats.intervals import ConfidenceInterval
@@ -157,9 +156,6 @@ class Report(Table):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _set(self, **fields: Any) -> None:  # LEFTOVER
-        vars(self).update(fields)
-
     def _page(self, title: str | None = None) -> Any:
         """Return the page content, an object with the method `html`."""
         raise NotImplementedError
@@ -236,12 +232,6 @@ class Report(Table):
         )
 
 
-def write_page(make_page: Callable[[], Any], path: str | Path | None) -> str | None:
-    """Write a page, or return it if `path` is None; packages are checked before it is made."""
-    check_page_packages()
-    return text_or_file(make_page().html(), path)
-
-
 def check_page_packages() -> None:
     """Raise an ImportError if a package that HTML pages require is missing."""
     with needs("An HTML page", "pandas", "jinja2"):
@@ -300,81 +290,3 @@ def as_array(values: Any, name: str, n: int, dtype: Any = float) -> np.ndarray:
 def as_arrays(values: Any, name: str, n: int, dtype: Any = float) -> dict[str, np.ndarray]:
     """Convert each value of a dict that is keyed by measure with `as_array`."""
     return {key: as_array(of_key, f"{name}[{key!r}]", n, dtype) for key, of_key in values.items()}
-
-
-# LEFTOVER, removed in the last commit
-
-
-class Rule(NamedTuple):
-    """A rule for numbers, as text for messages and as a function that marks the exceptions."""
-
-    text: str
-    is_broken: Callable[[np.ndarray], Any]
-
-
-FLOAT, BOOL = np.dtype(float), np.dtype(bool)
-VALUES = Rule("values must be finite or nan", np.isinf)
-WEIGHTS = Rule("weights must be finite and ≥ 0", lambda v: ~((v >= 0) & (v < np.inf)))
-SHARES = Rule("shares must be from 0 to 1, or nan", lambda v: (v < 0) | (v > 1))
-TIMES = Rule("times must be ≥ 0", lambda v: v < 0)
-
-
-def _is_array(values: Any, n: int, dtype: np.dtype) -> bool:
-    """Return whether values are an array that needs no conversion."""
-    return (
-        type(values) is np.ndarray
-        and values.dtype == dtype
-        and values.shape == (n,)
-        and values.flags.c_contiguous
-    )
-
-
-class Axis(NamedTuple):
-    """An axis of arrays with one element per query, fold or test."""
-
-    element: str  # "query", "fold" or "test"
-    argument: str  # parameter that determines the number of elements
-    keys: Any
-
-    def numbers(self, values: Any, name: str, rule: Rule = VALUES) -> np.ndarray:
-        """Convert values to floats and check that they satisfy a rule."""
-        n = len(self.keys)
-        if _is_array(values, n, FLOAT):
-            floats = values
-        else:
-            floats = column(values, name, n, self.argument) if n or np.size(values) else np.empty(0)
-        is_broken = rule.is_broken(floats)
-        if is_broken.any():
-            i = int(np.argmax(is_broken))
-            key = plain(self.keys[i])
-            raise ValueError(
-                f"{name} contains {floats[i]:g} for {self.element} {key!r}: {rule.text}."
-            )
-        return floats
-
-    def positions(self, values: Any, name: str, end: int) -> np.ndarray:
-        """Check that positions are integers from 0 to `end` - 1."""
-        return self.numbers(
-            values,
-            name,
-            Rule(
-                f"values must be integers from 0 to {end - 1}",
-                lambda v: ~((v >= 0) & (v < end) & (v == np.rint(v))),
-            ),
-        ).astype(np.intp)
-
-    def flags(self, flags: Any, name: str) -> np.ndarray:
-        """Check that flags are booleans; reject the integers 0 and 1."""
-        if _is_array(flags, len(self.keys), BOOL):
-            return flags
-        if not len(self.keys) and not np.size(flags):
-            return np.empty(0, dtype=bool)
-        array = read_array(flags, name)
-        refuse_other_length(array, name, len(self.keys), self.argument)
-        for flag, key in zip(array, self.keys, strict=True) if array.dtype != bool else ():
-            if not isinstance(flag, (bool, np.bool_)):
-                raise TypeError(
-                    f"Array {name} must contain booleans, but contains {plain(flag)!r} for "
-                    f"{self.element} {plain(key)!r}."
-                )
-        return array.astype(bool, copy=False)
