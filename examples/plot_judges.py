@@ -98,16 +98,23 @@ plt.show()
 # The values themselves shift as well, by similar amounts. With the lenient judge, the means of
 # NDCNG@10 and μAP shift less than those of NDCG@10.
 
-means = report.means()
-means["shift"] = means["judge_mean"] - means["truth_mean"]
-print(means.pivot_table("shift", "judge", "measure", sort=False).round(3))
+means = {
+    judge: pd.DataFrame(
+        {
+            name: sg.evaluate(grades, scores, qid=qid, measures=measures).mean()
+            for name, scores in systems.items()
+        }
+    )
+    for judge, grades in judges.items()
+}
+shifts = {judge: (means[judge] - means["truth"]).mean(axis=1) for judge in names}
+print(pd.DataFrame(shifts).T.round(3))
 
 # %%
 # The means of the systems under the truth and under the strict judge:
 
-strict = means[means["judge"] == "strict"]
 for measure in ("NDCG@10", "NDCNG@10"):
-    rows = strict[strict["measure"] == measure]
-    ax = rows.plot.scatter("truth_mean", "judge_mean", title=measure)
-    ax.axline((rows["truth_mean"].mean(),) * 2, slope=1, color="0.5", linestyle=":")
+    rows = pd.DataFrame({judge: means[judge].loc[measure] for judge in ("truth", "strict")})
+    ax = rows.plot.scatter("truth", "strict", title=measure)
+    ax.axline((rows["truth"].mean(),) * 2, slope=1, color="0.5", linestyle=":")
 plt.show()

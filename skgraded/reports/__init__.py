@@ -1,11 +1,10 @@
 """Reports: per-query values, their means and intervals, and comparisons of systems."""
 
 from skgraded.reports.comparing import compare
-from skgraded.reports.comparing_judges import compare_judges
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.evaluating import evaluate, evaluate_preferences, evaluate_runs
 from skgraded.reports.evaluation import CrossEvaluation, Evaluation
-from skgraded.reports.judges import JudgeComparison
+from skgraded.reports.judges import JudgeComparison, compare_judges
 from skgraded.reports.powered_means import PredictionPowered, plan_judgments, prediction_powered
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries

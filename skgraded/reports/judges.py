@@ -1,191 +1,66 @@
-"""Reports on judges: their agreement with the truth, and prediction-powered means."""
+"""Comparison of judges: how well they agree on grades and on leaderboards."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator
-from skgraded._input.words import did_you_mean
-from skgraded.reports.comparison_rows import check_choice, check_keys, columns_of, rows_form
-from skgraded.reports.report import Report
-from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import CHECK_LEVEL
-from skgraded.stats.paired_tests import TESTS
-from skgraded.writing import json_text, sentences, tables
+from skgraded._input.columns import (
+    check_grades,
+    check_scores,
+    choice_validator,
+)
+from skgraded._input.queries import group_sizes, query_codes
+from skgraded._input.segments import segments_of
+from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame
+from skgraded._input.words import check_names, counted, did_you_mean
+from skgraded.judgments import Judgments
+from skgraded.measures import Measure, TauAP, as_measures
+from skgraded.measures.overlap import rbo
+from skgraded.reports.comparing import compare
+from skgraded.reports.comparison_rows import check_choice
+from skgraded.reports.evaluating import evaluate_judgments
+from skgraded.reports.evaluation import mean_judged
+from skgraded.stats import agreement
+from skgraded.stats.corrections import CORRECTIONS, is_significant
+from skgraded.stats.intervals import CHECK_LEVEL, check_settings
+from skgraded.stats.paired_tests import DRAWS, TESTS
+from skgraded.writing import sentences, tables
 
 if TYPE_CHECKING:
     import pandas
 
 MOST_GRADES = 1000  # maximum number of grades on an ordinal scale; limits time and memory
-
-
-@dataclass(frozen=True)
-class LabelRow:
-    """Agreement of a judge's grades with the truth; see `JudgeComparison.labels`."""
-
-    segment: Any  # None without segments
-    judge: str
-    n_shared: int
-    only_truth: int
-    only_judge: int
-    exact: float
-    kappa: float
-    kappa_low: float
-    kappa_high: float
-    kappa_weighted: float
-    alpha: float
-    alpha_low: float
-    alpha_high: float
-    tau_b: float
-    bias: float
-
-
-@dataclass(frozen=True)
-class LeaderboardRow:
-    """Agreement of two leaderboards; see `JudgeComparison.leaderboards`."""
-
-    segment: Any
-    judge: str
-    measure: str
-    n_systems: int
-    n_queries: int
-    tau_b: float
-    tau_low: float
-    tau_high: float
-    tau_ap: float
-    rbo: float
-    largest_drop: float
-    agree: int
-    reversed: int
-    only_truth: int
-    only_judge: int
-
-
-@dataclass(frozen=True)
-class MeanRow:
-    """Means of a system for the truth's and a judge's grades; see `JudgeComparison.means`."""
-
-    segment: Any
-    judge: str
-    measure: str
-    system: str
-    truth_mean: float
-    truth_low: float
-    truth_high: float
-    judge_mean: float
-    judge_low: float
-    judge_high: float
-
-
-@dataclass(frozen=True)
-class OutsideRow:
-    """How often a judge gave a grade outside the truth's scale."""
-
-    judge: str
-    grade: float
-    n: int
-
-
-@dataclass(frozen=True, eq=False)
-class Confusion:
-    """Number of documents per pair of grades; rows are for the truth, columns for the judge."""
-
-    grades: np.ndarray
-    counts: np.ndarray
-
-    def __post_init__(self) -> None:
-        if self.counts.shape != (len(self.grades), len(self.grades)) or (self.counts < 0).any():
-            raise ValueError(
-                f"counts must be non-negative, with a row and a column for each of the "
-                f"{len(self.grades)} grades; got shape {self.counts.shape}."
-            )
-
-
-_COUNTS = json_text.list_of(json_text.list_of(json_text.INTEGER))
-CONFUSION = json_text.record(
-    Confusion,
-    grades=json_text.FLOATS,
-    counts=json_text.Form(
-        np.ndarray.tolist, lambda written, name: np.array(_COUNTS.read(written, name))
-    ),
+PERSISTENCE = 0.9  # persistence of the rank-biased overlap between two leaderboards
+PAIRS = "agree", "reversed", "only_truth", "only_judge"
+LEADERBOARDS = (
+    "judge",
+    "measure",
+    "n_systems",
+    "n_queries",
+    "tau_b",
+    "tau_low",
+    "tau_high",
+    "tau_ap",
+    "rbo",
+    "largest_drop",
+    *PAIRS,
 )
 
 
-@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class JudgeComparison(Report):
-    """A comparison of judges with a trusted judge, returned by `compare_judges`.
+@dataclass(frozen=True, repr=False, eq=False)
+class JudgeComparison:
+    """A comparison of judges with a trusted judge, returned by `compare_judges`."""
 
-    Attributes
-    ----------
-    truth, level, test, correction, weights
-        As passed to `compare_judges`.
-    judges : list of str
-        The judges except the truth.
-    systems, measures : list of str
-        Empty without `y_scores`.
-    segments : list or None
-        Segments in order of first appearance; None without `by`.
-    label_rows : list of LabelRow
-    leaderboard_rows : list of LeaderboardRow
-    mean_rows : list of MeanRow
-    outside : list of OutsideRow
-        Grades of the judges outside the range of the truth's grades, with their numbers.
-    confusions : dict of str to Confusion or None
-        Keyed by judge; None if grades are not integers or more than 1,000 grades occur.
-    """
-
-    truth: str
-    judges: list[str]
-    label_rows: list[LabelRow]
-    confusions: dict[str, Confusion | None]
-    level: float
-    weights: str
-    test: str
-    correction: str | None
-    systems: list[str] = field(default_factory=list)
-    measures: list[str] = field(default_factory=list)
-    segments: list[Any] | None = None
-    leaderboard_rows: list[LeaderboardRow] = field(default_factory=list)
-    mean_rows: list[MeanRow] = field(default_factory=list)
-    outside: list[OutsideRow] = field(default_factory=list)
-
-    _json = {
-        "segments": json_text.maybe(json_text.SEGMENT_NAMES),
-        "confusions": json_text.by_name(json_text.maybe(CONFUSION)),
-        "label_rows": rows_form(LabelRow),
-        "leaderboard_rows": rows_form(LeaderboardRow),
-        "mean_rows": rows_form(MeanRow),
-        "outside": rows_form(OutsideRow),
-    }
-
-    def __post_init__(self) -> None:
-        names = [self.truth, *self.judges]
-        if len(set(names)) < len(names) or len(names) < 2:
-            raise ValueError(f"truth and judges must be two or more distinct names; got {names}.")
-        check_judge_settings(self.level, self.weights, self.test, self.correction)
-        if list(self.confusions) != self.judges:
-            raise ValueError(f"confusions must have the keys {self.judges}.")
-        segments = [None] if self.segments is None else self.segments
-        places = [(segment, judge) for segment in segments for judge in self.judges]
-        by_measure = [(*at, name) for at in places for name in self.measures]
-        check_keys("label_rows", [(row.segment, row.judge) for row in self.label_rows], places)
-        check_keys(
-            "leaderboard_rows",
-            [(row.segment, row.judge, row.measure) for row in self.leaderboard_rows],
-            by_measure,
-        )
-        check_keys(
-            "mean_rows",
-            [(row.segment, row.judge, row.measure, row.system) for row in self.mean_rows],
-            [(*at, name) for at in by_measure for name in self.systems],
-        )
-
-    # Tables --------------------------------------------------------------------------------------
+    _truth: str
+    _labels: pandas.DataFrame
+    _leaderboards: pandas.DataFrame
+    _confusions: dict[str, pandas.DataFrame | None]
 
     def labels(self) -> pandas.DataFrame:
         """Tabulate how well each judge's document grades agree with the truth.
@@ -202,7 +77,7 @@ class JudgeComparison(Report):
         - ``tau_b``: Kendall's τ_b of the grades of all shared documents,
         - ``bias``: mean of the judge's grade minus the truth's grade.
         """
-        return tables.frame(self._columns(LabelRow, self.label_rows))
+        return self._labels.copy()
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the table of `labels`."""
@@ -226,95 +101,413 @@ class JudgeComparison(Report):
           judges, in the same direction or in opposite directions,
         - ``only_truth``, ``only_judge``: numbers of pairs that differ significantly under only one.
         """
-        return tables.frame(self._columns(LeaderboardRow, self.leaderboard_rows))
-
-    def means(self) -> pandas.DataFrame:
-        """Tabulate the systems' means for the truth's and each judge's grades, with t intervals.
-
-        The columns are ``segment`` (with `by`), ``judge``, ``measure``, ``system``, ``truth_mean``,
-        ``truth_low``, ``truth_high``, ``judge_mean``, ``judge_low`` and ``judge_high``.
-        """
-        return tables.frame(self._columns(MeanRow, self.mean_rows))
-
-    def _columns(self, row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
-        columns = columns_of(row_type, rows)
-        if self.segments is None:
-            del columns["segment"]
-        return columns
+        return self._leaderboards.copy()
 
     def confusion(self, judge: str) -> pandas.DataFrame:
         """Tabulate how many documents received each pair of grades.
 
         The rows of the pandas.DataFrame are the truth's grades, and its columns the judge's grades.
         """
-        check_judge("judge", judge, self.judges)
-        confusion = self.confusions[judge]
+        confusion = self._confusions[_check_judge("judge", judge, list(self._confusions))]
         if confusion is None:
             raise ValueError(
-                f"There is no confusion table for {self.truth!r} and {judge!r}: their grades are "
+                f"There is no confusion table for {self._truth!r} and {judge!r}: their grades are "
                 f"not integers, or there are more than {MOST_GRADES:,} distinct grades."
             )
-        grades = confusion.grades.astype(int).tolist()
-        frame = tables.frame(confusion.counts, index=grades, columns=grades)
-        return frame.rename_axis(index=self.truth, columns=judge)
-
-    # Text ----------------------------------------------------------------------------------------
-
-    def verdict(self) -> str:
-        """Name the judges that agree best with the truth by α, by κ and on leaderboards."""
-        return sentences.judges_verdict(
-            self.label_rows, self.leaderboard_rows, self.truth, self.level
-        )
-
-    def sentences(self) -> list[str]:
-        """Describe each judge's agreement with the truth on document grades and on leaderboards."""
-        return [
-            *(sentences.label_sentence(row, self.truth, self.level) for row in self.label_rows),
-            *sentences.outside_sentences(self.outside, self.truth),
-            *(sentences.leaderboard_sentence(row, self.truth) for row in self.leaderboard_rows),
-        ]
+        return confusion.copy()
 
     def __repr__(self) -> str:
-        kappas = ", ".join(
-            f"{row.judge}: κ={row.kappa:.4f}, α={row.alpha:.4f}" for row in self.label_rows
-        )
-        return f"JudgeComparison(truth {self.truth}; {kappas})"
-
-    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
-        return self.verdict(), self.to_frame()
-
-    def _page(self, title: str | None = None) -> Any:
-        from skgraded.writing.judges_page import JudgesPage
-
-        n_segments = 1 if self.segments is None else len(self.segments)
-        n_tests = math.comb(len(self.systems), 2) * len(self.measures) * n_segments
-        return JudgesPage(
-            title=f"Judges compared with {self.truth}" if title is None else title,
-            truth=self.truth,
-            level=self.level,
-            n_systems=len(self.systems),
-            procedure=sentences.procedure(self.test, sentences.Family(self.correction, n_tests)),
-            labels=self._columns(LabelRow, self.label_rows),
-            leaderboards=self._columns(LeaderboardRow, self.leaderboard_rows),
-            means=self._columns(MeanRow, self.mean_rows),
-            confusions=self.confusions,
-            verdict=self.verdict(),
-            sentences=self.sentences(),
-        )
+        columns = (self._labels[name] for name in ("judge", "kappa", "alpha"))
+        values = ", ".join(f"{j}: κ={k:.4f}, α={a:.4f}" for j, k, a in zip(*columns, strict=True))
+        return f"JudgeComparison(truth {self._truth}; {values})"
 
 
-def check_judge_settings(level: Any, weights: Any, test: Any, correction: Any) -> float:
-    """Check the settings of a report; return `level`."""
+def compare_judges(
+    y_judges: Any,
+    y_scores: Any = None,
+    *,
+    qid: Any = None,
+    group: Any = None,
+    truth: str | None = None,
+    measures: str | Measure | Iterable[str | Measure] = ("ndcng@10", "mu_map"),
+    unjudged_documents: str = "irrelevant",
+    weights: str = "quadratic",
+    level: float = 0.95,
+    test: str = "randomization",
+    correction: str | None = "holm",
+    by: Any = None,
+    n_resamples: int = 1000,
+    rng: int | np.random.Generator | None = None,
+) -> JudgeComparison:
+    r"""Compare judges, such as language models, with a trusted judge.
+
+    Parameters
+    ----------
+    y_judges : mapping of str to array-like of shape (n,), or DataFrame
+        Grades ≥ 0 of each judge; NaN marks documents that the judge did not grade.
+    y_scores : mapping of str to array-like of shape (n,), or DataFrame, optional
+        Scores of at least two systems; -inf means not retrieved. If None, only the grades are
+        compared.
+    qid, group
+        As for `evaluate`.
+    truth : str, optional
+        The trusted judge. By default, the first judge.
+    measures : Measure, str, or list of these, default=("ndcng@10", "mu_map")
+        Measures for the leaderboards.
+    unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
+        How leaderboards treat documents without a grade; see `evaluate`.
+    weights : {"quadratic", "linear"}, default="quadratic"
+        Weights of ``kappa_weighted``, as in ``sklearn.metrics.cohen_kappa_score``: the distance
+        between two grades is the number of steps between them in the sorted list of all grades.
+    level, test, correction
+        As for `compare`; `level` also applies to the intervals.
+    by : array-like of shape (n_queries,), mapping or pandas Series, optional
+        The segment of each query, as for `Evaluation.summary`; adds rows for each segment.
+    n_resamples : int, default=1000
+        Number of resamples of the queries for the spread of τ_b, at least 100.
+    rng : int or numpy.random.Generator, optional
+        Pass an int for reproducible results.
+
+    Returns
+    -------
+    JudgeComparison
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the input is invalid, or if a judge and the truth did not grade a document in common.
+
+    Warns
+    -----
+    UserWarning
+        If a judge gave grades outside the range of the truth's grades, or if the shares of judged
+        documents differ by more than 0.1 between two systems.
+
+    Notes
+    -----
+    - Agreement is computed over the documents that both judged, and leaderboards over the queries
+      that both judged.
+    - Krippendorff's α is ordinal [1]_. If a grade is not an integer, or if a judge and the truth
+      give more than 1,000 different grades, α is the interval variant, and κ is nan.
+    - The intervals for κ and α are those of Korn and Graubard [2]_ for (1 - κ) / 2 and
+      (1 - α) / 2, with the jackknife variance over queries, because the documents of a query are
+      not independent. If the judges never disagree, other queries may still have random grades.
+    - For each judge, `compare` tests all pairs of systems under the truth and under the judge, with
+      one correction over all measures.
+
+    References
+    ----------
+    .. [1] Krippendorff: Content Analysis, 4th edition, chapter 12. 2019.
+    .. [2] Korn, Graubard: Confidence intervals for proportions with small expected number of
+       positive counts estimated from survey data. Survey Methodology 24, 1998.
+
+    Examples
+    --------
+    >>> import skgraded as sg
+    >>> grades = {"human": [2, 0, 1, 0, 2, 1, 0, 0], "model": [2, 0, 2, 0, 1, 1, 0, 1]}
+    >>> report = sg.compare_judges(grades, qid=[1, 1, 1, 2, 2, 2, 3, 3])
+    >>> report.labels()[["judge", "n_shared", "exact", "bias"]].values.tolist()
+    [['model', 8, 0.625, 0.125]]
+    >>> report.confusion("model").loc[2].tolist()   # documents with human grade 2
+    [0, 1, 1]
+    """
+    level = CHECK_LEVEL(level)
     choice_validator("weights", ("quadratic", "linear"))(weights)
     choice_validator("test", tuple(TESTS))(test)
     check_choice("correction", correction, CORRECTIONS)
-    return CHECK_LEVEL(level)
+    choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
+    check_settings(level, "t", n_resamples, rng)
+    rows = _read_rows(y_judges, y_scores, qid, group)
+    names = list(rows.grades)
+    truth = names[0] if truth is None else _check_judge("truth", truth, names)
+    judges = [name for name in names if name != truth]
+    for judge in judges:
+        if not rows.shared(truth, judge).any():
+            raise ValueError(f"No document was graded by both {truth!r} and {judge!r}.")
+    segments = None if by is None else segments_of(rows.query_ids, by, are_compared=True)
+    parts = segments or [(None, None)]
+    confusions = {judge: _confusion(rows, truth, judge) for judge in judges}
+    _warn_of_other_grades(rows.grades, truth, judges)
+    labels = [
+        {"segment": segment, "judge": judge}
+        | _label_row(part, truth, judge, weights, level, confusions[judge] is not None)
+        for segment, queries in parts
+        for part in [rows if queries is None else rows.take(queries)]
+        for judge in judges
+    ]
+    boards = []
+    if rows.scores:
+        is_seed = isinstance(rng, (int, np.integer))
+        seed: Any = rng if is_seed else int(np.random.default_rng(rng).integers(2**63))
+        rule = as_measures(measures), unjudged_documents
+        settings = {
+            "by": segments and {i: name for name, queries in segments for i in queries.tolist()},
+            "rng": seed if test in DRAWS else None,
+            "test": test,
+            "correction": correction,
+            "level": level,
+        }
+        boards = _leaderboard_rows(rows, truth, judges, parts, rule, settings, n_resamples, seed)
+    tabulated = [tables.frame(labels), tables.frame(boards, columns=["segment", *LEADERBOARDS])]
+    if segments is None:
+        tabulated = [frame.drop(columns="segment") for frame in tabulated]
+    return JudgeComparison(truth, tabulated[0], tabulated[1], confusions)
 
 
-def check_judge(argument: str, name: str, judges: list[str]) -> str:
+def _check_judge(argument: str, name: str, judges: list[str]) -> str:
     """Return `name` if it is one of the judges; otherwise raise a ValueError."""
     if name not in judges:
         raise ValueError(
             f"{argument} must be one of {judges}; got {name!r}.{did_you_mean(name, judges)}"
         )
     return name
+
+
+# Input -------------------------------------------------------------------------------------------
+
+
+class _Rows(NamedTuple):
+    """Grades and scores of each document, and the integer code of its query."""
+
+    grades: dict[str, np.ndarray]
+    scores: dict[str, np.ndarray]
+    query: np.ndarray
+    query_ids: np.ndarray
+
+    def shared(self, truth: str, judge: str) -> np.ndarray:
+        """Return the mask of the rows that both judged."""
+        return ~np.isnan(self.grades[truth]) & ~np.isnan(self.grades[judge])
+
+    def take(self, queries: np.ndarray) -> Self:
+        """Return the rows of the queries at these positions."""
+        is_kept = np.isin(self.query, queries)
+        grades, scores = (
+            {name: values[is_kept] for name, values in columns.items()}
+            for columns in (self.grades, self.scores)
+        )
+        return self._replace(grades=grades, scores=scores, query=self.query[is_kept])
+
+
+def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:
+    grades = _named_arrays(y_judges, "y_judges", "judge")
+    scores = {} if y_scores is None else _named_arrays(y_scores, "y_scores", "system")
+    first = f"y_judges[{next(iter(grades))!r}]"
+    n = np.size(next(iter(grades.values())))
+    grades = {
+        name: check_grades(values, f"y_judges[{name!r}]", n, first, allow_nan=True)
+        for name, values in grades.items()
+    }
+    scores = {
+        name: check_scores(values, n, f"y_scores[{name!r}]", first)
+        for name, values in scores.items()
+    }
+    if (qid is None) == (group is None):
+        raise ValueError("Pass either the query of each row as qid or the query sizes as group.")
+    if group is not None:
+        sizes = group_sizes(group, n, first)
+        return _Rows(grades, scores, np.repeat(np.arange(len(sizes)), sizes), np.arange(len(sizes)))
+    return _Rows(grades, scores, *query_codes(qid, n, first))
+
+
+def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
+    """Return the columns of a mapping or frame as a dict. At least two columns are required."""
+    names = getattr(columns, "column_names", None)  # of an Arrow table
+    if isinstance(columns, Mapping):
+        names = list(columns)
+    elif is_pandas_frame(columns) or is_polars_frame(columns):
+        names = list(columns.columns)
+    if names is None:
+        raise TypeError(
+            f"{argument} must be a mapping or frame with one column per {noun}; got "
+            f"{type(columns).__name__}."
+        )
+    check_names(names, argument)
+    if len(set(names)) < max(len(names), 2):
+        raise ValueError(f"{argument} must contain at least two distinct names; got {names}.")
+    return {name: columns[name] for name in names}
+
+
+def _warn_of_other_grades(
+    grades: Mapping[str, np.ndarray], truth: str, judges: Sequence[str]
+) -> None:
+    """Warn about judges that gave grades outside the range of the truth's grades."""
+    low, high = np.nanmin(grades[truth]), np.nanmax(grades[truth])
+    texts = []
+    for judge in judges:
+        other = grades[judge][(grades[judge] < low) | (grades[judge] > high)]
+        if len(other):
+            documents = counted(len(other), "document", "documents")
+            texts.append(
+                f"{judge} grades {documents} outside the range of {truth}, such as {other[0]:g}."
+            )
+    if texts:
+        warnings.warn(f"{' '.join(texts)} The grades are used as they are.", stacklevel=3)
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+def _label_row(
+    rows: _Rows, truth: str, judge: str, weights: str, level: float, is_ordinal: bool
+) -> dict[str, Any]:
+    """Return the columns of `JudgeComparison.labels` for one judge."""
+    from scipy.stats import kendalltau
+
+    both = rows.shared(truth, judge)
+    x, y = rows.grades[truth][both], rows.grades[judge][both]
+    n = len(x)
+    result = agreement.agreement(x, y, rows.query[both], level, is_ordinal)
+    kappa, weighted = agreement.sklearn_kappas(x, y, weights) if is_ordinal else (np.nan, np.nan)
+    only_truth, only_judge = (
+        int(np.count_nonzero(~np.isnan(rows.grades[name]))) - n for name in (truth, judge)
+    )
+    return {
+        "n_shared": n,
+        "only_truth": only_truth,
+        "only_judge": only_judge,
+        "exact": float((x == y).mean()) if n else np.nan,
+        "kappa": kappa,
+        "kappa_low": result.kappa_interval.low,
+        "kappa_high": result.kappa_interval.high,
+        "kappa_weighted": weighted,
+        "alpha": result.alpha,
+        "alpha_low": result.alpha_interval.low,
+        "alpha_high": result.alpha_interval.high,
+        "tau_b": float(kendalltau(x, y).statistic) if n > 1 else np.nan,
+        "bias": float((y - x).mean()) if n else np.nan,
+    }
+
+
+def _confusion(rows: _Rows, truth: str, judge: str) -> pandas.DataFrame | None:
+    """Count the documents per pair of grades; return None unless the grades are few integers."""
+    both = rows.shared(truth, judge)
+    x, y = rows.grades[truth][both], rows.grades[judge][both]
+    grades = np.unique(np.concatenate([x, y]))
+    n = len(grades)
+    if n > MOST_GRADES or (grades != np.rint(grades)).any():
+        return None
+    pairs = np.searchsorted(grades, x) * n + np.searchsorted(grades, y)
+    counts, names = np.bincount(pairs, minlength=n * n).reshape(n, n), grades.astype(int).tolist()
+    frame = tables.frame(counts, index=names, columns=names)
+    return frame.rename_axis(index=truth, columns=judge)
+
+
+# Leaderboards ------------------------------------------------------------------------------------
+
+
+class _Board(NamedTuple):
+    """The comparison of all systems under the grades of one judge."""
+
+    query: np.ndarray  # integer code of each query
+    values: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
+    pairs: list[dict[str, Any]]  # rows of the comparison
+    gap: str  # about unjudged documents and missing results, or ""
+
+
+def _leaderboard_rows(
+    rows: _Rows,
+    truth: str,
+    judges: Sequence[str],
+    parts: Sequence[tuple[Any, Any]],
+    rule: tuple[list[Measure], str],
+    settings: dict[str, Any],
+    n_resamples: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Compare the systems with the truth's grades, and again with the grades of each judge."""
+    n = len(rows.query_ids)
+    has_grades = {
+        name: np.bincount(rows.query, ~np.isnan(grades), n) > 0
+        for name, grades in rows.grades.items()
+    }
+    of_truth: dict[bytes, _Board] = {}  # keyed by the mask of the shared queries
+    boards = {}
+    for judge in judges:
+        is_shared = has_grades[truth] & has_grades[judge]
+        shared, key = rows.take(np.flatnonzero(is_shared)), is_shared.tobytes()
+        if key not in of_truth:
+            of_truth[key] = _compare_systems(shared, truth, rule, settings)
+        boards[judge] = of_truth[key], _compare_systems(shared, judge, rule, settings)
+    gaps = [board.gap for pair in boards.values() for board in pair if board.gap]
+    if gaps:
+        warnings.warn(gaps[0], stacklevel=3)
+    counts = {judge: _count_pairs(*pair, settings["level"]) for judge, pair in boards.items()}
+    return [
+        {"segment": segment, "judge": judge, "measure": name}
+        | _similarity(boards[judge], name, queries, n_resamples, seed)
+        | {kind: counts[judge][segment, name][kind] for kind in PAIRS}
+        for segment, queries in parts
+        for judge in judges
+        for name in boards[judge][0].values
+    ]
+
+
+def _compare_systems(
+    rows: _Rows, judge: str, rule: tuple[list[Measure], str], settings: dict[str, Any]
+) -> _Board:
+    """Compare all systems with the grades of one judge."""
+    measures, unjudged = rule
+    judgments = Judgments(rows.grades[judge], qid=rows.query)
+    evaluations = {
+        name: evaluate_judgments(measures, judgments, scores, unjudged)
+        for name, scores in rows.scores.items()
+    }
+    systems, reports = list(evaluations), list(evaluations.values())
+    gap = sentences.judged_gap(systems, mean_judged(reports)) or sentences.unanswered(
+        systems, [report.n_unanswered for report in reports], judgments.n_queries
+    )
+    # Remove what `compare` warns about, so that it does not warn once per judge.
+    silent = {name: replace(ev, judged=None, unanswered=None) for name, ev in evaluations.items()}
+    return _Board(
+        judgments.query_ids,
+        {
+            measure.name: np.array([report.per_query[measure.name] for report in reports])
+            for measure in measures
+        },
+        compare(silent, **settings).to_frame().to_dict("records"),
+        f"With the grades of {judge}, {gap}" if gap else "",
+    )
+
+
+def _similarity(
+    boards: tuple[_Board, _Board], measure: str, queries: Any, n_resamples: int, seed: int
+) -> dict[str, Any]:
+    """Return how similar two leaderboards are, on a segment's queries (None: on all queries)."""
+    truth, judge = (
+        board.values[measure]
+        if queries is None
+        else board.values[measure][:, np.flatnonzero(np.isin(board.query, queries))]
+        for board in boards
+    )
+    means = [
+        np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in values])
+        for values in (truth, judge)
+    ]
+    is_known = not np.isnan(means).any()
+    x, y = map(agreement.mean_ranks, means)  # with the same ties as τ_b
+    low, high = agreement.tau_spread(truth, judge, n_resamples, np.random.default_rng(seed))
+    return {
+        "n_systems": len(truth),
+        "n_queries": truth.shape[1],
+        "tau_b": float(agreement.tau_b(*means)),
+        "tau_low": low,
+        "tau_high": high,
+        "tau_ap": TauAP(undefined=np.nan)(x, y) if is_known else np.nan,
+        "rbo": rbo(x, y, p=PERSISTENCE) if is_known else np.nan,
+        "largest_drop": agreement.largest_drop(*means),
+    }
+
+
+def _count_pairs(truth: _Board, judge: _Board, level: float) -> Mapping[Any, Counter[str]]:
+    """Count the pairs of systems that differ significantly, by segment and measure."""
+    counts: dict[Any, Counter[str]] = defaultdict(Counter)
+    for rows in zip(truth.pairs, judge.pairs, strict=True):
+        first, second = (
+            np.sign(row["difference"]) if is_significant(row["p_adjusted"], level) else 0
+            for row in rows
+        )
+        kind = "only_truth" if first else "only_judge" if second else "neither"
+        if first and second:
+            kind = "agree" if first == second else "reversed"
+        counts[rows[0].get("segment"), rows[0]["measure"]][kind] += 1
+    return counts

@@ -14,15 +14,13 @@ from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
 from skgraded.reports.comparison_rows import Case
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import ConfidenceIntervals, Report
+from skgraded.reports.report import ConfidenceIntervals
 from skgraded.stats import prediction_powered as estimators
 from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, t_interval
 from skgraded.stats.paired_samples import PairedSample, count_outcomes
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
 from skgraded.stats.rounding import rounded, subtract
-from skgraded.writing import sentences, tables
-from skgraded.writing.json_text import by_name, forms_of, record
-from skgraded.writing.text import percent_text
+from skgraded.writing import tables
 
 if TYPE_CHECKING:
     import pandas
@@ -32,44 +30,15 @@ FEW_QUERIES = 20  # with fewer human-judged queries, intervals cover the mean to
 
 
 @dataclass(frozen=True, repr=False)
-class PredictionPowered(Report):
-    """Means that combine human and machine judgments, returned by `prediction_powered`.
+class PredictionPowered:
+    """Means that combine human and machine judgments, returned by `prediction_powered`."""
 
-    Attributes
-    ----------
-    estimates : dict of str to PoweredMean
-        Keyed by measure name.
-    level : float
-        Confidence level of `summary`.
-    """
-
-    estimates: dict[str, PoweredMean]
-    level: float
-
-    _json = {"estimates": by_name(record(PoweredMean, **forms_of(PoweredMean)))}
-
-    def __post_init__(self) -> None:
-        CHECK_LEVEL(self.level)
-        if len({(estimate.n, estimate.n_judge) for estimate in self.estimates.values()}) != 1:
-            raise ValueError("estimates must contain measures of the same queries.")
-        for name, estimate in self.estimates.items():
-            errors = estimate.standard_error, estimate.human_error
-            if (
-                estimate.n < FEWEST_QUERIES
-                or estimate.n_judge < 2
-                or min(errors) < 0
-                or not np.isfinite(estimate).all()
-                or not 0 <= estimate.weight <= 1
-            ):
-                raise ValueError(
-                    f"estimates[{name!r}] must contain finite numbers, errors ≥ 0, a weight from 0 "
-                    f"to 1, and at least {FEWEST_QUERIES} human-judged queries and 2 others; got "
-                    f"{estimate}."
-                )
+    _estimates: dict[str, PoweredMean]  # keyed by measure name
+    _level: float
 
     def mean(self) -> dict[str, float]:
         """Return the combined mean of each measure."""
-        return {name: estimate.mean for name, estimate in self.estimates.items()}
+        return {name: estimate.mean for name, estimate in self._estimates.items()}
 
     def confidence_interval(self, level: float | None = None) -> ConfidenceIntervals:
         """Return Student's t interval for each mean, with n - 2 degrees of freedom.
@@ -77,9 +46,9 @@ class PredictionPowered(Report):
         The limits are nan if the standard error is 0, for example if all human values are equal.
         The default for `level` is the level passed to `prediction_powered`.
         """
-        level = self.level if level is None else CHECK_LEVEL(level)
+        level = self._level if level is None else CHECK_LEVEL(level)
         return ConfidenceIntervals(
-            {name: t_interval(estimate, level) for name, estimate in self.estimates.items()},
+            {name: t_interval(estimate, level) for name, estimate in self._estimates.items()},
             level,
             "t",
         )
@@ -96,50 +65,32 @@ class PredictionPowered(Report):
         - ``judge_mean``: mean over the judge's values of all queries,
         - ``worth``: number of human-judged queries that alone would give an equally small error.
         """
-        return tables.frame(self._rows())
+        intervals = self.confidence_interval()
+        return tables.frame(
+            [
+                {
+                    "measure": name,
+                    "mean": estimate.mean,
+                    "ci_low": intervals[name].low,
+                    "ci_high": intervals[name].high,
+                    "n_human": estimate.n,
+                    "n_judge": estimate.n_judge,
+                    "weight": estimate.weight,
+                    "human_mean": estimate.human_mean,
+                    "judge_mean": estimate.judge_mean,
+                    "worth": estimate.worth,
+                }
+                for name, estimate in self._estimates.items()
+            ]
+        )
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the table of `summary`."""
         return self.summary()
 
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "measure": name,
-                "mean": e.mean,
-                "ci_low": low,
-                "ci_high": high,
-                "n_human": e.n,
-                "n_judge": e.n_judge,
-                "weight": e.weight,
-                "human_mean": e.human_mean,
-                "judge_mean": e.judge_mean,
-                "worth": e.worth,
-            }
-            for (name, e), (low, high) in zip(
-                self.estimates.items(), self.confidence_interval().values(), strict=True
-            )
-        ]
-
-    def sentences(self) -> list[str]:
-        """Describe each mean, and how many human-judged queries would be equally precise."""
-        return [sentences.powered_sentence(row, self.level) for row in self._rows()]
-
-    def _page(self, title: str | None = None) -> Any:
-        from skgraded.writing.table_page import TablePage
-
-        estimate = next(iter(self.estimates.values()))
-        counts = sentences.query_counts(estimate.n, estimate.n_judge)
-        return TablePage(
-            "Prediction-powered means" if title is None else title,
-            f"{counts}; {percent_text(self.level)} intervals.",
-            self.summary(),
-            self.sentences(),
-        )
-
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={mean:.4f}" for name, mean in self.mean().items())
-        estimate = next(iter(self.estimates.values()))
+        estimate = next(iter(self._estimates.values()))
         return f"PredictionPowered({estimate.n} + {estimate.n_judge} queries: {means})"
 
 
@@ -207,30 +158,10 @@ def prediction_powered(
     PredictionPowered(50 + 450 queries: NDCNG@10=0.4872)
     """
     level = CHECK_LEVEL(level)
-    pool = _pool_of_one(human=human, judge=judge)
+    samples = _samples({"human": human, "judge": judge})
     return PredictionPowered(
-        {name: powered_means(values)[0] for name, values in pool.items()}, level
+        {name: powered_mean(*sample) for name, sample in samples.items()}, level
     )
-
-
-def _pool_of_one(**evaluations: Any) -> dict[str, Any]:
-    """Return `pool_of` two Evaluations of a single system, keyed by the names of arguments."""
-    for name, evaluation in evaluations.items():
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(f"{name} must be an Evaluation; got {type(evaluation).__name__}.")
-    human, judge = evaluations
-    pool = pool_of(
-        {human: evaluations[human]}, {judge: evaluations[judge]}, (human, judge), stacklevel=4
-    )
-    warn_of_few_values(
-        {f"values of {name}": values[0] for name, values in pool.items()}, stacklevel=4
-    )
-    return pool
-
-
-def powered_means(values: Sequence[np.ndarray]) -> list[PoweredMean]:
-    """Return the prediction-powered mean of each system; `values` is an element of `pool_of`."""
-    return [powered_mean(*sides) for sides in zip(*values, strict=True)]
 
 
 def plan_judgments(
@@ -278,11 +209,9 @@ def plan_judgments(
     """
     level = CHECK_LEVEL(level)
     half_width = number_validator("half_width", 0, above=True)(half_width)
-    pool = _pool_of_one(pilot_human=pilot_human, pilot_judge=pilot_judge)
     rows = []
-    for name, values in pool.items():
-        human, judge, others = (side[0] for side in values)
-        alone, with_judge = estimators.queries_needed(human, judge, others, half_width, level)
+    for name, sample in _samples({"pilot_human": pilot_human, "pilot_judge": pilot_judge}).items():
+        alone, with_judge = estimators.queries_needed(*sample, half_width, level)
         rows.append(
             {
                 "measure": name,
@@ -296,6 +225,89 @@ def plan_judgments(
 
 
 # Judgments of people and of a judge --------------------------------------------------------------
+
+
+def _samples(
+    evaluations: dict[str, Evaluation],
+) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return the human values, and the judge's values for the same queries and for others.
+
+    The two Evaluations, of people and of the judge, are keyed by the names of the arguments.
+    """
+    for name, evaluation in evaluations.items():
+        if not isinstance(evaluation, Evaluation):
+            raise TypeError(f"{name} must be an Evaluation; got {type(evaluation).__name__}.")
+        _check_values(evaluation, name)
+    pairing.common_measures(evaluations)
+    (human_name, human), (judge_name, judge) = evaluations.items()
+    human_ids, judge_ids = plain_list(human.query_ids), plain_list(judge.query_ids)
+    n = len(human_ids)
+    if n < FEWEST_QUERIES:
+        raise ValueError(
+            f"{human_name} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
+            f"human-judged queries are required; {FEW_QUERIES} or more are better."
+        )
+    if n < FEW_QUERIES:
+        warnings.warn(
+            f"{human_name} has only {n} queries. With fewer than {FEW_QUERIES} human-judged "
+            "queries, the intervals are less reliable.",
+            stacklevel=3,
+        )
+    positions = {query: i for i, query in enumerate(judge_ids)}
+    pairing.refuse_missing(judge_name, positions, human_name, human_ids)
+    rows = [positions[query] for query in human_ids]
+    others = np.setdiff1d(np.arange(len(judge_ids)), rows)
+    if len(others) < 2:
+        raise ValueError(
+            f"{judge_name} must contain at least two queries besides the {len(rows)} queries of "
+            f"{human_name}; got {len(others)}."
+        )
+    _warn_of_few_values(human)
+    return {
+        name: (values, judge.per_query[name][rows], judge.per_query[name][others])
+        for name, values in human.per_query.items()
+    }
+
+
+def _check_values(evaluation: Evaluation, argument: str) -> None:
+    """Raise an error if there are nan values or unequal weights."""
+    for measure, values in evaluation.per_query.items():
+        if np.isnan(values).any():
+            query = plain_list(evaluation.query_ids)[int(np.argmax(np.isnan(values)))]
+            raise ValueError(
+                f"{argument} has the value nan for {measure} in query {query!r}. Use the measure "
+                "with undefined=0.0, or leave the query out."
+            )
+    weights = evaluation.weights
+    if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
+        raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
+
+
+def _warn_of_few_values(human: Evaluation) -> None:
+    """Warn if the human values of a measure have few distinct values."""
+    few = {
+        name: n
+        for name, values in human.per_query.items()
+        if (n := len(np.unique(values))) < FEW_VALUES
+    }
+    if few:
+        name = min(few, key=few.__getitem__)
+        number = counted(few[name], "distinct value", "distinct values")
+        more = f" (so do {len(few) - 1} other samples)" * (len(few) > 1)
+        warnings.warn(
+            f"The human-judged values of {name} have only {number}{more}. With fewer than "
+            f"{FEW_VALUES}, the variance is often underestimated, so intervals cover the mean too "
+            "rarely. If all values are equal, the interval is nan.",
+            stacklevel=4,
+        )
+
+
+# Comparisons with a judge ------------------------------------------------------------------------
+
+
+def powered_means(values: Sequence[np.ndarray]) -> list[PoweredMean]:
+    """Return the prediction-powered mean of each system; `values` is an element of `pool_of`."""
+    return [powered_mean(*sides) for sides in zip(*values, strict=True)]
 
 
 def pool_of(

@@ -1,6 +1,5 @@
 """Small reports for tests, and comparisons of reports."""
 
-import warnings
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 
@@ -187,17 +186,6 @@ def labelled_summary(seed, label):
     return replace(summary, by="part", segments=parts, labels=[label])
 
 
-def compared_judges(**settings):
-    """A JudgeComparison of two judges on two systems, with a grade outside the truth's scale."""
-    rng = np.random.default_rng(0)
-    human, strict, lenient = rng.integers(0, 3, (3, 36)).astype(float)
-    lenient[:4] = 7, np.nan, 1, 1
-    scores = {"a": rng.random(36), "b": rng.random(36)}
-    judges = {"human": human, "strict": strict, "lenient": lenient}
-    with warnings.catch_warnings(action="ignore"):
-        return sg.compare_judges(judges, scores, group=[6] * 6, n_resamples=100, rng=0, **settings)
-
-
 def two_judges():
     """Evaluations of two systems for 20 human-judged and 30 machine-judged queries."""
     return [systems(["a", "b"], n, measures=("AP", "RR")) for n in (20, 30)]
@@ -238,14 +226,6 @@ REPORTS = {  # small reports of every class, by description
     "Summary": lambda: sg.Summary.of(weighted()),
     "Summary of segments": lambda: labelled_summary(0, "day 0"),
     "Summaries": lambda: sg.Summaries.of(systems("abc", 6)),
-    "JudgeComparison": compared_judges,
-    "JudgeComparison of grades": lambda: sg.compare_judges(
-        {"human": [2, 0, 1, 0.5], "model": [2, 0, 2, 1]}, qid=[1, 1, 2, 2]
-    ),
-    "JudgeComparison of segments": lambda: compared_judges(by=["x", "y"] * 3),
-    "PredictionPowered": lambda: sg.prediction_powered(
-        *(by_system["a"] for by_system in two_judges()), level=0.9
-    ),
     "PeriodComparison": lambda: periods(smallest=0.01),
     "PeriodComparison of segments": lambda: periods(by="part"),
     "PositionBias": lambda: sg.PositionBias(

@@ -494,13 +494,13 @@ JUDGES = [
     ("rng of judges", lambda: judged(None, rng="seed"), T, "^rng must be None, .* got 'seed'"),
     (
         "confusion",
-        lambda: small_report("JudgeComparison").confusion("human"),
+        lambda: judged(None).confusion("human"),
         V,
-        r"^judge must be one of \['strict', 'lenient'\]; got 'human'",
+        r"^judge must be one of \['model'\]; got 'human'",
     ),
     (
         "no confusion",
-        lambda: small_report("JudgeComparison of grades").confusion("model"),
+        lambda: judged(None, y_judges=model([0, 1, 2, 0.5])).confusion("model"),
         V,
         "^There is no confusion table for 'human' and 'model': ",
     ),

@@ -315,7 +315,7 @@ def tau_ap_of_lists(truth, order):
     ],
 )
 def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
-    from skgraded.reports.comparing_judges import _similarity_of_ranks
+    from skgraded.reports.judges import _Board, _similarity
 
     orders = [
         order
@@ -323,5 +323,9 @@ def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
         if all(judge[a] >= judge[b] for a, b in itertools.pairwise(order))
     ]
     expected = np.mean([tau_ap_of_lists(truth, order) for order in orders])
-    result = _similarity_of_ranks(np.array(truth) / 10, np.array(judge) / 10)
+    boards = (  # of one query
+        _Board(np.arange(1), {"AP": np.array(means)[:, None] / 10}, [], "")
+        for means in (truth, judge)
+    )
+    result = _similarity(tuple(boards), "AP", None, 100, 0)
     assert result["tau_ap"] == pytest.approx(expected, abs=1e-12)
