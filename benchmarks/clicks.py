@@ -73,9 +73,9 @@ def bias(args):
                 for seed in range(args.repetitions):
                     log = log_of(*world(seed, n_queries), eta, 20_000, seed)
                     session = log.session if unit == "session" else None
-                    report = bias_of(log, session=session, rng=seed)
+                    frame = bias_of(log, session=session, rng=seed).to_frame()[1:]
                     truth = log.examination[1:]
-                    covered.append((report.ci_low[1:] <= truth) & (truth <= report.ci_high[1:]))
+                    covered.append((frame["ci_low"] <= truth) & (truth <= frame["ci_high"]))
                 means = np.mean(covered, axis=0)
                 print(
                     f"| {eta} | {n_queries} | {unit} | {means.mean():.3f} | {means.min():.3f} |",
@@ -101,9 +101,9 @@ def coverage(args):
 def few_queries(seed, n_queries, method):
     """Return how many intervals cover the truth, and how many intervals there are."""
     log = log_of(*world(seed, n_queries), 1, 2000, seed)
-    truth, report = log.examination[1:], bias_of(log, method=method, rng=seed)
-    covered = (report.ci_low[1:] <= truth) & (truth <= report.ci_high[1:])
-    return covered.sum(), np.isfinite(report.ci_low[1:]).sum()
+    truth, frame = log.examination[1:], bias_of(log, method=method, rng=seed).to_frame()[1:]
+    covered = (frame["ci_low"] <= truth) & (truth <= frame["ci_high"])
+    return covered.sum(), frame["ci_low"].notna().sum()
 
 
 # Gains -------------------------------------------------------------------------------------------

@@ -178,30 +178,25 @@ def faults_of_means(folder):
 
 def days_outside(trend):
     """Return the days whose mean, or share of undefined queries, is outside of the limits."""
-    table = trend.to_frame()
-    means = sorted(set(table[table["is_outside"]]["label"]))
-    shares = sorted(set(table[table["undefined_is_outside"]]["label"]))
+    means = sorted(set(trend[trend["is_outside"]]["label"]))
+    shares = sorted(set(trend[trend["undefined_is_outside"]]["label"]))
     return f"means outside: {means}; shares of undefined queries outside: {shares}"
 
 
 def recipe(before, today):
-    """Return the exit code of the nightly recipe, and the sentences about changes."""
-    rows, sentences = [], []
+    """Return the exit code of the nightly recipe, and the systems and countries that changed."""
+    falls, shares = set(), set()
     for by in (None, "country"):
         changes = sg.compare_periods(before, today, by=by, level=LEVEL)
-        rows += [(row, len(changes.rows)) for row in changes.rows]
-        sentences += changes.sentences()
-    falls = [row for row, _ in rows if row.difference <= -SMALLEST and row.p_adjusted < 1 - LEVEL]
-    shares = [
-        row
-        for row, n in rows
-        if abs(row.undefined_after - row.undefined_before) >= SMALLEST
-        and row.p_undefined < (1 - LEVEL) / n
-    ]
+        for row in changes.to_dict("records"):
+            place = f"{row['system']} {row.get('segment', 'overall')}"
+            if row["difference"] <= -SMALLEST and row["p_adjusted"] < 1 - LEVEL:
+                falls.add(place)
+            rise = row["undefined_after"] - row["undefined_before"]
+            if abs(rise) >= SMALLEST and row["p_undefined"] * len(changes) < 1 - LEVEL:
+                shares.add(place)
     code = 1 if falls else 2 if shares else 0
-    places = sorted({f"{row.system} {row.segment or 'overall'}" for row in falls or shares})
-    first = sentences[0] if code else ""
-    return f"exit code {code}: {', '.join(places) or 'no change'}. {first}"
+    return f"exit code {code}: {', '.join(sorted(falls or shares)) or 'no change'}"
 
 
 def is_equal(engine, folder):

@@ -68,22 +68,19 @@ def day(rng, undefined, label, n, share=0.3, fall=0.0, countries=5):
 
 
 def exit_code_before(before, today):
-    changes = sg.compare_periods(before, today, SMALLEST)
-    return int(any(row.ci_high <= -SMALLEST for row in changes.rows))
+    return int((sg.compare_periods(before, today)["ci_high"] <= -SMALLEST).any())
 
 
 def exit_code_now(before, today, level=0.975):
-    rows = []
+    has_fallen = other_share = False
     for by in (None, today.by):
         changes = sg.compare_periods(before, today, by=by, level=level)
-        rows += [(row, len(changes.rows)) for row in changes.rows]
-    if any(row.difference <= -SMALLEST and row.p_adjusted < 1 - level for row, _ in rows):
-        return 1
-    return 2 * any(
-        abs(row.undefined_after - row.undefined_before) >= SMALLEST
-        and row.p_undefined < (1 - level) / n_rows
-        for row, n_rows in rows
-    )
+        falls = (changes["difference"] <= -SMALLEST) & (changes["p_adjusted"] < 1 - level)
+        has_fallen |= falls.any()
+        rise = changes["undefined_after"] - changes["undefined_before"]
+        p_share = changes["p_undefined"] * len(changes)
+        other_share |= ((rise.abs() >= SMALLEST) & (p_share < 1 - level)).any()
+    return 1 if has_fallen else 2 * int(other_share)
 
 
 # trend -------------------------------------------------------------------------------------------
@@ -145,7 +142,7 @@ def summary(mean, day):
 
 def is_outside(nights, season, late=0):
     """Return whether the night `late` nights before the last is marked."""
-    return sg.trend(nights, season=season).rows[-1 - late].is_outside
+    return sg.trend(nights, season=season)["is_outside"].iloc[-1 - late]
 
 
 if __name__ == "__main__":

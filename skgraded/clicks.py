@@ -12,34 +12,25 @@ from numpy.typing import ArrayLike
 
 from skgraded._input.columns import choice_validator, column, number_validator, whole_number
 from skgraded._input.queries import query_codes
-from skgraded._input.words import counted
 from skgraded._kernels import layout
 from skgraded.datasets.click_logs import log_columns, read_clicks, read_positions
-from skgraded.reports.report import Axis, Report, Rule
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 from skgraded.stats.position_bias import METHODS, Interventions
 from skgraded.writing import tables
-from skgraded.writing.json_text import FLOATS, INTEGERS
-from skgraded.writing.text import fixed, interval_text, percent_text
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["PositionBias", "click_grades", "position_bias"]
 
-CHECK_METHOD = choice_validator("method", METHODS)
-_CHECK_CLIP = number_validator("clip", 1, optional=True)
-AT_LEAST_0 = Rule("values must be ≥ 0, or nan", lambda v: (v < 0) | np.isinf(v))
 UNITS = {"session": "sessions", "qid": "queries", "row": "rows"}
 # Fewest units for intervals: with fewer, intervals of level 95 % cover less than 90 %; see
 # `benchmarks/clicks.py coverage`.
 MIN_UNITS = {"all_pairs": 15, "adjacent_chain": 15, "pivot": 50, "randomized": 15}
-SHARES = "examination", "ci_low", "ci_high", "click_rate"
-COUNTS = "n_impressions", "n_interventions"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PositionBias(Report):
+class PositionBias:
     """How often each position is examined, returned by `position_bias`.
 
     Attributes
@@ -47,34 +38,12 @@ class PositionBias(Report):
     examination : ndarray of shape (n_positions,)
         Estimates of θ_k / θ_1; nan where the log contains no information. They are not clipped, so
         they may exceed 1.
-    ci_low, ci_high : ndarray of shape (n_positions,)
-        Limits of the bootstrap intervals; nan with too few sessions or queries.
-    click_rate : ndarray of shape (n_positions,)
-        Clicks per impression, not corrected.
-    n_impressions, n_interventions : ndarray of shape (n_positions,)
-        Number of impressions, and of documents of a query that were also shown at another position.
-    method, level
-        As passed to `position_bias`.
     """
 
     examination: np.ndarray
-    ci_low: np.ndarray
-    ci_high: np.ndarray
-    click_rate: np.ndarray
-    n_impressions: np.ndarray
-    n_interventions: np.ndarray
-    method: str
-    level: float
-
-    _json = dict.fromkeys(SHARES, FLOATS) | dict.fromkeys(COUNTS, INTEGERS)
-
-    def __post_init__(self) -> None:
-        CHECK_METHOD(self.method)
-        CHECK_LEVEL(self.level)
-        axis = Axis("position", "examination", 1 + np.arange(len(self.examination)))
-        for name in (*SHARES, *COUNTS):
-            numbers = axis.numbers(getattr(self, name), name, AT_LEAST_0)
-            self._set(**{name: numbers.astype(np.intp) if name in COUNTS else numbers})
+    _columns: dict[str, np.ndarray]  # the further columns of `to_frame`
+    _method: str
+    _level: float
 
     def weights(self, position: ArrayLike, clip: float | None = None) -> np.ndarray:
         """Return the inverse propensity weights 1 / examination of the positions of n rows.
@@ -84,40 +53,27 @@ class PositionBias(Report):
         return _weights(self.examination, read_positions(position), clip)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Tabulate the attributes, one row per position, with the column ``position``."""
-        columns = {name: getattr(self, name) for name in (*SHARES, *COUNTS)}
-        return tables.frame({"position": 1 + np.arange(len(self.examination)), **columns})
+        """Tabulate the estimates, one row per position.
 
-    def sentences(self) -> list[str]:
-        """Describe the lowest position with an estimate, and count those without an estimate."""
-        k = int(np.flatnonzero(np.isfinite(self.examination))[-1])
-        n_unknown = int(np.isnan(self.examination).sum())
-        limits = self.ci_low[k], self.ci_high[k]
-        interval = f" ({percent_text(self.level)} interval {interval_text(limits)})"
-        words = [
-            f"Position {k + 1} is examined {fixed(self.examination[k])} times as often as position "
-            f"1{'' if np.isnan(limits).any() else interval}; its click rate is "
-            f"{fixed(self.click_rate[k] / self.click_rate[0])} times as high."
-        ] * (k > 0)
-        return words + [
-            f"{counted(n_unknown, 'position has', 'positions have')} no estimate, because no chain "
-            "of documents shown at several positions connects them with position 1."
-        ] * (n_unknown > 0)
+        The pandas.DataFrame has the columns
 
-    def _page(self, title: str | None = None) -> Any:
-        from skgraded.writing.table_page import TablePage
-
-        return TablePage(
-            "Position bias" if title is None else title,
-            f"{self.n_impressions.sum():,} impressions; method {self.method}; "
-            f"{percent_text(self.level)} bootstrap intervals.",
-            self.to_frame(),
-            self.sentences(),
-        )
+        - ``position``, ``examination``,
+        - ``ci_low``, ``ci_high``: limits of the bootstrap interval; nan with too few sessions or
+          queries,
+        - ``click_rate``: clicks per impression, not corrected,
+        - ``n_impressions``,
+        - ``n_interventions``: number of documents of a query that were also shown at another
+          position.
+        """
+        estimates = {
+            "position": 1 + np.arange(len(self.examination)),
+            "examination": self.examination,
+        }
+        return tables.frame(estimates | self._columns)
 
     def __repr__(self) -> str:
         values = np.array2string(self.examination, precision=3, threshold=20, separator=", ")
-        return f"PositionBias({self.method}: {values})"
+        return f"PositionBias({self._method}: {values})"
 
 
 def position_bias(
@@ -205,7 +161,7 @@ def position_bias(
     """
     from threadpoolctl import threadpool_limits  # installed with scikit-learn
 
-    CHECK_METHOD(method)
+    choice_validator("method", METHODS)(method)
     CHECK_LEVEL(level)
     n_resamples = whole_number(n_resamples, "n_resamples", 0)
     check_rng(rng)
@@ -245,16 +201,14 @@ def position_bias(
     _warn_of_unknown(examination, n_shown)
     with np.errstate(invalid="ignore"):
         click_rate = clicks / n_shown
-    return PositionBias(
-        examination,
-        limits[0],
-        limits[1],
-        click_rate,
-        n_shown,
-        counts.n_interventions(),
-        method,
-        level,
-    )
+    columns = {
+        "ci_low": limits[0],
+        "ci_high": limits[1],
+        "click_rate": click_rate,
+        "n_impressions": n_shown.astype(np.intp),
+        "n_interventions": counts.n_interventions().astype(np.intp),
+    }
+    return PositionBias(examination, columns, method, level)
 
 
 @dataclass(frozen=True)
@@ -451,7 +405,7 @@ def click_grades(
 
 def _weights(examination: np.ndarray, places: np.ndarray, clip: float | None) -> np.ndarray:
     """Return 1 / examination of each place, from 0, at most `clip`; nan beyond the last place."""
-    clip = _CHECK_CLIP(clip)
+    clip = number_validator("clip", 1, optional=True)(clip)
     with np.errstate(divide="ignore"):
         weights = 1 / np.append(examination, np.nan)
     weights = weights[np.minimum(places, len(examination))]

@@ -70,8 +70,10 @@ class PositionBiasDisplay(Display):
         """
         cls._need_matplotlib("from_bias")
         check_made_by("position_bias", bias, PositionBias, "bias")
-        values = bias.examination, bias.ci_low, bias.ci_high
-        return cls(*values, click_rate=bias.click_rate, level=bias.level).plot(ax, line_kw=line_kw)
+        frame = bias.to_frame()
+        columns = (frame[name] for name in ("examination", "ci_low", "ci_high"))
+        display = cls(*columns, click_rate=frame["click_rate"], level=bias._level)
+        return display.plot(ax, line_kw=line_kw)
 
     @documented
     def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:

@@ -111,22 +111,6 @@ def p_equation(p: float) -> str:
     return f"p {text}" if text[0] in "<≤" else f"p = {text}"
 
 
-def in_segment(row: Any) -> str:
-    """Return the segment of a row, such as " in head", or "" without segments."""
-    return "" if row.segment is None else f" in {label(row.segment)}"
-
-
-def measured(row: Any) -> str:
-    """Return the measure of a row with its system and segment, such as "AP of bm25 in head"."""
-    system = "" if row.system is None else f" of {label(row.system)}"
-    return f"{row.measure}{system}{in_segment(row)}"
-
-
-def share(value: float) -> str:
-    """Format a share of queries as a percentage with two decimals."""
-    return f"{fixed(100 * value, 2)} %"
-
-
 def outcomes(row: Any) -> str:
     """Count the wins, losses and ties of a row."""
     words = ("wins", "win"), ("losses", "loss"), ("ties", "tie")
@@ -141,7 +125,6 @@ def shown(value: Any, kind: str) -> str:
         "p": p_text,
         "count": lambda n: f"{n:,}".replace("-", "−"),
         "seconds": lambda s: fixed(s, 3),
-        "places": lambda n: f"{n:g}",
         "flag": lambda is_true: "yes" if is_true else "no",
     }
     return show[kind](value)

@@ -198,11 +198,6 @@ def in_segments(**settings):
     return sg.compare(both, by=["x", ("de", 2), ("de", 2)] * 2, rng=0, n_resamples=100, **settings)
 
 
-def periods(**settings):
-    """A PeriodComparison of two days."""
-    return sg.compare_periods(*(labelled_summary(i, f"day {i}") for i in (0, 1)), **settings)
-
-
 REPORTS = {  # small reports of every class, by description
     "Evaluation": weighted,
     "Evaluation with unjudged documents": partly_judged,
@@ -226,19 +221,6 @@ REPORTS = {  # small reports of every class, by description
     "Summary": lambda: sg.Summary.of(weighted()),
     "Summary of segments": lambda: labelled_summary(0, "day 0"),
     "Summaries": lambda: sg.Summaries.of(systems("abc", 6)),
-    "PeriodComparison": lambda: periods(smallest=0.01),
-    "PeriodComparison of segments": lambda: periods(by="part"),
-    "PositionBias": lambda: sg.PositionBias(
-        [1, 0.5, np.nan],
-        [1, 0.25, np.nan],
-        [1, 0.75, np.nan],
-        [0.5, 0.125, np.nan],
-        [8, 8, 0],
-        [2, 2, 0],
-        "pivot",
-        0.9,
-    ),
-    "Trend": lambda: sg.trend([labelled_summary(i, f"2026-11-1{i}") for i in range(4)], season=2),
 }
 
 

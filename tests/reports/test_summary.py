@@ -162,7 +162,7 @@ class TestRefusedParts:
 
     def test_equal_weights_have_a_meaning_only_for_merge(self):
         pair = self.parts(sample_weight=np.full(120, 2.0))
-        assert sg.compare_periods(*pair).rows[0].n_after == 20
+        assert sg.compare_periods(*pair)["n_after"].tolist() == [20]
         with pytest.raises(ValueError, match="part 0 is unweighted, and part 1 is weighted"):
             sg.Summary.merge(pair)
 

@@ -55,10 +55,11 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
         assert (row.wins, row.ties, row.losses, row.p_value) == (0, 100, 0, 1.0)
         assert (row.difference, row.ci_low, row.ci_high, row.effect_size) == (0, 0, 0, 0)
         assert str(comparison.leaderboard()).count("*") == 3  # both systems and the legend
-    (row,) = sg.compare_periods(*map(sg.Summary.of, evs.values())).rows
-    assert (row.difference, row.ci_low, row.ci_high, row.p_value) == (0, 0, 0, 1)
+    changes = sg.compare_periods(*map(sg.Summary.of, evs.values()))
+    columns = ["difference", "ci_low", "ci_high", "p_value"]
+    assert changes[columns].values.tolist() == [[0, 0, 0, 1]]
     days = [sg.Summary.of(evs[name], label=str(i)) for i, name in enumerate("aababb")]
-    assert not any(row.is_outside for row in sg.trend(days).rows)
+    assert not sg.trend(days)["is_outside"].any()
     means = np.array([next(iter(ev.mean().values())) for ev in evs.values()])
     assert agreement.mean_ranks(means).tolist() == [1.5, 1.5]
     assert np.isnan(agreement.tau_b(means, np.array([1.0, 2.0])))
@@ -83,8 +84,11 @@ def test_other_results_do_not_depend_on_the_scale(scale):
     def results(evs, scale):
         first, second = (sg.Summary.of(ev) for ev in evs.values())
         result = [
-            sg.compare(sg.Summaries.of(evs)).rows[0],
-            sg.compare_periods(first, second).rows[0],
+            frame.iloc[0]
+            for frame in (
+                sg.compare(sg.Summaries.of(evs)).to_frame(),
+                sg.compare_periods(first, second),
+            )
         ]
         intervals = [
             evs["a"].confidence_interval(method="bootstrap", rng=0)["DCG"],

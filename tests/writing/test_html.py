@@ -31,8 +31,6 @@ REPORTS = (  # one report per class
     "SummaryComparison",
     "Summary of segments",
     "Summaries",
-    "PeriodComparison",
-    "Trend",
 )
 
 
