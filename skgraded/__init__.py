@@ -45,7 +45,6 @@ LATER: dict[str, tuple[str, ...]] = {
         "IntervalDisplay",
         "PositionBiasDisplay",
         "QueryDifferenceDisplay",
-        "RacingDisplay",
         "ThresholdCurveDisplay",
     ),
     "model_selection": ("QueryRanker", "TornQueryWarning", "cross_evaluate", "make_ranking_scorer"),

@@ -38,12 +38,14 @@ class PositionBias:
     examination : ndarray of shape (n_positions,)
         Estimates of θ_k / θ_1; nan where the log contains no information. They are not clipped, so
         they may exceed 1.
+    level : float
+        Level of the intervals in `to_frame`.
     """
 
     examination: np.ndarray
-    _columns: dict[str, np.ndarray]  # the further columns of `to_frame`
+    level: float
     _method: str
-    _level: float
+    _columns: dict[str, np.ndarray]  # the further columns of `to_frame`
 
     def weights(self, position: ArrayLike, clip: float | None = None) -> np.ndarray:
         """Return the inverse propensity weights 1 / examination of the positions of n rows.
@@ -208,7 +210,7 @@ def position_bias(
         "n_impressions": n_shown.astype(np.intp),
         "n_interventions": counts.n_interventions().astype(np.intp),
     }
-    return PositionBias(examination, columns, method, level)
+    return PositionBias(examination, level, method, columns)
 
 
 @dataclass(frozen=True)

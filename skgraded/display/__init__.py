@@ -4,13 +4,11 @@ from skgraded.display._clicks import PositionBiasDisplay
 from skgraded.display._curves import CutoffCurveDisplay, ThresholdCurveDisplay
 from skgraded.display._differences import QueryDifferenceDisplay
 from skgraded.display._intervals import IntervalDisplay
-from skgraded.display._races import RacingDisplay
 
 __all__ = [
     "CutoffCurveDisplay",
     "IntervalDisplay",
     "PositionBiasDisplay",
     "QueryDifferenceDisplay",
-    "RacingDisplay",
     "ThresholdCurveDisplay",
 ]

@@ -72,7 +72,7 @@ class PositionBiasDisplay(Display):
         check_made_by("position_bias", bias, PositionBias, "bias")
         frame = bias.to_frame()
         columns = (frame[name] for name in ("examination", "ci_low", "ci_high"))
-        display = cls(*columns, click_rate=frame["click_rate"], level=bias._level)
+        display = cls(*columns, click_rate=frame["click_rate"], level=bias.level)
         return display.plot(ax, line_kw=line_kw)
 
     @documented

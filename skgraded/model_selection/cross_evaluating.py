@@ -125,7 +125,7 @@ def cross_evaluate(
     warn_of_row_ids(data.judgments.sizes)
     folds = data.folds(cv)
     settings = error_score, measures if return_train_score else [], return_estimator
-    calls = [delayed(_run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
+    calls = [delayed(run_fold)(data, i, *split, *settings) for i, split in enumerate(folds)]
     runs = in_parallel(calls, n_jobs, progress, desc="folds")
     errors = [run.error for run in runs]
     if all(errors):
@@ -172,7 +172,7 @@ class _FoldRun:
     error: str | None = None
 
 
-def _run_fold(
+def run_fold(
     data: RankerOnRows,
     fold: int,
     train: np.ndarray,

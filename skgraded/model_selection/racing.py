@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import Tags, check_random_state, get_tags
@@ -19,17 +20,17 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input.columns import number_validator, whole_number
-from skgraded._input.needs import needs
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import is_column, read_queries
 from skgraded._input.table_kinds import check_row_labels
-from skgraded._input.words import did_you_mean
+from skgraded._input.words import did_you_mean, object_array
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value
-from skgraded.measures import Measure, as_measures
+from skgraded.judgments import Judgments, layout_of
+from skgraded.measures import Measure, as_measures, mean_over_queries
 from skgraded.model_selection.callbacks import report_tasks
-from skgraded.model_selection.cross_evaluating import check_error_score
+from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
 from skgraded.model_selection.folds import (
     RankerOnRows,
     in_parallel,
@@ -37,16 +38,14 @@ from skgraded.model_selection.folds import (
     requests_of_queries,
     source_of_queries,
 )
-from skgraded.model_selection.racing_results import Fold, Results, run_candidate
 from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.model_selection.split_queries import features_of
 from skgraded.reports.comparing import compare
-from skgraded.reports.evaluating import warn_of_grades_from_1
+from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
+from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import refuse_unequal, unequal_pair
-from skgraded.reports.report import write_page
 from skgraded.stats.racing import Race
-from skgraded.writing.table_page import TablePage
-from skgraded.writing.text import percent_text
+from skgraded.writing import tables
 
 if TYPE_CHECKING:
     import pandas
@@ -104,7 +103,7 @@ class RacingSearchCV(BaseSearchCV):
     best_index_, best_params_, best_score_ : int, dict and float
         The best candidate, and its mean over the queries of its folds.
     best_estimator_ : estimator
-        The best candidate, fitted on all rows. Requires `refit`, as does `refit_time_` (seconds).
+        The best candidate, fitted on all rows. Requires `refit`.
     cv_results_ : dict of arrays of shape (n_candidates,)
         The columns of ``GridSearchCV``. ``split0_test_score`` belongs to the first fold of the
         race; scores after a candidate was dropped are nan. ``mean_test_score`` is the mean over
@@ -120,8 +119,6 @@ class RacingSearchCV(BaseSearchCV):
         is only one survivor.
     n_fits_ : int
         Number of fits on folds, without the refit.
-    n_splits_ : int
-        Number of folds.
 
     See Also
     --------
@@ -257,16 +254,20 @@ class RacingSearchCV(BaseSearchCV):
             replace(data, ranker=copy().set_params(**clone(parameters, safe=False)))
             for parameters in candidates
         ]
-        folds = [Fold.of(data, *split) for split in data.folds(self.cv)]
+        folds = data.folds(self.cv)
         folds = [folds[i] for i in rng.permutation(len(folds))]
-        results = Results(measures, data.judgments, candidates, len(folds))
+        results = _Results(measures, data.judgments, candidates, len(folds))
         seed = rng.randint(2**31)
 
         def run(report_fold: Callable[[], None] | None) -> None:
             self._race(results, rankers, folds, np.random.default_rng(seed), report_fold)
             self._choose(results)
             if self.refit:
-                self._fit_best(rankers[self.best_index_])
+                self.best_estimator_ = rankers[self.best_index_].fit(
+                    np.arange(data.judgments.n_rows)
+                )
+                if hasattr(self.best_estimator_, "feature_names_in_"):
+                    self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
         self._removed_columns = data.removed
         report_tasks(self, run, "fold", len(folds), X, y, qid)
@@ -279,13 +280,6 @@ class RacingSearchCV(BaseSearchCV):
         """
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_.predict(features_of(self, X))
-
-    def _fit_best(self, ranker: RankerOnRows) -> None:
-        start = time.perf_counter()
-        self.best_estimator_ = ranker.fit(np.arange(ranker.judgments.n_rows))
-        self.refit_time_ = time.perf_counter() - start
-        if hasattr(self.best_estimator_, "feature_names_in_"):
-            self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
     def _check_settings(self, qid: Any) -> None:
         check_error_score(self.error_score)
@@ -306,15 +300,12 @@ class RacingSearchCV(BaseSearchCV):
             n_iter = whole_number(self.n_iter, "n_iter", 1)
             candidates = list(ParameterSampler(self.param_distributions, n_iter, random_state=rng))
         else:
-            spaces = self.param_distributions
-            for space in [spaces] if isinstance(spaces, Mapping) else spaces:
-                for name, values in space.items():
-                    if hasattr(values, "rvs"):
-                        raise ValueError(
-                            f"The values of {name!r} are a distribution: pass n_iter, the number "
-                            "of candidates to sample."
-                        )
-            candidates = list(ParameterGrid(self.param_distributions))
+            try:
+                candidates = list(ParameterGrid(self.param_distributions))
+            except TypeError as error:  # scipy distributions have no list of values
+                raise ValueError(
+                    f"{error} To sample candidates from distributions, pass n_iter, their number."
+                ) from None
         if not candidates:
             raise ValueError("param_distributions contains no candidates.")
         if isinstance(self.prefer, str):
@@ -328,22 +319,24 @@ class RacingSearchCV(BaseSearchCV):
 
     def _race(
         self,
-        results: Results,
+        results: _Results,
         rankers: list[RankerOnRows],
-        folds: list[Fold],
+        folds: list[tuple[np.ndarray, np.ndarray]],
         rng: np.random.Generator,
         report_fold: Callable[[], None] | None,
     ) -> None:
         """Evaluate the remaining candidates on each fold, and drop those that cannot win."""
         race = Race(len(rankers), 0.0 if self.level is None else self.level, self.margin, rng)
         remaining = np.arange(len(rankers))
-        for number, fold in enumerate(folds):
+        for number, (train, test) in enumerate(folds):
             calls = [
-                delayed(run_candidate)(rankers[c], fold, results.measures, self.error_score)
+                delayed(run_fold)(rankers[c], number, train, test, self.error_score, [], False)
                 for c in remaining
             ]
             runs = in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)
-            kept = results.record(number, fold, remaining, runs)
+            # All queries of a fold can have weight 0, which is an error in Judgments with weights.
+            judgments = replace(rankers[0], sample_weight=None).judgments_of(test)
+            kept = results.record(remaining, runs, judgments, self.error_score)
             race.keep(kept)
             remaining = remaining[kept]
             if report_fold is not None:
@@ -358,39 +351,44 @@ class RacingSearchCV(BaseSearchCV):
             race.keep(~look.is_dropped)
             remaining = remaining[~look.is_dropped]
 
-    def _choose(self, results: Results) -> None:
+    def _choose(self, results: _Results) -> None:
         """Set the attributes that describe the result of the race."""
-        means = results.means(results.deciding)
+        means, candidates = results.means(results.deciding), results.candidates
         survivors = np.flatnonzero(results.dropped_after < 0)
         self.survivors_ = survivors[np.argsort(-means[survivors], kind="stable")]
         self.cv_results_ = results.table()
-        self.n_splits_ = results.times["fit_time"].shape[1]
         self.n_fits_ = int(results.n_folds.sum())
+        prefer = itemgetter(self.prefer) if isinstance(self.prefer, str) else self.prefer
         self.best_index_ = int(
-            min(self.survivors_, key=lambda c: self._preference(results.candidates[c]))
+            self.survivors_[0]
+            if prefer is None
+            else min(self.survivors_, key=lambda c: prefer(candidates[c]))
         )
-        self.best_params_ = results.candidates[self.best_index_]
+        self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
         self.comparison_ = None
         if len(self.survivors_) > 1:
-            evaluations = {str(c): results.evaluation(c) for c in self.survivors_}
             has_unequal = len(unequal_pair(results.judgments.weights)) > 0
             self.comparison_ = compare(
-                evaluations,
+                {str(c): results.evaluation(c) for c in self.survivors_},
                 baseline=str(self.survivors_[0]),
                 test=None if has_unequal else "t",
                 level=self.level or 0.95,
             )
-        self._differences = results.difference, results.half_width
-        self.multimetric_ = len(results.measures) > 1
-        self.scorer_ = make_ranking_scorer(self.measure)
-
-    def _preference(self, parameters: dict[str, Any]) -> Any:
-        if self.prefer is None:
-            return 0
-        if callable(self.prefer):
-            return self.prefer(parameters)
-        return parameters[self.prefer]
+        parameters = {
+            name.removeprefix("param_"): column.filled(None)
+            for name, column in self.cv_results_.items()
+            if name.startswith("param_")
+        }
+        self._columns = parameters | {
+            "mean": means,
+            "n_folds": results.n_folds,
+            "dropped_after": results.dropped_after,
+            "difference": results.difference,
+            "ci_low": results.difference - results.half_width,
+            "ci_high": results.difference + results.half_width,
+            "survives": results.dropped_after < 0,
+        }
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
@@ -405,8 +403,8 @@ class RacingSearchCV(BaseSearchCV):
         source = getattr(self.cv, "qid", None)
         if qid is None and source is not None and source_of_queries(self.estimator) is None:
             qid = read_queries(X, source)
-        X = features_of(self, X)
-        return self.scorer_(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
+        scorer, X = make_ranking_scorer(self.measure), features_of(self, X)
+        return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return one row per candidate, in the order of ``cv_results_["params"]``.
@@ -417,66 +415,7 @@ class RacingSearchCV(BaseSearchCV):
         comparison) and ``survives``.
         """
         check_is_fitted(self, "cv_results_")
-        with needs("to_frame", "pandas"):
-            import pandas as pd
-        table = self.cv_results_
-        parameters = {
-            name.removeprefix("param_"): column.filled(None)
-            for name, column in table.items()
-            if name.startswith("param_")
-        }
-        name = as_measures(self.measure)[0].name if self.multimetric_ else "score"
-        difference, half_width = self._differences
-        return pd.DataFrame(
-            {
-                **parameters,
-                "mean": table[f"mean_test_{name}"],
-                "n_folds": table["n_folds"],
-                "dropped_after": table["dropped_after"],
-                "difference": difference,
-                "ci_low": difference - half_width,
-                "ci_high": difference + half_width,
-                "survives": table["dropped_after"] < 0,
-            }
-        )
-
-    def sentences(self) -> list[str]:
-        """Return the result of the search in words."""
-        check_is_fitted(self, "cv_results_")
-        n, n_survivors = len(self.cv_results_["params"]), len(self.survivors_)
-        fits = f"{self.n_fits_} of {n * self.n_splits_} fits"
-        if self.level is None:
-            return [f"The search needed {fits}; level=None keeps all {n} candidates."]
-        could = "may be as good or better"
-        if self.margin:
-            could = f"may be better by more than {self.margin:g}"
-        number = "all" if n_survivors == n > 1 else n_survivors - 1 or "none"
-        texts = [
-            f"Candidate {self.survivors_[0]} has the highest mean, and {number} of the other "
-            f"{n - 1} candidates {could} (level {percent_text(self.level)}); the search needed "
-            f"{fits}."
-        ]
-        if self.prefer is not None and n_survivors > 1:
-            texts.append(f"Among these candidates, {self.best_index_} is the preferred one.")
-        return texts
-
-    def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
-        """Write the sentences and the table of candidates as a self-contained HTML page.
-
-        If `path` is None, the page is returned as a string. An ImportError is raised if pandas or
-        Jinja2 is not installed.
-        """
-        return write_page(lambda: self._page(title), path)
-
-    def _page(self, title: str | None) -> TablePage:
-        frame = (
-            self.to_frame()
-            .sort_values(["survives", "n_folds", "mean"], ascending=False)
-            .drop(columns="dropped_after")
-            .reset_index(names="candidate")
-        )
-        lead = f"{len(frame)} candidates, {self.n_splits_} folds"
-        return TablePage(title or "Racing search", lead, frame, self.sentences())
+        return tables.frame(self._columns)
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""
@@ -488,3 +427,128 @@ class RacingSearchCV(BaseSearchCV):
         tags = super().__sklearn_tags__()
         tags.target_tags = get_tags(self.estimator).target_tags
         return tags
+
+
+class _Results:
+    """Per-query values, times and test results of all candidates.
+
+    `sums` has the shape (n_queries, n_candidates) per measure. A value is a sum divided by
+    `n_tests`, the number of folds that tested the query for this candidate.
+    """
+
+    def __init__(
+        self,
+        measures: list[Measure],
+        judgments: Judgments,
+        candidates: list[dict[str, Any]],
+        n_folds: int,
+    ) -> None:
+        self.measures, self.judgments, self.candidates = measures, judgments, candidates
+        self.deciding = measures[0].name
+        n = len(candidates)
+        self.sums = {measure.name: np.zeros((judgments.n_queries, n)) for measure in measures}
+        self.n_tests = np.zeros((judgments.n_queries, n), dtype=np.int32)
+        self.fold_means = {measure.name: np.full((n, n_folds), np.nan) for measure in measures}
+        self.times = {name: np.full((n, n_folds), np.nan) for name in ("fit_time", "score_time")}
+        self.n_folds, self.dropped_after = np.zeros(n, dtype=int), np.full(n, -1)
+        self.difference, self.half_width = np.full(n, np.nan), np.full(n, np.nan)
+
+    def values(self, name: str, candidates: Any = slice(None)) -> np.ndarray:
+        """Return the per-query values of candidates; nan for queries that were not tested."""
+        with np.errstate(invalid="ignore"):
+            return self.sums[name][:, candidates] / self.n_tests[:, candidates]
+
+    def means(self, name: str) -> np.ndarray:
+        """Return the mean of each candidate over the queries of its folds."""
+        return np.array(
+            [
+                mean_over_queries(np.ascontiguousarray(column), self.judgments.weights)
+                for column in self.values(name).T
+            ]
+        )
+
+    def record(
+        self, remaining: np.ndarray, runs: Sequence[Any], judgments: Judgments, error_score: Any
+    ) -> np.ndarray:
+        """Add the results of a fold; return the mask of candidates that can stay in the race.
+
+        The runs of the remaining candidates contain their scores or errors; `judgments` are those
+        of the test rows, without weights.
+        """
+        number, query_of_row = runs[0].fold, layout_of(self.judgments).query_of_row[runs[0].test]
+        # Judgments list queries by first appearance.
+        queries = query_of_row[np.sort(np.unique(query_of_row, return_index=True)[1])]
+        weights = self.judgments.weights
+        weights = None if weights is None else weights[queries]
+        for c, run in zip(remaining, runs, strict=True):
+            values = (
+                values_by_query(self.measures, judgments, run.scores)["per_query"]
+                if run.error is None
+                else {measure.name: np.full(len(queries), error_score) for measure in self.measures}
+            )
+            for name, column in values.items():
+                self.sums[name][queries, c] += column
+                self.fold_means[name][c, number] = mean_over_queries(column, weights)
+            self.times["fit_time"][c, number] = run.fit_time
+            self.times["score_time"][c, number] = run.score_time
+        self.n_tests[np.ix_(queries, remaining)] += 1
+        self.n_folds[remaining] += 1
+        errors = {int(c): run.error for c, run in zip(remaining, runs, strict=True) if run.error}
+        if not errors:
+            return np.ones(len(runs), dtype=bool)
+        first, error = next(iter(errors.items()))
+        words = (
+            f"{len(runs)} candidates failed in fold {number}. Error of candidate {first}, "
+            f"{self.candidates[first]}: {error}"
+        )
+        if len(errors) == len(runs):
+            raise ValueError(f"All {words}")
+        warnings.warn(f"{len(errors)} of {words}", FitFailedWarning, stacklevel=6)
+        has_failed = np.isin(remaining, list(errors) if np.isnan(error_score) else [])
+        self.dropped_after[remaining[has_failed]] = number
+        return ~has_failed
+
+    def comparable(self, remaining: np.ndarray) -> np.ndarray:
+        """Return the values of the remaining candidates on tested, defined, weighted queries."""
+        values, weights = self.values(self.deciding, remaining), self.judgments.weights
+        used = np.isfinite(values).all(axis=1) & (True if weights is None else weights > 0)
+        return values[used]
+
+    def evaluation(self, candidate: int) -> Evaluation:
+        """Return the values of a candidate on the tested queries as an Evaluation."""
+        tested = np.flatnonzero(self.n_tests[:, candidate])
+        values = {m.name: self.values(m.name, candidate)[tested] for m in self.measures}
+        weights = self.judgments.weights
+        return Evaluation(
+            self.judgments.query_ids[tested],
+            values,
+            {name: np.isnan(array) for name, array in values.items()},
+            weights=None if weights is None else weights[tested],
+        )
+
+    def table(self) -> dict[str, Any]:
+        """Return `cv_results_`: the columns of GridSearchCV, n_folds and dropped_after."""
+        table: dict[str, Any] = {}
+        for name, values in self.times.items():
+            seconds = np.ma.masked_invalid(values)
+            table[f"mean_{name}"] = seconds.mean(axis=1).filled(np.nan)
+            table[f"std_{name}"] = seconds.std(axis=1).filled(np.nan)
+        for name in dict.fromkeys(name for parameters in self.candidates for name in parameters):
+            table[f"param_{name}"] = np.ma.MaskedArray(
+                object_array([parameters.get(name) for parameters in self.candidates]),
+                mask=[name not in parameters for parameters in self.candidates],
+            )
+        table["params"] = self.candidates
+        # Survivors rank first, then dropped candidates by their folds; the first measure decides.
+        means = np.nan_to_num(self.means(self.deciding), nan=-np.inf)
+        keys = list(zip(self.dropped_after < 0, self.n_folds, means, strict=True))
+        ranks = np.array([1 + sum(other > key for other in keys) for key in keys], dtype=np.int32)
+        for measure in self.measures:
+            name = "score" if len(self.measures) == 1 else measure.name
+            fold_means = np.ma.masked_invalid(self.fold_means[measure.name])
+            for number, means in enumerate(fold_means.data.T):
+                table[f"split{number}_test_{name}"] = means
+            table[f"mean_test_{name}"] = self.means(measure.name)
+            table[f"std_test_{name}"] = fold_means.std(axis=1).filled(np.nan)
+            table[f"rank_test_{name}"] = ranks.copy()
+        return table | {"n_folds": self.n_folds, "dropped_after": self.dropped_after}

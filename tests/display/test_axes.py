@@ -17,9 +17,6 @@ DISPLAYS = {
         [0.5, -0.2], measure="AP", system="b", baseline="a"
     ),
     "interval": lambda: sg.IntervalDisplay([[0.5]], [[0.4]], [[0.6]], measures="AP"),
-    "race": lambda: sg.RacingDisplay(
-        [3, 1], [0, -0.2], [0, -0.3], [0, -0.1], survives=[True, False], measure="AP"
-    ),
 }
 
 

@@ -214,18 +214,6 @@ CASES = {
             level=0.9,
         ).plot(ax),
     },
-    "RacingDisplay": {
-        "four candidates": lambda ax: sg.RacingDisplay(
-            [5, 5, 2, 1],
-            [-0.01, 0, -0.1, NAN],
-            [-0.03, 0, -0.2, NAN],
-            [0.01, 0, -0.05, NAN],
-            survives=[True, True, False, False],
-            measure="AP",
-            margin=0.005,
-            level=0.95,
-        ).plot(ax),
-    },
 }
 
 

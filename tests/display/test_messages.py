@@ -103,11 +103,6 @@ ROWS = [
         r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\.",
     ),
     (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
-    (
-        lambda: sg.RacingDisplay.from_search([]),
-        TypeError,
-        r"search must be of type RacingSearchCV, as returned by RacingSearchCV.fit; got list",
-    ),
     # arrays of the constructors
     *(
         (draw, ValueError, "empty|at least one")
@@ -115,7 +110,6 @@ ROWS = [
             lambda: THRESHOLD([1], np.empty((0, 1))),
             lambda: CUTOFF([1], np.empty((1, 0, 1)), measures=[]),
             lambda: INTERVAL(*np.empty((3, 0, 1)), measures=["AP"]),
-            lambda: sg.RacingDisplay([], [], [], [], survives=[], measure="AP"),
         )
     ),
     (

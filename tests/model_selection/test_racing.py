@@ -105,7 +105,6 @@ def test_the_preferred_survivor_is_the_best(data, prefer):
     alphas = [ALPHAS["estimator__alpha"][c] for c in fitted.survivors_]
     assert len(alphas) > 1
     assert fitted.best_params_["estimator__alpha"] == (max if callable(prefer) else min)(alphas)
-    assert "preferred" in " ".join(fitted.sentences())
 
 
 def test_several_measures_are_reported_and_the_first_decides(data):
@@ -274,12 +273,11 @@ def test_one_candidate_is_a_race_without_rivals(data):
     assert fitted.n_fits_ == 6
 
 
-def test_searches_can_be_cloned_pickled_and_drawn(search):
+def test_searches_can_be_cloned_and_pickled(search):
     assert clone(search).get_params()["cv"] == 6
     loaded = pickle.loads(pickle.dumps(search))
     pd.testing.assert_frame_equal(loaded.to_frame(), search.to_frame())
     assert "RacingSearchCV" in search._repr_html_()
-    assert "<table" in search.to_html(title="A race")
 
 
 def test_lightgbm_candidates_race_with_early_stopping(data):
