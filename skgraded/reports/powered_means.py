@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skgraded._input.columns import number_validator
 from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
-from skgraded.reports.comparison_rows import Case
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import ConfidenceIntervals
 from skgraded.stats import prediction_powered as estimators
 from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, t_interval
-from skgraded.stats.paired_samples import PairedSample, count_outcomes
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
-from skgraded.stats.rounding import rounded, subtract
 from skgraded.writing import tables
 
 if TYPE_CHECKING:
@@ -300,129 +296,3 @@ def _warn_of_few_values(human: Evaluation) -> None:
             "rarely. If all values are equal, the interval is nan.",
             stacklevel=4,
         )
-
-
-# Comparisons with a judge ------------------------------------------------------------------------
-
-
-def powered_means(values: Sequence[np.ndarray]) -> list[PoweredMean]:
-    """Return the prediction-powered mean of each system; `values` is an element of `pool_of`."""
-    return [powered_mean(*sides) for sides in zip(*values, strict=True)]
-
-
-def pool_of(
-    human: Mapping[str, Evaluation],
-    judge: Mapping[str, Evaluation],
-    names: tuple[str, str],
-    stacklevel: int,
-) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the human values, and the judge's values for the same queries and for others.
-
-    The three arrays of each measure have shape (n_systems, n_queries); `names` name the arguments.
-    """
-    of_human, of_judge = (
-        _checked_values(side, name) for side, name in zip((human, judge), names, strict=True)
-    )
-    pairing.common_measures({names[0]: of_human, names[1]: of_judge})
-    human_ids, judge_ids = plain_list(of_human.query_ids), plain_list(of_judge.query_ids)
-    n = len(human_ids)
-    if n < FEWEST_QUERIES:
-        raise ValueError(
-            f"{names[0]} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
-            f"human-judged queries are required; {FEW_QUERIES} or more are better."
-        )
-    if n < FEW_QUERIES:
-        warnings.warn(
-            f"{names[0]} has only {n} queries. With fewer than {FEW_QUERIES} human-judged queries, "
-            "the intervals are less reliable.",
-            stacklevel=stacklevel,
-        )
-    positions = {query: i for i, query in enumerate(judge_ids)}
-    pairing.refuse_missing(names[1], positions, names[0], human_ids)
-    rows = [positions[query] for query in human_ids]
-    others = np.setdiff1d(np.arange(len(judge_ids)), rows)
-    if len(others) < 2:
-        raise ValueError(
-            f"{names[1]} must contain at least two queries besides the {len(rows)} queries of "
-            f"{names[0]}; got {len(others)}."
-        )
-    return {
-        measure: (
-            values,
-            of_judge.per_query[measure][:, rows],
-            of_judge.per_query[measure][:, others],
-        )
-        for measure, values in of_human.per_query.items()
-    }
-
-
-def warn_of_few_values(samples: Mapping[str, np.ndarray], stacklevel: int) -> None:
-    """Warn if a sample of human values, such as "values of AP", has few distinct values."""
-    few = {name: n for name, x in samples.items() if (n := len(np.unique(x))) < FEW_VALUES}
-    if few:
-        name = min(few, key=few.__getitem__)
-        number = counted(few[name], "distinct value", "distinct values")
-        more = f" (so do {len(few) - 1} other samples)" * (len(few) > 1)
-        warnings.warn(
-            f"The human-judged {name} have only {number}{more}. With fewer than {FEW_VALUES}, the "
-            "variance is often underestimated, so intervals cover the mean too rarely. If all "
-            "values are equal, the interval is nan.",
-            stacklevel=stacklevel,
-        )
-
-
-def _checked_values(evaluations: Mapping[str, Evaluation], argument: str) -> pairing.QueryValues:
-    """Return the paired values; raise an error if there are nan values or unequal weights."""
-    try:
-        values = pairing.pair_evaluations(evaluations).values
-    except ValueError as error:
-        raise ValueError(f"{argument}: {error}") from None
-    for measure, by_system in values.per_query.items():
-        for system, row in zip(values.systems, by_system, strict=True):
-            if np.isnan(row).any():
-                name = argument if system == argument else f"{argument}[{system!r}]"
-                query = plain_list(values.query_ids)[int(np.argmax(np.isnan(row)))]
-                raise ValueError(
-                    f"{name} has the value nan for {measure} in query {query!r}. Use the measure "
-                    "with undefined=0.0, or leave the query out."
-                )
-    weights = values.weights
-    if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
-        raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
-    return values
-
-
-def judged_samples(
-    pool: Mapping[str, Any], cases: Sequence[Case], systems: Sequence[str]
-) -> list[PairedSample]:
-    """Return the summary statistics of the prediction-powered differences in each case."""
-    samples, of_people = [], {}
-    for case in cases:
-        human, judge, others = pool[case.measure]
-        differences = [
-            rounded(subtract(side[case.system], side[case.baseline]))
-            for side in (human, judge, others)
-        ]
-        names = f"{systems[case.system]} and {systems[case.baseline]}"
-        of_people[f"differences between {names} on {case.measure}"] = differences[0]
-        estimate = powered_mean(*differences)
-        mean, baseline_mean = (
-            estimators.weighted_mean(human[i], judge[i], others[i], estimate.weight)
-            for i in (case.system, case.baseline)
-        )
-        outcomes = count_outcomes(subtract(human[case.system], human[case.baseline]))
-        samples.append(
-            PairedSample(
-                mean,
-                baseline_mean,
-                **outcomes,
-                n_undefined=np.nan,
-                mean_difference=estimate.mean,
-                deviation=estimate.standard_error * np.sqrt(estimate.n),
-                differences=estimate,
-                weight=estimate.weight,
-                worth=estimate.worth,
-            )
-        )
-    warn_of_few_values(of_people, stacklevel=5)
-    return samples

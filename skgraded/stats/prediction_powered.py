@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import ROUNDING, t_reach
-from skgraded.stats.paired_tests import p_of_identical, p_of_t
 from skgraded.stats.power import MOST
 from skgraded.stats.rounding import unit_of
 
@@ -46,13 +45,6 @@ class PoweredMean(NamedTuple):
         if not self.standard_error:
             return float(self.n)
         return self.n * (self.human_error / self.standard_error) ** 2
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p-value of the hypothesis that the mean is 0."""
-        if not self.standard_error:
-            return p_of_identical(self.n) if abs(self.mean) > ROUNDING else 1.0
-        return p_of_t(self.degrees + 1, self.mean / self.standard_error)
 
 
 def variance(values: np.ndarray) -> float:

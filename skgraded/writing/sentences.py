@@ -15,7 +15,6 @@ from skgraded.writing import text
 MOST_NAMED = 3  # maximum number of names in a list
 MOST_RESULTS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
-NO_ERROR = "The estimated standard error is 0, so the interval is unknown."
 
 
 class Standing(NamedTuple):

@@ -1,4 +1,4 @@
-"""prediction_powered, plan_judgments and sample_queries."""
+"""prediction_powered, also of differences, plan_judgments and sample_queries."""
 
 from dataclasses import replace
 
@@ -129,6 +129,46 @@ def test_few_distinct_human_values_warn_at_the_caller(values, number):
         interval = sg.prediction_powered(human, judge).confidence_interval()["AP"]
     assert [warning.filename for warning in record] == [__file__]
     assert np.isnan(interval).all() if len(values) == 1 else interval.low < interval.high
+
+
+# Differences -------------------------------------------------------------------------------------
+
+
+def squared(part):
+    """An Evaluation of a worse system on the same queries."""
+    return evaluation({k: v**2 for k, v in part.per_query.items()}, part.query_ids)
+
+
+def test_differences_are_estimated_in_the_same_way():
+    worse, of_judge = squared(A), squared(J)
+    powered = sg.prediction_powered(A.minus(worse), J.minus(of_judge), level=0.9)
+    for name in MEASURES:
+        pairs = zip(split(A, J, name), split(worse, of_judge, name), strict=True)
+        expected = powered_mean(*(a - b for a, b in pairs))
+        assert powered.mean()[name] == pytest.approx(expected.mean, abs=1e-12)
+        reach = stats.t.ppf(0.95, 38) * expected.standard_error
+        assert powered.confidence_interval()[name] == pytest.approx(
+            (expected.mean - reach, expected.mean + reach), abs=1e-9
+        )
+
+
+def test_differences_of_queries_in_other_orders_are_the_same():
+    expected = sg.prediction_powered(A.minus(squared(A)), J.minus(squared(J))).summary()
+    human, judge = A.minus(shuffled(squared(A))), shuffled(J).minus(shuffled(squared(J), 2))
+    result = sg.prediction_powered(human, judge).summary()
+    numbers = expected.select_dtypes("number").columns
+    assert np.allclose(result[numbers], expected[numbers], rtol=0, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The human-judged values")
+def test_equal_systems_have_no_difference():
+    # Rounding errors change nothing.
+    noise = 1e-16 * np.random.default_rng(0).normal(size=40)
+    noisy = evaluation({k: v + noise for k, v in A.per_query.items()}, A.query_ids)
+    for human in (A, noisy):
+        for row in sg.prediction_powered(human.minus(A), J.minus(J)).summary().to_dict("records"):
+            assert (row["mean"], row["weight"], row["worth"]) == (0, 0, 40)
+            assert np.isnan([row["ci_low"], row["ci_high"]]).all()
 
 
 # Plans and samples -------------------------------------------------------------------------------

@@ -44,16 +44,13 @@ def test_a_small_example_by_hand():
     assert estimate.worth == pytest.approx(4 * (5 / 3 / 4) / estimate.standard_error**2, rel=1e-14)
 
 
-def test_the_interval_and_the_p_value_have_n_minus_2_degrees_of_freedom():
+def test_the_interval_has_n_minus_2_degrees_of_freedom():
     for seed in range(20):
         estimate = powered_mean(*values_of(15, 40, seed))
         for level in (0.5, 0.95, 0.999):
             reach = stats.t.ppf((1 + level) / 2, 15 - 2) * estimate.standard_error
             low, high = t_interval(estimate, level)
             assert (low, high) == pytest.approx((estimate.mean - reach, estimate.mean + reach))
-            assert (estimate.p_value <= 1 - level) == (not low <= 0 <= high)
-        t = estimate.mean / estimate.standard_error
-        assert estimate.p_value == pytest.approx(2 * stats.t.sf(abs(t), 15 - 2), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +99,6 @@ def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
     assert (constant_human.weight, constant_human.standard_error) == (0, 0)
     assert constant_human.mean == pytest.approx(constant, rel=1e-14)
     assert constant_human.worth == 31
-    assert constant_human.p_value == (1 if constant < 1e-12 else 2**-30)
     assert np.isnan(t_interval(constant_human, 0.95)).all()
     # The judge's values vary only for the queries that people did not judge.
     varied = powered_mean(human, np.full(31, constant), others)
@@ -110,11 +106,10 @@ def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
 
 
 @pytest.mark.parametrize("scale", [2.0**-900, 2.0**600])
-def test_the_scale_of_the_values_changes_neither_weight_nor_p_value(scale):
+def test_the_scale_of_the_values_changes_neither_weight_nor_worth(scale):
     sides = values_of(31, 207, 1)
     expected, scaled = powered_mean(*sides), powered_mean(*(side * scale for side in sides))
     assert (scaled.weight, scaled.worth) == pytest.approx((expected.weight, expected.worth))
-    assert scaled.p_value == pytest.approx(expected.p_value)
     assert scaled.standard_error / scale == pytest.approx(expected.standard_error)
     assert queries_needed(*(side * scale for side in sides), 0.2 * scale, 0.95) == (
         queries_needed(*sides, 0.2, 0.95)
