@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import skgraded as sg
 from skgraded.cli import main
 
 FILES = {
@@ -29,6 +30,14 @@ def run(capsys, words, *more):
 def report(capsys, words, *more):
     """Run a command that succeeds; return its JSON output."""
     return json.loads(run(capsys, words, *more, "--format", "json").out)
+
+
+def evaluations(capsys, words, *more):
+    """Run evaluate; return its JSON output as Evaluations or Summaries, keyed by system."""
+    return {
+        name: getattr(sg, entry["kind"]).from_json(json.dumps(entry))
+        for name, entry in report(capsys, words, *more).items()
+    }
 
 
 def refused(capsys, words, *more):

@@ -105,14 +105,10 @@ FILES = {
     "table.csv": "query,doc,grade,x,y\na,1,2,1,3\na,2,0,2,1\nb,1,1,3,4\nb,2,0,1,5\n",
 }
 COMMANDS = [
-    *(
-        f"evaluate qrels.txt a.run b.run --format {form}"
-        for form in ("table", "csv", "json", "markdown")
-    ),
+    *(f"evaluate qrels.txt a.run b.run --format {form}" for form in ("table", "csv", "markdown")),
     "evaluate qrels.txt a.run -c --ties trec -m map -m ndcg@5 --per-query --format csv",
     "evaluate test.letor scores.txt --per-query --format markdown",
     "evaluate table.csv --score-column x --score-column y --document-column doc --format markdown",
-    "measures",
 ]
 ERRORS_OF_COMMANDS = {
     "evaluate qrels.txt a.run --format html": PAGE,
