@@ -50,6 +50,11 @@ def name_systems(args: Namespace) -> dict[str, str]:
     """Map the name of each system to its run, score file or score column."""
     if len(set(args.files)) < len(args.files):
         raise ValueError(f"Each file can be passed only once; got {', '.join(args.files)}.")
+    if args.kind == RUNS and args.files[0].endswith(".parquet"):
+        raise ValueError(
+            f"{args.files[0]} contains neither qrels nor a LETOR file. To read several Parquet files, "
+            'pass their folder, or a pattern in quotation marks, such as "scores/*.parquet".'
+        )
     if args.kind == RUNS:
         sources = args.files[1:]
         names = list(map(utf8, run_names(sources).values()))
@@ -139,8 +144,10 @@ def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
                 f"{name}: {missing[0]} are missing from the run: use -c or no --strict."
             )
         fate = "count as empty rankings" if args.complete else "are left out (use -c to count them)"
-        parts = [f"{queries} are missing from the run and {fate}" for queries in missing]
-        parts += [f"{queries} have no judgments and are left out" for queries in unjudged]
+        parts = [
+            *(f"{queries} are missing from the run and {fate}" for queries in missing),
+            *(f"{queries} have no judgments and are left out" for queries in unjudged),
+        ]
         notes += [f"{name}: {'; '.join(parts)}."] if parts else []
         del run, joined  # free the memory of large runs
     if notes:

@@ -93,9 +93,8 @@ class Style(NamedTuple):
 
 
 def _list_terminal_tables(comparison: Comparison, args: Namespace) -> list[str]:
-    pairs = fitting(ComparisonView(comparison).frame(), "terminal")
-    shown = [tables.aligned(pairs)] if len(comparison.rows) <= MOST_ROWS else []
-    return [str(comparison.leaderboard()), *shown]
+    pairs = tables.aligned(fitting(ComparisonView(comparison).frame(), "terminal"))
+    return [str(comparison.leaderboard()), *([pairs] if len(comparison.rows) <= MOST_ROWS else [])]
 
 
 def _get_latex_settings(args: Namespace) -> dict[str, Any]:
@@ -153,8 +152,8 @@ def _sort_systems(systems: Systems, args: Namespace) -> Systems:
     """Sort systems by the mean of the first measure that is no count, in descending order."""
     first = min(args.columns, key=lambda column: column.is_count).name
     means = {name: report.mean()[first] for name, report in systems.items()}
-    by_mean = sorted(systems, key=lambda name: (math.isnan(means[name]), -means[name]))
-    return {name: systems[name] for name in by_mean}
+    by_mean = sorted(means.items(), key=lambda item: (math.isnan(item[1]), -item[1]))
+    return {name: systems[name] for name, _ in by_mean}
 
 
 def _describe_queries(systems: Systems) -> list[str]:

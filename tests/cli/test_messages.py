@@ -70,6 +70,10 @@ COMMANDS = [  # each with a regex that the message matches
         "evaluate t.csv --score-column scoer",
         "no column 'scoer'.*Did you mean 'score'.*Name the columns with --query-column",
     ),
+    (
+        "evaluate a.parquet b.parquet",
+        'pass their folder, or a pattern in quotation marks, such as "',
+    ),
     ("evaluate nothing/*.parquet", "no Parquet or CSV file found"),
 ]
 BAD_FILES = [  # the files that differ from FILES, a command, and a regex
