@@ -221,7 +221,7 @@ def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace
 
 
 def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
-    entries = {name: _to_dict(of_system) for name, of_system in systems.items()}
+    entries = {name: of_system.to_dict() for name, of_system in systems.items()}
     for name, entry in entries.items():
         values = summarize_columns(systems[name], args.columns)
         entry["mean"] |= {c.name: values[c.name] for c in args.columns if c.is_geometric}
@@ -231,7 +231,7 @@ def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
 
 
 def _comparison_to_json(comparison: Comparison, systems: Systems, args: Namespace) -> str:
-    report = _to_dict(comparison)
+    report = comparison.to_dict()
     for name, of_system in systems.items():
         if name in report:
             raise ValueError(
@@ -239,14 +239,10 @@ def _comparison_to_json(comparison: Comparison, systems: Systems, args: Namespac
             )
         report[name] = {
             key: value
-            for key, value in _to_dict(of_system).items()
+            for key, value in of_system.to_dict().items()
             if key in ("mean", "n_queries", "n_undefined")
         }
     return _dump(report)
-
-
-def _to_dict(report: Any) -> dict[str, Any]:
-    return dict(json.loads(report.to_json()))
 
 
 def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
