@@ -193,11 +193,9 @@ def _difference(
     return " ".join([f"{said}; {counts}.", *notes])
 
 
-def query_counts(n: int, n_judge: int | None = None) -> str:
-    """Report the number of queries and, with a judge, how many of them only the judge judged."""
-    if n_judge is None:
-        return counted(n, "query", "queries")
-    return f"{n:,} human-judged queries and {n_judge:,} further queries of the judge"
+def query_counts(n: int) -> str:
+    """Report the number of queries."""
+    return counted(n, "query", "queries")
 
 
 def procedure(test: str | None, family: Family) -> str:

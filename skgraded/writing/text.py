@@ -125,7 +125,6 @@ def shown(value: Any, kind: str) -> str:
         "p": p_text,
         "count": lambda n: f"{n:,}".replace("-", "−"),
         "seconds": lambda s: fixed(s, 3),
-        "flag": lambda is_true: "yes" if is_true else "no",
     }
     return show[kind](value)
 
