@@ -1,5 +1,7 @@
 """Time of our XGBoost and CatBoost metrics, compared with XGBoost's own on the same scores.
 
+Prints nanoseconds per document: medians over the rounds, with the ratio to XGBoost's metric.
+
 python benchmarks/boosting_metrics.py [--queries 31531] [--rounds 7] [--threads 1]
 """
 
@@ -23,23 +25,19 @@ def main():
     os.environ["OMP_NUM_THREADS"] = str(args.threads)  # skgraded reads it at each call
 
     data = make_data(args.queries)
-    print(
-        f"{data.n:,} documents in {args.queries:,} queries, ns per document, median of "
-        f"{args.rounds} rounds; in brackets the ratio to XGBoost's own metric"
-    )
+    print("| | XGBoost's own | skgraded.xgboost | skgraded.catboost |")
+    print("| --- | ---: | ---: | ---: |")
     for family in FAMILIES:
-        theirs = family.xgboost[0]
-        calls = {
-            f"XGBoost {theirs}": xgboost_call(theirs, data, args.threads, args.rounds),
-            "XGBoost rmse (predicting)": xgboost_call("rmse", data, args.threads, args.rounds),
-            "skgraded, XGBoost metric": our_xgboost_call(family.ours, data, args.rounds),
-            "skgraded, CatBoost metric": our_catboost_call(family.ours, data, args.rounds),
-        }
-        times = time_in_turn([Call(name, c.run, c.n, c.rounds) for name, c in calls.items()])
-        print(f"\n{family.ours}")
-        for name, values in times.items():
-            ratio = np.median(np.divide(values, times[f"XGBoost {theirs}"]))
-            print(f"{name:<28}{np.median(values):>8.1f} ({ratio:.2f})")
+        calls = [
+            xgboost_call(family.xgboost, data, args.threads, args.rounds),
+            our_xgboost_call(family.ours, data, args.rounds),
+            our_catboost_call(family.ours, data, args.rounds),
+        ]
+        theirs, *ours = time_in_turn(calls).values()
+        cells = [f"{np.median(theirs):.1f}"]
+        for times in ours:
+            cells.append(f"{np.median(times):.1f} ({np.median(np.divide(times, theirs)):.2f})")
+        print(f"| {family.ours} | {' | '.join(cells)} |", flush=True)
 
 
 def our_xgboost_call(measure, data, rounds):
@@ -48,13 +46,15 @@ def our_xgboost_call(measure, data, rounds):
 
     matrix = xgb.DMatrix(np.zeros((data.n, 1)), data.y, group=data.sizes)
     metric, scores = custom_metric(measure), data.scores.astype(np.float32)
-    return Call("", lambda: metric(scores, matrix), data.n, rounds)
+    return Call("skgraded.xgboost", lambda: metric(scores, matrix), data.n, rounds)
 
 
 def our_catboost_call(measure, data, rounds):
     """The metric as CatBoost calls it for the evaluation set."""
     metric, target = eval_metric(measure, [0], data.qid), data.y.astype(np.float32)
-    return Call("", lambda: metric.evaluate((data.scores,), target, None), data.n, rounds)
+    return Call(
+        "skgraded.catboost", lambda: metric.evaluate((data.scores,), target, None), data.n, rounds
+    )
 
 
 if __name__ == "__main__":

@@ -3,13 +3,13 @@
 python benchmarks/calls.py
 """
 
-import random
-import statistics
 import time
-import warnings
+from importlib.util import find_spec
 
 import numpy as np
+from neighbors import Call, Data, ranx_calls
 from sklearn.metrics import ndcg_score
+from timing import time_in_turn
 
 import skgraded as sg
 
@@ -19,7 +19,7 @@ BARE = "bare NumPy function"
 
 
 def main():
-    columns = [times_in_turn(calls(n)) for n in (20, 1_000)]
+    columns = [times_of(calls(n)) for n in (20, 1_000)]
     print("| µs per call (ratio to the bare function) | 20 documents | 1,000 documents |")
     print("| --- | ---: | ---: |")
     for name in columns[0]:
@@ -35,7 +35,7 @@ def calls(n):
     qid = np.zeros(n, int)
     judgments = sg.Judgments(y, qid=qid)
     measure, mu_ap = sg.NDCNG(k=10), sg.MuAP()
-    return {
+    functions = {
         BARE: lambda: bare_ndcg(y, scores, 10),
         "NDCNG(k=10) of Judgments": lambda: measure(judgments, scores),
         "NDCNG(k=10) with qid": lambda: measure(y, scores, qid=qid),
@@ -46,8 +46,11 @@ def calls(n):
         "MuAP() of Judgments": lambda: mu_ap(judgments, scores),
         "MuAP() with qid": lambda: mu_ap(y, scores, qid=qid),
         "scikit-learn ndcg_score": lambda: ndcg_score(y[None], scores[None], k=10),
-        **ranx_calls(y, scores),
     }
+    if find_spec("ranx"):
+        call = ranx_calls("ndcg_burges@10", Data(y, scores, np.array([n])), 1, ROUNDS)[-1]
+        functions[call.name] = call.run
+    return functions
 
 
 def bare_ndcg(y, scores, k):
@@ -57,47 +60,24 @@ def bare_ndcg(y, scores, k):
     return dcg / ((np.exp2(np.sort(y)[::-1][:k]) - 1) @ discounts)
 
 
-def ranx_calls(y, scores):
-    """The call of ranx, including building its dicts; empty if ranx is not installed."""
-    warnings.filterwarnings("ignore", module="ranx")  # Numba warns about types
-    try:
-        import ranx
-    except ImportError as error:
-        print(f"left out: {error}")
-        return {}
-    names = [f"d{i}" for i in range(len(y))]
-    grades, ranked = y.astype(int).tolist(), scores.tolist()
+def times_of(functions):
+    """{name: µs}, medians over rounds; each round calls all functions in random order."""
+    repeated = [repeated_call(name, function) for name, function in functions.items()]
+    return {name: np.median(ns) / 1e3 for name, ns in time_in_turn(repeated).items()}
+
+
+def repeated_call(name, function):
+    """A call that repeats the function for about `SECONDS`."""
+    function()
+    start = time.perf_counter()
+    function()
+    n = max(1, int(SECONDS / (time.perf_counter() - start)))
 
     def run():
-        qrels = ranx.Qrels({"q": dict(zip(names, grades, strict=True))})
-        ranking = ranx.Run({"q": dict(zip(names, ranked, strict=True))})
-        return ranx.evaluate(qrels, ranking, "ndcg_burges@10", save_results_in_run=False)
+        for _ in range(n):
+            function()
 
-    return {"ranx ndcg_burges@10, dicts built": run}
-
-
-def times_in_turn(functions):
-    """{name: µs}, medians over rounds; each round calls all functions in random order."""
-    repetitions = {name: max(1, int(SECONDS / warm_time(f))) for name, f in functions.items()}
-    times = {name: [] for name in functions}
-    rng = random.Random(0)
-    for _ in range(ROUNDS):
-        for name in rng.sample(list(functions), len(functions)):
-            times[name].append(mean_time(functions[name], repetitions[name]) * 1e6)
-    return {name: statistics.median(values) for name, values in times.items()}
-
-
-def warm_time(function):
-    """Seconds of a call after a first call."""
-    function()
-    return mean_time(function, 3)
-
-
-def mean_time(function, repetitions):
-    start = time.perf_counter()
-    for _ in range(repetitions):
-        function()
-    return (time.perf_counter() - start) / repetitions
+    return Call(name, run, n, ROUNDS)
 
 
 if __name__ == "__main__":

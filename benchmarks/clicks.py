@@ -1,15 +1,13 @@
-"""Clicks as judgments: position bias, gains, preferences, training and scale.
+"""Clicks as judgments: position bias, gains, preferences and training.
 
-python benchmarks/clicks.py bias [--repetitions 200]
-python benchmarks/clicks.py coverage --repetitions 500
-python benchmarks/clicks.py gains | preferences | training [--seeds 20] | scale
+python benchmarks/clicks.py bias
+python benchmarks/clicks.py coverage [--repetitions 500]
+python benchmarks/clicks.py gains | preferences | training [--seeds 20]
 
 All logs are simulated by `make_clicks`, so the truth is known.
 """
 
 import argparse
-import resource
-import time
 import warnings
 
 import numpy as np
@@ -28,7 +26,7 @@ N_POSITIONS = 10
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=list(PARTS))
-    parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--repetitions", type=int, default=500, help="of coverage")
     parser.add_argument("--seeds", type=int, default=20)
     args = parser.parse_args()
     PARTS[args.part](args)
@@ -57,45 +55,31 @@ def bias_of(log, **settings):
 
 
 def bias(args):
-    """Errors with 200,000 sessions, and coverage of the intervals with 20,000."""
+    """Errors with 200,000 sessions."""
     print("| η | method | largest error, 200,000 sessions |\n| ---: | --- | ---: |")
     for eta in ETAS:
         log = log_of(*world(0), eta, 200_000, 0)
         for method in ("all_pairs", "adjacent_chain", "pivot"):
             estimate = bias_of(log, method=method, n_resamples=0).examination
             print(f"| {eta} | {method} | {np.abs(estimate - log.examination).max():.3f} |")
-    print("\n| η | queries | resampled | coverage | lowest of a position |")
-    print("| ---: | ---: | --- | ---: | ---: |")
-    for eta in ETAS:
-        for n_queries in (500, 2000):
-            for unit in ("session", "query"):
-                covered = []
-                for seed in range(args.repetitions):
-                    log = log_of(*world(seed, n_queries), eta, 20_000, seed)
-                    session = log.session if unit == "session" else None
-                    frame = bias_of(log, session=session, rng=seed).to_frame()[1:]
-                    truth = log.examination[1:]
-                    covered.append((frame["ci_low"] <= truth) & (truth <= frame["ci_high"]))
-                means = np.mean(covered, axis=0)
-                print(
-                    f"| {eta} | {n_queries} | {unit} | {means.mean():.3f} | {means.min():.3f} |",
-                    flush=True,
-                )
 
 
 def coverage(args):
     """Coverage of the 95 % intervals of logs with few queries, without sessions."""
     warnings.simplefilter("ignore")
     clicks.MIN_UNITS = dict.fromkeys(clicks.MIN_UNITS, 1)  # all intervals
-    print("| method | queries | coverage |\n| --- | ---: | ---: |")
+    sizes = (3, 10, 15, 20, 50)
+    print(f"| method | {' | '.join(map(str, sizes))} |\n| --- |{' ---: |' * len(sizes)}")
     for method in ("all_pairs", "adjacent_chain", "pivot"):
-        for n_queries in (3, 10, 15, 20, 50):
+        cells = []
+        for n_queries in sizes:
             covered, known = np.array(
                 [few_queries(seed, n_queries, method) for seed in range(args.repetitions)]
             ).T
             mean = covered.sum() / known.sum()
             error = np.linalg.norm(covered - mean * known) / known.sum()
-            print(f"| {method} | {n_queries} | {mean:.3f} ± {error:.3f} |", flush=True)
+            cells.append(f"{mean:.3f} ± {error:.3f}")
+        print(f"| {method} | {' | '.join(cells)} |", flush=True)
 
 
 def few_queries(seed, n_queries, method):
@@ -135,7 +119,7 @@ def gains(args):
             measure: f"{(low + high) / 2:.3f} ± {(high - low) / 2:.3f}"
             for measure, (low, high) in ev.confidence_interval(method="t").items()
         }
-    print(pd.DataFrame(rows).T.to_markdown())
+    print(pd.DataFrame(rows).T.to_string())
 
 
 # Preferences -------------------------------------------------------------------------------------
@@ -173,7 +157,7 @@ def preferences(args):
     frame.loc["Kendall's τ with the grades"] = [
         kendalltau(column, frame["NDCNG@10 by grades"]).statistic for _, column in frame.items()
     ]
-    print(frame.round(3).to_markdown())
+    print(frame.round(3).to_string())
 
 
 # Training ----------------------------------------------------------------------------------------
@@ -261,66 +245,12 @@ def trained(seed):
     return result
 
 
-# Scale -------------------------------------------------------------------------------------------
-
-
-def scale(args):
-    """CPU time and memory for 10 million rows, against the same group-by in polars."""
-    import polars as pl
-
-    y, scores, qid = world(0, 20_000)
-    log = sg.datasets.make_clicks(y, scores, qid, 1_000_000, random_state=0)
-    frame = pl.DataFrame(
-        {name: log[name] for name in ("session", "qid", "item", "position", "clicked")}
-    )
-    del log
-
-    def seconds(function):
-        start = time.process_time()
-        function()
-        return time.process_time() - start
-
-    columns = {"clicked": "clicked", "position": "position"}
-    times = {
-        "polars, group_by(qid, item, position)": seconds(
-            lambda: frame.group_by("qid", "item", "position").agg(
-                (pl.col("clicked") > 0).sum(), pl.len()
-            )
-        ),
-        "position_bias, n_resamples=0": seconds(
-            lambda: sg.position_bias(
-                **columns, qid="qid", item="item", session="session", n_resamples=0, data=frame
-            )
-        ),
-        "position_bias, 200 resamples of sessions": seconds(
-            lambda: sg.position_bias(
-                **columns, qid="qid", item="item", session="session", rng=0, data=frame
-            )
-        ),
-        "polars, group_by(session) sorted by position": seconds(
-            lambda: frame.group_by("session", maintain_order=True).agg(
-                pl.col("item", "clicked").sort_by("position")
-            )
-        ),
-        "click_preferences": seconds(
-            lambda: sg.datasets.click_preferences(
-                **columns, session="session", item="item", data=frame
-            )
-        ),
-    }
-    for name, cpu in times.items():
-        print(f"| {name} | {cpu:.2f} s |")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak memory: {peak:.2f} GB for {len(frame):,} rows")
-
-
 PARTS = {
     "bias": bias,
     "coverage": coverage,
     "gains": gains,
     "preferences": preferences,
     "training": training,
-    "scale": scale,
 }
 
 if __name__ == "__main__":

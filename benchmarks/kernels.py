@@ -41,7 +41,7 @@ def main():
     if args.worker:
         work()
     else:
-        report(args.rounds, [ROOT] + [args.against.resolve()] * (args.against is not None))
+        report(args.rounds, [ROOT, *([args.against.resolve()] if args.against else [])])
 
 
 def work():

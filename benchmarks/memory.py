@@ -27,58 +27,42 @@ def added_peak(call):
 
 def _calls(data, long):
     """(name of the call, its arrays, the call); nothing is computed in advance."""
-    return [*_calls_by_query(data), *_calls_of_boosting(data), *_calls_of_one_query(long)]
-
-
-def _calls_by_query(data):
-    y, scores, qid = data.y, data.scores, data.qid
-    judged = sg.Judgments(y, qid=qid)
+    y, scores, qid, X = data.y, data.scores, data.qid, data.scores[:, None]
     mixed = np.random.default_rng(0).permutation(data.n)
-    y_mixed, scores_mixed, qid_mixed = y[mixed], scores[mixed], qid[mixed]
     small = [y.astype(np.float32), scores.astype(np.float32), qid.astype(np.int32)]
     text = np.array([f"query {q}" for q in range(len(data.sizes))], dtype=object)[qid]
+    judged, long_judged = sg.Judgments(y, qid=qid), sg.Judgments(long.y, group=long.sizes)
+    quiet = {"verbose": -1}
+    valid = lgb.Dataset(np.zeros((data.n, 1)), y, group=data.sizes, params=quiet).construct()
+    metric = eval_metric(["ndcng@10", "mu_map"])
+    scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"])
+
+    def mu_map(y, scores, qid):
+        return [y, scores, qid], lambda: sg.MuAP()(y, scores, qid=qid)
+
+    in_lightgbm = [scores, valid.get_label()], lambda: metric(scores, valid)
+    long_calls = [long.scores], lambda: sg.MuAP()(long_judged, long.scores)
     return [
         ("NDCNG@10 of Judgments", [scores], lambda: sg.NDCNG(k=10)(judged, scores)),
         ("MuAP of Judgments", [scores], lambda: sg.MuAP()(judged, scores)),
-        ("MuAP with qid", [y, scores, qid], lambda: sg.MuAP()(y, scores, qid=qid)),
-        (
-            "MuAP with qid, 32-bit numbers",
-            small,
-            lambda: sg.MuAP()(small[0], small[1], qid=small[2]),
-        ),
-        (
-            "MuAP with qid, rows mixed",
-            [y_mixed, scores_mixed, qid_mixed],
-            lambda: sg.MuAP()(y_mixed, scores_mixed, qid=qid_mixed),
-        ),
-        ("MuAP with text qid", [y, scores, text], lambda: sg.MuAP()(y, scores, qid=text)),
-    ]
-
-
-def _calls_of_boosting(data):
-    quiet = {"verbose": -1}
-    valid = lgb.Dataset(np.zeros((data.n, 1)), data.y, group=data.sizes, params=quiet).construct()
-    arrays = [data.scores, valid.get_label()]
-    metric = eval_metric(["ndcng@10", "mu_map"])
-    scorer, X, qid = sg.make_ranking_scorer(["ndcng@10", "mu_map"]), data.scores[:, None], data.qid
-    return [
-        ("LightGBM metric, two measures, first round", arrays, lambda: metric(data.scores, valid)),
-        ("LightGBM metric, two measures, second round", arrays, lambda: metric(data.scores, valid)),
+        ("MuAP with qid", *mu_map(y, scores, qid)),
+        ("MuAP with qid, 32-bit numbers", *mu_map(*small)),
+        ("MuAP with qid, rows mixed", *mu_map(y[mixed], scores[mixed], qid[mixed])),
+        ("MuAP with text qid", *mu_map(y, scores, text)),
+        ("LightGBM metric, two measures, first round", *in_lightgbm),
+        ("LightGBM metric, two measures, second round", *in_lightgbm),
         (
             "scorer with qid, two measures",
-            [X, data.y, qid],
-            lambda: scorer(FirstColumn(), X, data.y, qid=qid),
+            [X, y, qid],
+            lambda: scorer(FirstColumn(), X, y, qid=qid),
         ),
-    ]
-
-
-def _calls_of_one_query(data):
-    y, scores = data.y, data.scores
-    judged = sg.Judgments(y)
-    return [
-        ("MuAP, one query of 400,000 grades", [y, scores], lambda: sg.MuAP()(y, scores)),
-        ("MuAP of Judgments, the same, first call", [scores], lambda: sg.MuAP()(judged, scores)),
-        ("MuAP of Judgments, the same, second call", [scores], lambda: sg.MuAP()(judged, scores)),
+        (
+            "MuAP, one query of 400,000 grades",
+            [long.y, long.scores],
+            lambda: sg.MuAP()(long.y, long.scores, group=long.sizes),
+        ),
+        ("MuAP of Judgments, the same, first call", *long_calls),
+        ("MuAP of Judgments, the same, second call", *long_calls),
     ]
 
 

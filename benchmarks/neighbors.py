@@ -16,7 +16,6 @@ from skgraded.lightgbm import eval_metric
 
 JUDGED = "skgraded, measure of Judgments"
 IN_LIGHTGBM = "skgraded, LightGBM metric"
-WITH_QID = "skgraded, measure with qid"
 
 
 @dataclass(frozen=True)
@@ -25,23 +24,16 @@ class Family:
 
     ours: sg.measures.Measure
     lightgbm: tuple[str, int]
-    xgboost: tuple[str, ...]
+    xgboost: str
     sklearn: dict | None
     ranx: str
     pytrec_eval: str
 
 
 FAMILIES = [
-    Family(
-        sg.NDCNG(k=10),
-        ("ndcg", 10),
-        ("ndcg@10", "rmse"),
-        {"k": 10},
-        "ndcg_burges@10",
-        "ndcg_cut.10",
-    ),
-    Family(sg.NDCNG(), ("ndcg", 1000), ("ndcg@1000",), {}, "ndcg_burges", "ndcg"),
-    Family(sg.MuAP(), ("map", 1000), ("map@1000",), None, "map", "map"),
+    Family(sg.NDCNG(k=10), ("ndcg", 10), "ndcg@10", {"k": 10}, "ndcg_burges@10", "ndcg_cut.10"),
+    Family(sg.NDCNG(), ("ndcg", 1000), "ndcg@1000", {}, "ndcg_burges", "ndcg"),
+    Family(sg.MuAP(), ("map", 1000), "map@1000", None, "map", "map"),
 ]
 
 
@@ -162,21 +154,17 @@ def lightgbm_call(family, data, sets, threads, rounds):
         "verbose": -1,
     }
     booster = lgb.Booster(params, train).add_valid(valid, "valid")
-    return Call(f"LightGBM {name}@{k}", lambda: booster.eval_valid()[0][2], data.n, rounds)
+    return Call("LightGBM", lambda: booster.eval_valid()[0][2], data.n, rounds)
 
 
 # XGBoost -----------------------------------------------------------------------------------------
 
 
-def xgboost_calls(metrics, data, threads, rounds):
-    """XGBoost's own metrics for a model without trees, whose base_margin contains the scores.
-
-    Booster.eval also predicts; the time of the metric rmse shows that this is a small part.
-    """
-    return [xgboost_call(metric, data, threads, rounds) for metric in metrics]
-
-
 def xgboost_call(metric, data, threads, rounds):
+    """XGBoost's own metric for a model without trees, whose base_margin contains the scores.
+
+    Booster.eval also predicts, which takes about a tenth of this time.
+    """
     import xgboost as xgb
 
     y = np.minimum(data.y, 1) if metric.startswith("map") else data.y  # its map needs 0 and 1
@@ -186,9 +174,7 @@ def xgboost_call(metric, data, threads, rounds):
     few = xgb.DMatrix(np.zeros((2, 1)), [0, 1], group=[2])
     params = {"objective": "rank:ndcg", "eval_metric": metric, "nthread": threads}
     booster = xgb.train(params, few, num_boost_round=0)
-    return Call(
-        f"XGBoost {metric}", lambda: float(booster.eval(matrix).split(":")[-1]), data.n, rounds
-    )
+    return Call("XGBoost", lambda: float(booster.eval(matrix).split(":")[-1]), data.n, rounds)
 
 
 # Slow tools, on a part of the queries ------------------------------------------------------------
@@ -208,8 +194,7 @@ def sklearn_calls(params, data, rounds):
 
     if params is None:
         return []
-    at = ", k=10" if params else ""
-    return [Call(f"scikit-learn ndcg_score{at}, in a loop", run, data.n, rounds)]
+    return [Call("scikit-learn, in a loop", run, data.n, rounds)]
 
 
 def nested_dict(data, values):
@@ -237,8 +222,8 @@ def ranx_calls(metric, data, threads, rounds):
 
     built = build()
     return [
-        Call(f"ranx {metric}", lambda: evaluate(*built), data.n, rounds),
-        Call(f"ranx {metric}, dicts built", lambda: evaluate(*build()), data.n, rounds),
+        Call("ranx", lambda: evaluate(*built), data.n, rounds),
+        Call("ranx, dicts built", lambda: evaluate(*build()), data.n, rounds),
     ]
 
 
@@ -255,6 +240,6 @@ def pytrec_eval_calls(metric, data, rounds):
 
     built = build()
     return [
-        Call(f"pytrec_eval {metric}", lambda: evaluate(*built), data.n, rounds),
-        Call(f"pytrec_eval {metric}, dicts built", lambda: evaluate(*build()), data.n, rounds),
+        Call("pytrec_eval", lambda: evaluate(*built), data.n, rounds),
+        Call("pytrec_eval, dicts built", lambda: evaluate(*build()), data.n, rounds),
     ]

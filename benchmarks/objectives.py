@@ -53,6 +53,9 @@ def xgboost_round(loss, X, y, sizes):
     return lambda: booster.update(data, next(rounds), fobj=loss if callable(loss) else None)
 
 
+BUILT_IN = "the library's `lambdarank`, `rank:ndcg`"
+
+
 def times_in_turn(calls, n, rounds):
     """{name: processor time of each round in ns per document}, after three uncounted rounds."""
     times = {name: [] for name in calls}
@@ -67,31 +70,33 @@ def times_in_turn(calls, n, rounds):
 
 
 def print_times(n_queries, rounds):
-    """Print both tables."""
+    """Print ns per document and, in brackets, the ratio to the library's own objective."""
     X, y, qid = make_ranking(n_queries, n_documents=120, n_features=4, random_state=0)
     real = np.exp(y + np.random.default_rng(0).normal(size=len(y)))
     sizes = np.bincount(qid)
-    print(
-        f"{len(y):,} documents in {n_queries:,} queries, ns per document, median of {rounds} "
-        "rounds; in brackets the ratio to the library's own objective"
-    )
-    for library, make, door, theirs in (
-        ("LightGBM", lightgbm_round, objective, "lambdarank"),
-        ("XGBoost", xgboost_round, objective_of_xgboost, "rank:ndcg"),
+    columns = {}
+    for library, make, door, theirs, regression in (
+        ("LightGBM", lightgbm_round, objective, "lambdarank", "regression"),
+        ("XGBoost", xgboost_round, objective_of_xgboost, "rank:ndcg", "reg:squarederror"),
     ):
-        regression = "regression" if library == "LightGBM" else "reg:squarederror"
-        calls = {"least squares": make(regression, X, y, sizes), theirs: make(theirs, X, y, sizes)}
+        calls = {
+            "least squares": make(regression, X, y, sizes),
+            BUILT_IN: make(theirs, X, y, sizes),
+        }
         for text in ("ndcg", "ndcg@10", "ndcng", "mu_map", "mu_map@10", "map"):
             calls[text] = make(door(text), X, y, sizes)
         for text in ("ndcng", "mu_map"):
-            calls[f"{text}, real grades"] = make(door(text), X, real, sizes)
-        print(f"\n{library}")
+            calls[f"{text}, all grades distinct"] = make(door(text), X, real, sizes)
         times = times_in_turn(calls, len(y), rounds)
         base = times.pop("least squares")
-        added = {name: np.subtract(values, base) for name, values in times.items()}
-        for name, values in added.items():
-            ratio = np.median(values / np.median(added[theirs]))
-            print(f"{name:<24}{np.median(values):>8.1f} ({ratio:.2f})")
+        columns[library] = {name: np.subtract(values, base) for name, values in times.items()}
+    print(f"| | {' | '.join(columns)} |\n| --- | ---: | ---: |")
+    for name in columns["LightGBM"]:
+        cells = [
+            f"{np.median(added[name]):.1f} ({np.median(added[name] / np.median(added[BUILT_IN])):.2f})"
+            for added in columns.values()
+        ]
+        print(f"| {name} | {' | '.join(cells)} |")
 
 
 # An objective, and the measure of its effect: the objective's cut-off is a separate choice.
@@ -162,8 +167,8 @@ def print_difference(name, data, measure, first, second, repeats):
     difference = values[0] - values[1]
     half = 1.97 * difference.std(ddof=1) / np.sqrt(len(difference))
     print(
-        f"{name:<46}{sg.measure(measure).name:<10}{values[0].mean():.4f} {values[1].mean():.4f}"
-        f"{difference.mean():>+9.4f} ± {half:.4f}",
+        f"| {name} | {sg.measure(measure).name} | {values[0].mean():.4f} | {values[1].mean():.4f} "
+        f"| {difference.mean():+.4f} ± {half:.4f} |",
         flush=True,
     )
 
@@ -179,10 +184,12 @@ def print_differences(repeats, folder):
         sets["LightGBM's example"] = data.X.toarray(), data.y, data.qid
     sets["generated"] = make_ranking(300, random_state=0)
     sets["relevant ≠ excellent"] = conflict()
+    print("| data | objective | compared with | measure | objective | compared | difference |")
+    print("| --- | --- | --- | --- | ---: | ---: | ---: |")
     for name, data in sets.items():
         for text, measure in PAIRS:
             print_difference(
-                f"{name}: {text}, lambdarank",
+                f"{name} | `{text}` | lambdarank",
                 data,
                 measure,
                 ranker(objective(text)),
@@ -192,7 +199,7 @@ def print_differences(repeats, folder):
     for text, measure in PAIRS[2:]:
         for loss, words in (("regression", "least squares"), (None, "lambdarank on gains")):
             print_difference(
-                f"real grades: {text}, {words}",
+                f"real grades | `{text}` | {words}",
                 prices(),
                 measure,
                 ranker(objective(text)),

@@ -1,9 +1,7 @@
-"""RacingSearchCV against other searches, and the error of its rule.
+"""RacingSearchCV against the full and a random search, and the error of its rule.
 
 python benchmarks/racing.py searches [--data generated-1000 …] [--seeds 20] [--folder FOLDER]
 python benchmarks/racing.py rule [--repetitions 2000]
-python benchmarks/racing.py rankers [--repetitions 100]
-python benchmarks/racing.py overhead
 
 `searches` evaluates 40 random LightGBM candidates on all 10 folds, and replays each search from
 these per-query values: a race fits the same models, but fewer of them. For data such as
@@ -13,7 +11,6 @@ LightGBM's example with their files .query.
 """
 
 import argparse
-import time
 import warnings
 from pathlib import Path
 
@@ -21,9 +18,7 @@ import numpy as np
 import pandas as pd
 from lightgbm import LGBMRanker
 from scipy.stats import loguniform, randint
-from sklearn.base import clone
-from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import HalvingRandomSearchCV, ParameterSampler
+from sklearn.model_selection import ParameterSampler
 from sklearn.utils import check_random_state
 
 import skgraded as sg
@@ -51,14 +46,14 @@ RANKER = sg.QueryRanker(
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=["searches", "rule", "rankers", "overhead"])
+    parser.add_argument("part", choices=["searches", "rule"])
     parser.add_argument("--data", nargs="+", default=["generated-200", "generated-1000"])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--folder", type=Path, default=Path("racing"))
     args = parser.parse_args()
     warnings.simplefilter("ignore", sg.model_selection.TornQueryWarning)
-    {"searches": searches, "rule": rule, "rankers": rankers, "overhead": overhead}[args.part](args)
+    {"searches": searches, "rule": rule}[args.part](args)
 
 
 # Searches ----------------------------------------------------------------------------------------
@@ -126,9 +121,6 @@ def searches_of(folder, name, seed):
                 is_fitted.sum(),
             )
         )
-    for resource in ("rounds", "rows") if "halving_rows" in stored else ():
-        cpu, chosen = stored[f"halving_{resource}"]
-        rows.append(row(f"halving over {resource}", int(chosen), [int(chosen)], cpu, np.nan))
     return rows
 
 
@@ -149,10 +141,9 @@ def replayed(values, fold, margin, seed, level=0.95):
 
 
 def measured(folder, name, seed):
-    """Per-query values and CPU seconds of all candidates, fresh means, and the halving searches."""
+    """Per-query values and CPU seconds of all candidates, and means on new queries."""
     X, y, X_fresh, y_fresh = data_of(folder, name, seed)
-    is_wide = name.endswith("-wide")  # candidates differ in rounds, the resource of halving
-    distributions = WIDE if is_wide else DISTRIBUTIONS
+    distributions = WIDE if name.endswith("-wide") else DISTRIBUTIONS
     candidates = list(ParameterSampler(distributions, N_CANDIDATES, random_state=seed))
     values, costs, fresh = [], [], []
     for parameters in candidates:
@@ -161,48 +152,12 @@ def measured(folder, name, seed):
         values.append(cv.per_query["NDCNG@10"])
         costs.append(cv.fit_time + cv.score_time)  # one thread: CPU time
         fresh.append(ranker.fit(X, y).score(X_fresh, y_fresh))
-    result = {
+    return {
         "values": np.array(values).T,
         "costs": np.array(costs),
         "fresh": np.array(fresh),
         "fold": cv.fold,
     }
-    return (
-        result
-        if is_wide
-        else result
-        | {
-            "halving_rounds": halved(X, y, candidates, "estimator__n_estimators"),
-            "halving_rows": halved(X, y, candidates, "n_samples"),
-        }
-    )
-
-
-def halved(X, y, candidates, resource):
-    """CPU seconds and the choice of successive halving among the same candidates."""
-    lists = [{name: [value] for name, value in parameters.items()} for parameters in candidates]
-    limits = {"max_resources": N_ROUNDS, "min_resources": N_ROUNDS // 9}
-    if resource == "n_samples":
-        limits = {"min_resources": len(X) // 9}
-    search = HalvingRandomSearchCV(
-        RANKER,
-        lists,
-        n_candidates=N_CANDIDATES,
-        factor=3,
-        resource=resource,
-        refit=False,
-        cv=sg.model_selection.QueryKFold(N_FOLDS, qid="query"),
-        random_state=0,
-        scoring=sg.make_ranking_scorer("ndcng@10"),
-        **limits,
-    )
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        search.fit(X, y)
-    cpu = time.process_time() - start
-    best = {name: search.best_params_[name] for name in candidates[0]}
-    return np.array([cpu, candidates.index(best)])
 
 
 def data_of(folder, name, seed):
@@ -237,50 +192,43 @@ def read(folder, name):
 # Error of the rule -------------------------------------------------------------------------------
 
 
+SIZES = {
+    "100, 20": (100, 20, 10),
+    "1,000, 20": (1000, 20, 10),
+    "5,000, 20": (5000, 20, 10),
+    "100, 40": (100, 40, 10),
+    "1,000, 40": (1000, 40, 10),
+    "5,000, 40": (5000, 40, 10),
+    "1,000, 40, 5": (1000, 40, 5),
+    "1,000, 40, 20": (1000, 40, 20),
+}
+
+
 def rule(args):
     """Share of repetitions that drop the best of equal candidates, or the one better by .004."""
-    print("| values | queries | candidates | folds | best dropped | fits |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print(f"| values: queries, candidates, folds | {' | '.join(SIZES)} |")
+    print(f"| --- |{' ---: |' * len(SIZES)}")
     for kind in KINDS:
-        for n_queries, n_candidates, n_folds in (
-            (100, 20, 10),
-            (1000, 20, 10),
-            (5000, 20, 10),
-            (100, 40, 10),
-            (1000, 40, 5),
-            (1000, 40, 10),
-            (1000, 40, 20),
-            (5000, 40, 10),
-        ):
-            dropped, fits = zip(
-                *(
-                    dropped_in(kind, n_queries, n_candidates, n_folds, seed)
-                    for seed in range(args.repetitions)
-                ),
-                strict=True,
-            )
-            print(
-                f"| {kind} | {n_queries:,} | {n_candidates} | {n_folds} | {np.mean(dropped):.4f} "
-                f"| {np.mean(fits):.2f} |",
-                flush=True,
-            )
+        cells = [
+            np.mean([is_best_dropped(kind, *size, seed) for seed in range(args.repetitions)])
+            for size in SIZES.values()
+        ]
+        print(f"| {kind} | {' | '.join(f'{share:.3f}' for share in cells)} |", flush=True)
 
 
-def dropped_in(kind, n_queries, n_candidates, n_folds, seed):
-    """Whether candidate 0 is dropped, and the share of fits."""
+def is_best_dropped(kind, n_queries, n_candidates, n_folds, seed):
     rng = np.random.default_rng(seed)
     values = KINDS[kind](rng, n_queries, n_candidates)
     ends = np.round(np.linspace(0, n_queries, n_folds + 1)[1:]).astype(int)
     if kind == "unequal folds":
         ends = np.unique((n_queries * np.linspace(0, 1, n_folds + 1)[1:] ** 2).astype(int))
     race = Race(n_candidates, 0.95, 0.0, rng)
-    remaining, n_fits = np.arange(n_candidates), 0
+    remaining = np.arange(n_candidates)
     for i, end in enumerate(ends):
-        n_fits += len(remaining)
         look = race.look(values[:end, remaining], (i + 1) / len(ends))
         race.keep(~look.is_dropped)
         remaining = remaining[~look.is_dropped]
-    return 0 not in remaining, n_fits / n_candidates / len(ends)
+    return 0 not in remaining
 
 
 def normal(rng, n, c):
@@ -316,62 +264,6 @@ KINDS = {
     "unequal folds": normal,
     "one better by .004": better,
 }
-
-
-# Folds that share training data ------------------------------------------------------------------
-
-
-def rankers(args):
-    """How often a race drops the candidate with the highest mean over training sets."""
-    n = 100  # training queries
-    X, y, qid = sg.datasets.make_ranking(n * args.repetitions + 2000, 10, random_state=0)
-    fresh = qid >= n * args.repetitions
-    judgments = sg.Judgments(y[fresh], qid=qid[fresh])
-    grid = {"estimator__num_leaves": [2, 3, 5, 8], "estimator__learning_rate": [0.05, 0.1, 0.2]}
-    ranker = sg.QueryRanker(
-        LGBMRanker(n_estimators=30, max_bin=63, n_jobs=1, verbose=-1, random_state=0)
-    )
-    means, survivors = [], []
-    for seed in range(args.repetitions):
-        rows = qid // n == seed
-        training = {"X": X[rows], "y": y[rows], "qid": qid[rows]}
-        race = sg.model_selection.RacingSearchCV(
-            ranker, grid, cv=10, random_state=seed, refit=False
-        )
-        survivors.append(race.fit(**training).survivors_)
-        fitted = [
-            clone(ranker).set_params(**parameters).fit(**training)
-            for parameters in race.cv_results_["params"]
-        ]
-        means.append([sg.NDCNG(k=10)(judgments, model.predict(X[fresh])) for model in fitted])
-    means = np.array(means)
-    best, own = means.mean(axis=0).argmax(), means.argmax(axis=1)
-    print(f"{args.repetitions} training sets of {n} queries, {means.shape[1]} candidates")
-    print(f"the best for all training sets is dropped: {dropped_share(survivors, best)}")
-    print(f"the best for the same training set is dropped: {dropped_share(survivors, own)}")
-    print(f"survivors: {np.median(list(map(len, survivors))):g} (median)")
-
-
-def dropped_share(survivors, best):
-    best = np.broadcast_to(best, len(survivors))
-    return np.mean([c not in of_race for c, of_race in zip(best, survivors, strict=True)]).round(3)
-
-
-# Overhead ----------------------------------------------------------------------------------------
-
-
-def overhead(args):
-    """Share of a search's CPU time outside fits, predictions and measures."""
-    X, y, qid = sg.datasets.make_ranking(1000, n_features=20, random_state=0)
-    ranker = sg.QueryRanker(LGBMRanker(n_estimators=N_ROUNDS, max_bin=63, n_jobs=1, verbose=-1))
-    search = sg.model_selection.RacingSearchCV(
-        ranker, DISTRIBUTIONS, n_iter=N_CANDIDATES, cv=N_FOLDS, random_state=0, refit=False
-    )
-    start = time.process_time()
-    table = search.fit(X, y, qid=qid).cv_results_
-    total = time.process_time() - start
-    fits = (table["n_folds"] * (table["mean_fit_time"] + table["mean_score_time"])).sum()
-    print(f"{search.n_fits_} fits, {total:.1f} s; outside of them {1 - fits / total:.1%}")
 
 
 if __name__ == "__main__":

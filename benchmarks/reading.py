@@ -2,7 +2,6 @@
 
     python benchmarks/reading.py                    # 10 million lines, some minutes
     python benchmarks/reading.py --lines 1000000
-    python benchmarks/reading.py --lines 1000000 --formats    # BEIR's qrels and runs in JSON
 
 Each reader runs in a separate process, so that its peak memory can be measured. Times are medians
 over rounds that alternate between all readers.
@@ -28,17 +27,6 @@ def _pandas(folder, **options):
     import pandas as pd
 
     pd.read_csv(f"{folder}/run", header=None, **options)
-
-
-def _pandas_beir(folder):
-    import pandas as pd
-
-    pd.read_csv(
-        f"{folder}/beir.tsv",
-        sep="\t",
-        dtype={"query-id": str, "corpus-id": str},
-        keep_default_na=False,
-    )
 
 
 def _polars(folder):
@@ -71,23 +59,6 @@ def _command(folder, *options):
     )
 
 
-def _json(folder):
-    with open(f"{folder}/run.json", encoding="utf-8") as file:
-        json.load(file)
-
-
-def _read_other(folder, reader, name):
-    import skgraded.datasets
-
-    getattr(skgraded.datasets, reader)(f"{folder}/{name}")
-
-
-FORMATS = {
-    "pandas.read_csv(sep='\\t'), ids as text": _pandas_beir,
-    "read_qrels, BEIR's qrels": lambda folder: _read_other(folder, "read_qrels", "beir.tsv"),
-    "json.load": _json,
-    "read_run, JSON": lambda folder: _read_other(folder, "read_run", "run.json"),
-}
 READINGS = {
     r"pandas.read_csv(sep=r'\s+')": lambda folder: _pandas(folder, sep=r"\s+"),
     r"pandas.read_csv(sep=r'\s+'), ids as text": lambda folder: _pandas(
@@ -120,26 +91,6 @@ def _write(folder, n_lines):
             )
 
 
-def _write_formats(folder, n_lines):
-    """Write judgments as BEIR's qrels and the same number of scores as JSON, 1,000 per query."""
-    rng = np.random.default_rng(0)
-    run = {}
-    with open(f"{folder}/beir.tsv", "w") as qrels:
-        qrels.write("query-id\tcorpus-id\tscore\n")
-        for query in range(100_000, 100_000 + n_lines // DEPTH):
-            documents = rng.choice(8_800_000, DEPTH, replace=False).tolist()
-            grades = rng.integers(4, size=DEPTH).tolist()
-            qrels.writelines(
-                f"{query}\tD{document:08d}\t{grade}\n"
-                for document, grade in zip(documents, grades, strict=True)
-            )
-            scores = rng.normal(10, 3, DEPTH).round(6).tolist()
-            names = [f"D{document:08d}" for document in documents]
-            run[str(query)] = dict(zip(names, scores, strict=True))
-    with open(f"{folder}/run.json", "w") as file:
-        json.dump(run, file)
-
-
 def _measure(name, folder):
     """Print the seconds and processor seconds of a reader, and its peak memory in megabytes.
 
@@ -154,7 +105,7 @@ def _measure(name, folder):
     import skgraded.datasets.trec  # noqa: F401
 
     start, busy = time.perf_counter(), time.process_time()
-    (READINGS | FORMATS)[name](folder)
+    READINGS[name](folder)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(json.dumps([seconds, busy, peak]))
@@ -164,19 +115,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lines", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--formats", action="store_true", help="BEIR's qrels and runs in JSON")
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
         _measure(*args.measure)
         return
-    readings = FORMATS if args.formats else READINGS
-    results = {name: [] for name in readings}
+    results = {name: [] for name in READINGS}
     with tempfile.TemporaryDirectory() as folder:
-        (_write_formats if args.formats else _write)(folder, args.lines)
+        _write(folder, args.lines)
         megabytes = sum(entry.stat().st_size for entry in os.scandir(folder)) / 1e6
         for _ in range(args.rounds):
-            for name in readings:
+            for name in READINGS:
                 process = subprocess.run(
                     [sys.executable, __file__, "--measure", name, folder],
                     capture_output=True,

@@ -19,7 +19,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from killed_workers import offspring
 
 COLUMNS = {"y_true": "grade", "y_score": "score", "qid": "query"}
 MEASURES = ["ndcng@10", "mu_map"]
@@ -180,13 +179,27 @@ def on_spark(folder, settings):
 def print_means(measure):
     print("begin", flush=True)
     time.sleep(0.5)  # lets the parent process read the resource usage
-    started = time.perf_counter()
-    means = measure()
-    print("end", time.perf_counter() - started, json.dumps(means), flush=True)
+    print("end", json.dumps(measure()), flush=True)
     time.sleep(0.5)
 
 
 # All ---------------------------------------------------------------------------------------------
+
+
+def offspring(pid):
+    """All descendants of a process."""
+    parents = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                status = (folder / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(folder.name)] = int(status.rpartition(")")[2].split()[1])
+    family = [pid]
+    for member in family:
+        family += [child for child, parent in parents.items() if parent == member]
+    return family[1:]
 
 
 def resources(pids):
@@ -204,7 +217,7 @@ def resources(pids):
 
 
 def measured(engine, kind, folder):
-    """Processor and wall seconds, peak bytes, and the means of one measurement."""
+    """Processor seconds, peak bytes, and the means of one measurement."""
     child = subprocess.Popen(
         [sys.executable, __file__, "--run", engine, kind, str(folder)],
         text=True,
@@ -230,8 +243,7 @@ def measured(engine, kind, folder):
                 before, peak[0] = sum(seconds.values()), 0
             elif word == "end":
                 time.sleep(0.2)
-                wall, _, means = rest.partition(" ")
-                return sum(seconds.values()) - before, float(wall), peak[0], json.loads(means)
+                return sum(seconds.values()) - before, peak[0], json.loads(rest)
     finally:
         over.set()
         watcher.join()
@@ -250,8 +262,8 @@ def main():
     if args.run:
         run(*args.run)
         return
-    print("| | million rows | processor ns per row | wall ns per row | peak MB | mean |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| | million rows | processor ns per row | peak MB | mean |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for millions in args.rows:
         make(args, millions)
         results: dict = {name: [] for name in args.only}
@@ -261,10 +273,10 @@ def main():
                 *costs, means = measured(engine, kind, folder_of(args, millions, kind))
                 results[name].append([*costs, next(iter(means.values()))])
         for name, rounds in results.items():
-            seconds, wall, peak, mean = np.median(rounds, axis=0)
+            seconds, peak, mean = np.median(rounds, axis=0)
             print(
-                f"| {name} | {millions} | {1000 * seconds / millions:.0f} | "
-                f"{1000 * wall / millions:.0f} | {peak / 1e6:.0f} | {mean:.12f} |",
+                f"| {name} | {millions} | {1000 * seconds / millions:.0f} | {peak / 1e6:,.0f} | "
+                f"{mean:.12f} |",
                 flush=True,
             )
 

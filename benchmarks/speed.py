@@ -1,6 +1,6 @@
 """Time and memory of the measures, compared with other tools on the same generated data.
 
-python benchmarks/speed.py [--queries 10000] [--rounds 11] [--threads 1 2]
+python benchmarks/speed.py [--queries 10000] [--rounds 11] [--threads 2]
 """
 
 import argparse
@@ -13,8 +13,8 @@ import sys
 
 import numpy as np
 from memory import measure_memory
-from neighbors import JUDGED, WITH_QID
-from timing import measure_times
+from neighbors import JUDGED
+from timing import KINDS, measure_times
 
 PACKAGES = (
     "skgraded",
@@ -27,14 +27,6 @@ PACKAGES = (
     "pytrec_eval",
     "pytrec_eval-terrier",
 )
-# Largest ratios to the time of LightGBM's own metric on the same scores, both on one thread: with
-# the sort for AVX-512, and with any other sort.
-LIMITS = {
-    "NDCNG@10": {"distinct": (0.18, 0.2), "tied": (0.2, 0.22)},
-    "NDCNG": {"distinct": (0.25, 0.33), "tied": (0.38, 0.45)},
-    "MuAP": {"distinct": (0.28, 0.36), "tied": (0.4, 0.45)},
-}
-LIMITS_WITH_QID = {"NDCNG@10": 0.5, "NDCNG": 0.6, "MuAP": 0.6}
 # ns per document on one thread
 LIMITS_OF_LAYOUT = {
     "group": 4,
@@ -42,7 +34,6 @@ LIMITS_OF_LAYOUT = {
     "qid, rows mixed": 20,
     "qid, pandas str": 25,
 }
-LIMIT_TO_ARGSORT = 5
 LIMIT_TO_ONE_THREAD = 0.55
 
 
@@ -60,7 +51,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=10_000, help="of 120 documents on average")
     parser.add_argument("--rounds", type=int, default=11, help="each call is timed once per round")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--threads", type=int, default=2, help="compared with one thread")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -70,7 +61,7 @@ def parse_arguments():
 
 def run_worker(args, worker):
     """Run this file in a process for a number of threads, or for memory; return its results."""
-    threads = str(max(args.threads)) if worker == "memory" else worker
+    threads = str(args.threads) if worker == "memory" else worker
     environment = os.environ | {"OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": threads}
     if worker == "memory":
         # glibc: freed memory goes back to the system, so that every allocation is counted
@@ -84,16 +75,12 @@ def run_worker(args, worker):
 def report(args):
     """Print all tables in Markdown."""
     print_setting()
-    results = {threads: run_worker(args, str(threads)) for threads in args.threads}
-    missing = {}
-    for result in results.values():
-        missing |= result["missing"]
-    for name, reason in missing.items():
+    alone, together = run_worker(args, "1"), run_worker(args, str(args.threads))
+    for name, reason in alone["missing"].items():
         print(f"- {name} is missing: {reason}")
-    for measure in results[args.threads[0]]["tables"]:
-        print_times(measure, {n: result["tables"][measure] for n, result in results.items()})
-    print_layout(results)
-    print_ratios(results)
+    print_times(alone["tables"])
+    print_threads(together["alone"], args.threads)
+    print_layout(alone["layout"], together["layout"], args.threads)
     print_memory(run_worker(args, "memory"))
 
 
@@ -134,10 +121,6 @@ def ratio(times, name, other):
     return float(np.median([ours / theirs for ours, theirs in pairs]))
 
 
-def starting_with(times, start):
-    return next(name for name in times if name.startswith(start))
-
-
 def print_row(cells):
     print(f"| {' | '.join(cells)} |")
 
@@ -148,65 +131,38 @@ def print_head(cells):
     print_row(["---"] + ["---:"] * (len(cells) - 1))
 
 
-def print_times(measure, by_threads):
+def print_times(tables):
     """Print the time per document in ns and, in brackets, its ratio to LightGBM's own metric."""
-    columns = [(n, kind) for n, kinds in by_threads.items() for kind in kinds]
-    print_head([measure] + [f"{kind}, {n} thread{'s' * (n > 1)}" for n, kind in columns])
-    names = dict.fromkeys(name for n, kind in columns for name in by_threads[n][kind])
-    for name in names:
-        cells = [name]
-        for n, kind in columns:
-            times = by_threads[n][kind]
-            cells.append(timing(times, name) if name in times else "")
-        print_row(cells)
+    columns = {f"{measure}, {kind}": tables[measure][kind] for measure in tables for kind in KINDS}
+    print_head(["", *columns])
+    for name in dict.fromkeys(name for times in columns.values() for name in times):
+        print_row([name, *(timing(times, name) for times in columns.values())])
 
 
 def timing(times, name):
-    share = ratio(times, name, starting_with(times, "LightGBM"))
-    return f"{significant(np.median(times[name]))} ({significant(share)})"
+    if name not in times:
+        return ""
+    return f"{significant(np.median(times[name]))} ({significant(ratio(times, name, 'LightGBM'))})"
 
 
 def significant(number):
     return f"{number:,.0f}" if number >= 100 else f"{number:#.3g}".rstrip(".")
 
 
-def print_ratios(results):
-    """Print the ratios that have limits."""
-    print_head(["ratio", "", "at most"])
-    if 1 in results:
-        print_ratios_to_lightgbm(results[1]["tables"])
-        print_ratios_to_argsort(results[1]["long"])
-    for threads, result in results.items():
-        for measure, kinds in result["alone"].items():
-            for kind, times in kinds.items():
-                what = f"{measure}, {kind} scores: {threads} threads / 1 thread, {JUDGED}"
-                limit = f"{LIMIT_TO_ONE_THREAD}" if threads == 2 else ""
-                print_row([what, f"{ratio(times, 'all threads', 'one thread'):.2f}", limit])
+def print_threads(tables, threads):
+    """Print the time with all threads divided by the time with one thread."""
+    print_head([f"{JUDGED}: {threads} threads / 1 thread", *KINDS, "at most"])
+    for measure, by_kind in tables.items():
+        ratios = [ratio(by_kind[kind], "all threads", "one thread") for kind in KINDS]
+        limit = f"{LIMIT_TO_ONE_THREAD}" if threads == 2 else ""
+        print_row([measure, *(f"{number:.2f}" for number in ratios), limit])
 
 
-def print_ratios_to_lightgbm(tables):
-    for measure, limits in LIMITS.items():
-        for kind, by_sort in limits.items():
-            times = tables[measure][kind]
-            theirs = starting_with(times, "LightGBM")
-            limit = by_sort["AVX-512" not in vectors()]
-            for ours, at_most in ((JUDGED, limit), (WITH_QID, LIMITS_WITH_QID[measure])):
-                what = f"{measure}, {kind} scores: {ours} / {theirs}, 1 thread"
-                print_row([what, f"{ratio(times, ours, theirs):.2f}", f"{at_most}"])
-
-
-def print_ratios_to_argsort(times):
-    for ours in times:
-        if ours != "np.argsort":
-            what = f"{ours} / np.argsort of its scores, one query of 400,000 grades, 1 thread"
-            print_row([what, f"{ratio(times, ours, 'np.argsort'):.1f}", f"{LIMIT_TO_ARGSORT}"])
-
-
-def print_layout(results):
+def print_layout(alone, together, threads):
     """Print the time to make Judgments, in ns per document."""
-    print_head(["Judgments", *(f"{n} thread{'s' * (n > 1)}" for n in results), "1, at most"])
-    for form in next(iter(results.values()))["layout"]:
-        cells = [significant(np.median(result["layout"][form])) for result in results.values()]
+    print_head(["Judgments", "1 thread", f"{threads} threads", "1, at most"])
+    for form in alone:
+        cells = [significant(np.median(times[form])) for times in (alone, together)]
         print_row([form, *cells, f"{LIMITS_OF_LAYOUT[form]}"])
 
 

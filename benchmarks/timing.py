@@ -15,40 +15,37 @@ KINDS = ("distinct", "tied")  # kinds of scores; tied scores are rounded to one 
 
 
 def measure_times(n_queries, rounds, threads):
-    """{"tables": {measure: {kind of scores: {name: ns per document in each round}}}, …}."""
-    result = {"tables": {}, "missing": {}, "long": {}, "alone": {}}
-    if threads > 1:
-        # first, before other tools start threads that wait in a busy loop
-        for kind in KINDS:
-            data = c.make_data(n_queries, tied=kind == "tied")
-            for family in c.FAMILIES:
-                times = time_in_turn(calls_with_threads(family.ours, data, 3 * rounds))
-                result["alone"].setdefault(family.ours.name, {})[kind] = times
+    """Tables of times, {name: ns per document in each round}, for a number of threads.
+
+    On one thread: {"tables": {measure: {kind of scores: times}}, "missing": {tool: error}}; on more:
+    {"alone": {measure: {kind of scores: times}}}; both have the times of the layout.
+    """
+    tables, missing = {family.ours.name: {} for family in c.FAMILIES}, {}
     for kind in KINDS:
         data = c.make_data(n_queries, tied=kind == "tied")
         sets = c.lightgbm_sets(data)
         for family in c.FAMILIES:
-            calls = family_calls(family, data, sets, threads, rounds, result["missing"])
-            table = result["tables"].setdefault(family.ours.name, {})
-            table[kind] = time_in_turn(calls)
-    result["layout"] = time_in_turn(layout_calls(n_queries, rounds))
-    if threads == 1:
-        result["long"] = time_in_turn(long_query_calls(rounds))
-    return result
+            if threads > 1:
+                calls = calls_with_threads(family.ours, data, 3 * rounds)
+            else:
+                calls = family_calls(family, data, sets, rounds, missing)
+            tables[family.ours.name][kind] = time_in_turn(calls)
+    layout = time_in_turn(layout_calls(n_queries, rounds))
+    name = "alone" if threads > 1 else "tables"
+    return {name: tables, "missing": missing, "layout": layout}
 
 
-def family_calls(family, data, sets, threads, rounds, missing):
+def family_calls(family, data, sets, rounds, missing):
     """Calls that compute a family's measure; errors of tools that fail go to `missing`."""
     chosen = c.our_calls(family.ours, data, sets[1], rounds)
-    chosen.append(c.lightgbm_call(family, data, sets, threads, rounds))
+    chosen.append(c.lightgbm_call(family, data, sets, 1, rounds))
     few = data.head(SLOW_QUERIES)
     neighbors = {
-        "XGBoost": lambda: c.xgboost_calls(family.xgboost, data, threads, rounds),
-        "ranx": lambda: c.ranx_calls(family.ranx, few, threads, SLOW_ROUNDS),
+        "XGBoost": lambda: [c.xgboost_call(family.xgboost, data, 1, rounds)],
+        "ranx": lambda: c.ranx_calls(family.ranx, few, 1, SLOW_ROUNDS),
+        "scikit-learn": lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS),
+        "pytrec_eval": lambda: c.pytrec_eval_calls(family.pytrec_eval, few, SLOW_ROUNDS),
     }
-    if threads == 1:
-        neighbors["scikit-learn"] = lambda: c.sklearn_calls(family.sklearn, few, SLOW_ROUNDS)
-        neighbors["pytrec_eval"] = lambda: c.pytrec_eval_calls(family.pytrec_eval, few, SLOW_ROUNDS)
     for name, make in neighbors.items():
         if name not in missing:
             try:
@@ -92,17 +89,6 @@ def layout_calls(n_queries, rounds):
     return [
         c.Call(form, lambda y=y, queries=queries: sg.Judgments(y, **queries), data.n, rounds)
         for form, (y, queries) in forms.items()
-    ]
-
-
-def long_query_calls(rounds):
-    """μAP of one query with 400,000 documents and distinct grades, and a sort of its scores."""
-    long = c.make_long_query()
-    judgments = sg.Judgments(long.y)
-    return [
-        c.Call("np.argsort", lambda: np.argsort(long.scores), long.n, rounds),
-        c.Call("MuAP", lambda: sg.MuAP()(long.y, long.scores), long.n, rounds),
-        c.Call("MuAP of Judgments", lambda: sg.MuAP()(judgments, long.scores), long.n, rounds),
     ]
 
 
