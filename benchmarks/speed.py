@@ -170,9 +170,9 @@ def print_memory(rows):
     if isinstance(rows, str):
         print(f"\nPeak memory is not measured: {rows}")
         return
-    print_head(["peak memory", "input, MB", "added, MB", "ratio", "at most"])
+    print_head(["peak memory", "input, MB", "added, MB", "ratio, at most 3"])
     for name, size, added in rows:
-        print_row([name, f"{size / 1e6:.1f}", f"{added / 1e6:.1f}", f"{added / size:.1f}", "3"])
+        print_row([name, f"{size / 1e6:.1f}", f"{added / 1e6:.1f}", f"{added / size:.1f}"])
 
 
 if __name__ == "__main__":

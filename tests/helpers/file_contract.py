@@ -1,7 +1,6 @@
 """The contract about files with different types, corrupt files, and queries of extreme sizes.
 
 Only `evaluate_batches` opens the files itself, so the tests of other engines run nightly.
-`benchmarks/faults.py` kills workers and fills disks.
 """
 
 import numpy as np
