@@ -84,9 +84,11 @@ def print_times(n_queries, rounds):
             BUILT_IN: make(theirs, X, y, sizes),
         }
         for text in ("ndcg", "ndcg@10", "ndcng", "mu_map", "mu_map@10", "map"):
-            calls[text] = make(door(text), X, y, sizes)
+            calls[sg.measure(text).name] = make(door(text), X, y, sizes)
         for text in ("ndcng", "mu_map"):
-            calls[f"{text}, all grades distinct"] = make(door(text), X, real, sizes)
+            calls[f"{sg.measure(text).name}, all grades distinct"] = make(
+                door(text), X, real, sizes
+            )
         times = times_in_turn(calls, len(y), rounds)
         base = times.pop("least squares")
         columns[library] = {name: np.subtract(values, base) for name, values in times.items()}
