@@ -10,7 +10,6 @@ tests/helpers/hostile_files.py.
 import argparse
 import random
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -27,10 +26,10 @@ def main():
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", ".*grades are negative")
     faults = 0
-    print("| reader | files | read as a table | refused | faults | seconds |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    print("| reader | files | read as a table | refused | faults |")
+    print("| --- | ---: | ---: | ---: | ---: |")
     for kind in [args.kind] if args.kind else LINES:
-        start, read, bad = time.perf_counter(), 0, 0
+        read, bad = 0, 0
         for number in range(args.files):
             data = hostile_file(random.Random(f"{args.seed} {kind} {number}"), kind)
             try:
@@ -40,8 +39,7 @@ def main():
                 if bad <= 5:
                     print(f"{kind} {number}: {type(error).__name__}: {error}", file=sys.stderr)
         refused = args.files - read - bad
-        seconds = time.perf_counter() - start
-        print(f"| {kind} | {args.files:,} | {read:,} | {refused:,} | {bad} | {seconds:.0f} |")
+        print(f"| {kind} | {args.files:,} | {read:,} | {refused:,} | {bad} |", flush=True)
         faults += bad
     return 1 if faults else 0
 

@@ -338,7 +338,7 @@ def _csv(data):
         query, document = cells["query"], cells["document"]
         grade, score = (_number(cells[name].encode()) for name in ("grade", "score"))
         query.encode(), document.encode()  # raises a ValueError if not UTF-8
-        _good(query and 0 <= grade < math.inf and score == score)
+        _good(query and document and 0 <= grade < math.inf and score == score)
         _good((query, document) not in result)
         result[query, document] = (query, document, grade, score)
     return list(result.values())
