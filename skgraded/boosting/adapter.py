@@ -266,7 +266,7 @@ class BoosterAdapter(Adapter):
             raise ValueError(
                 f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
                 f"validation set to {type(self.estimator).__name__} and decides when to stop. To "
-                "choose the validation set, pass eval_X, eval_y and eval_qid."
+                "choose the validation set, pass X_val, y_val and qid_val."
             )
         if self.init_model_argument in names:
             raise ValueError(

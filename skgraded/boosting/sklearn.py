@@ -18,7 +18,6 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
     package = "sklearn"
     model = "HistGradientBoostingRegressor"
     round_parameters = frozenset({"max_iter"})
-    conflicting = frozenset({"X_val", "y_val", "sample_weight_val"})
 
     def check(self) -> None:
         if self.estimator.early_stopping is True:
@@ -29,8 +28,6 @@ class _HistGradientBoostingAdapter(BoosterAdapter):
             )
 
     def fit(self, rows: Rows, fit_params: dict[str, Any]) -> Any:
-        if fit_params.keys() & self.conflicting:  # validation rows, so that no rows are held out
-            return super().fit(rows, fit_params)
         # early_stopping="auto" would hold out random rows if there are more than 10,000 rows
         return self.fit_rounds(rows, self.estimator.max_iter, fit_params)
 

@@ -127,7 +127,7 @@ def _drawn_queries(ranker: Any, n_queries: int, n_rows: int) -> np.ndarray:
     if n_queries < 2:
         raise ValueError(
             f"early_stopping=True requires at least two queries; got one, with n_samples={n_rows}. "
-            "Pass validation queries as eval_X, eval_y and eval_qid, or set early_stopping=False."
+            "Pass validation queries as X_val, y_val and qid_val, or set early_stopping=False."
         )
     n_held_out = max(1, round(ranker.validation_fraction * n_queries))
     if n_held_out == n_queries:
@@ -153,6 +153,11 @@ def is_splitter(early_stopping: Any) -> bool:
     return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
 
 
+def is_true(early_stopping: Any) -> bool:
+    """Return whether the value is True, also as a NumPy boolean."""
+    return isinstance(early_stopping, (bool, np.bool_)) and bool(early_stopping)
+
+
 def is_number_of_folds(early_stopping: Any) -> bool:
     """Return whether the value is an integer, which is a number of folds."""
     return isinstance(early_stopping, Integral) and not isinstance(early_stopping, bool)
@@ -164,13 +169,36 @@ def fits_all_rows(ranker: Any) -> bool:
     return bool(early_stopping) and (ranker.refit or is_number_of_folds(early_stopping))
 
 
+def pop_eval_set(fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Remove LightGBM's ``eval_set`` and ``eval_group``; return X, y and the query sizes."""
+    sets, sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
+    sets = [sets] if isinstance(sets, tuple) else sets
+    if len(sets) != 1 or len(sizes) != 1:
+        raise ValueError(
+            "With early_stopping=True, eval_set and eval_group must each describe one validation "
+            f"set; got {len(sets)} and {len(sizes)}."
+        )
+    return *sets[0], sizes[0]
+
+
 # Errors ------------------------------------------------------------------------------------------
 
 
 def check_settings(
-    ranker: Any, adapter: Any, group: Any, fit_params: dict[str, Any], **validation: Any
+    ranker: Any,
+    adapter: Any,
+    group: Any,
+    group_val: Any,
+    fit_params: dict[str, Any],
+    validation: dict[str, Any],
 ) -> None:
     """Raise an error if the stopping settings are invalid or conflict with the validation rows."""
+    for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight"):
+        if name in fit_params:
+            raise TypeError(
+                f"QueryRanker.fit has no argument {name}: pass validation queries as X_val, y_val, "
+                "qid_val and sample_weight_val."
+            )
     early_stopping = ranker.early_stopping
     is_bool = isinstance(early_stopping, (bool, np.bool_))
     if not (is_bool or is_splitter(early_stopping) or is_number_of_folds(early_stopping)):
@@ -193,32 +221,33 @@ def check_settings(
             f"Argument {present[0]} requires early_stopping=True: omit the argument, or set "
             "QueryRanker(…, early_stopping=True)."
         )
-    needed = ["eval_X", "eval_y"] + ["eval_qid"] * (ranker.qid is None or "eval_qid" in present)
+    needs_qid = "qid_val" in present or (ranker.qid is None and group_val is None)
+    needed = ["X_val", "y_val"] + ["qid_val"] * needs_qid
     missing = [name for name in needed if name not in present]
     if missing:
         raise ValueError(
             f"A validation set requires {', '.join(needed)}: also pass {' and '.join(missing)}."
         )
-    if group is not None:
+    if group is not None and group_val is None:
         raise ValueError(
-            "If eval_X is passed, pass the queries as qid instead of group, because group sizes do "
-            "not show whether a query is in both X and eval_X."
+            "If X_val is passed, pass the queries as qid instead of group, because group sizes do "
+            "not show whether a query is in both X and X_val."
         )
     for name in adapter.first_scores_in(fit_params):
         raise ValueError(
-            f"Argument {name} contains values only for the rows of X: omit eval_X, so that "
+            f"Argument {name} contains values only for the rows of X: omit X_val, so that "
             "validation queries are held out from X."
         )
 
 
-def refuse_shared_queries(ids: np.ndarray, eval_ids: np.ndarray) -> None:
+def refuse_shared_queries(ids: np.ndarray, validation_ids: np.ndarray) -> None:
     """Raise a ValueError if a query is in both the training and the validation rows."""
     known = set(plain_list(ids))
-    shared = [query for query in plain_list(eval_ids) if query in known]
+    shared = [query for query in plain_list(validation_ids) if query in known]
     if shared:
         raise ValueError(
-            f"X also contains {len(shared)} of the {len(eval_ids)} queries in eval_X, such as "
-            f"{plain(shared[0])!r}: use each query either for training or for early stopping."
+            f"X also contains {len(shared)} of the {len(validation_ids)} queries in X_val, such "
+            f"as {plain(shared[0])!r}: use each query either for training or for early stopping."
         )
 
 
@@ -233,6 +262,6 @@ def check_parts(parts: Sequence[tuple[Rows, Rows]], measures: list[Measure]) -> 
             raise ValueError(
                 f"The measure {measure} is undefined for all {judgments.n_queries} validation "
                 "queries, because no query with positive weight has a relevant document. Choose "
-                "other queries with validation_fraction, random_state or eval_X."
+                "other queries with validation_fraction, random_state or X_val."
             )
     return judgments

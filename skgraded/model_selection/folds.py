@@ -172,10 +172,10 @@ def source_of_queries(ranker: Any, within_steps: bool = True) -> Any:
 
 
 def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
-    """Return the metadata request, without `qid` if the queries are read from X."""
+    """Return the metadata request, without query ids if the queries are read from X."""
     for method in ("fit", "score") if are_in_X else ():
-        if "qid" in request.consumes(method, ["qid"]):
-            getattr(request, method).add_request(param="qid", alias=UNUSED)
+        for name in request.consumes(method, ["qid", "qid_val"]):
+            getattr(request, method).add_request(param=name, alias=UNUSED)
     return request
 
 

@@ -37,13 +37,14 @@ NO_QID = (
 _check_grades = choice_validator("grades", ("level", "gain"))
 # Attributes that not every fit sets
 OPTIONAL = ("feature_names_in_", "n_iter_", "best_iteration_", "best_score_", "evals_result_")
+VALIDATION = ("X_val", "y_val", "qid_val", "sample_weight_val")  # arguments of fit
 
 
 class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """Meta-estimator that fits a ranker or regressor to rows with query ids, in any row order.
 
     Unlike LightGBM's group sizes, `qid` can be split with the rows in cross-validation. With
-    metadata routing, the ranker requests `qid` by default.
+    metadata routing, the ranker requests `qid` and the validation queries by default.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         HistGradientBoostingRegressor never holds out rows: ``early_stopping=True`` is an error.
         The validation queries are
 
-        - if True, the queries passed to `fit` as `eval_X` or, without it, a random
+        - if True, the queries passed to `fit` as `X_val` or, without it, a random
           `validation_fraction` of the training queries, 10 % by default. Fewer than 50 of them
           issue a UserWarning;
         - if an int k ≥ 2, all queries: they are divided into k random folds, and one training per
@@ -155,7 +156,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     best_iteration_: int
 
     # Group sizes cannot be split along with the rows, so they cannot be routed.
-    __metadata_request__fit = {"qid": True, "group": UNUSED}
+    __metadata_request__fit = dict.fromkeys(("qid", *VALIDATION), True) | {"group": UNUSED}
     __metadata_request__score = {"qid": True, "group": UNUSED}
 
     def __init__(
@@ -191,10 +192,10 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        eval_X: Any = None,
-        eval_y: ArrayLike | None = None,
-        eval_qid: Any = None,
-        eval_sample_weight: ArrayLike | None = None,
+        X_val: Any = None,
+        y_val: ArrayLike | None = None,
+        qid_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Fit the ranker.
@@ -211,14 +212,17 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             Sizes of consecutive queries, in place of `qid`.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows, passed to `estimator` unless None.
-        eval_X, eval_y, eval_qid, eval_sample_weight : optional
-            With `early_stopping`, validation rows to use instead of held-out rows, in the same form
-            as `X`, `y`, `qid` and `sample_weight`. X must not contain any of these queries.
+        X_val, y_val, qid_val, sample_weight_val : optional
+            With ``early_stopping=True``, validation rows to use instead of held-out rows, in the
+            same form as `X`, `y`, `qid` and `sample_weight`. X must not contain any of these
+            queries. In a Pipeline, ``transform_input=["X_val"]`` transforms `X_val` like X.
         **fit_params : dict
             Passed to the ``fit`` of `estimator` unchanged, except that initial scores
             (``init_score``, ``base_margin``, ``baseline``), like `sample_weight`, follow the rows
             when the rows are sorted by query or held out. Column positions, such as those in
-            ``cat_features``, do not count the columns that are removed.
+            ``cat_features``, do not count the columns that are removed. With
+            ``early_stopping=True``, the validation rows may also have LightGBM's form,
+            ``eval_set=[(X_val, y_val)]`` and ``eval_group=[sizes]``.
 
         Returns
         -------
@@ -230,21 +234,21 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ValueError, TypeError
             If an argument is invalid or settings conflict, such as `qid` passed twice, grades that
             the ranker does not accept (see `grades`), weights that `estimator` does not support, a
-            query in both X and `eval_X`, or a measure that is undefined for all validation queries.
+            query in both X and `X_val`, or a measure that is undefined for all validation queries.
         """
         measures = as_measures(self.measure)
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
-        eval_arguments = {
-            "eval_X": eval_X,
-            "eval_y": eval_y,
-            "eval_qid": eval_qid,
-            "eval_sample_weight": eval_sample_weight,
-        }
-        early_stopping.check_settings(self, adapter, group, fit_params, **eval_arguments)
+        group_val = None
+        is_in_form_of_lightgbm = {"eval_set", "eval_group"} <= fit_params.keys()
+        if early_stopping.is_true(self.early_stopping) and X_val is None and is_in_form_of_lightgbm:
+            X_val, y_val, group_val = early_stopping.pop_eval_set(fit_params)
+        of_validation = X_val, y_val, qid_val, sample_weight_val
+        named = dict(zip(VALIDATION, of_validation, strict=True))
+        early_stopping.check_settings(self, adapter, group, group_val, fit_params, named)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
-        check_row_labels(eval_arguments, stacklevel=3)
+        check_row_labels(named, stacklevel=3)
         table = as_table(X)
         self._query_column = TableColumn.of(table, self.qid)
         of_splitter = TableColumn.of(table, getattr(self.early_stopping, "qid", None))
@@ -254,12 +258,19 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self._remember_features(rows.X)
-        validation, eval_ids = None, None
-        if eval_X is not None:
-            validation, eval_ids = self._read_validation(adapter, queries, **eval_arguments)
+        validation, validation_ids = None, None
+        if X_val is not None:
+            validation, of_rows = self._read(
+                adapter, as_table(X_val), y_val, qid_val, group_val, sample_weight_val, {}, "_val"
+            )
+            self._check_features(validation.X, "X_val")
+            validation = validation.sorted_by(of_rows)
+            if group_val is None:
+                validation_ids = of_rows.ids
+                early_stopping.refuse_shared_queries(queries.ids, validation_ids)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
-            self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, eval_ids)
+            self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, validation_ids)
         parts = self._parts(adapter, table, rows, queries, validation, fit_params)
         fits_all, n_rounds = early_stopping.fits_all_rows(self), adapter.max_rounds
 
@@ -338,17 +349,17 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         group: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
-        prefix: str = "",
+        suffix: str = "",
     ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
-        n, X_name, y_name = X.shape[0], f"{prefix}X", f"{prefix}y"
+        n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades = check_grades(y, y_name, n, X_name)
         if adapter.fractional_grades_advice is not None:
             _refuse_fractions(grades, adapter, y_name)
-        if adapter.grade_limit is not None and (not prefix or self.refit):
+        if adapter.grade_limit is not None and (not suffix or self.refit):
             _refuse_high_grades(grades, adapter, y_name)
         qid = self._queries_of(X, qid, group, "fit")
-        split_queries.warn_of_partial_queries(X, self.qid, "score" if prefix else "fit")
+        split_queries.warn_of_partial_queries(X, self.qid, "score" if suffix else "fit")
         if group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
@@ -359,23 +370,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         warn_of_row_ids(queries.sizes, stacklevel=4)
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
-
-    def _read_validation(
-        self,
-        adapter: Any,
-        queries: Queries,
-        eval_X: Any,
-        eval_y: Any,
-        eval_qid: Any,
-        eval_sample_weight: Any,
-    ) -> tuple[Rows, np.ndarray]:
-        """Return the validation rows, sorted by query, and the ids of their queries."""
-        rows, eval_queries = self._read(
-            adapter, as_table(eval_X), eval_y, eval_qid, None, eval_sample_weight, {}, "eval_"
-        )
-        self._check_features(rows.X, "eval_X")
-        early_stopping.refuse_shared_queries(queries.ids, eval_queries.ids)
-        return rows.sorted_by(eval_queries), eval_queries.ids
 
     def _parts(
         self,

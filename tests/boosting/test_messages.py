@@ -269,16 +269,6 @@ ROWS = [
         TypeError,
         r"requires a supported booster, such as LGBMRanker.*; got Ridge\(\)",
     ),
-    *[
-        (
-            f"HistGradientBoostingRegressor: {name}",
-            lambda name=name: stopped(HistGradientBoostingRegressor(), **{name: np.zeros((2, 4))}),
-            ValueError,
-            f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
-            "validation set to HistGradientBoostingRegressor and decides",
-        )
-        for name in ("X_val", "y_val", "sample_weight_val")
-    ],
     (
         "HistGradientBoostingRegressor: no rounds",
         lambda: stopped(HistGradientBoostingRegressor(max_iter=0)),

@@ -61,9 +61,9 @@ def test_early_stopping_transforms_the_validation_rows(ranking, name):
             X[train],
             y[train],
             qid=qid[train],
-            eval_X=X[~train],
-            eval_y=y[~train],
-            eval_qid=qid[~train],
+            X_val=X[~train],
+            y_val=y[~train],
+            qid_val=qid[~train],
         )
 
     alone = stopped(RANKERS[name], scaled)

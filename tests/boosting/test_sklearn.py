@@ -45,10 +45,10 @@ def stopped(estimator=BOOSTER, weights=None, patience=PATIENCE, table=lambda X: 
     """A ranker that was stopped on the second set; `weights` has one value per query."""
     by_row = {}
     if weights is not None:
-        by_row = {"sample_weight": weights[QID], "eval_sample_weight": weights[EVAL_QID]}
+        by_row = {"sample_weight": weights[QID], "sample_weight_val": weights[EVAL_QID]}
     ranker = sg.QueryRanker(estimator, early_stopping=True, n_iter_no_change=patience)
     return ranker.fit(
-        table(X), Y, qid=QID, eval_X=table(EVAL_X), eval_y=EVAL_Y, eval_qid=EVAL_QID, **by_row
+        table(X), Y, qid=QID, X_val=table(EVAL_X), y_val=EVAL_Y, qid_val=EVAL_QID, **by_row
     )
 
 

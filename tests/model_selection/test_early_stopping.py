@@ -72,7 +72,7 @@ def two_sets():
     """Training rows of queries 0 to 34, and fit arguments with the other queries to stop on."""
     X, y, qid = data()
     train = qid < 35
-    evaluated = {"eval_X": X[~train], "eval_y": y[~train], "eval_qid": qid[~train]}
+    evaluated = {"X_val": X[~train], "y_val": y[~train], "qid_val": qid[~train]}
     fit_params = {"qid": qid[train], **evaluated}
     return X[train], y[train], fit_params
 
@@ -158,19 +158,19 @@ def numbered(X):
 @every_estimator
 def test_training_stops_after_the_best_round_and_prints_nothing(name, patience, capfd):
     X, y, fit_params = two_sets()
-    qid, eval_X, eval_y, eval_qid = fit_params.values()
+    qid, X_val, y_val, qid_val = fit_params.values()
     measure, to_fit, to_stop = sg.NDCNG(k=10), {}, {}
     if patience == PATIENCE:
         weights = np.random.default_rng(0).uniform(0.01, 5, 50)
         measure, to_fit = sg.MuAP(), {"sample_weight": weights[qid]}
-        to_stop = {"sample_weight": weights[eval_qid]}
-        fit_params["eval_sample_weight"] = weights[eval_qid]
+        to_stop = {"sample_weight": weights[qid_val]}
+        fit_params["sample_weight_val"] = weights[qid_val]
     ranker = stopping(name, measure=measure, n_iter_no_change=patience)
     ranker.fit(X, y, **fit_params, **to_fit)
 
     full = sg.QueryRanker(ESTIMATORS[name]).fit(X, y, qid=qid, **to_fit).estimator_
     values = [
-        measure(eval_y, after(full, eval_X, i + 1), qid=eval_qid, **to_stop)
+        measure(y_val, after(full, X_val, i + 1), qid=qid_val, **to_stop)
         for i in range(ranker.n_iter_)
     ]
     best = int(np.argmax(values)) + 1  # the first of equal values
@@ -187,7 +187,7 @@ def test_training_stops_after_the_best_round_and_prints_nothing(name, patience, 
 
 
 @every_estimator
-def test_held_out_queries_stop_the_training_like_the_same_queries_as_eval_X(name):
+def test_held_out_queries_stop_the_training_like_the_same_queries_as_X_val(name):
     X, y, qid = data()
     weights = np.random.default_rng(0).uniform(0.1, 5, len(y))
     ranker = stopping(name, validation_fraction=0.3)
@@ -198,10 +198,10 @@ def test_held_out_queries_stop_the_training_like_the_same_queries_as_eval_X(name
         y[~held],
         qid=qid[~held],
         sample_weight=weights[~held],
-        eval_X=X[held],
-        eval_y=y[held],
-        eval_qid=qid[held],
-        eval_sample_weight=weights[held],
+        X_val=X[held],
+        y_val=y[held],
+        qid_val=qid[held],
+        sample_weight_val=weights[held],
     )
     assert ranker.evals_result_ == evaluated.evals_result_
     assert ranker.best_iteration_ == evaluated.best_iteration_
@@ -305,21 +305,21 @@ def test_queries_are_held_out_from_tables_of_any_kind(kind, name):
     np.testing.assert_allclose(ranker.predict(make(X)), expected.predict(X), rtol=0, atol=1e-6)
 
 
-def test_eval_X_and_group_sizes_take_the_place_of_the_query_column():
+def test_X_val_and_group_sizes_take_the_place_of_the_query_column():
     X, y, fit_params = two_sets()
     expected = stopping("LGBMRanker").fit(X, y, **fit_params)
-    frame, eval_frame = pd.DataFrame(X), pd.DataFrame(fit_params["eval_X"])
+    frame, eval_frame = pd.DataFrame(X), pd.DataFrame(fit_params["X_val"])
     eval_frame.index += 1000
-    queries = np.append(fit_params["qid"], fit_params["eval_qid"])
+    queries = np.append(fit_params["qid"], fit_params["qid_val"])
     series = pd.Series(queries, index=[*frame.index, *eval_frame.index])
     by_index = stopping("LGBMRanker", qid=series)
-    by_index.fit(frame, y, eval_X=eval_frame, eval_y=fit_params["eval_y"])
+    by_index.fit(frame, y, X_val=eval_frame, y_val=fit_params["y_val"])
     assert by_index.evals_result_ == expected.evals_result_
 
     by_column = stopping("LGBMRanker", qid="query")
-    eval_frame["query"] = fit_params["eval_qid"]
+    eval_frame["query"] = fit_params["qid_val"]
     frame["query"] = fit_params["qid"]
-    by_column.fit(frame, y, eval_X=eval_frame, eval_y=fit_params["eval_y"])
+    by_column.fit(frame, y, X_val=eval_frame, y_val=fit_params["y_val"])
     assert by_column.n_features_in_ == X.shape[1]
     assert by_column.evals_result_ == expected.evals_result_
 
@@ -529,16 +529,40 @@ def test_a_pickled_ranker_contains_no_validation_rows(name):
     assert same.evals_result_ == ranker.evals_result_
 
 
-def test_a_pipeline_transforms_the_validation_set():
+def test_pipelines_around_and_inside_the_ranker_transform_the_validation_set():
+    # Shifted columns: trees from scaled rows would send unscaled validation rows to wrong leaves.
     X, y, fit_params = two_sets()
-    ranker, scaler = stopping("XGBRanker"), StandardScaler().fit(X)
+    X = 5 * X + 100
+    fit_params["X_val"] = 5 * fit_params["X_val"] + 100
     with sklearn.config_context(enable_metadata_routing=True):
-        ranker.set_fit_request(eval_X=True, eval_y=True, eval_qid=True)
-        steps = [("scale", StandardScaler()), ("rank", ranker)]
-        pipeline = Pipeline(steps, transform_input=["eval_X"]).fit(X, y, **fit_params)
-    fit_params["eval_X"] = scaler.transform(fit_params["eval_X"])
-    expected = stopping("XGBRanker").fit(scaler.transform(X), y, **fit_params)
-    assert pipeline[-1].evals_result_ == expected.evals_result_
+        plain = Pipeline([("scale", StandardScaler()), ("rank", stopping("XGBRanker"))])
+        outside = clone(plain).set_params(transform_input=["X_val"]).fit(X, y, **fit_params)
+        untransformed = plain.fit(X, y, **fit_params)[-1]
+    inside = stopping(make_pipeline(StandardScaler(), clone(ESTIMATORS["XGBRanker"])))
+    inside.fit(X, y, **fit_params)
+    np.testing.assert_array_equal(outside.predict(X), inside.predict(X))
+    scaler = StandardScaler().fit(X)
+    fit_params["X_val"] = scaler.transform(fit_params["X_val"])
+    by_hand = stopping("XGBRanker").fit(scaler.transform(X), y, **fit_params)
+    np.testing.assert_array_equal(by_hand.predict(scaler.transform(X)), inside.predict(X))
+    assert outside[-1].evals_result_ == inside.evals_result_ == by_hand.evals_result_
+    assert outside[-1].best_iteration_ == inside.best_iteration_ == by_hand.best_iteration_ > 1
+    assert untransformed.best_score_ < by_hand.best_score_
+
+
+@pytest.mark.parametrize("queries", ["group", "qid"])
+@pytest.mark.parametrize("name", ["LGBMRanker", "XGBRanker"])
+def test_the_validation_set_may_have_the_form_of_lightgbm(name, queries):
+    X, y, qid = make_ranking(50, 10, 4, random_state=0)
+    train, sizes = qid < 35, np.bincount(qid)
+    X_val, y_val = X[~train], y[~train]
+    evaluated = {"X_val": X_val, "y_val": y_val, "qid_val": qid[~train]}
+    expected = stopping(name, refit=True).fit(X[train], y[train], qid=qid[train], **evaluated)
+    evaluated = {"eval_set": [(X_val, y_val)], "eval_group": [sizes[35:]]}
+    of_training = {"group": sizes[:35]} if queries == "group" else {"qid": qid[train]}
+    ranker = stopping(name, refit=True).fit(X[train], y[train], **of_training, **evaluated)
+    assert ranker.evals_result_ == expected.evals_result_
+    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
 
 
 def test_fitting_again_without_early_stopping_removes_the_rounds():
@@ -561,14 +585,14 @@ def test_scoring_validation_queries_warns():
         ranker.score(X[held], y[held], qid=qid[held])
 
     X, y, fit_params = two_sets()
-    qid, eval_X, eval_y, eval_qid = fit_params.values()
+    qid, X_val, y_val, qid_val = fit_params.values()
     ranker = stopping("LGBMRanker").fit(X, y, **fit_params)
     ranker.score(X, y, qid=qid)
     ranker.score(X, y, qid=qid + 100)
     with pytest.warns(sg.TornQueryWarning, match="15 of the 15 queries"):
-        ranker.score(eval_X, eval_y, qid=eval_qid)
+        ranker.score(X_val, y_val, qid=qid_val)
     with pytest.warns(sg.TornQueryWarning, match="1 of the 2 queries to score, such as 40,"):
-        ranker.score(eval_X[:8], eval_y[:8], qid=[40] * 4 + [99] * 4)
+        ranker.score(X_val[:8], y_val[:8], qid=[40] * 4 + [99] * 4)
 
 
 # A last fit on all queries -----------------------------------------------------------------------
@@ -603,23 +627,23 @@ def test_refit_trains_on_all_queries_for_the_best_rounds(name):
         ("CatBoostRegressor", "both sets"),
     ],
 )
-def test_refit_also_trains_on_the_rows_of_eval_X(name, weights):
+def test_refit_also_trains_on_the_rows_of_X_val(name, weights):
     X, y, fit_params = two_sets()
     # Sorted by query, because the regressors of CatBoost depend on the order of rows.
-    ids = fit_params["eval_qid"]
+    ids = fit_params["qid_val"]
     order = np.concatenate([np.flatnonzero(ids == query) for query in dict.fromkeys(ids)])
-    fit_params |= {eval_: fit_params[eval_][order] for eval_ in ("eval_X", "eval_y", "eval_qid")}
-    qid, eval_X, eval_y, eval_qid = fit_params.values()
-    of_training, to_stop, by_hand = 1.0 + qid % 3, np.ones(len(eval_y)), {}
+    fit_params |= {key: fit_params[key][order] for key in ("X_val", "y_val", "qid_val")}
+    qid, X_val, y_val, qid_val = fit_params.values()
+    of_training, to_stop, by_hand = 1.0 + qid % 3, np.ones(len(y_val)), {}
     if weights == "both sets":
-        to_stop += eval_qid % 2
-        fit_params["eval_sample_weight"] = to_stop
+        to_stop += qid_val % 2
+        fit_params["sample_weight_val"] = to_stop
     if weights != "none":
         fit_params["sample_weight"] = of_training
         by_hand["sample_weight"] = np.append(of_training, to_stop)
     ranker = stopping(name, refit=True).fit(X, y, **fit_params)
-    everything = np.concatenate([X, eval_X]), np.append(y, eval_y)
-    by_hand["qid"] = np.append(qid, eval_qid)
+    everything = np.concatenate([X, X_val]), np.append(y, y_val)
+    by_hand["qid"] = np.append(qid, qid_val)
     whole = of_the_best_rounds(ranker).fit(*everything, **by_hand)
     np.testing.assert_allclose(ranker.predict(X), whole.predict(X), rtol=1e-6, atol=1e-9)
 
@@ -629,7 +653,7 @@ def test_refit_stacks_tables_of_every_kind(kind):
     X, y, fit_params = two_sets()
     make = TABLES[kind]
     ranker = stopping("XGBRanker", refit=True)
-    result = clone(ranker).fit(make(X), y, **fit_params | {"eval_X": make(fit_params["eval_X"])})
+    result = clone(ranker).fit(make(X), y, **fit_params | {"X_val": make(fit_params["X_val"])})
     expected = ranker.fit(X, y, **fit_params)
     np.testing.assert_allclose(result.predict(make(X)), expected.predict(X), rtol=1e-6)
 

@@ -670,9 +670,9 @@ def validate(**change):
         "X": X[REST],
         "y": Y[REST],
         "qid": QID[REST],
-        "eval_X": X[EVAL],
-        "eval_y": Y[EVAL],
-        "eval_qid": QID[EVAL],
+        "X_val": X[EVAL],
+        "y_val": Y[EVAL],
+        "qid_val": QID[EVAL],
     }
     return sg.QueryRanker(NEVER, early_stopping=True, **settings).fit(**rows | change)
 
@@ -683,7 +683,7 @@ def days(qid):
 
 def shared(kind):
     """Validation rows of query 17 have the id of query 7."""
-    return validate(qid=kind(QID[REST]), eval_qid=kind(np.where(QID[EVAL] == 17, 7, QID[EVAL])))
+    return validate(qid=kind(QID[REST]), qid_val=kind(np.where(QID[EVAL] == 17, 7, QID[EVAL])))
 
 
 HELD = list(dict.fromkeys(QID.tolist()))[np.random.RandomState(0).permutation(24)[0]]
@@ -739,6 +739,7 @@ def split(splitter):
                 (NEVER, "callbacks", [early_stopping(3, verbose=False)], "from the callbacks"),
                 (NEVER, "eval_set", [(X[:2], [0, 1])], "Omit the argument eval_set"),
                 (NEVER, "eval_metric", "ndcg", "Omit the argument eval_metric"),
+                (NEVER, "eval_group", [[1]], "Omit the argument eval_group"),
                 (NEVER, "init_model", "model.txt", "existing model: omit init_model"),
                 (XGBRanker(), "eval_set", [(X[:2], [0, 1])], "Omit the argument eval_set"),
                 (XGBRanker(), "xgb_model", "model.json", "existing model: omit xgb_model"),
@@ -792,46 +793,70 @@ def split(splitter):
             "must be positive in at least one validation row",
         ),
         (
-            "no eval_y",
-            lambda: validate(eval_y=None),
+            "no y_val",
+            lambda: validate(y_val=None),
             ValueError,
-            "requires eval_X, eval_y, eval_qid: also pass eval_y",
+            "requires X_val, y_val, qid_val: also pass y_val",
         ),
         (
-            "only eval_y",
-            lambda: validate(eval_X=None, eval_qid=None),
+            "only y_val",
+            lambda: validate(X_val=None, qid_val=None),
             ValueError,
-            "also pass eval_X and eval_qid",
+            "also pass X_val and qid_val",
         ),
         (
-            "too few of eval_y",
-            lambda: validate(eval_y=np.zeros(3)),
+            "too few of y_val",
+            lambda: validate(y_val=np.zeros(3)),
             ValueError,
-            "eval_y has 3 rows, but eval_X has",
+            "y_val has 3 rows, but X_val has",
         ),
         (
-            "too few of eval_qid",
-            lambda: validate(eval_qid=np.zeros(3)),
+            "too few of qid_val",
+            lambda: validate(qid_val=np.zeros(3)),
             ValueError,
-            "qid has 3 rows, but eval_X has",
+            "qid has 3 rows, but X_val has",
         ),
         (
-            "too few of eval_sample_weight",
-            lambda: validate(eval_sample_weight=np.ones(3)),
+            "too few of sample_weight_val",
+            lambda: validate(sample_weight_val=np.ones(3)),
             ValueError,
-            "sample_weight has 3 rows, but eval_X h",
+            "sample_weight has 3 rows, but X_val h",
+        ),
+        *(
+            (
+                name,
+                lambda name=name: validate(**{name: X}),
+                TypeError,
+                f"no argument {name}: pass .*X_val",
+            )
+            for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")
+        ),
+        *(
+            (
+                f"{len(sets)} sets",
+                lambda sets=sets: stop(change={"eval_set": sets, "eval_group": [[2]] * len(sets)}),
+                ValueError,
+                f"eval_set and eval_group .* one validation set; got {len(sets)} and {len(sets)}",
+            )
+            for sets in ([], [(X[:2], [0, 1])] * 2)
+        ),
+        (
+            "sizes of other rows",
+            lambda: stop(change={"eval_set": [(X[:2], [0, 1])], "eval_group": [[3]]}),
+            ValueError,
+            "sizes in group add up to 3 rows, but X_val has 2",
         ),
         (
             "other features",
-            lambda: validate(eval_X=X[:3, :2], eval_y=[0, 1, 0], eval_qid=[90] * 3),
+            lambda: validate(X_val=X[:3, :2], y_val=[0, 1, 0], qid_val=[90] * 3),
             ValueError,
-            "eval_X has 2 features, but QueryRanker is expecting 4",
+            "X_val has 2 features, but QueryRanker is expecting 4",
         ),
         (
             "group",
             lambda: validate(qid=None, group=[1]),
             ValueError,
-            "If eval_X is passed, pass the queries as qid",
+            "If X_val is passed, pass the queries as qid",
         ),
         (
             "initial scores",
@@ -841,20 +866,20 @@ def split(splitter):
         ),
         (
             "high grades",
-            lambda: validate(eval_y=Y[EVAL] + 40, settings={"refit": True}),
+            lambda: validate(y_val=Y[EVAL] + 40, settings={"refit": True}),
             ValueError,
-            r"Grades in eval_y must be at most 30 for NeverTrained; got 4\d in row 0",
+            r"Grades in y_val must be at most 30 for NeverTrained; got 4\d in row 0",
         ),
         (
             "fractional grades",
-            lambda: validate(eval_y=Y[EVAL] + 0.5),
+            lambda: validate(y_val=Y[EVAL] + 0.5),
             ValueError,
-            r"Grades in eval_y .* got \d.5 in row 0",
+            r"Grades in y_val .* got \d.5 in row 0",
         ),
         (
             "no row labels",
             lambda: validate(
-                X=FRAME.iloc[REST], qid=None, eval_qid=None, settings={"qid": pd.Series(QID)}
+                X=FRAME.iloc[REST], qid=None, qid_val=None, settings={"qid": pd.Series(QID)}
             ),
             ValueError,
             "no row labels",
@@ -863,13 +888,13 @@ def split(splitter):
             "number in both",
             lambda: shared(np.array),
             ValueError,
-            "1 of the 8 queries in eval_X, such as 7:",
+            "1 of the 8 queries in X_val, such as 7:",
         ),
         (
             "date in both",
             lambda: shared(days),
             ValueError,
-            "1 of the 8 queries in eval_X, such as .*'2024-01-08T",
+            "1 of the 8 queries in X_val, such as .*'2024-01-08T",
         ),
         *(
             (
@@ -878,13 +903,13 @@ def split(splitter):
                 ValueError,
                 f"{name} requires early_stopping=True: omit the",
             )
-            for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")
+            for name in ("X_val", "y_val", "qid_val", "sample_weight_val")
         ),
         *(
             (
                 f"{measure} is undefined",
                 lambda settings={"measure": measure}: validate(
-                    eval_y=np.zeros(len(EVAL)), settings=settings
+                    y_val=np.zeros(len(EVAL)), settings=settings
                 ),
                 ValueError,
                 f"{name} is undefined for all 8 validation queries",
@@ -899,7 +924,7 @@ def split(splitter):
         (
             "defined only without weight",
             lambda: validate(
-                eval_y=np.where(QID[EVAL] == 20, 0, Y[EVAL]), eval_sample_weight=QID[EVAL] == 20
+                y_val=np.where(QID[EVAL] == 20, 0, Y[EVAL]), sample_weight_val=QID[EVAL] == 20
             ),
             ValueError,
             "undefined for all 8 validation queries",
@@ -907,7 +932,7 @@ def split(splitter):
         (
             "grade above the scale",
             lambda: validate(
-                eval_y=values_at(0, 9, len(EVAL)), settings={"measure": "err(max_grade=4)"}
+                y_val=values_at(0, 9, len(EVAL)), settings={"measure": "err(max_grade=4)"}
             ),
             ValueError,
             "max_grade is 4, but y_true contains grade 9 in row 0",
@@ -947,15 +972,15 @@ def split(splitter):
             "n_splits=9 requires",
         ),
         (
-            "splitter and eval_X",
+            "splitter and X_val",
             lambda: fit(
                 NEVER,
-                {"X": FRAME, "qid": None, "eval_X": FRAME, "eval_y": Y},
+                {"X": FRAME, "qid": None, "X_val": FRAME, "y_val": Y},
                 qid="query_id",
                 early_stopping=LATEST,
             ),
             ValueError,
-            "eval_X requires early_stopping=True",
+            "X_val requires early_stopping=True",
         ),
     ]
 )

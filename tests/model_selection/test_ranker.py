@@ -326,8 +326,9 @@ def test_tags_combine_a_regressor_and_the_estimator():
 def test_the_ranker_requests_qid_unless_the_constructor_specifies_it():
     with sklearn.config_context(enable_metadata_routing=True):
         wanted = sg.QueryRanker(Ridge()).get_metadata_routing()
-        validation = dict.fromkeys(("eval_X", "eval_y", "eval_qid", "eval_sample_weight"))
-        assert wanted.fit.requests == {"qid": True, "sample_weight": None} | validation
+        validation = dict.fromkeys(("X_val", "y_val", "sample_weight_val"), True)
+        of_queries = {"qid": True, "qid_val": True}
+        assert wanted.fit.requests == {"sample_weight": None} | of_queries | validation
         assert wanted.score.requests == {"qid": True, "sample_weight": None}
         for qid in ("query_id", 0):
             wanted = sg.QueryRanker(Ridge(), qid=qid).get_metadata_routing()
@@ -336,5 +337,5 @@ def test_the_ranker_requests_qid_unless_the_constructor_specifies_it():
         ranker = sg.QueryRanker(Ridge()).set_fit_request(qid="groups", sample_weight=True)
         assert (
             clone(ranker).get_metadata_routing().fit.requests
-            == {"qid": "groups", "sample_weight": True} | validation
+            == {"qid": "groups", "qid_val": True, "sample_weight": True} | validation
         )

@@ -147,8 +147,8 @@ def test_invalid_numbers_of_folds(value, n_queries, error, message):
 
 def test_validation_rows_cannot_be_passed_too():
     X, y, qid = data()
-    with pytest.raises(ValueError, match="^Argument eval_X requires early_stopping=True"):
-        ranker_of(LIGHTGBM).fit(X, y, qid=qid, eval_X=X, eval_y=y, eval_qid=qid)
+    with pytest.raises(ValueError, match="^Argument X_val requires early_stopping=True"):
+        ranker_of(LIGHTGBM).fit(X, y, qid=qid, X_val=X, y_val=y, qid_val=qid)
 
 
 def test_few_held_out_queries_warn():

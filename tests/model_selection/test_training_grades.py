@@ -62,7 +62,7 @@ def test_early_stopping_uses_the_grades_instead_of_their_codes(data, estimator):
         early_stopping=True,
         measure="ndcg(gain='linear')",
         n_iter_no_change=10,
-    ).fit(X[~held], y[~held], qid=qid[~held], eval_X=X[held], eval_y=y[held], eval_qid=qid[held])
+    ).fit(X[~held], y[~held], qid=qid[~held], X_val=X[held], y_val=y[held], qid_val=qid[held])
     expected = sg.NDCG(gain="linear")(y[held], ranker.predict(X[held]), qid=qid[held])
     assert ranker.best_score_ == pytest.approx(expected, abs=1e-9)
 

@@ -46,11 +46,11 @@ def stopping(splitter, estimator=None, **parameters):
     return sg.QueryRanker(estimator, **settings | parameters)
 
 
-def with_last_day_as_eval_X(table, X, y, day, **parameters):
-    """Fit the same ranker with the rows of the last day passed as eval_X."""
+def with_last_day_as_X_val(table, X, y, day, **parameters):
+    """Fit the same ranker with the rows of the last day passed as X_val."""
     rest, last = np.flatnonzero(day < 4), np.flatnonzero(day == 4)
     ranker = stopping(True, **parameters)
-    return ranker.fit(table(X[rest]), y[rest], eval_X=table(X[last]), eval_y=y[last])
+    return ranker.fit(table(X[rest]), y[rest], X_val=table(X[last]), y_val=y[last])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
     X, y, _, day = data()
     table = TABLES[kind](X)
     ranker = stopping(LAST_DAY, estimator).fit(table, y)
-    expected = with_last_day_as_eval_X(TABLES[kind], X, y, day, estimator=estimator)
+    expected = with_last_day_as_X_val(TABLES[kind], X, y, day, estimator=estimator)
     assert ranker.evals_result_ == expected.evals_result_
     np.testing.assert_array_equal(ranker.predict(table), expected.predict(table))
     assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]  # not the query
@@ -74,14 +74,14 @@ def test_the_latest_queries_of_a_frame_decide_when_to_stop(kind, estimator):
 def test_the_columns_of_a_splitter_are_given_by_position(kind):
     X, y, _, day = data()
     ranker = stopping(LAST_DAY_BY_POSITION, qid=1).fit(TABLES[kind](X), y)
-    expected = with_last_day_as_eval_X(np.array, X, y, day, qid=1)
+    expected = with_last_day_as_X_val(np.array, X, y, day, qid=1)
     assert ranker.evals_result_ == expected.evals_result_
 
 
 def test_times_are_in_a_series_or_in_a_column_that_a_pipeline_drops():
     X, y, _, day = data()
     frame = TABLES["pandas"](X)
-    expected = with_last_day_as_eval_X(np.array, np.delete(X, 3, axis=1), y, day, qid=1)
+    expected = with_last_day_as_X_val(np.array, np.delete(X, 3, axis=1), y, day, qid=1)
     times = QueryTimeSeriesSplit(4, time=pd.Series(day, index=frame.index), qid="query_id")
     ranker = stopping(times).fit(frame.drop(columns="words"), y)
     assert ranker.evals_result_ == expected.evals_result_
@@ -120,10 +120,10 @@ def test_splitters_of_scikit_learn_receive_the_queries_as_groups(splitter):
         y[train],
         qid=qid[train],
         sample_weight=weight[train],
-        eval_X=X[test],
-        eval_y=y[test],
-        eval_qid=qid[test],
-        eval_sample_weight=weight[test],
+        X_val=X[test],
+        y_val=y[test],
+        qid_val=qid[test],
+        sample_weight_val=weight[test],
     )
     assert ranker.evals_result_ == expected.evals_result_
     group = np.bincount(qid)
