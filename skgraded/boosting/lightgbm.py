@@ -13,7 +13,12 @@ from skgraded._input.docstrings import documented
 from skgraded.boosting.adapter import BoosterAdapter
 from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
-from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
+from skgraded.boosting.metric import (
+    BoostingMetric,
+    judgments_of,
+    keep_while_alive,
+    refuse_part,
+)
 from skgraded.boosting.objective import Objective
 from skgraded.boosting.rows import Rows
 from skgraded.judgments import Judgments
@@ -152,7 +157,7 @@ class _LGBMAdapter(BoosterAdapter):
         from lightgbm import early_stopping
 
         def measure(y_true: np.ndarray, y_pred: np.ndarray) -> list[tuple[str, float, bool]]:
-            _refuse_distributed("QueryRanker(early_stopping=True)")
+            _refuse_distributed("QueryRanker(early_stopping=True)", y_pred)
             progress.see(y_pred)
             return [(name, values[-1], True) for name, values in progress.history.items()]
 
@@ -230,12 +235,20 @@ class _EvalMetric(BoostingMetric):
 
     def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> Any:
         """Return the values of the measures; the arguments may also be (preds, dataset)."""
-        _refuse_distributed(repr(self))
-        return self.results(self.means(*_read_arguments(y_true, y_pred, weight, group)), True)
+        judgments, preds = _read_arguments(y_true, y_pred, weight, group)
+        _refuse_distributed(self, preds)
+        return self.results(self.means(judgments, preds), True)
 
 
-def _refuse_distributed(what: str) -> None:
+# The ids of the arrays of predictions that come from a training on one machine. A Booster has one
+# such array per data set and fills it in every round, so each training is examined only once.
+_of_one_machine: dict[int, bool] = {}
+
+
+def _refuse_distributed(what: object, preds: Any) -> None:
     """Raise a ValueError if the calling Booster is part of a distributed training."""
+    if id(preds) in _of_one_machine:
+        return
     from lightgbm import Booster
 
     # LightGBM does not pass the Booster to metrics, so take it from the calling function.
@@ -246,6 +259,7 @@ def _refuse_distributed(what: str) -> None:
             what,
             "evaluate booster.predict(X, num_iteration=n) for several n after training",
         )
+    keep_while_alive(_of_one_machine, preds, True)
 
 
 def _read_arguments(

@@ -20,16 +20,15 @@ class BoostingMetric:
 
     def __init__(self, measures: str | Measure | Iterable[str | Measure]) -> None:
         self.measures: list[Measure] = as_measures(measures)
+        self.names = [measure.name for measure in self.measures]
         self._is_single = isinstance(measures, (str, Measure))
 
     def __repr__(self) -> str:
-        names = [measure.name for measure in self.measures]
-        return f"{self.factory}({names[0] if self._is_single else names!r})"
+        return f"{self.factory}({self.names[0] if self._is_single else self.names!r})"
 
     def results(self, values: list[float], *direction: bool) -> Any:
         """Return a list of (name, value, *direction) tuples, or one tuple for a single measure."""
-        names = [measure.name for measure in self.measures]
-        results = [(*pair, *direction) for pair in zip(names, values, strict=True)]
+        results = [(*pair, *direction) for pair in zip(self.names, values, strict=True)]
         return results[0] if self._is_single else results
 
     def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
@@ -111,7 +110,7 @@ def keep_while_alive(values: dict[int, Any], owner: object, value: Any) -> None:
 # Errors ------------------------------------------------------------------------------------------
 
 
-def refuse_part(what: str, instead: str) -> NoReturn:
+def refuse_part(what: object, instead: str) -> NoReturn:
     """Raise a ValueError for distributed training, in which each worker has only some queries."""
     raise ValueError(
         f"In distributed training, {what} would report the mean over the queries of a single "

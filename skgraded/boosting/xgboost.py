@@ -218,14 +218,13 @@ class _CustomMetric(BoostingMetric):
         container = library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
             return  # a direct call, or a call by a metric that may reverse the direction
-        names = [measure.name for measure in self.measures]
         for callback in container.callbacks:
             if not isinstance(callback, xgb.callback.EarlyStopping):
                 continue
-            name, maximize = callback.metric_name or names[-1], callback.maximize
+            name, maximize = callback.metric_name or self.names[-1], callback.maximize
             if maximize is None:
                 maximize = name.startswith(MAXIMIZED)
-            if name in names and not maximize:
+            if name in self.names and not maximize:
                 raise ValueError(
                     f"XGBoost's early stopping would minimize {name}, but higher values are better."
                     " XGBoost infers the direction from the name unless maximize is passed: pass "

@@ -57,6 +57,9 @@ def _train_lightgbm(rank, form, ports):
                 valid_sets=[data],
                 feval=lambda preds, dataset: metric(preds, dataset),
             )
+        elif form == "second training":
+            for settings in ({}, network):  # the first training runs on one machine
+                lgb.train(ranking | settings, data, ROUNDS, valid_sets=[data], feval=metric)
         elif form == "set_network":
             lgb.Booster(ranking, data).set_network(**network).eval_train(metric)
         else:
