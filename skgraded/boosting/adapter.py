@@ -1,10 +1,9 @@
-"""Adapters that tell QueryRanker how to fit a model; each library has a module with adapters."""
+"""Adapters that tell QueryRanker how to fit a model; the file of each library registers its own."""
 
 import inspect
-import pkgutil
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -18,26 +17,32 @@ from skgraded._input.table_kinds import is_polars_frame
 from skgraded.boosting.rows import WEIGHT, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
-# Modules with shared code; every other module in this folder is named after a library.
-COMMON = {"adapter", "docstring_sections", "frames", "metric", "objective", "rows"}
+LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")  # each has a file in this folder
+
+_adapters: dict[tuple[str, str], Any] = {}  # by library and class name of the model
+
+
+def adapts(library: str, model: str) -> Callable[[Any], Any]:
+    """Register a class as the adapter for a model of a library and for the model's subclasses."""
+
+    def register(adapter: Any) -> Any:
+        adapter.package = library
+        _adapters[library, model] = adapter
+        return adapter
+
+    return register
 
 
 def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
     """Return the adapter for an estimator, or the generic `Adapter` for an unknown model."""
     for cls in type(estimator).__mro__:
-        package = cls.__module__.partition(".")[0]
-        if package in libraries():
-            for adapter in import_module(f"{__package__}.{package}").ADAPTERS:
-                if adapter.model == cls.__name__:
-                    return adapter(estimator, grades_are_gains)
+        library = cls.__module__.partition(".")[0]
+        if library in LIBRARIES:
+            import_module(f"{__package__}.{library}")  # registers the adapters for the library
+            adapter = _adapters.get((library, cls.__name__))
+            if adapter is not None:
+                return adapter(estimator, grades_are_gains)
     return Adapter(estimator, grades_are_gains)
-
-
-@cache
-def libraries() -> list[str]:
-    """Return the sorted names of the packages that have an adapter."""
-    here = sys.modules[__package__].__path__
-    return sorted({module.name for module in pkgutil.iter_modules(here)} - COMMON)
 
 
 def _takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
@@ -188,14 +193,13 @@ class Adapter(WholeEstimator):
 
 
 class BoosterAdapter(Adapter):
-    """Base class of adapters for boosters, which the modules of the libraries list in `ADAPTERS`.
+    """Base class of adapters for boosters.
 
     ``fit_stopped(training, validation, progress, fit_params)`` fits a copy of the estimator, and
     passes the scores of the validation rows to `progress`, a StoppingState, after each round.
     """
 
-    package: str  # import name of the library
-    model: str  # name of the class that the adapter supports, including its subclasses
+    package: str  # import name of the library, set by `adapts`
     polars_since: tuple[int, ...] = ()  # first version of the library that accepts polars frames
     by_position: tuple[str, ...] = ()
     # Parameters that select the booster type, and booster types that modify existing trees.

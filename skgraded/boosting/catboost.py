@@ -18,7 +18,7 @@ from scipy import sparse
 from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.adapter import BoosterAdapter, adapts
 from skgraded.boosting.docstring_sections import ON_METRICS
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, keep_while_alive
@@ -51,11 +51,10 @@ BUILT_IN = ("Precision", "Recall", "PairAccuracy")
 # CatBoost in QueryRanker -------------------------------------------------------------------------
 
 
+@adapts("catboost", "CatBoost")
 class _CatBoostAdapter(BoosterAdapter):
     """Adapter for CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
 
-    package = "catboost"
-    model = "CatBoost"
     polars_since = (1, 2, 9)
     first_scores = ("baseline",)
     by_position = ("pairs", "graph", "subgroup_id")
@@ -197,9 +196,6 @@ class _ScoreObserver(_Metric):
     def after_iteration(self, info: Any) -> bool:
         """Return whether training should continue, as CatBoost expects from a callback."""
         return not self.progress.is_over
-
-
-ADAPTERS: list[type[BoosterAdapter]] = [_CatBoostAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.docstrings import documented
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.adapter import BoosterAdapter, adapts
 from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import (
@@ -41,11 +41,10 @@ WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective m
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
 
+@adapts("lightgbm", "LGBMModel")
 class _LGBMAdapter(BoosterAdapter):
     """Adapter for LGBMRanker, LGBMRegressor and their subclasses."""
 
-    package = "lightgbm"
-    model = "LGBMModel"
     polars_since = (4, 7)
     first_scores = ("init_score",)
     kind_parameters = ("boosting_type", "boosting", "boost")
@@ -185,9 +184,6 @@ class _LGBMAdapter(BoosterAdapter):
         if "init_score" in validation.by_row:
             arguments["eval_init_score"] = [validation.by_row["init_score"]]
         return arguments
-
-
-ADAPTERS: list[type[BoosterAdapter]] = [_LGBMAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------

@@ -8,15 +8,14 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from skgraded.boosting.adapter import BoosterAdapter, WholeEstimator, adapter_of
+from skgraded.boosting.adapter import BoosterAdapter, WholeEstimator, adapter_of, adapts
 from skgraded.boosting.rows import Rows
 
 
+@adapts("sklearn", "HistGradientBoostingRegressor")
 class _HistGradientBoostingAdapter(BoosterAdapter):
     """Adapter for HistGradientBoostingRegressor and its subclasses."""
 
-    package = "sklearn"
-    model = "HistGradientBoostingRegressor"
     round_parameters = frozenset({"max_iter"})
 
     def check(self) -> None:
@@ -67,10 +66,9 @@ def _set(model: Any, **parameters: Any) -> dict[str, Any]:
     return before
 
 
+@adapts("sklearn", "Pipeline")
 class _PipelineAdapter(WholeEstimator):
     """Adapter for a pipeline; the adapter of its last step checks and prepares the arguments."""
-
-    model = "Pipeline"
 
     def __init__(self, estimator: Any, grades_are_gains: bool):
         super().__init__(estimator)
@@ -102,6 +100,3 @@ class _PipelineAdapter(WholeEstimator):
         last = fit_last(*(replace(rows, X=X) for rows, X in pairs), *arguments)
         model.steps = [*before.steps, (model.steps[-1][0], last)]
         return model
-
-
-ADAPTERS: list[Any] = [_HistGradientBoostingAdapter, _PipelineAdapter]

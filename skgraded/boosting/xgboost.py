@@ -10,7 +10,7 @@ import numpy as np
 
 from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.boosting.adapter import BoosterAdapter
+from skgraded.boosting.adapter import BoosterAdapter, adapts
 from skgraded.boosting.docstring_sections import ON_METRICS, ON_OBJECTIVES
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, refuse_part
@@ -32,11 +32,10 @@ HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 # XGBoost in QueryRanker --------------------------------------------------------------------------
 
 
+@adapts("xgboost", "XGBModel")
 class _XGBAdapter(BoosterAdapter):
     """Adapter for XGBRanker, XGBRegressor and their subclasses."""
 
-    package = "xgboost"
-    model = "XGBModel"
     polars_since = (3, 0)
     first_scores = ("base_margin",)
     kind_parameters = ("booster",)
@@ -149,9 +148,6 @@ class _AfterRound(xgb.callback.TrainingCallback):
     def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
         """Pass the Booster to the function, which returns whether to stop."""
         return bool(self._function(model))
-
-
-ADAPTERS: list[type[BoosterAdapter]] = [_XGBAdapter]
 
 
 # Measures as metrics -----------------------------------------------------------------------------
