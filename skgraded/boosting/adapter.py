@@ -14,7 +14,7 @@ from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.columns import check_weights, column
 from skgraded._input.table_kinds import is_polars_frame
-from skgraded.boosting.rows import WEIGHT, Rows
+from skgraded.boosting.rows import WEIGHT, Queries, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")  # each has a file in this folder
@@ -164,6 +164,10 @@ class Adapter(WholeEstimator):
         return arguments
 
     # Fits ----------------------------------------------------------------------------------------
+
+    def order_rows(self, rows: Rows, queries: Queries) -> Rows:
+        """Return the rows in the order for `fit`: sorted by query, or unchanged for a regressor."""
+        return rows if self.query_argument is None else rows.sorted_by(queries)
 
     def labeled(self, grades: np.ndarray) -> tuple[Any, np.ndarray]:
         """Return an unfitted copy of the estimator, and the labels that represent the grades."""

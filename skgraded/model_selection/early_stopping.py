@@ -1,7 +1,7 @@
-"""Early stopping of a ranker: settings, held-out queries and the stopping rule."""
+"""Early stopping of a ranker: settings, held-out queries, the stopping rule and the trainings."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -16,9 +16,10 @@ from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, mean_scores
 from skgraded.model_selection.folds import splits_of_queries
+from skgraded.model_selection.rounds import JointRounds
 
-KINDS = ("training", "validation")  # of rows
 FEW_QUERIES = 50  # fewer held-out queries than this issue a warning
+OTHER_NAMES = ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")  # of validation rows
 
 
 @dataclass
@@ -63,12 +64,75 @@ class StoppingState:
         return self.n_rounds >= self.over_at
 
 
-def hold_out(
-    ranker: Any, table: Any, rows: Rows, queries: Queries, by_query: bool
-) -> tuple[Rows, Rows]:
-    """Return training rows, which are sorted by query if `by_query`, and validation rows."""
-    query_of_row = queries.of_row
-    if is_splitter(ranker.early_stopping):
+class EarlyStopping:
+    """The trainings of one fit that stop early, with the settings of a QueryRanker.
+
+    The validation rows are `validation` or, if it is None, rows of queries that are held out.
+    """
+
+    def __init__(
+        self,
+        ranker: Any,
+        adapter: Any,
+        table: Any,
+        rows: Rows,
+        queries: Queries,
+        validation: Rows | None,
+    ) -> None:
+        self._adapter, self._patience = adapter, ranker.n_iter_no_change
+        self._rows, self._queries, self._validation = rows, queries, validation
+        self.fits_all_rows = bool(ranker.refit) or kind_of(ranker.early_stopping) == "folds"
+        if validation is not None:
+            self._parts = [(adapter.order_rows(rows, queries), validation)]
+            return
+        by_query = adapter.query_argument is not None
+        self._parts = [
+            (_take(rows, queries, trained, by_query), _take(rows, queries, held_out, True))
+            for trained, held_out in _splits(ranker, table, rows, queries)
+        ]
+
+    def fit(self, measures: list[Measure], fit_params: dict[str, Any]) -> tuple[Any, StoppingState]:
+        """Return the fitted estimator, and the validation scores of all rounds."""
+        adapter, parts = self._adapter, self._parts
+        judgments = _check_parts(parts, measures)
+        state = StoppingState(measures, judgments, self._patience, adapter.report)
+        if len(parts) == 1:
+            model = adapter.fit_stopped(*parts[0], state, fit_params)
+        else:  # these trainings choose only the number of rounds
+            JointRounds(state, len(parts)).train(adapter, parts, fit_params)
+        parts.clear()  # free the copies of the rows
+        if self.fits_all_rows:
+            rows = adapter.order_rows(self._rows, self._queries)
+            rows = rows if self._validation is None else rows.joined(self._validation)
+            model = adapter.fit_rounds(rows, state.best_round, fit_params)
+        return model, state
+
+
+def kind_of(early_stopping: Any) -> str | None:
+    """Return "fraction", "folds", "splitter", or None for False; raise an error for other values."""
+    if isinstance(early_stopping, (bool, np.bool_)):
+        return "fraction" if early_stopping else None
+    if isinstance(early_stopping, Integral):
+        whole_number(early_stopping, "early_stopping", 2)
+        return "folds"
+    is_instance = not isinstance(early_stopping, type)
+    if is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits")):
+        return "splitter"
+    raise TypeError(
+        "early_stopping must be True, False, an integer ≥ 2 or a splitter such as "
+        f"QueryTimeSeriesSplit; got {early_stopping!r}."
+    )
+
+
+# Rows --------------------------------------------------------------------------------------------
+
+
+def _splits(
+    ranker: Any, table: Any, rows: Rows, queries: Queries
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return boolean masks of the training rows and the validation rows of each training."""
+    kind, n_queries, query_of_row = kind_of(ranker.early_stopping), len(queries.ids), queries.of_row
+    if kind == "splitter":
         splits = splits_of_queries(
             ranker.early_stopping, table, rows.grades, queries.ids, query_of_row, "early_stopping"
         )
@@ -78,52 +142,25 @@ def hold_out(
                 "early_stopping must contain both training and validation rows."
             )
         trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
-    else:
-        held_out = _drawn_queries(ranker, len(queries.ids), len(query_of_row))[query_of_row]
-        trained = ~held_out
-    return _parts(rows, queries, query_of_row, trained, held_out, by_query)
-
-
-def folds(ranker: Any, rows: Rows, queries: Queries, by_query: bool) -> list[tuple[Rows, Rows]]:
-    """Return the training and validation rows of each fold; folds are random sets of queries."""
-    n_folds, n_queries = int(ranker.early_stopping), len(queries.ids)
-    if n_queries < n_folds:
-        raise ValueError(
-            f"early_stopping={n_folds} requires at least {n_folds} queries; got {n_queries}."
-        )
-    fold_of_query = np.empty(n_queries, dtype=int)
+        return [(trained, held_out)]
     order = check_random_state(ranker.random_state).permutation(n_queries)
-    fold_of_query[order] = np.arange(n_queries) % n_folds
-    query_of_row = queries.of_row
+    fold_of_query = np.ones(n_queries, dtype=int)
+    if kind == "folds":
+        n_folds = int(ranker.early_stopping)
+        if n_queries < n_folds:
+            raise ValueError(
+                f"early_stopping={n_folds} requires at least {n_folds} queries; got {n_queries}."
+            )
+        fold_of_query[order] = np.arange(n_queries) % n_folds
+    else:  # only fold 0 is held out
+        n_folds, n_held_out = 1, _number_to_hold_out(ranker, n_queries, len(query_of_row))
+        fold_of_query[order[:n_held_out]] = 0
     fold_of_row = fold_of_query[query_of_row]
-    return [
-        _parts(rows, queries, query_of_row, fold_of_row != fold, fold_of_row == fold, by_query)
-        for fold in range(n_folds)
-    ]
+    return [(fold_of_row != fold, fold_of_row == fold) for fold in range(n_folds)]
 
 
-def _parts(
-    rows: Rows,
-    queries: Queries,
-    query_of_row: np.ndarray,
-    trained: np.ndarray,
-    held_out: np.ndarray,
-    by_query: bool,
-) -> tuple[Rows, Rows]:
-    """Return the rows in two boolean masks; validation rows are always sorted by query."""
-    order = np.arange(len(query_of_row)) if queries.order is None else queries.order
-
-    def part(chosen: np.ndarray) -> Rows:
-        positions = order[chosen[order]]
-        sizes = np.bincount(query_of_row[positions])
-        return rows.take(positions, sizes[sizes > 0])
-
-    training = part(trained) if by_query else rows.take(np.flatnonzero(trained), None)
-    return training, part(held_out)
-
-
-def _drawn_queries(ranker: Any, n_queries: int, n_rows: int) -> np.ndarray:
-    """Return a random boolean mask, of shape (n_queries,), of the queries to hold out."""
+def _number_to_hold_out(ranker: Any, n_queries: int, n_rows: int) -> int:
+    """Return the number of queries to hold out; warn if it is small."""
     if n_queries < 2:
         raise ValueError(
             f"early_stopping=True requires at least two queries; got one, with n_samples={n_rows}. "
@@ -142,93 +179,63 @@ def _drawn_queries(ranker: Any, n_queries: int, n_rows: int) -> np.ndarray:
             "chance: set early_stopping=5, which validates on all queries.",
             stacklevel=5,
         )
-    held_out = np.zeros(n_queries, dtype=bool)
-    held_out[check_random_state(ranker.random_state).permutation(n_queries)[:n_held_out]] = True
-    return held_out
+    return n_held_out
 
 
-def is_splitter(early_stopping: Any) -> bool:
-    """Return whether the value has the methods of a scikit-learn splitter."""
-    is_instance = not isinstance(early_stopping, type)
-    return is_instance and all(hasattr(early_stopping, name) for name in ("split", "get_n_splits"))
-
-
-def is_true(early_stopping: Any) -> bool:
-    """Return whether the value is True, also as a NumPy boolean."""
-    return isinstance(early_stopping, (bool, np.bool_)) and bool(early_stopping)
-
-
-def is_number_of_folds(early_stopping: Any) -> bool:
-    """Return whether the value is an integer, which is a number of folds."""
-    return isinstance(early_stopping, Integral) and not isinstance(early_stopping, bool)
-
-
-def fits_all_rows(ranker: Any) -> bool:
-    """Return whether the ranker is fitted on all rows once the number of rounds is known."""
-    early_stopping = ranker.early_stopping
-    return bool(early_stopping) and (ranker.refit or is_number_of_folds(early_stopping))
-
-
-def pop_eval_set(fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Remove LightGBM's ``eval_set`` and ``eval_group``; return X, y and the query sizes."""
-    sets, sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
-    sets = [sets] if isinstance(sets, tuple) else sets
-    if len(sets) != 1 or len(sizes) != 1:
-        raise ValueError(
-            "With early_stopping=True, eval_set and eval_group must each describe one validation "
-            f"set; got {len(sets)} and {len(sizes)}."
-        )
-    return *sets[0], sizes[0]
+def _take(rows: Rows, queries: Queries, chosen: np.ndarray, by_query: bool) -> Rows:
+    """Return the rows in a boolean mask, sorted by query if `by_query`."""
+    if not by_query:
+        return rows.take(np.flatnonzero(chosen), None)
+    order = np.arange(len(chosen)) if queries.order is None else queries.order
+    sizes = np.add.reduceat(chosen[order], queries.starts[:-1], dtype=np.intp)
+    return rows.take(order[chosen[order]], sizes[sizes > 0])
 
 
 # Errors ------------------------------------------------------------------------------------------
 
 
-def check_settings(
+def check_arguments(
     ranker: Any,
     adapter: Any,
     group: Any,
-    group_val: Any,
     fit_params: dict[str, Any],
     validation: dict[str, Any],
-) -> None:
-    """Raise an error if the stopping settings are invalid or conflict with the validation rows."""
-    for name in ("eval_X", "eval_y", "eval_qid", "eval_sample_weight"):
+) -> Any:
+    """Check the settings and the validation rows; return the sizes of validation queries, if any.
+
+    A validation set in the form of LightGBM is moved from `fit_params` to `validation`.
+    """
+    for name in OTHER_NAMES:
         if name in fit_params:
             raise TypeError(
                 f"QueryRanker.fit has no argument {name}: pass validation queries as X_val, y_val, "
                 "qid_val and sample_weight_val."
             )
-    early_stopping = ranker.early_stopping
-    is_bool = isinstance(early_stopping, (bool, np.bool_))
-    if not (is_bool or is_splitter(early_stopping) or is_number_of_folds(early_stopping)):
-        raise TypeError(
-            "early_stopping must be True, False, an integer ≥ 2 or a splitter such as "
-            f"QueryTimeSeriesSplit; got {early_stopping!r}."
-        )
-    if is_number_of_folds(early_stopping):
-        whole_number(early_stopping, "early_stopping", 2)
-    present = [name for name, value in validation.items() if value is not None]
-    if early_stopping:
+    kind, sizes = kind_of(ranker.early_stopping), None
+    is_in_form_of_lightgbm = {"eval_set", "eval_group"} <= fit_params.keys()
+    if kind == "fraction" and is_in_form_of_lightgbm and validation["X_val"] is None:
+        validation["X_val"], validation["y_val"], sizes = _pop_eval_set(fit_params)
+    if kind is not None:
         adapter.check_stopping(fit_params)
         check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
         check_fraction(ranker.validation_fraction)
         whole_number(ranker.n_iter_no_change, "n_iter_no_change", 1)
+    present = [name for name, value in validation.items() if value is not None]
     if not present:
-        return
-    if not is_bool or not early_stopping:
+        return None
+    if kind != "fraction":
         raise ValueError(
             f"Argument {present[0]} requires early_stopping=True: omit the argument, or set "
             "QueryRanker(…, early_stopping=True)."
         )
-    needs_qid = "qid_val" in present or (ranker.qid is None and group_val is None)
+    needs_qid = "qid_val" in present or (ranker.qid is None and sizes is None)
     needed = ["X_val", "y_val"] + ["qid_val"] * needs_qid
     missing = [name for name in needed if name not in present]
     if missing:
         raise ValueError(
             f"A validation set requires {', '.join(needed)}: also pass {' and '.join(missing)}."
         )
-    if group is not None and group_val is None:
+    if group is not None and sizes is None:
         raise ValueError(
             "If X_val is passed, pass the queries as qid instead of group, because group sizes do "
             "not show whether a query is in both X and X_val."
@@ -238,6 +245,19 @@ def check_settings(
             f"Argument {name} contains values only for the rows of X: omit X_val, so that "
             "validation queries are held out from X."
         )
+    return sizes
+
+
+def _pop_eval_set(fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Remove LightGBM's ``eval_set`` and ``eval_group``; return X, y and the query sizes."""
+    sets, sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
+    sets = [sets] if isinstance(sets, tuple) else sets
+    if len(sets) != 1 or len(sizes) != 1:
+        raise ValueError(
+            "With early_stopping=True, eval_set and eval_group must each describe one validation "
+            f"set; got {len(sets)} and {len(sizes)}."
+        )
+    return *sets[0], sizes[0]
 
 
 def refuse_shared_queries(ids: np.ndarray, validation_ids: np.ndarray) -> None:
@@ -251,11 +271,12 @@ def refuse_shared_queries(ids: np.ndarray, validation_ids: np.ndarray) -> None:
         )
 
 
-def check_parts(parts: Sequence[tuple[Rows, Rows]], measures: list[Measure]) -> Judgments:
+def _check_parts(parts: list[tuple[Rows, Rows]], measures: list[Measure]) -> Judgments:
     """Check pairs of training and validation rows; return the Judgments of all validation rows."""
-    for rows, kind in (pair for part in parts for pair in zip(part, KINDS, strict=True)):
-        if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
-            raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
+    for part in parts:
+        for rows, kind in zip(part, ("training", "validation"), strict=True):
+            if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
+                raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
     judgments = joint_judgments([validation for _, validation in parts])
     for measure in measures:
         if not has_value(measure, judgments):

@@ -24,8 +24,8 @@ from skgraded.judgments import make_judgments
 from skgraded.measures import Measure, as_measures
 from skgraded.model_selection import early_stopping, split_queries
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
+from skgraded.model_selection.early_stopping import EarlyStopping
 from skgraded.model_selection.folds import requests_of_queries
-from skgraded.model_selection.rounds import JointRounds
 from skgraded.model_selection.scorer import means_of
 from skgraded.model_selection.split_queries import FittedQueries, features_of
 
@@ -240,50 +240,55 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         adapter = adapter_of(self.estimator, _check_grades(self.grades) == "gain")
         by_query = adapter.query_argument is not None  # raises if `estimator` cannot be fitted
         adapter.check()
-        group_val = None
-        is_in_form_of_lightgbm = {"eval_set", "eval_group"} <= fit_params.keys()
-        if early_stopping.is_true(self.early_stopping) and X_val is None and is_in_form_of_lightgbm:
-            X_val, y_val, group_val = early_stopping.pop_eval_set(fit_params)
         of_validation = X_val, y_val, qid_val, sample_weight_val
-        named = dict(zip(VALIDATION, of_validation, strict=True))
-        early_stopping.check_settings(self, adapter, group, group_val, fit_params, named)
+        validation = dict(zip(VALIDATION, of_validation, strict=True))
+        group_val = early_stopping.check_arguments(self, adapter, group, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
-        check_row_labels(named, stacklevel=3)
+        check_row_labels(validation, stacklevel=3)
         table = as_table(X)
         self._query_column = TableColumn.of(table, self.qid)
         of_splitter = TableColumn.of(table, getattr(self.early_stopping, "qid", None))
         query_columns = [column for column in (self._query_column, of_splitter) if column]
         self._removed_columns = query_columns + query_source.columns_to_drop(table, self.drop)
-        rows, queries = self._read(adapter, table, y, qid, group, sample_weight, fit_params)
+        rows, queries = self._read(adapter, table, y, qid, sample_weight, group, fit_params)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self._remember_features(rows.X)
-        validation, validation_ids = None, None
+        rows_val, ids_val = None, None
+        X_val, y_val = validation["X_val"], validation["y_val"]
         if X_val is not None:
-            validation, of_rows = self._read(
-                adapter, as_table(X_val), y_val, qid_val, group_val, sample_weight_val, {}, "_val"
+            rows_val, queries_val = self._read(
+                adapter, as_table(X_val), y_val, qid_val, sample_weight_val, group_val, {}, "_val"
             )
-            self._check_features(validation.X, "X_val")
-            validation = validation.sorted_by(of_rows)
+            self._check_features(rows_val.X, "X_val")
             if group_val is None:
-                validation_ids = of_rows.ids
-                early_stopping.refuse_shared_queries(queries.ids, validation_ids)
+                ids_val = queries_val.ids
+                early_stopping.refuse_shared_queries(queries.ids, ids_val)
+            rows_val = rows_val.sorted_by(queries_val)
+            rows_val.X = adapter.readable(rows_val.X)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
-            self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, validation_ids)
-        parts = self._parts(adapter, table, rows, queries, validation, fit_params)
-        fits_all, n_rounds = early_stopping.fits_all_rows(self), adapter.max_rounds
+            self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, ids_val)
+        rows.X = adapter.readable(rows.X)
+        holds_out = self.early_stopping and rows_val is None
+        if holds_out or (by_query and queries.order is not None):
+            adapter.refuse_positions(fit_params)
+        n_tasks, stopping = adapter.max_rounds, None
+        if self.early_stopping:
+            stopping = EarlyStopping(self, adapter, table, rows, queries, rows_val)
+            n_tasks = n_tasks and n_tasks * (1 + stopping.fits_all_rows)
 
         def train(report_round: Any) -> None:
             if report_round is not None:
                 adapter.report_to(report_round)
-            self._fit_parts(adapter, parts, measures, fit_params)
-            parts.clear()  # free the copies of the rows
-            if fits_all:
-                sorted_rows = rows.sorted_by(queries) if by_query else rows
-                self._fit_all_rows(adapter, sorted_rows, validation, fit_params)
+            if stopping is None:
+                self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
+                return
+            self.estimator_, state = stopping.fit(measures, fit_params)
+            self.n_iter_, self.best_iteration_ = state.n_rounds, state.best_round
+            self.best_score_, self.evals_result_ = state.best_score, {"validation": state.history}
 
-        report_tasks(self, train, "round", n_rounds and n_rounds * (1 + fits_all), X, y, qid)
+        report_tasks(self, train, "round", n_tasks, X, y, qid)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -346,8 +351,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         X: Any,
         y: Any,
         qid: Any,
-        group: Any,
         sample_weight: Any,
+        group: Any,
         fit_params: dict[str, Any],
         suffix: str = "",
     ) -> tuple[Rows, Queries]:
@@ -370,61 +375,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         warn_of_row_ids(queries.sizes, stacklevel=4)
         rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
         return rows, queries
-
-    def _parts(
-        self,
-        adapter: Any,
-        table: Any,
-        rows: Rows,
-        queries: Queries,
-        validation: Rows | None,
-        fit_params: dict[str, Any],
-    ) -> list[Any]:
-        """Return the training and validation rows of each training, in the required order."""
-        by_query = adapter.query_argument is not None
-        holds_out = self.early_stopping and validation is None
-        if holds_out or (by_query and queries.order is not None):
-            adapter.refuse_positions(fit_params)
-        if not holds_out:
-            return [(rows.sorted_by(queries) if by_query else rows, validation)]
-        if early_stopping.is_number_of_folds(self.early_stopping):
-            return early_stopping.folds(self, rows, queries, by_query)
-        return [early_stopping.hold_out(self, table, rows, queries, by_query)]
-
-    def _fit_parts(
-        self, adapter: Any, parts: list[Any], measures: list[Measure], fit_params: dict[str, Any]
-    ) -> None:
-        """Fit `estimator_` on the training rows, stopped early if there are validation rows.
-
-        If there are several parts, choose only the number of rounds.
-        """
-        for training, validation in parts:
-            training.X = adapter.readable(training.X)
-            if validation is None:
-                self.estimator_ = adapter.fit(training, fit_params)
-                return
-            validation.X = adapter.readable(validation.X)
-        judgments = early_stopping.check_parts(parts, measures)
-        state = early_stopping.StoppingState(
-            measures, judgments, self.n_iter_no_change, adapter.report
-        )
-        if len(parts) == 1:
-            self.estimator_ = adapter.fit_stopped(*parts[0], state, fit_params)
-        else:
-            JointRounds(state, len(parts)).train(adapter, parts, fit_params)
-        self.n_iter_ = state.n_rounds
-        self.best_iteration_ = state.best_round
-        self.best_score_ = state.best_score
-        self.evals_result_ = {"validation": state.history}
-
-    def _fit_all_rows(
-        self, adapter: Any, rows: Rows, validation: Rows | None, fit_params: dict[str, Any]
-    ) -> None:
-        """Fit `estimator_` on training and validation rows for the best number of rounds."""
-        rows.X = adapter.readable(rows.X)
-        if validation is not None:
-            rows = rows.joined(validation)
-        self.estimator_ = adapter.fit_rounds(rows, self.best_iteration_, fit_params)
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -9,18 +9,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn import config_context, get_config
 
-from skgraded.model_selection.early_stopping import StoppingState
-
 
 class JointRounds:
-    """Trains on several folds, and passes the scores of each round to one StoppingState.
+    """Trains on several folds, and passes the scores of each round to one `state`, a StoppingState.
 
     The judgments of the state contain the validation rows of all folds. The folds are trained in
     threads that wait for each other after each round. As many folds as joblib's `n_jobs` are
     trained at a time; the result does not depend on this number.
     """
 
-    def __init__(self, state: StoppingState, n_folds: int) -> None:
+    def __init__(self, state: Any, n_folds: int) -> None:
         self.state = state
         self._scores: list[Any] = [None] * n_folds
         self._barrier = Barrier(n_folds, lambda: state.see(np.concatenate(self._scores)))
