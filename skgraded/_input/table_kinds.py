@@ -128,8 +128,8 @@ def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: st
 
 
 def take_rows(table: Any, rows: Any) -> Any:
-    """Select rows of a table by position."""
-    return table.iloc[rows] if is_pandas_frame(table) else table[rows]
+    """Select rows of a table, or values of a Series or array, by position."""
+    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
 def stack_rows(table: Any, other: Any) -> Any:

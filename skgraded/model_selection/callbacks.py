@@ -4,11 +4,24 @@ from collections.abc import Callable
 from typing import Any
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin as _CallbackSupportMixin
+    from sklearn.callback import with_callbacks
+
+    class CallbackSupportMixin(_CallbackSupportMixin):
+        """Base class with `set_callbacks`, which searches also call to pass on their callbacks."""
+
+        _has_callbacks = False
+
+        def set_callbacks(self, *callbacks: Any) -> Any:
+            """Set the callbacks of the estimator, and return the estimator."""
+            self._has_callbacks = bool(callbacks)
+            return super().set_callbacks(*callbacks)
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Base class without `set_callbacks`, for scikit-learn 1.8 and earlier."""
+
+        _has_callbacks = False
 
     def with_callbacks(method: Any) -> Any:
         """Return the method unchanged."""
@@ -18,7 +31,7 @@ except ImportError:
 @with_callbacks
 def report_tasks(
     estimator: Any,
-    run: Callable[[Callable[[], None] | None], None],
+    run: Callable[[Callable[[], None]], None],
     task_name: str,
     n_tasks: int | None,
     X: Any,
@@ -27,10 +40,10 @@ def report_tasks(
 ) -> None:
     """Call `run`, and report the fit and its tasks to the callbacks of the estimator, if any.
 
-    `run` receives the function to call after each task, or None if there are no callbacks.
+    `run` receives the function to call after each task.
     """
-    if not getattr(estimator, "_skl_callbacks", None):
-        run(None)
+    if not hasattr(estimator, "_init_callback_context"):  # scikit-learn 1.8 and earlier
+        run(lambda: None)
         return
     data = {"X": X, "y": y, "metadata": {} if qid is None else {"qid": qid}}
     whole = estimator._init_callback_context(max_subtasks=n_tasks)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
-from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from skgraded._input.columns import check_grades, column
 from skgraded._input.progress import progress_bar
@@ -20,7 +19,7 @@ from skgraded._input.query_source import (
     read_queries,
     without_columns,
 )
-from skgraded._input.table_kinds import as_table
+from skgraded._input.table_kinds import as_table, take_rows
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of, make_judgments
@@ -65,14 +64,14 @@ class RankerOnRows:
             metadata = self._metadata(rows)
             requested = _requested(ranker, list(metadata))
             return ranker.fit(
-                _safe_indexing(self.features, rows),
-                _safe_indexing(self.y, rows),
+                take_rows(self.features, rows),
+                take_rows(self.y, rows),
                 **{name: metadata[name] for name in requested},
             )
 
     def scores(self, fitted: Any, rows: np.ndarray) -> np.ndarray:
         """Score the given rows with a fitted copy of the ranker; reject NaN."""
-        X = _safe_indexing(self.features, rows)
+        X = take_rows(self.features, rows)
         predicted = document_scores(fitted, X, self.response_method)
         scores = column(predicted, "The prediction", len(rows), "the test set")
         if np.isnan(scores).any():
@@ -82,7 +81,7 @@ class RankerOnRows:
 
     def judgments_of(self, rows: np.ndarray) -> Judgments:
         """Return the grades, queries and weights of the given rows as Judgments."""
-        return make_judgments(_safe_indexing(self.y, rows), **self._metadata(rows))
+        return make_judgments(take_rows(self.y, rows), **self._metadata(rows))
 
     def _metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         metadata = {"qid": self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]}
@@ -136,8 +135,8 @@ def ranker_on_rows(
     elif is_column(qid):
         check_source(qid)
         qid = read_queries(X, qid)
-    (y,) = indexable(y)
     check_grades(y, "y", table.shape[0])
+    y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
     judgments = make_judgments(y, qid, group, sample_weight)
     for measure in measures:
         plan_of(measure, judgments)  # raises if the measure cannot be computed
@@ -172,10 +171,10 @@ def source_of_queries(ranker: Any, within_steps: bool = True) -> Any:
 
 
 def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:
-    """Return the metadata request, without query ids if the queries are read from X."""
+    """Return the metadata request, in which query ids are ignored if the queries are in X."""
     for method in ("fit", "score") if are_in_X else ():
         for name in request.consumes(method, ["qid", "qid_val"]):
-            getattr(request, method).add_request(param=name, alias=UNUSED)
+            getattr(request, method).add_request(param=name, alias=False)
     return request
 
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -152,8 +152,8 @@ class RacingSearchCV(BaseSearchCV):
     (True, True)
     """
 
-    # Group sizes cannot be split along with the rows, so they cannot be routed.
-    __metadata_request__fit = {"qid": True, "group": UNUSED}
+    # Group sizes cannot be split along with the rows, so they are not requested.
+    __metadata_request__fit = {"qid": True, "group": False}
     __metadata_request__score = {"qid": True}
 
     def __init__(
@@ -259,7 +259,7 @@ class RacingSearchCV(BaseSearchCV):
         results = _Results(measures, data.judgments, candidates, len(folds))
         seed = rng.randint(2**31)
 
-        def run(report_fold: Callable[[], None] | None) -> None:
+        def run(report_fold: Callable[[], None]) -> None:
             self._race(results, rankers, folds, np.random.default_rng(seed), report_fold)
             self._choose(results)
             if self.refit:

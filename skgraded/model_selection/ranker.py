@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import RegressorTags, Tags
-from sklearn.utils.metadata_routing import UNUSED, MetadataRequest
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input import query_source
@@ -155,9 +155,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     _removed_columns: list[TableColumn]  # the query column and the columns in `drop`
     best_iteration_: int
 
-    # Group sizes cannot be split along with the rows, so they cannot be routed.
-    __metadata_request__fit = dict.fromkeys(("qid", *VALIDATION), True) | {"group": UNUSED}
-    __metadata_request__score = {"qid": True, "group": UNUSED}
+    # Group sizes cannot be split along with the rows, so they are not requested.
+    __metadata_request__fit = dict.fromkeys(("qid", *VALIDATION), True) | {"group": False}
+    __metadata_request__score = {"qid": True, "group": False}
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             n_tasks = n_tasks and n_tasks * (1 + stopping.fits_all_rows)
 
         def train(report_round: Any) -> None:
-            if report_round is not None:
+            if self._has_callbacks:
                 adapter.report_to(report_round)
             if stopping is None:
                 self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
@@ -443,6 +443,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         shell.estimator = None
         new = super(QueryRanker, shell).__sklearn_clone__()
         new.estimator = adapter_of(self.estimator).copy()
+        if self._has_callbacks:  # scikit-learn copies the callbacks themselves
+            new._has_callbacks = True
         return new
 
     def __sklearn_tags__(self) -> Tags:

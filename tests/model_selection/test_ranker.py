@@ -327,15 +327,17 @@ def test_the_ranker_requests_qid_unless_the_constructor_specifies_it():
     with sklearn.config_context(enable_metadata_routing=True):
         wanted = sg.QueryRanker(Ridge()).get_metadata_routing()
         validation = dict.fromkeys(("X_val", "y_val", "sample_weight_val"), True)
-        of_queries = {"qid": True, "qid_val": True}
+        of_queries = {"qid": True, "qid_val": True, "group": False}
         assert wanted.fit.requests == {"sample_weight": None} | of_queries | validation
-        assert wanted.score.requests == {"qid": True, "sample_weight": None}
+        assert wanted.score.requests == {"qid": True, "group": False, "sample_weight": None}
         for qid in ("query_id", 0):
             wanted = sg.QueryRanker(Ridge(), qid=qid).get_metadata_routing()
-            assert wanted.fit.requests == {"sample_weight": None} | validation
-            assert wanted.score.requests == {"sample_weight": None}
+            of_queries = dict.fromkeys(("qid", "qid_val", "group"), False)
+            assert wanted.fit.requests == {"sample_weight": None} | of_queries | validation
+            assert wanted.score.requests == {"qid": False, "group": False, "sample_weight": None}
         ranker = sg.QueryRanker(Ridge()).set_fit_request(qid="groups", sample_weight=True)
         assert (
             clone(ranker).get_metadata_routing().fit.requests
-            == {"qid": "groups", "qid_val": True, "sample_weight": True} | validation
+            == {"qid": "groups", "qid_val": True, "group": False, "sample_weight": True}
+            | validation
         )
