@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import delayed
@@ -29,7 +28,7 @@ from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures, mean_over_queries
-from skgraded.model_selection.callbacks import report_tasks
+from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
 from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
 from skgraded.model_selection.folds import (
     RankerOnRows,
@@ -50,8 +49,11 @@ from skgraded.writing import tables
 if TYPE_CHECKING:
     import pandas
 
+# Attributes of a fitted search that are those of its best estimator
+OF_BEST_ESTIMATOR = ("classes_", "decision_function", "n_features_in_", "predict_proba")
 
-class RacingSearchCV(BaseSearchCV):
+
+class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """Hyperparameter search that drops candidates as soon as their per-query values rule them out.
 
     All candidates are evaluated on the first fold, the remaining ones on the second, and so on.
@@ -420,13 +422,20 @@ class RacingSearchCV(BaseSearchCV):
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""
         return requests_of_queries(
-            BaseEstimator.get_metadata_routing(self), source_of_queries(self.estimator) is not None
+            super().get_metadata_routing(), source_of_queries(self.estimator) is not None
         )
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags = get_tags(self.estimator).target_tags
+        tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
+        for name in ("estimator_type", "classifier_tags", "regressor_tags", "target_tags"):
+            setattr(tags, name, getattr(of_estimator, name))
+        tags.input_tags.sparse = of_estimator.input_tags.sparse
         return tags
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OF_BEST_ESTIMATOR and "best_estimator_" in vars(self):
+            return getattr(self.best_estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 class _Results:

@@ -8,9 +8,9 @@ import pytest
 from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from scipy.stats import loguniform
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -278,6 +278,19 @@ def test_searches_can_be_cloned_and_pickled(search):
     loaded = pickle.loads(pickle.dumps(search))
     pd.testing.assert_frame_equal(loaded.to_frame(), search.to_frame())
     assert "RacingSearchCV" in search._repr_html_()
+
+
+def test_a_race_of_classifiers_is_a_classifier(data):
+    X, y, qid = data
+    classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    unfitted = race({"logisticregression__C": [0.1, 1]}, classifier, cv=2)
+    assert is_classifier(unfitted)
+    assert not hasattr(unfitted, "predict_proba") and not hasattr(unfitted, "other")
+    fitted = clone(unfitted).fit(X, y, qid=qid)
+    assert fitted.n_features_in_ == X.shape[1]
+    assert fitted.classes_.tolist() == np.unique(y).tolist()
+    expected = fitted.best_estimator_.predict_proba(X)
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
 def test_lightgbm_candidates_race_with_early_stopping(data):
