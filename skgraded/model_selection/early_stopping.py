@@ -195,11 +195,7 @@ def _take(rows: Rows, queries: Queries, chosen: np.ndarray, by_query: bool) -> R
 
 
 def check_arguments(
-    ranker: Any,
-    adapter: Any,
-    group: Any,
-    fit_params: dict[str, Any],
-    validation: dict[str, Any],
+    ranker: Any, adapter: Any, fit_params: dict[str, Any], validation: dict[str, Any]
 ) -> Any:
     """Check the settings and the validation rows; return the sizes of validation queries, if any.
 
@@ -212,7 +208,8 @@ def check_arguments(
                 "qid_val and sample_weight_val."
             )
     kind, sizes = kind_of(ranker.early_stopping), None
-    is_in_form_of_lightgbm = {"eval_set", "eval_group"} <= fit_params.keys()
+    names = ("eval_set", "eval_group")
+    is_in_form_of_lightgbm = all(fit_params.get(name) is not None for name in names)
     if kind == "fraction" and is_in_form_of_lightgbm and validation["X_val"] is None:
         validation["X_val"], validation["y_val"], sizes = _pop_eval_set(fit_params)
     if kind is not None:
@@ -235,11 +232,6 @@ def check_arguments(
         raise ValueError(
             f"A validation set requires {', '.join(needed)}: also pass {' and '.join(missing)}."
         )
-    if group is not None and sizes is None:
-        raise ValueError(
-            "If X_val is passed, pass the queries as qid instead of group, because group sizes do "
-            "not show whether a query is in both X and X_val."
-        )
     for name in adapter.first_scores_in(fit_params):
         raise ValueError(
             f"Argument {name} contains values only for the rows of X: omit X_val, so that "
@@ -252,10 +244,10 @@ def _pop_eval_set(fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Remove LightGBM's ``eval_set`` and ``eval_group``; return X, y and the query sizes."""
     sets, sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
     sets = [sets] if isinstance(sets, tuple) else sets
-    if len(sets) != 1 or len(sizes) != 1:
+    if len(sets) != 1 or len(sets[0]) != 2 or len(sizes) != 1:
         raise ValueError(
-            "With early_stopping=True, eval_set and eval_group must each describe one validation "
-            f"set; got {len(sets)} and {len(sizes)}."
+            "With early_stopping=True, eval_set=[(X_val, y_val)] and eval_group=[sizes] must each "
+            f"describe one validation set; got {len(sets)} and {len(sizes)}."
         )
     return *sets[0], sizes[0]
 

@@ -242,7 +242,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         adapter.check()
         of_validation = X_val, y_val, qid_val, sample_weight_val
         validation = dict(zip(VALIDATION, of_validation, strict=True))
-        group_val = early_stopping.check_arguments(self, adapter, group, fit_params, validation)
+        group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         check_row_labels(validation, stacklevel=3)
         table = as_table(X)
@@ -261,8 +261,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 adapter, as_table(X_val), y_val, qid_val, sample_weight_val, group_val, {}, "_val"
             )
             self._check_features(rows_val.X, "X_val")
-            if group_val is None:
-                ids_val = queries_val.ids
+            # Group sizes do not identify queries.
+            ids_val = queries_val.ids if group_val is None else None
+            if group is None and ids_val is not None:
                 early_stopping.refuse_shared_queries(queries.ids, ids_val)
             rows_val = rows_val.sorted_by(queries_val)
             rows_val.X = adapter.readable(rows_val.X)

@@ -550,19 +550,29 @@ def test_pipelines_around_and_inside_the_ranker_transform_the_validation_set():
     assert untransformed.best_score_ < by_hand.best_score_
 
 
-@pytest.mark.parametrize("queries", ["group", "qid"])
-@pytest.mark.parametrize("name", ["LGBMRanker", "XGBRanker"])
-def test_the_validation_set_may_have_the_form_of_lightgbm(name, queries):
+@pytest.mark.parametrize(
+    ("name", "queries", "form"),
+    [
+        ("LGBMRanker", "group", "eval_set"),
+        ("XGBRanker", "group", "eval_set"),
+        ("LGBMRanker", "qid", "eval_set"),
+        ("LGBMRanker", "group", "X_val"),
+    ],
+)
+def test_the_validation_set_may_have_the_form_of_lightgbm(name, queries, form):
     X, y, qid = make_ranking(50, 10, 4, random_state=0)
     train, sizes = qid < 35, np.bincount(qid)
     X_val, y_val = X[~train], y[~train]
     evaluated = {"X_val": X_val, "y_val": y_val, "qid_val": qid[~train]}
     expected = stopping(name, refit=True).fit(X[train], y[train], qid=qid[train], **evaluated)
-    evaluated = {"eval_set": [(X_val, y_val)], "eval_group": [sizes[35:]]}
+    if form == "eval_set":
+        evaluated = {"eval_set": [(X_val, y_val)], "eval_group": [sizes[35:]]}
     of_training = {"group": sizes[:35]} if queries == "group" else {"qid": qid[train]}
     ranker = stopping(name, refit=True).fit(X[train], y[train], **of_training, **evaluated)
     assert ranker.evals_result_ == expected.evals_result_
     np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
+    without = stopped(name, {"eval_set": None, "eval_group": None})
+    assert without.evals_result_ == known(name).evals_result_
 
 
 def test_fitting_again_without_early_stopping_removes_the_rounds():

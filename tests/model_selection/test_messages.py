@@ -836,9 +836,9 @@ def split(splitter):
                 f"{len(sets)} sets",
                 lambda sets=sets: stop(change={"eval_set": sets, "eval_group": [[2]] * len(sets)}),
                 ValueError,
-                f"eval_set and eval_group .* one validation set; got {len(sets)} and {len(sets)}",
+                f"eval_set=.* must each describe one validation set; got {len(sets)} and",
             )
-            for sets in ([], [(X[:2], [0, 1])] * 2)
+            for sets in ([], [(X[:2], [0, 1])] * 2, [(X[:2], [0, 1], [0])])
         ),
         (
             "sizes of other rows",
@@ -851,12 +851,6 @@ def split(splitter):
             lambda: validate(X_val=X[:3, :2], y_val=[0, 1, 0], qid_val=[90] * 3),
             ValueError,
             "X_val has 2 features, but QueryRanker is expecting 4",
-        ),
-        (
-            "group",
-            lambda: validate(qid=None, group=[1]),
-            ValueError,
-            "If X_val is passed, pass the queries as qid",
         ),
         (
             "initial scores",
