@@ -121,6 +121,8 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         is only one survivor.
     n_fits_ : int
         Number of fits on folds, without the refit.
+    n_features_in_, classes_, decision_function, predict_proba
+        Those of `best_estimator_`, if it has them.
 
     See Also
     --------

@@ -1,8 +1,7 @@
 """Several trainings that stop at the same round: the folds of ``early_stopping=k``, in threads."""
 
-from collections.abc import Callable
-from functools import partial
-from threading import Barrier, BrokenBarrierError, Semaphore, Thread
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from threading import Barrier, BrokenBarrierError, Semaphore
 from typing import Any
 
 import numpy as np
@@ -21,43 +20,36 @@ class JointRounds:
     def __init__(self, state: Any, n_folds: int) -> None:
         self.state = state
         self._scores: list[Any] = [None] * n_folds
-        self._barrier = Barrier(n_folds, lambda: state.see(np.concatenate(self._scores)))
+        self._error: BaseException | None = None  # of the state
+        self._barrier = Barrier(n_folds, self._see)
         self._slots = Semaphore(effective_n_jobs())
-        self._has_ended = False  # whether a training has ended, so that the other ones must end
-        self._error: BaseException | None = None  # the first error in any thread
+        self._config = get_config()  # scikit-learn's settings apply to one thread only
 
     def train(self, adapter: Any, folds: list[Any], fit_params: dict[str, Any]) -> None:
         """Train on all folds; raise the first error in any of them."""
-        config = get_config()  # scikit-learn's settings apply to one thread only
-        threads = []
-        for i, fold in enumerate(folds):
-            fit = partial(adapter.fit_stopped, *fold, _Fold(self, i), fit_params)
-            threads.append(Thread(target=self._run, args=(fit, config), daemon=True))
-        try:
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-        finally:  # after an interrupt, the trainings end after their current round
-            self._has_ended = True
-            self._barrier.abort()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-        if self._error is not None:
-            raise self._error
-
-    def _run(self, fit: Callable[[], object], config: dict[str, Any]) -> None:
-        with self._slots:
+        with ThreadPoolExecutor(len(folds)) as pool:
+            trainings = [
+                pool.submit(self._train, adapter, fold, _Fold(self, i), fit_params)
+                for i, fold in enumerate(folds)
+            ]
             try:
-                if not self._has_ended:
-                    with config_context(**config):
-                        fit()
-            except BaseException as error:  # raised again in `train`
-                if not self._has_ended:
-                    self._error = error
-            self._has_ended = True
-            self._barrier.abort()
+                next(as_completed(trainings)).result()
+            finally:  # the other trainings end after their current round, also after an interrupt
+                self._barrier.abort()
+
+    def _train(self, adapter: Any, fold: Any, progress: Any, fit_params: dict[str, Any]) -> None:
+        with self._slots:
+            if not self._barrier.broken:
+                with config_context(**self._config):
+                    adapter.fit_stopped(*fold, progress, fit_params)
+
+    def _see(self) -> None:
+        """Pass the scores of all folds to the state; one of the waiting threads does this."""
+        try:
+            self.state.see(np.concatenate(self._scores))
+        except BaseException as error:
+            self._error = error
+            raise
 
     def hand_in(self, fold: int, scores: Any) -> None:
         """Wait until all folds have handed in the validation scores of the round."""
@@ -66,7 +58,8 @@ class JointRounds:
         try:
             self._barrier.wait()
         except BrokenBarrierError:
-            raise RuntimeError("The training of another fold has ended.") from None
+            ended = RuntimeError("The training of another fold has ended.")
+            raise self._error or ended from None
         finally:
             self._slots.acquire()
 

@@ -131,6 +131,13 @@ def test_an_error_in_one_fold_ends_all_trainings(error):
     assert threading.active_count() == n_threads
 
 
+def test_an_error_in_the_scores_of_one_fold_is_raised():
+    X, y, qid = data()
+    margin = np.where(np.arange(len(y)) == 5, np.nan, 0)  # XGBoost predicts nan for this row
+    with pytest.raises(ValueError, match="must not contain NaN"):
+        ranker_of(ESTIMATORS["XGBoost"][0]).fit(X, y, qid=qid, base_margin=margin)
+
+
 @pytest.mark.parametrize(
     ("value", "n_queries", "error", "message"),
     [
