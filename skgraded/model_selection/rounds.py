@@ -1,6 +1,6 @@
 """Several trainings that stop at the same round: the folds of ``early_stopping=k``, in threads."""
 
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Barrier, BrokenBarrierError, Semaphore
 from typing import Any
 
@@ -33,7 +33,10 @@ class JointRounds:
                 for i, fold in enumerate(folds)
             ]
             try:
-                next(as_completed(trainings)).result()
+                ended: set[Future[None]] = set()
+                while not ended:  # Ctrl-C cannot end a longer wait once catboost is imported
+                    ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
+                ended.pop().result()
             finally:  # the other trainings end after their current round, also after an interrupt
                 self._barrier.abort()
 
@@ -58,8 +61,8 @@ class JointRounds:
         try:
             self._barrier.wait()
         except BrokenBarrierError:
-            ended = RuntimeError("The training of another fold has ended.")
-            raise self._error or ended from None
+            error = RuntimeError("The training of another fold has ended.")
+            raise self._error or error from None
         finally:
             self._slots.acquire()
 

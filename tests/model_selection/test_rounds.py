@@ -1,6 +1,8 @@
 """early_stopping=k: the number of rounds by cross-validation over whole queries."""
 
+import signal
 import threading
+import time
 
 import joblib
 import numpy as np
@@ -129,6 +131,21 @@ def test_an_error_in_one_fold_ends_all_trainings(error):
     with pytest.raises(type(error)):
         ranker_of(LIGHTGBM).fit(X, y, qid=qid, callbacks=[Failing(error)])
     assert threading.active_count() == n_threads
+
+
+def test_ctrl_c_ends_all_trainings_after_their_current_round():
+    X, y, qid = data()
+    calls = []
+
+    def interrupt(env):
+        calls.append(env)
+        if len(calls) == 3:
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(0.05)
+
+    with pytest.raises(KeyboardInterrupt):
+        ranker_of(LIGHTGBM, n_iter_no_change=ROUNDS).fit(X, y, qid=qid, callbacks=[interrupt])
+    assert len(calls) < ROUNDS  # of one fold; there are three
 
 
 def test_an_error_in_the_scores_of_one_fold_is_raised():
