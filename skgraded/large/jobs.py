@@ -37,7 +37,7 @@ unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat grades that are null or NaN, as in `evaluate`.
 document : str, optional
     Name of the column with document ids. A query that contains a document twice is then an error.
-    Without this column, repeated rows are counted, with a warning if they look like a second copy.
+    Without this column, repeated rows are counted.
 duplicates : {"raise", "drop"}, default="raise"
     "drop" counts rows with the same query and document once if their grades, scores and weights are
     equal; if they differ, an error is raised. `Summary.n_duplicates` is the number of rows dropped.

@@ -6,7 +6,6 @@ state the chunk and the row within the chunk.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,7 +18,7 @@ from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
-from skgraded._input.words import counted, plain, plain_list
+from skgraded._input.words import plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
@@ -45,10 +44,6 @@ IDS = {"qid": QUERY, "by": SEGMENT, "document": DOCUMENT}  # keyed by argument
 # and memory usage, but never the results.
 MIN_QUERIES = 2**16
 QUERIES_PER_SEGMENT = 100
-
-# Limits of the search for queries that were read twice: the maximum number of queries compared per
-# table (for speed), and the minimum number of distinct scores per copy (few may agree by chance).
-N_COMPARED, FEWEST_SCORES = 2**12, 4
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",
@@ -237,12 +232,7 @@ def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
             equal, queries = arrow.compute.equal, arrow.plain(queries)
             at_edges = arrow.compute.or_(equal(queries, first[0]), equal(queries, last[0]))
             is_edge = at_edges.to_numpy()
-            rows = np.flatnonzero(~is_edge)
-            around = rows[1:] - rows[:-1] > 1  # rows at the edges are between two inner rows
-            before, after = (queries.take(part[around]) for part in (rows[:-1], rows[1:]))
-            for query in before.filter(equal(before, after))[:1]:
-                raise split_error(query.as_py(), place)
-            return arrow.take(table, rows), arrow.take(table, np.flatnonzero(is_edge))
+            return tuple(arrow.take(table, np.flatnonzero(rows)) for rows in (~is_edge, is_edge))
         if first == last:
             raise split_error(arrow.as_given(first)[0], place)
     inside = table.slice(end, max(start - end, 0))
@@ -292,7 +282,6 @@ class Measured(NamedTuple):
     edges: Any
     types: frozenset[tuple[str, str]]  # see `types_of`
     n_dropped: np.ndarray | None = None  # number of dropped duplicates per query, if any
-    n_copied: int = 0  # number of queries whose rows look like two copies
 
     @property
     def query_ids(self) -> np.ndarray:
@@ -315,9 +304,8 @@ class Measured(NamedTuple):
         """Return the Summary or, for several systems, the Summaries of all queries."""
         single = self.evaluations[job.y_score[0]]
         report: Any = Summary.of(single) if job.is_single else Summaries.of(self.evaluations)
-        if self.n_dropped is not None or self.n_copied:
-            n_duplicates = 0 if self.n_dropped is None else int(self.n_dropped.sum())
-            report = replace(report, n_duplicates=n_duplicates, n_copied=self.n_copied)
+        if self.n_dropped is not None:
+            report = replace(report, n_duplicates=int(self.n_dropped.sum()))
         if self.segments is None:
             return report
         return replace(
@@ -380,8 +368,7 @@ def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Meas
             for measured, codes in results
         ]
     )
-    n_copied = sum(measured.n_copied for measured, _ in results)
-    return Measured(evaluations, segments, None, None, frozenset(), n_dropped, n_copied)
+    return Measured(evaluations, segments, None, None, frozenset(), n_dropped)
 
 
 def measure_part(part: Any, job: Job, place: str) -> Measured:
@@ -410,9 +397,8 @@ def measure_together(table: Any, job: Job, place: str | None = None, edges: Any 
         )
         segments = None if job.by is None else Segments.of(table, job, judgments)
     scores = [arrow.numbers(table[f"{SCORE} {i}"]) for i in range(len(job.y_score))]
-    n_copied = _n_copied(judgments, scores) if job.document is None else 0
     # A partition of Spark may contain several files, in any order.
-    if job.partitioning == "clustered" and (job.in_order or n_copied):
+    if job.partitioning == "clustered" and job.in_order:
         _refuse_interrupted(judgments, place)
     if job.document is not None:
         systems = dict(zip(job.y_score, scores, strict=True))
@@ -424,7 +410,7 @@ def measure_together(table: Any, job: Job, place: str | None = None, edges: Any 
                 arrow.take(table, rows), replace(job, document=None), place, edges
             )
             n_dropped = np.bincount(codes) - np.bincount(codes[rows])
-            return measured._replace(n_dropped=n_dropped, n_copied=0)
+            return measured._replace(n_dropped=n_dropped)
     with errors_in(place or SHUFFLED_ROWS):
         evaluations = [
             evaluate_judgments(list(job.measures), judgments, of_system, job.unjudged_documents)
@@ -434,7 +420,7 @@ def measure_together(table: Any, job: Job, place: str | None = None, edges: Any 
         no_weights = np.zeros(judgments.n_queries)
         evaluations = [replace(evaluation, weights=no_weights) for evaluation in evaluations]
     by_system = dict(zip(job.y_score, evaluations, strict=True))
-    return Measured(by_system, segments, place, edges, types_of(table), n_copied=n_copied)
+    return Measured(by_system, segments, place, edges, types_of(table))
 
 
 def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:
@@ -443,35 +429,6 @@ def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:
         codes = layout_of(judgments).query_of_row
         n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
         raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
-
-
-def _n_copied(judgments: Judgments, scores: list[np.ndarray]) -> int:
-    """Count the queries whose second half of rows equals the first half.
-
-    A file that is read twice leaves such queries, and their rows are not contiguous. At most
-    N_COMPARED queries are compared. The result is 0 if scores may be equal by chance.
-    """
-    layout = layout_of(judgments)
-    if layout.order is None:
-        return 0
-    halves = layout.sizes // 2
-    queries = np.flatnonzero((layout.sizes % 2 == 0) & (halves >= FEWEST_SCORES))
-    queries = queries[:: len(queries) // N_COMPARED + 1]
-    n_compared, first, rows = len(queries), layout.starts[queries], layout.order
-    middle = first + halves[queries]
-    may_be_equal = layout.codes[first] == layout.codes[middle]
-    for of_system in scores:
-        may_be_equal &= of_system[rows[first]] == of_system[rows[middle]]
-    n_copied = 0
-    for query in queries[may_be_equal].tolist():
-        start, end = layout.starts[query], layout.starts[query + 1]
-        first_copy, second_copy = rows[start:end].reshape(2, -1)
-        n_copied += np.array_equal(*layout.codes[start:end].reshape(2, -1)) and all(
-            np.array_equal(of_system[first_copy], of_system[second_copy])
-            and len(np.unique(of_system[first_copy])) >= FEWEST_SCORES
-            for of_system in scores
-        )
-    return n_copied if n_copied >= max(2, n_compared / 1000) else 0
 
 
 def types_of(table: Any) -> frozenset[tuple[str, str]]:
@@ -495,11 +452,4 @@ def finished(sums: Any, job: Job) -> Summary | Summaries:
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
-    if sums.n_copied:
-        warnings.warn(
-            f"At least {counted(sums.n_copied, 'query contains', 'queries contain')} every row "
-            "twice, with equal grades and scores in the same order. If a file was delivered twice, "
-            "remove the copy, or pass document= and duplicates='drop' to count each document once.",
-            stacklevel=4,
-        )
     return labeled(sums, job.label)

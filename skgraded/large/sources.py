@@ -194,9 +194,19 @@ def _listed_files(listed: Sequence[str | os.PathLike[str]]) -> list[str]:
         files = table_files(path)
         refuse_other_layouts(files, os.fspath(path))
         for file in files:
-            if paths.setdefault(os.path.realpath(file), file) is not file:
-                raise ValueError(f"batches contains the file {file} twice: pass each file once.")
+            _add_once(paths, file)
     return list(paths.values())
+
+
+def _add_once(paths: dict[str, str], path: str) -> None:
+    """Add a file or folder to a dict keyed by real path; raise a ValueError if it is in there."""
+    first = paths.get(os.path.realpath(path))
+    if first is not None:
+        raise ValueError(
+            f"batches contains the same file or folder twice, as {first} and as {path}: pass each "
+            "file only once."
+        )
+    paths[os.path.realpath(path)] = path
 
 
 def _in_folder(folder: str) -> list[str]:
@@ -209,12 +219,7 @@ def _visible_files(folder: str) -> Iterator[str]:
     """Yield the files in a folder and its subfolders, except hidden files; follow links."""
     seen: dict[str, str] = {}
     for inside, folders, names in os.walk(folder, followlinks=True):
-        first = seen.setdefault(os.path.realpath(inside), inside)
-        if first != inside:
-            raise ValueError(
-                f"Folder {inside} is a link to a folder that has already been read as {first}: "
-                "pass a pattern that matches each file only once."
-            )
+        _add_once(seen, inside)  # a link may lead to a folder above
         folders[:] = [name for name in folders if name[0] not in "._"]
         yield from (os.path.join(inside, name) for name in names if name[0] not in "._")
 

@@ -7,9 +7,7 @@ engine starts in a single process.
 import datetime
 import decimal
 import doctest
-import re
 import sys
-import warnings
 from dataclasses import replace
 from importlib import import_module
 from itertools import cycle
@@ -196,18 +194,8 @@ class EngineContract:
         parts[-1] = parts[-1].assign(grade=3.0)
         with pytest.raises(ValueError, match="different values of y_true: .* and 3.0"):
             engine.measured(parts, **settings, duplicates="drop")
-
-    def test_copies_are_reported_without_document_ids(self, engine):
-        frame = table(80)
-        with warnings.catch_warnings(record=True) as caught:  # PySpark also issues ResourceWarnings
-            warnings.simplefilter("always")
-            summary = engine.measured([frame, frame])
-        messages = " ".join(str(warning.message) for warning in caught)
-        assert re.search("At least .* queries contain every row twice", messages)
-        assert summary.n_copied > 10 == engine.measured([mixed(frame)]).n_copied + 10
-        for parts in ([pd.concat([frame, frame])], [frame, frame]):
-            with pytest.raises(ValueError, match="not contiguous in .*delivered twice, .*document"):
-                engine.measured(parts, "clustered")
+        with pytest.raises(ValueError, match="not contiguous in .*delivered twice, .*document"):
+            engine.measured([frame, frame], "clustered")
 
     @pytest.mark.parametrize("partitioning", ["shuffle", "clustered"])
     def test_a_query_in_two_segments_is_named_with_both(self, engine, partitioning):
