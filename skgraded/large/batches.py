@@ -1,18 +1,18 @@
 """The function `evaluate_batches`, for tables larger than memory on one machine."""
 
-from typing import Any, Unpack
+from typing import Any
 
 from skgraded._input.columns import choice_validator
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large import jobs
-from skgraded.large.jobs import DEFAULT_MEASURES, Measures, Settings
+from skgraded.large.jobs import DEFAULT_MEASURES, PARAMETERS, RETURNS, Measures, check_job
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 _check_errors = choice_validator("errors", ("raise", "skip"))
 
 
-@jobs.entry_point(Settings, jobs.RETURNS)
+@documented(PARAMETERS + RETURNS)
 def evaluate_batches(
     batches: Any,
     y_true: str,
@@ -20,9 +20,15 @@ def evaluate_batches(
     qid: str,
     measures: Measures = DEFAULT_MEASURES,
     *,
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+    document: str | None = None,
+    duplicates: str = "raise",
+    by: str | None = None,
+    label: str | None = None,
     errors: str = "raise",
     progress: bool = False,
-    **settings: Unpack[Settings],
 ) -> Summary | Summaries:
     """Evaluate a table of any size in batches on one machine.
 
@@ -68,6 +74,19 @@ def evaluate_batches(
     """
     with needs("evaluate_batches", "pyarrow"):
         from skgraded.large.batch_steps import evaluate_in_steps
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings, shipped=False)
+    job = check_job(
+        y_true,
+        y_score,
+        qid,
+        measures,
+        sample_weight=sample_weight,
+        partitioning=partitioning,
+        unjudged_documents=unjudged_documents,
+        document=document,
+        duplicates=duplicates,
+        by=by,
+        label=label,
+        shipped=False,
+    )
     skipped: dict[str, int | None] | None = {} if _check_errors(errors) == "skip" else None
     return evaluate_in_steps(batches, job, progress, skipped)

@@ -3,13 +3,22 @@
 from collections.abc import Callable
 from functools import partial
 from operator import getitem
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large import jobs
-from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
+from skgraded.large.jobs import (
+    DEFAULT_MEASURES,
+    PARAMETERS,
+    RAISES,
+    RETURNS,
+    Job,
+    Measures,
+    check_job,
+    refuse_order_of_rows,
+)
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
@@ -32,14 +41,21 @@ N_SAMPLED = 8  # number of partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
 
 
-@jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES)
+@documented(PARAMETERS + RETURNS + RAISES)
 def evaluate(
     ddf: dd.DataFrame,
     y_true: str,
     y_score: str | list[str],
     qid: str,
     measures: Measures = DEFAULT_MEASURES,
-    **settings: Unpack[Settings],
+    *,
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+    document: str | None = None,
+    duplicates: str = "raise",
+    by: str | None = None,
+    label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Dask DataFrame on the workers that store its partitions.
 
@@ -57,7 +73,19 @@ def evaluate(
     >>> skgraded.dask.evaluate(ddf, "grade", "bm25", "query", measures="rr")
     Summary(2 queries: RR=0.7500)
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings)
+    job = check_job(
+        y_true,
+        y_score,
+        qid,
+        measures,
+        sample_weight=sample_weight,
+        partitioning=partitioning,
+        unjudged_documents=unjudged_documents,
+        document=document,
+        duplicates=duplicates,
+        by=by,
+        label=label,
+    )
     measured = _measured(ddf, job, combines=True)
     try:
         result = merge_in_tree(measured, job, _delayed).compute()
@@ -70,14 +98,19 @@ def evaluate(
     return result.finished(job, lambda i: measured[i].query_ids.compute())
 
 
-@jobs.entry_point(QuerySettings, "")
+@documented(PARAMETERS)
 def evaluate_per_query(
     ddf: dd.DataFrame,
     y_true: str,
     y_score: str,
     qid: str,
     measures: Measures = DEFAULT_MEASURES,
-    **settings: Unpack[QuerySettings],
+    *,
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+    document: str | None = None,
+    duplicates: str = "raise",
 ) -> dd.DataFrame:
     """Compute per-query values for a Dask DataFrame lazily.
 
@@ -106,7 +139,18 @@ def evaluate_per_query(
     0        a  1.0
     1        b  0.5
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True)
+    job = check_job(
+        y_true,
+        y_score,
+        qid,
+        measures,
+        sample_weight=sample_weight,
+        partitioning=partitioning,
+        unjudged_documents=unjudged_documents,
+        document=document,
+        duplicates=duplicates,
+        per_query=True,
+    )
     measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
     frames = [delayed(_values)(part, dtype) for part in measured]
@@ -158,7 +202,7 @@ def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
     refuse_unknown(job.columns, list(ddf.columns))
     places = {f"partition {i}": part for i, part in enumerate(ddf[job.columns].to_delayed())}
     if job.partitioning == "shuffle":
-        jobs.refuse_order_of_rows(job)
+        refuse_order_of_rows(job)
     if job.partitioning != "shuffle" or len(places) == 1:
         return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
     groups = _groups(places) if combines else [{place: part} for place, part in places.items()]

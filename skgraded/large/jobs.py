@@ -1,19 +1,15 @@
-"""Settings of an evaluation of a large table, and what the entry points of all engines share."""
+"""Settings of an evaluation of a large table, with the documentation that all engines share."""
 
-import functools
-import inspect
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypedDict, TypeVar
+from typing import Any
 
 from skgraded._input.columns import check_unjudged_documents, choice_validator
-from skgraded._input.docstrings import documented
 from skgraded._input.queries import check_duplicates
 from skgraded._input.words import refuse_unwritable
 from skgraded.measures import Measure, as_measures
 
-F = TypeVar("F", bound=Callable[..., Any])
 Measures = str | Measure | Iterable[str | Measure]
 DEFAULT_MEASURES = ("ndcng@10", "mu_map")
 PARTITIONINGS = ("shuffle", "clustered", "whole")
@@ -64,47 +60,6 @@ ValueError, TypeError
     rows are not arranged as `partitioning` states, or if a query has rows in two segments or, with
     `document`, contains a document twice; the message names the query.
 """
-
-
-class QuerySettings(TypedDict, total=False):
-    """Optional arguments of the functions that return per-query values."""
-
-    sample_weight: str | None
-    partitioning: str
-    unjudged_documents: str | None
-    document: str | None
-    duplicates: str
-
-
-class Settings(QuerySettings, total=False):
-    """Optional arguments of the functions that return a Summary."""
-
-    by: str | None
-    label: str | None
-
-
-def entry_point(settings: type, sections: str) -> Callable[[F], F]:
-    """Return a decorator that adds ``**settings`` to the signature and docstring of a function."""
-
-    def decorator(function: F) -> F:
-        signature = inspect.signature(function)
-        *named, _ = signature.parameters.values()
-        of_job = inspect.signature(Job).parameters
-        optional = [of_job[name] for name in settings.__annotations__]
-        public = signature.replace(parameters=[*named, *optional])
-
-        @functools.wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            try:
-                public.bind(*args, **kwargs)  # raises an error about unknown arguments
-            except TypeError as error:
-                raise TypeError(f"{function.__name__}() {error}") from None
-            return function(*args, **kwargs)
-
-        checked.__signature__ = public  # type: ignore[attr-defined]
-        return documented(PARAMETERS + sections)(checked)  # type: ignore[return-value]
-
-    return decorator
 
 
 @dataclass(frozen=True)

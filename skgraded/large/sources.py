@@ -89,7 +89,9 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterator[Any] |
     """Return the batches of a table that is read in batches, or None for other objects."""
     package = type(source).__module__.partition(".")[0]
     if package == "polars" and hasattr(source, "collect_schema"):
-        return _of_lazy_frame(source, job, n_rows)
+        refuse_unknown(job.columns, source.collect_schema().names())
+        columns = source.select(job.columns)
+        return iter(columns.collect_batches(chunk_size=n_rows, engine="streaming"))
     if hasattr(source, "get_fragments"):
         return _of_dataset(source, name, job, n_rows)
     if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")):
@@ -97,16 +99,6 @@ def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterator[Any] |
     if package in ("duckdb", "_duckdb"):
         return _of_stream(_duckdb_reader(source, job, n_rows), name)
     return _of_stream(source, name)
-
-
-def _of_lazy_frame(frame: Any, job: Job, n_rows: int) -> Iterator[Any]:
-    refuse_unknown(job.columns, frame.collect_schema().names())
-    if not hasattr(frame, "collect_batches"):
-        raise ImportError(
-            "evaluate_batches needs polars 1.34 or newer to read a LazyFrame in batches. Update "
-            "polars, or write the frame with sink_parquet and pass the path of the file."
-        )
-    return iter(frame.select(job.columns).collect_batches(chunk_size=n_rows, engine="streaming"))
 
 
 def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]:
@@ -118,31 +110,16 @@ def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]
     if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
         options["fragment_scan_options"] = ParquetFragmentScanOptions(**_parquet_options())
     with _read_errors(name):
-        try:
-            if job.partitioning == "whole":
-                for fragment in dataset.get_fragments():
-                    yield fragment.to_table(schema=dataset.schema, **options)
-            else:  # by default, Arrow would read dozens of batches in advance
-                yield from dataset.to_batches(
-                    batch_size=n_rows,
-                    batch_readahead=1,
-                    fragment_readahead=1,  # memory only
-                    **options,
-                )
-        except (pa.ArrowException, OSError) as error:
-            _name_unreadable(dataset, error)
-            raise
-
-
-def _name_unreadable(dataset: Any, error: Exception) -> None:
-    """Raise an OSError that names the first file of a pyarrow Dataset that cannot be read."""
-    for path in getattr(dataset, "files", []):
-        try:
-            for _ in dataset.format.make_fragment(path, dataset.filesystem).to_batches():
-                pass
-        except (pa.ArrowException, OSError) as of_file:
-            named = "" if path in str(of_file) else f"{path}: "
-            raise OSError(f"{named}{of_file}") from error
+        if job.partitioning == "whole":
+            for fragment in dataset.get_fragments():
+                yield fragment.to_table(schema=dataset.schema, **options)
+        else:  # by default, Arrow would read dozens of batches in advance
+            yield from dataset.to_batches(
+                batch_size=n_rows,
+                batch_readahead=1,
+                fragment_readahead=1,  # memory only
+                **options,
+            )
 
 
 def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
@@ -160,8 +137,6 @@ def _of_stream(source: Any, name: str) -> Iterator[Any]:
         if hasattr(source, "to_reader"):
             source = source.to_reader()
         if not isinstance(source, pa.RecordBatchReader):
-            if not hasattr(pa.RecordBatchReader, "from_stream"):
-                raise ImportError(f"evaluate_batches needs pyarrow 15 or newer to read {name}.")
             source = pa.RecordBatchReader.from_stream(source)
         with source:
             yield from source
@@ -191,9 +166,7 @@ def _listed_files(listed: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the files of several paths; raise a ValueError if a file occurs twice."""
     paths: dict[str, str] = {}
     for path in listed:
-        files = table_files(path)
-        refuse_other_layouts(files, os.fspath(path))
-        for file in files:
+        for file in table_files(path):
             _add_once(paths, file)
     return list(paths.values())
 
@@ -255,7 +228,7 @@ def _readable(paths: list[str], job: Job, n_rows: int, skipped: Skipped) -> list
     if len(skipped) == len(paths):
         raise ValueError(f"No file can be read: {text}")
     if skipped:
-        warnings.warn(f"Skipped {len(skipped)} of {len(paths)} files: {text}", stacklevel=6)
+        warnings.warn(f"Skipped {len(skipped)} of {len(paths)} files: {text}", stacklevel=5)
     return [path for path in paths if path not in skipped]
 
 
@@ -363,40 +336,12 @@ def _as_integers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def folder_columns(path: str) -> FolderColumns:
     """Return the columns in the names of the folders of a file."""
-    columns: FolderColumns = {}
-    for key, value in filter(None, map(_key_and_value, PurePath(path).parent.parts)):
-        if columns.setdefault(key, value) != value:
-            raise ValueError(f"{path}: two folders have different values of {key!r}.")
-    return columns
-
-
-def _key_and_value(folder: str) -> tuple[str, str | None] | None:
-    key, equals, value = folder.partition("=")
-    if not key or not equals:
-        return None
-    return unquote(key), None if value == HIVE_NULL else unquote(value)
-
-
-def refuse_other_layouts(paths: list[str], source: str) -> None:
-    """Raise a ValueError if files below a folder or pattern have other keys or depths."""
-    root = source if os.path.isdir(source) else os.path.dirname(re.split(r"[*?\[]", source)[0])
-    n_above = len(PurePath(root).parts)
-    keys_of = {
-        path: [
-            pair and pair[0] for pair in map(_key_and_value, PurePath(path).parent.parts[n_above:])
-        ]
-        for path in paths
+    pairs = (folder.partition("=") for folder in PurePath(path).parent.parts)
+    return {
+        unquote(key): None if value == HIVE_NULL else unquote(value)
+        for key, equals, value in pairs
+        if key and equals
     }
-    if not any(map(any, keys_of.values())):
-        return
-    first, *others = paths
-    for path in others:
-        if keys_of[path] != keys_of[first]:
-            raise ValueError(
-                f"{first} and {path} have different folders: in a Hive layout, such as day=1/"
-                "country=de, all files must have the same depth and the same keys in the same "
-                "order. Pass a pattern that matches only files with the same keys."
-            )
 
 
 def with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str) -> pa.Table:

@@ -2,19 +2,26 @@
 
 import pickle
 import re
-import shutil
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from typing import Any, Self, Unpack
+from functools import partial
+from typing import Any, Self
 
 from skgraded._input.columns import whole_number
+from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
-from skgraded.large import jobs
-from skgraded.large.jobs import DEFAULT_MEASURES, Job, Measures, QuerySettings, Settings
+from skgraded.large.jobs import (
+    DEFAULT_MEASURES,
+    PARAMETERS,
+    RAISES,
+    RETURNS,
+    Job,
+    Measures,
+    check_job,
+    refuse_order_of_rows,
+)
 from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary, merged_in_order
 from skgraded.reports.system_summaries import Summaries
@@ -44,7 +51,7 @@ MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 # Measuring ---------------------------------------------------------------------------------------
 
 
-@jobs.entry_point(Settings, jobs.RETURNS + jobs.RAISES)
+@documented(PARAMETERS + RETURNS + RAISES)
 def evaluate(
     df: DataFrame,
     y_true: str,
@@ -53,7 +60,13 @@ def evaluate(
     measures: Measures = DEFAULT_MEASURES,
     *,
     n_partitions: int | None = None,
-    **settings: Unpack[Settings],
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+    document: str | None = None,
+    duplicates: str = "raise",
+    by: str | None = None,
+    label: str | None = None,
 ) -> Summary | Summaries:
     """Evaluate a Spark DataFrame on the executors.
 
@@ -64,7 +77,20 @@ def evaluate(
         Number of partitions of the shuffled rows; by default ``spark.sql.shuffle.partitions``. Each
         partition must fit in the memory of one Python worker. Only used with "shuffle".
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings, in_order=False)
+    job = check_job(
+        y_true,
+        y_score,
+        qid,
+        measures,
+        sample_weight=sample_weight,
+        partitioning=partitioning,
+        unjudged_documents=unjudged_documents,
+        document=document,
+        duplicates=duplicates,
+        by=by,
+        label=label,
+        in_order=False,
+    )
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
     rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
     with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
@@ -77,7 +103,7 @@ def evaluate(
     return parts.finished(merged_in_order([no_queries, *results]), job)
 
 
-@jobs.entry_point(QuerySettings, "")
+@documented(PARAMETERS)
 def evaluate_per_query(
     df: DataFrame,
     y_true: str,
@@ -86,7 +112,11 @@ def evaluate_per_query(
     measures: Measures = DEFAULT_MEASURES,
     *,
     n_partitions: int | None = None,
-    **settings: Unpack[QuerySettings],
+    sample_weight: str | None = None,
+    partitioning: str = "shuffle",
+    unjudged_documents: str | None = None,
+    document: str | None = None,
+    duplicates: str = "raise",
 ) -> DataFrame:
     """Compute per-query values for a Spark DataFrame lazily.
 
@@ -104,7 +134,19 @@ def evaluate_per_query(
         `sample_weight`, ``weight``. Invalid input and split queries raise an error when the frame
         is computed; the message is at the end of Spark's error.
     """
-    job = jobs.check_job(y_true, y_score, qid, measures, **settings, per_query=True, in_order=False)
+    job = check_job(
+        y_true,
+        y_score,
+        qid,
+        measures,
+        sample_weight=sample_weight,
+        partitioning=partitioning,
+        unjudged_documents=unjudged_documents,
+        document=document,
+        duplicates=duplicates,
+        per_query=True,
+        in_order=False,
+    )
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures]
     names += ["weight"] * (job.sample_weight is not None)
@@ -134,9 +176,8 @@ def _with_whole_queries(
     if df.isStreaming:
         raise ValueError("df must be a static DataFrame; got a streaming DataFrame.")
     refuse_unknown(job.columns, df.columns)
-    _check_local_workers(df.sparkSession)
     if job.partitioning != "whole":
-        jobs.refuse_order_of_rows(job)
+        refuse_order_of_rows(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
@@ -185,36 +226,6 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
         return frame.mapInArrow(partial(tasks.run, function), schema)
 
 
-# Python on the workers ---------------------------------------------------------------------------
-
-
-def _check_local_workers(spark: Any) -> None:
-    """Raise an ImportError if local workers use a Python installation that cannot run skgraded."""
-    context = getattr(spark, "sparkContext", None)
-    if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
-        return
-    python = shutil.which(context.pythonExec) or context.pythonExec
-    if python != sys.executable:
-        _check_python(python)
-
-
-@cache
-def _check_python(python: str) -> None:
-    """Raise an ImportError if the executable fails or if required packages are missing."""
-    code = (
-        "import importlib.util as u; "
-        "print(*[x for x in ('skgraded', 'pyarrow', 'pandas') if u.find_spec(x) is None])"
-    )
-    try:
-        missing = subprocess.run(
-            [python, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.split()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise _worker_error(f"executable {python} fails to run ({type(error).__name__})") from None
-    if missing:
-        raise _worker_error(f"executable {python} cannot import {', '.join(missing)}")
-
-
 @contextmanager
 def _worker_errors_in_one_line() -> Iterator[None]:
     """Replace Spark's traceback with a short error message if workers cannot run skgraded."""
@@ -224,15 +235,11 @@ def _worker_errors_in_one_line() -> Iterator[None]:
         cause = re.search(r"No module named '[\w.]+'|Python in worker has different .*", str(error))
         if cause is None:
             raise
-        raise _worker_error(cause[0].rstrip(".")) from None
-
-
-def _worker_error(cause: str) -> ImportError:
-    return ImportError(
-        f"Spark's Python workers cannot run skgraded: {cause}. Install skgraded[spark] for the "
-        "workers' Python, or set PYSPARK_PYTHON before the session starts, for example to "
-        f"{sys.executable}, which runs this process."
-    )
+        raise ImportError(
+            f"Spark's Python workers cannot run skgraded: {cause[0].rstrip('.')}. Install "
+            "skgraded[spark] for the workers' Python, or set PYSPARK_PYTHON before the session "
+            f"starts, for example to {sys.executable}, which runs this process."
+        ) from None
 
 
 # pyspark.ml --------------------------------------------------------------------------------------

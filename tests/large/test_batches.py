@@ -262,7 +262,9 @@ def test_folders_with_any_name_are_read_and_links_are_followed(tmp_path):
     assert measured(inside.parent) == expected
     assert measured(inside.parent / "*") == expected
     (inside / "again").symlink_to(elsewhere)
-    with pytest.raises(ValueError, match="the same file or folder twice, as .*(linked|again) and as "):
+    with pytest.raises(
+        ValueError, match="the same file or folder twice, as .*(linked|again) and as "
+    ):
         measured(inside.parent)
 
 

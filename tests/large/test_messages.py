@@ -160,12 +160,7 @@ def test_batches_or_settings_are_refused(error, message, batches, settings):
 
 ROWS = {"grade": [1, 0], "score": [2, 1], "query": ["a", "a"]}
 LAYOUTS = [  # paths of files, a column in the files, message
-    (["day=1/country=de/0", "day=1/0"], {}, "day=1/0.parquet and .*de/0.parquet have diff"),
-    (["day=1/0", "country=de/0"], {}, "de/0.parquet and .*day=1/0.parquet have different folders"),
-    (["day=1/country=de/0", "country=de/day=1/0"], {}, "the same keys in the same order"),
-    (["day=1/0", "day=2/more/0"], {}, "all files must have the same depth"),
-    (["day=1/0", "0"], {}, "have different folders"),
-    (["day=1/day=2/0"], {}, "day=2/0.parquet: two folders have different values of 'day'"),
+    (["day=1/0", "country=de/0"], {}, "de/0.parquet: There is no column 'day'"),
     (["day=1/0"], {"day": [1, 2]}, "day=1/0.parquet: column 'day' contains 2, but the .* '1'"),
     (["day=1/0"], {"day": ["1", None]}, "column 'day' contains None, but the .* '1'"),
     (["day=__HIVE_DEFAULT_PARTITION__/0"], {}, "'day' .by. contains null in row 0, query"),

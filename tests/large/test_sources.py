@@ -129,18 +129,6 @@ def test_the_error_about_a_dask_frame_names_the_function_for_dask():
         measured(dd.from_pandas(table(3), npartitions=1))
 
 
-def test_the_versions_of_pyarrow_and_polars_that_are_required_are_named(monkeypatch):
-    class OldReader:
-        pass
-
-    monkeypatch.setattr(pa, "RecordBatchReader", OldReader)
-    with pytest.raises(ImportError, match="needs pyarrow 15 or newer to read the Stream"):
-        measured(Stream.__new__(Stream))
-    monkeypatch.delattr(pl.LazyFrame, "collect_batches", raising=False)
-    with pytest.raises(ImportError, match="needs polars 1.34 or newer to read a LazyFrame"):
-        measured(pl.from_pandas(table(3)).lazy())
-
-
 # Datasets, LazyFrames and DuckDB -----------------------------------------------------------------
 
 
@@ -371,14 +359,6 @@ def test_other_errors_of_files_are_raised(folder_with_unreadable_files, pattern,
 def test_only_files_can_be_skipped():
     with pytest.raises(ValueError, match="errors='skip' requires the path .*; got the DataFrame"):
         measured(table(3), errors="skip")
-
-
-@pytest.mark.parametrize("partitioning", ["shuffle", "whole"])
-def test_errors_of_a_dataset_name_the_file(folder_with_unreadable_files, partitioning):
-    folder, *_ = folder_with_unreadable_files
-    (folder / "1.parquet").unlink()
-    with pytest.raises(ValueError, match="cannot be read: .*4.parquet: "):
-        measured(ds.dataset(folder), partitioning)
 
 
 PEAK = """
