@@ -1,6 +1,7 @@
 """Batches on one machine: tables of any kind, Parquet files, and temporary files."""
 
 import decimal
+import doctest
 import gzip
 import os
 import random
@@ -291,6 +292,28 @@ def test_flipped_bits_of_files_with_checksums_never_change_a_value(tmp_path, nam
             assert name in str(error)
             n_errors += 1
     assert n_errors > 25  # the other bits belong to a column that is not read
+
+
+# The recipe for Ray ------------------------------------------------------------------------------
+
+RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "other_engines.md"
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")  # warnings of Ray about itself
+def test_the_recipe_for_ray_gives_the_summary_of_all_rows(tmp_path):
+    ray = pytest.importorskip("ray", reason='needs Ray: pip install "ray[data]"')
+    frame = table(60, text=True)
+    for i, part in enumerate(pieces(mixed(frame), 4)[1:]):
+        write(part, tmp_path / f"{i}.parquet")
+    page = RECIPE.read_text(encoding="utf-8")
+    functions = doctest.DocTestParser().get_examples(page)[:3]
+    names = {"folder": str(tmp_path)}
+    for source in [*(example.source for example in functions), page.split("```python")[-1]]:
+        exec(source.split("```")[0], names)
+    ray.shutdown()
+    expected = sg.Summary.of(in_memory(frame, "ndcng@10", weighted=False))
+    assert names["summary"] == expected
 
 
 # Split queries -----------------------------------------------------------------------------------
