@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
-TEXTS, NUMBERS = pa.large_string(), pa.float64()
+TEXTS, NUMBERS, INTEGERS = pa.large_string(), pa.float64(), pa.int64()
 BLOCK = 2**20  # bytes that are parsed at once
 CODES = pa.dictionary(pa.int32(), pa.string())  # for columns with few distinct values
 

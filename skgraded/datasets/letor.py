@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
 from array import array
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 DOC_ID = re.compile(rb"\s*docid\s*=\s*(\S+)")
 REPEAT = "to convert an array of sizes to ids, use np.repeat(np.arange(len(sizes)), sizes)"
-WITHOUT_QUERIES = f" If there are no queries, pass a file of query sizes as group; {REPEAT}."
-ZERO_BASED = " If the index of the first column is 0, pass zero_based=True."
-MORE_FEATURES = " Increase n_features, or omit it."
 LARGEST_INDEX = 2**31 - 1  # largest feature index that scikit-learn's parser and LightGBM accept
 
 
@@ -68,8 +66,7 @@ def read_letor(
     ------
     ValueError
         If a line cannot be read, an index exceeds `n_features`, the file contains no row or is
-        truncated, or the sizes in `group` do not fit. The error names the file and the line. If a
-        file with an index 0 has an index of `n_features`, the error names the row.
+        truncated, or the sizes in `group` do not fit. The error names the file and the line.
 
     Examples
     --------
@@ -101,28 +98,41 @@ def read_rows(
         raise TypeError(f"group must be the path of a file that contains query sizes; {REPEAT}.")
     if n_features is not None:
         n_features = whole_number(n_features, "n_features", 1)
-    bounds = _index_bounds(n_features, zero_based)
+    if not isinstance(zero_based, bool) and zero_based != "auto":
+        raise ValueError(f"zero_based must be True, False or 'auto'; got {zero_based!r}.")
     # These arrays grow in place; concatenating a list of pieces would need twice the memory.
     data, indices, row_sizes, grades = array("d"), array("i"), array("q"), array("d")
-    qid, doc_id = [], []
+    lines = array("q")
+    qid: list[Any] = []
+    doc_id: list[str | None] = []
     with_query = group is None
-    for (X, y), names in text_files.parsed_blocks(
+    for X, y, rows in text_files.parse_file(
         source,
         path,
-        "a LETOR file",
-        lambda text, _: (_numbers(text, bounds, negative), _names(text.split(b"\n"), with_query)),
-        lambda line: _check_line(line, bounds, negative, with_query),
+        lambda text, first: _parsed(text, first, negative, with_query),
+        lambda line: _check_line(line, negative, with_query),
     ):
         data.frombytes(X.data.tobytes())
         indices.frombytes(X.indices.astype(np.int32).tobytes())
         row_sizes.frombytes(np.diff(X.indptr).astype(np.int64).tobytes())
         grades.frombytes(y.tobytes())
-        qid += names[0]
-        doc_id += names[1]
+        for column, values in zip((lines, qid, doc_id), zip(*rows, strict=True), strict=False):
+            column.extend(values)
     if not doc_id:
         raise ValueError(f"{path}: the file is empty or contains only comments.")
     indptr = np.append(0, np.cumsum(row_sizes))
-    columns = _columns(np.frombuffer(indices, np.int32), indptr, n_features, zero_based, path)
+    columns = np.frombuffer(indices, np.int32)
+    is_zero_based = columns.min(initial=1) == 0 if zero_based == "auto" else zero_based
+    most = min(n_features or LARGEST_INDEX, LARGEST_INDEX)
+    allowed = range(int(not is_zero_based), most + int(not is_zero_based))
+    for position in (columns.argmin(), columns.argmax()) if len(columns) else ():
+        if int(columns[position]) not in allowed:
+            line = lines[np.searchsorted(indptr, position, side="right") - 1]
+            raise ValueError(
+                f"{path}: line {line}: a feature index must be from {allowed[0]} to {allowed[-1]}; "
+                f"got {columns[position]}. See n_features and zero_based."
+            )
+    columns -= allowed[0]
     shape = (len(doc_id), n_features or int(columns.max(initial=-1)) + 1)
     return Bunch(
         X=type(X)((np.frombuffer(data), columns, indptr), shape=shape),
@@ -130,31 +140,6 @@ def read_rows(
         qid=np.array(qid, dtype=object) if group is None else _repeated(group, len(doc_id), path),
         doc_id=np.array(doc_id, dtype=object),
     )
-
-
-def _index_bounds(n_features: int | None, zero_based: Any) -> range:
-    """Return the feature indices that a line may contain."""
-    if not (isinstance(zero_based, bool) or isinstance(zero_based, str) and zero_based == "auto"):
-        raise ValueError(f"zero_based must be True, False or 'auto'; got {zero_based!r}.")
-    most = min(n_features or LARGEST_INDEX, LARGEST_INDEX)
-    return range(int(zero_based is False), most + int(zero_based is not True))
-
-
-def _columns(
-    indices: np.ndarray, indptr: np.ndarray, n_features: int | None, zero_based: Any, path: str
-) -> np.ndarray:
-    """Convert feature indices to columns, in place."""
-    if zero_based is False or zero_based == "auto" and indices.min(initial=1) > 0:
-        indices -= 1
-    elif len(indices) and indices.max() >= (most := n_features or LARGEST_INDEX):
-        positions = [indices.argmin(), indices.argmax()]
-        first, row = np.searchsorted(indptr, positions, side="right") - 1
-        raise ValueError(
-            f"{path}: row {first} contains index 0, so a feature index must be from 0 to "
-            f"{most - 1}; row {row} (from 0, without comments) contains index {indices.max()}."
-            f"{MORE_FEATURES if n_features else ''}"
-        )
-    return indices
 
 
 def _repeated(group: Any, n: int, path: str) -> np.ndarray:
@@ -173,48 +158,50 @@ def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
 
-def _numbers(text: bytes, bounds: range, negative: bool) -> tuple[Any, np.ndarray]:
-    """Parse features and grades with scikit-learn, ignoring queries and comments."""
+def _parsed(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[Any, Any, Any]:
+    """Return the features, the grades, and the line number, query and document of each row."""
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # indices as in the file
-    if X.nnz and (X.indices.min() < bounds[0] or X.indices.max() > bounds[-1]):
-        raise ValueError("a feature index is out of range")
+    X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # ignores queries and comments
     if not np.isfinite(y).all() or not (negative or (y >= 0).all()):
         raise ValueError("a grade is negative or not finite")
-    return X, y
+    lines = enumerate(text.split(b"\n"), first)
+    rows = [(n, *ids) for n, line in lines if (ids := _ids_of(line, with_query)) is not None]
+    return X, y, rows
 
 
-def _names(lines: list[bytes], with_query: bool) -> tuple[list[Any], list[str | None]]:
-    """Parse the document ids and, if `with_query`, the queries."""
-    qid, doc_id = [], []
-    last = text = None
-    for line in lines:
-        body, _, comment = line.partition(b"#")
-        words = body.split(None, 2)
-        if not words:
-            continue
-        query = words[1] if len(words) > 1 else b""
-        if not with_query:
-            if query.startswith(b"qid") or b"_" in body:
-                raise ValueError("a query, or a number such as 1_0")
-        elif query != last:  # consecutive rows with the same query share one string object
-            if not query.startswith(b"qid:") or query == b"qid:":
-                raise ValueError("no query")
-            last, text = query, query[4:].decode()
-        if b"_" in body and (b"_" in words[0] or b"_" in b"".join(words[2:])):
-            raise ValueError("a number such as 1_0")
-        qid.append(text)
-        match = DOC_ID.match(comment)
-        doc_id.append(match[1].decode() if match else None)
-    return qid, doc_id
-
-
-def _check_line(line: bytes, bounds: range, negative: bool, with_query: bool) -> None:
-    """Raise a ValueError that describes the first error in a line."""
+def _ids_of(line: bytes, with_query: bool) -> tuple[str | None, str | None] | None:
+    """Return the query and the document of a row, or None if the line contains no row."""
     body, _, comment = line.partition(b"#")
-    words = body.split()
+    words = body.split(None, 2)
+    if not words:
+        return None
+    query = words[1] if len(words) > 1 else b""
+    if not with_query and query.startswith(b"qid"):  # scikit-learn would skip this word
+        raise ValueError(f"the file contains queries such as {shown(query)}: omit group.")
+    if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
+        raise ValueError(
+            f"'qid:' and the query must follow the grade; got {shown(query)}. If there are no "
+            f"queries, pass a file of query sizes as group; {REPEAT}."
+        )
+    if b"_" in body and b"_" in b"".join(words[:1] + words[1 + with_query :]):
+        raise ValueError(f"a number must not contain an underscore; got {shown(body)}.")
+    match = DOC_ID.match(comment)
+    try:
+        # Rows with the same query share one string object.
+        text = sys.intern(query[4:].decode()) if with_query else None
+        return text, match[1].decode() if match else None
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"query and document ids must be UTF-8; got {shown(error.object)}."
+        ) from None
+
+
+def _check_line(line: bytes, negative: bool, with_query: bool) -> None:
+    """Raise a ValueError that describes the first error in a line."""
+    text_files.refuse_nul(line, "a LETOR file")
+    words = line.partition(b"#")[0].split()
     if not words:
         return
     grade = text_files.number_in(words[0])
@@ -222,39 +209,22 @@ def _check_line(line: bytes, bounds: range, negative: bool, with_query: bool) ->
         raise ValueError(f"the grade must be a finite number; got {shown(words[0])}.")
     if grade < 0 and not negative:
         raise ValueError(f"the grade {grade:g} is negative. {NEGATIVE_GRADES}")
-    query = words[1] if len(words) > 1 else b""
-    if not with_query and query.startswith(b"qid:"):
-        raise ValueError(f"the file contains queries such as {shown(query)}: omit group.")
-    if with_query and (not query.startswith(b"qid:") or query == b"qid:"):
-        advice = "" if query.startswith(b"qid") else WITHOUT_QUERIES
-        raise ValueError(f"'qid:' and the query must follow the grade; got {shown(query)}.{advice}")
-    match = DOC_ID.match(comment)
-    for word in (query, match[1] if match else b""):
-        if parsed(bytes.decode, word) is None:
-            raise ValueError(f"query and document ids must be UTF-8; got {shown(word)}.")
+    _ids_of(line, with_query)
     before = -1
     for word in words[1 + with_query :]:
-        before = _checked_index(word, before, bounds)
-
-
-def _checked_index(word: bytes, before: int, bounds: range) -> int:
-    """Return the index of a feature; it must be greater than the index `before` it."""
-    text, colon, value = word.partition(b":")
-    index = parsed(int, text)
-    if not colon or index is None or parsed(float, value) is None or b"_" in word:
-        raise ValueError(f"a feature must have the form index:number; got {shown(word)}.")
-    if index not in bounds:
-        advice = ZERO_BASED if index == 0 else ""
-        if index > bounds[-1] and bounds[-1] < LARGEST_INDEX - 1:
-            advice = MORE_FEATURES
-        raise ValueError(
-            f"a feature index must be from {bounds[0]} to {bounds[-1]}; got {shown(word)}.{advice}"
-        )
-    if index <= before:
-        raise ValueError(
-            f"feature indices must be ascending; got {shown(word)} after index {before}."
-        )
-    return index
+        text, colon, value = word.partition(b":")
+        index = parsed(int, text)
+        if not colon or index is None or parsed(float, value) is None:
+            raise ValueError(f"a feature must have the form index:number; got {shown(word)}.")
+        if not 0 <= index <= LARGEST_INDEX:
+            raise ValueError(
+                f"a feature index must be from 0 to {LARGEST_INDEX}; got {shown(word)}."
+            )
+        if index <= before:
+            raise ValueError(
+                f"feature indices must be ascending; got {shown(word)} after index {before}."
+            )
+        before = index
 
 
 # Files with one number per line ------------------------------------------------------------------
@@ -287,8 +257,7 @@ def _read_column(
         if number is None or not is_good(number):
             raise ValueError(f"{rule}; got {shown(line.strip())}.")
 
-    kind = f"a list of {name}s"
-    pieces = list(text_files.parsed_blocks(source, path, kind, parse, check_line, progress))
+    pieces = list(text_files.parse_file(source, path, parse, check_line, progress))
     if not pieces:
         raise ValueError(f"{path}: the file contains no {name}s: it is empty.")
     return np.concatenate(pieces)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import Any, BinaryIO
 
@@ -22,8 +23,18 @@ from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import query_codes, refuse_missing, refuse_missing_ids
 from skgraded._input.table_kinds import refuse_unknown
 from skgraded._input.words import object_array
-from skgraded.datasets.entries import repeats
-from skgraded.datasets.text_files import PARQUET, blocks, check_path, number_in, parsed, shown
+from skgraded.datasets.entries import Entries
+from skgraded.datasets.text_files import (
+    blocks,
+    check_path,
+    number_in,
+    parse_rows,
+    parsed,
+    refuse_nul,
+    shown,
+)
+
+PARQUET = b"PAR1"
 
 
 @dataclass(frozen=True)
@@ -79,21 +90,28 @@ def read_columns(source: Any, names: Names, progress: bool = False) -> Columns:
     return _read_csv(data, path, names)
 
 
-def _checked(table: Any, names: Names) -> Columns:
+def _checked(table: Any, names: Names, path: str, lines: np.ndarray | None = None) -> Columns:
     """Check the named columns of a table; errors state the column and the row, counted from 0."""
-    columns = Columns(
-        query=np.asarray(table[names.query]),
-        grade=grades_as_given(table[names.grade], f"column {names.grade!r}", names.allow_unjudged),
-        scores={name: scores_as_given(table[name], f"column {name!r}") for name in names.scores},
-        document=np.asarray(table[names.document]) if names.document else None,
-    )
-    codes, _ = query_codes(columns.query, name=f"column {names.query!r}")
-    if columns.document is not None:
+    try:
+        columns = Columns(
+            query=np.asarray(table[names.query]),
+            grade=grades_as_given(
+                table[names.grade], f"column {names.grade!r}", names.allow_unjudged
+            ),
+            scores={
+                name: scores_as_given(table[name], f"column {name!r}") for name in names.scores
+            },
+            document=np.asarray(table[names.document]) if names.document else None,
+        )
+        codes, ids = query_codes(columns.query, name=f"column {names.query!r}")
+        if columns.document is None:
+            return columns
         if columns.document.dtype.kind == "f":
             refuse_inexact(columns.document, f"column {names.document!r}")
         refuse_missing_ids(columns.document.tolist(), f"column {names.document!r}")
-        for row in repeats(codes, columns.document)[0]:
-            raise ValueError(f"row {row}: the query contains this document twice.")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    Entries(path, np.asarray(ids), codes, columns.document, columns.grade, lines).refuse_repeats()
     return columns
 
 
@@ -101,8 +119,7 @@ def _checked(table: Any, names: Names) -> Columns:
 
 
 def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
-    with needs("Reading a Parquet file", "pyarrow", "pandas"):
-        import pandas  # noqa: F401
+    with needs("Reading a Parquet file", "pyarrow"):
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
@@ -116,47 +133,42 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
         raise ValueError(f"{path}: the Parquet file cannot be read: {error}") from None
     if frame.empty:
         raise ValueError(f"{path}: the table contains no rows.")
-    try:
-        for name in names.texts:  # pandas would convert integers to floats if one is missing
-            is_null = table[name].is_null(nan_is_null=True).to_numpy()
-            refuse_missing(is_null, table[name].__getitem__, f"column {name!r}")
-        return _checked(frame, names)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from None
+    for name in names.texts:  # pandas would convert integers to floats if one is missing
+        is_null = table[name].is_null(nan_is_null=True).to_numpy()
+        refuse_missing(is_null, table[name].__getitem__, f"{path}: column {name!r}")
+    return _checked(frame, names, path)
 
 
 # CSV ---------------------------------------------------------------------------------------------
 
 
 def _read_csv(data: bytes, path: str, names: Names) -> Columns:
-    if (position := data.find(b"\0")) >= 0:
-        raise _not_text(path, data.count(b"\n", 0, position) + 1)
     n_blank, separator, header = read_header(io.BytesIO(data), path)
     refuse_unknown(names.all, header, f"{path}: line {n_blank + 1}: ", names.advice)
-    if is_installed("pyarrow"):
+    if is_installed("pyarrow") and b"\0" not in data:
         with suppress(ValueError):  # if Arrow cannot parse the file, fall back to Python
-            return _all_at_once(data, n_blank, separator, names)
+            return _all_at_once(data, path, n_blank, separator, names)
     return _row_by_row(data, path, n_blank, separator, names)
 
 
 def read_header(file: BinaryIO, path: str) -> tuple[int, str, list[str]]:
     """Return the number of blank lines before the header, the separator and the column names."""
     lines = _lines(file)
-    n_blank = 0
-    try:
-        n_blank, line = next(((i, line) for i, line in enumerate(lines) if line.strip()), (0, ""))
-        if not line:
-            raise ValueError(
-                f"{path}: line 1: the file is empty; expected a row with column names."
-            )
-        if "\0" in line or parsed(str.encode, line) is None:
-            raise _not_text(path, n_blank + 1)
-        separator = "\t" if "\t" in line and "," not in line else ","
-        return n_blank, separator, next(csv.reader(chain([line], lines), delimiter=separator))
-    except csv.Error as problem:
-        raise ValueError(f"{path}: line {n_blank + 1}: {problem}.") from None
-    finally:
-        lines.detach()  # otherwise, the file would be closed
+    blank: list[str] = []
+    line = ""
+    for line in lines:
+        if line.strip():
+            break
+        blank.append(line)
+    if not line.strip() or "\0" in line or parsed(str.encode, line) is None:
+        raise ValueError(
+            f"{path}: line {len(blank) + 1}: expected a row with column names; the file is empty, "
+            "or neither UTF-8 text nor Parquet."
+        )
+    separator = "\t" if "\t" in line and "," not in line else ","
+    header = next(csv.reader(chain([line], lines), delimiter=separator))
+    lines.detach()  # otherwise, the file would be closed
+    return len(blank), separator, header
 
 
 def _lines(file: BinaryIO) -> io.TextIOWrapper:
@@ -164,52 +176,45 @@ def _lines(file: BinaryIO) -> io.TextIOWrapper:
     return io.TextIOWrapper(file, "utf-8-sig", errors="surrogateescape", newline="")
 
 
-def _not_text(path: str, number: int) -> ValueError:
-    return ValueError(f"{path}: line {number}: the file is neither UTF-8 text nor Parquet.")
-
-
-def _all_at_once(data: bytes, n_blank: int, separator: str, names: Names) -> Columns:
+def _all_at_once(data: bytes, path: str, n_blank: int, separator: str, names: Names) -> Columns:
     """Read the columns with Arrow; raise a ValueError if a row is invalid."""
-    from skgraded.datasets.arrow_csv import NUMBERS, TEXTS, read_table
+    from skgraded.datasets.arrow_csv import INTEGERS, NUMBERS, TEXTS, read_table
 
     types = dict.fromkeys(names.texts, TEXTS) | dict.fromkeys(names.numbers, NUMBERS)
     table = read_table(data, n_blank, separator, types)
     cells = {name: table[name].to_numpy() for name in names.all}
-    large = [name for name in names.scores if may_be_rounded(cells[name])]
-    if large:
-        texts = read_table(data, n_blank, separator, dict.fromkeys(large, TEXTS))
-        cells |= {name: _exact_numbers(texts[name].to_pylist()) for name in large}
+    for name in names.scores:
+        if may_be_rounded(cells[name]):
+            with suppress(ValueError):  # raised if not all scores are integers
+                integers = read_table(data, n_blank, separator, {name: INTEGERS})
+                cells[name] = integers[name].to_numpy()
     if not table.num_rows or any((cells[name] == "").any() for name in names.texts):
         raise ValueError("a value is missing")
-    return _checked(cells, names)
+    return _checked(cells, names, path)
 
 
 def _row_by_row(data: bytes, path: str, n_blank: int, separator: str, names: Names) -> Columns:
     """Read the columns with Python's csv module; errors name the first invalid line."""
-    rows = csv.reader(_lines(io.BytesIO(data)), delimiter=separator)
-    columns: dict[str, Any] = {name: [] for name in names.all}
-    seen: dict[tuple[str, ...], int] = {}
+    reader = csv.reader(_lines(io.BytesIO(data)), delimiter=separator)
     try:
-        header = next(islice(rows, n_blank, None))
-        for row in rows:
-            if len(row) < 2 and not "".join(row).strip():
-                continue
-            _check_row(row, header, names, seen, rows.line_num)
-            for name in names.all:
-                columns[name].append(row[header.index(name)])
-    except (csv.Error, ValueError) as error:
-        problem = str(error).removesuffix(".")
-        raise ValueError(f"{path}: line {rows.line_num}: {problem}.") from None
-    if not columns[names.query]:
+        header = next(islice(reader, n_blank, None))
+        numbered_rows = ((reader.line_num, row) for row in reader)
+        rows = list(parse_rows(numbered_rows, path, partial(_cells_of, header=header, names=names)))
+    except csv.Error as error:
+        raise ValueError(f"{path}: line {reader.line_num}: {error}.") from None
+    if not rows:
         raise ValueError(f"{path}: line 2: the table contains no rows.")
-    for name, cells in columns.items():
+    lines, cells = zip(*rows, strict=True)
+    columns: dict[str, Any] = {}
+    for name, words in zip(names.all, zip(*cells, strict=True), strict=True):
         if name in names.texts:
-            columns[name] = object_array(cells)
-        else:
-            columns[name] = np.array([float(cell or "nan") for cell in cells])
+            columns[name] = object_array(words)
+            continue
+        columns[name] = np.array([float(word or "nan") for word in words])
         if name in names.scores and may_be_rounded(columns[name]):
-            columns[name] = _exact_numbers(cells)
-    return _checked(columns, names)
+            with suppress(ValueError, OverflowError):  # raised if not all scores are integers
+                columns[name] = np.array(list(map(int, words)), dtype=np.int64)
+    return _checked(columns, names, path, np.array(lines))
 
 
 def may_be_rounded(numbers: np.ndarray) -> bool:
@@ -217,41 +222,27 @@ def may_be_rounded(numbers: np.ndarray) -> bool:
     return bool((np.isfinite(numbers) & (np.abs(numbers) >= 2.0**53)).any())
 
 
-def _exact_numbers(words: Sequence[str]) -> np.ndarray:
-    """Return an array of objects: an int for each whole number without exponent, else a float."""
-    numbers = [(float(word), parsed(int, word)) for word in words]
-    return object_array(
-        [real if whole is None or np.isinf(real) else whole for real, whole in numbers]
-    )
-
-
-def _check_row(
-    row: list[str], header: list[str], names: Names, seen: dict[tuple[str, ...], int], line: int
-) -> None:
-    """Raise a ValueError for the first error in a row; `seen` maps ids to line numbers."""
+def _cells_of(row: list[str], header: list[str], names: Names) -> list[str] | None:
+    """Return the cells of the named columns, or None if the row is blank."""
+    if len(row) < 2 and not "".join(row).strip():
+        return None
+    refuse_nul("".join(row).encode(errors="surrogateescape"), "a table")
     if len(row) != len(header):
         raise ValueError(f"the row has {len(row)} columns, but the first line has {len(header)}.")
-    cells = dict(zip(header, row, strict=True))
-    for name in names.all:
-        if parsed(str.encode, cells[name]) is None:
+    cells = [row[header.index(name)] for name in names.all]
+    for name, cell in zip(names.all, cells, strict=True):
+        if parsed(str.encode, cell) is None:
             raise ValueError(f"{name} must be UTF-8 text.")
-    for kind, name in zip(("query", "document"), names.texts, strict=False):
-        if not cells[name]:
-            raise ValueError(f"the {kind} ({name}) is missing.")
-    for name in names.numbers:
-        word = cells[name].encode()
-        if name == names.grade and names.allow_unjudged and word.lower() in (b"", b"nan"):
+        if name in names.texts:
+            if not cell:
+                kind = "query" if name == names.query else "document"
+                raise ValueError(f"the {kind} ({name}) is missing.")
             continue
-        number = number_in(word)
+        is_grade, number = name == names.grade, number_in(cell.encode())
+        if is_grade and names.allow_unjudged and cell.lower() in ("", "nan"):
+            continue
         if number is None:
-            raise ValueError(f"{name} must be a number; got {shown(word)}.")
-        if name == names.grade and not 0 <= number < math.inf:
-            raise ValueError(
-                f"grades must be finite and ≥ 0; {name} is {cells[name]}. {NEGATIVE_GRADES}"
-            )
-    pair = [cells[name] for name in names.texts]
-    first = seen.setdefault(tuple(pair), line)
-    if names.document and first < line:
-        raise ValueError(
-            f"query {pair[0]!r} already contains document {pair[1]!r} at line {first}."
-        )
+            raise ValueError(f"{name} must be a number; got {shown(cell.encode())}.")
+        if is_grade and not 0 <= number < math.inf:
+            raise ValueError(f"grades must be finite and ≥ 0; {name} is {cell}. {NEGATIVE_GRADES}")
+    return cells

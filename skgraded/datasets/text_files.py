@@ -25,12 +25,9 @@ PACKED: dict[str, tuple[bytes, Any]] = {
     "bzip2": (b"BZh", bz2.BZ2File),
     "xz": (b"\xfd7zXZ\0", lzma.LZMAFile),
 }
+DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 ZSTD = b"\x28\xb5\x2f\xfd"
-PARQUET = b"PAR1"
 JSON = re.compile(rb'\s*\{\s*["}]')  # an id in a line of text may begin with a brace
-MOST_PARQUET = 1 << 28  # maximum size in bytes of a piped or compressed Parquet file
-MOST_PACKED = 100  # maximum compression ratio of files that expand to more than MANY bytes
-MANY = 1 << 26
 
 
 def check_path(path: Any) -> str:
@@ -65,7 +62,7 @@ def _unpacking(file: Any, path: str) -> Any:
     head = file.peek(6)[:6]
     for kind, (start, opened) in PACKED.items():
         if head.startswith(start):
-            return io.BufferedReader(_Unpacking(kind, opened, file, path), 1 << 16)
+            return io.BufferedReader(_Unpacking(kind, opened(file), path), 1 << 16)
     if head.startswith(ZSTD):
         raise ValueError(
             f"{path}: line 1: the file is compressed with Zstandard, which is not supported. "
@@ -75,12 +72,10 @@ def _unpacking(file: Any, path: str) -> Any:
 
 
 class _Unpacking(io.RawIOBase):
-    """Reader for compressed files that raises errors for corrupt files and decompression bombs."""
+    """Reader for compressed files that raises an error with a line number for corrupt files."""
 
-    def __init__(self, kind: str, opened: Any, file: Any, path: str) -> None:
-        self.name, self._kind, self._packed = path, kind, _Counted(file)
-        self._file = opened(self._packed)
-        self._size = self._n_lines = 0
+    def __init__(self, kind: str, file: Any, path: str) -> None:
+        self.name, self._kind, self._file, self._n_lines = path, kind, file, 0
 
     def readable(self) -> bool:
         return True
@@ -88,79 +83,16 @@ class _Unpacking(io.RawIOBase):
     def readinto(self, room: Any) -> int:
         try:
             piece = self._file.read1(len(room))
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        except DAMAGED as error:
             if getattr(error, "errno", None) is not None:  # a read error, not damaged data
                 raise
             raise ValueError(
                 f"{self.name}: line {self._n_lines + 1}: the {self._kind} data are damaged or "
                 f"truncated ({error}). Download the file again."
             ) from None
-        self._size += len(piece)
         self._n_lines += piece.count(b"\n")
-        if self._size > max(MANY, MOST_PACKED * self._packed.size):
-            raise ValueError(
-                f"{self.name}: the {self._kind} data expand to more than {MOST_PACKED} times their "
-                "compressed size, so the file may be a decompression bomb. If you trust the file, "
-                "decompress it first, to disk or into a pipe."
-            )
         room[: len(piece)] = piece
         return len(piece)
-
-
-class _Counted:
-    """Wrapper around an open file that counts the bytes that are read."""
-
-    def __init__(self, file: Any) -> None:
-        self._file, self.size = file, 0
-
-    def read(self, size: int = -1) -> bytes:
-        piece = self._file.read(size)
-        self.size += len(piece)
-        return piece
-
-
-def parsed_blocks(
-    source: Any,
-    path: str,
-    kind: str,
-    parse: Callable[[bytes, int], Any],
-    check_line: Callable[[bytes], Any],
-    progress: bool = False,
-) -> Iterator[Any]:
-    """Parse the blocks of a file; see `parse_each`."""
-    with closing(blocks(source, path, progress)) as parts:
-        yield from parse_each(parts, path, kind, parse, check_line)
-
-
-def parse_each(
-    parts: Iterable[tuple[int, bytes]],
-    path: str,
-    kind: str,
-    parse: Callable[[bytes, int], Any],
-    check_line: Callable[[bytes], Any],
-) -> Iterator[Any]:
-    """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
-
-    If `parse` fails, the error names the first line that contains a NUL byte or for which
-    `check_line` raises a ValueError. `kind` is a description of the file for error messages.
-    """
-    for first, text in parts:
-        try:
-            if b"\0" in text:
-                raise ValueError("not text")
-            parsed_text = parse(text, first)
-        except (ValueError, OverflowError) as error:
-            lines = text.removesuffix(b"\n").split(b"\n")
-            for number, line in enumerate(lines, first):
-                try:
-                    if b"\0" in line:
-                        raise ValueError(f"{kind} must be UTF-8 text; got a NUL byte.")
-                    check_line(line)
-                except ValueError as problem:
-                    raise ValueError(f"{path}: line {number}: {problem}") from None
-            last = first + len(lines) - 1
-            raise ValueError(f"{path}: lines {first} to {last}: {error}") from None
-        yield parsed_text
 
 
 def blocks(
@@ -172,14 +104,15 @@ def blocks(
     """
     first = 1
     with unpacked(source) as (file, raw), _bar(raw, path, progress) as show:
-        is_parquet = file.peek(len(PARQUET)).startswith(PARQUET)
-        most = MOST_PARQUET if is_parquet else MOST_LINE
         while text := file.read(BLOCK):
             is_json = first == 1 and JSON.match(text.removeprefix(BOM))
-            text += file.read() if is_json else file.readline(most + 1)
+            text += file.read() if is_json else file.readline(MOST_LINE + 1)
             show()
-            if len(text) > most and not is_json:
-                _refuse_long_line(text, path, first, is_parquet)
+            if not is_json and len(text) > MOST_LINE and not text.endswith(b"\n"):
+                line = first + text.count(b"\n")
+                raise ValueError(
+                    f"{path}: line {line}: a line must not be larger than {MOST_LINE:,} bytes."
+                )
             if first == 1:
                 text = text.removeprefix(BOM)
             if text:
@@ -187,17 +120,56 @@ def blocks(
                 first += int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
-def _refuse_long_line(text: bytes, path: str, first: int, is_parquet: bool) -> None:
-    if is_parquet:
-        raise ValueError(
-            f"{path}: a piped or compressed Parquet file must not be larger than {MOST_PARQUET:,} "
-            "bytes: pass the file itself."
-        )
-    for number, line in enumerate(text.split(b"\n"), first):
-        if len(line) > MOST_LINE:
-            raise ValueError(
-                f"{path}: line {number}: a line must not be larger than {MOST_LINE:,} bytes."
-            )
+def parse_file(
+    source: Any,
+    path: str,
+    parse: Callable[[bytes, int], Any],
+    parse_line: Callable[[bytes], Any],
+    progress: bool = False,
+) -> Iterator[Any]:
+    """Parse the blocks of a file; see `parse_blocks`."""
+    with closing(blocks(source, path, progress)) as parts:
+        yield from parse_blocks(parts, path, parse, parse_line)
+
+
+def parse_blocks(
+    parts: Iterable[tuple[int, bytes]],
+    path: str,
+    parse: Callable[[bytes, int], Any],
+    parse_line: Callable[[bytes], Any],
+    of_rows: Callable[[list[tuple[int, Any]]], Any] | None = None,
+) -> Iterator[Any]:
+    """Yield ``parse(block, n)`` for each block of complete lines; the block starts at line `n`.
+
+    If `parse` raises a ValueError, each line is parsed alone: `parse_line` returns its content, or
+    None if the line is blank, and ``of_rows(pairs)`` converts pairs (line number, content) to the
+    result. Errors of `parse_line` name the line.
+    """
+    for first, text in parts:
+        try:
+            if b"\0" in text:
+                raise ValueError("not text")
+            parsed_block = parse(text, first)
+        except (ValueError, OverflowError) as error:
+            lines = enumerate(text.removesuffix(b"\n").split(b"\n"), first)
+            rows = list(parse_rows(lines, path, parse_line))
+            if of_rows is None:
+                raise ValueError(f"{path}: line {first}: {error}") from None
+            parsed_block = of_rows(rows)
+        yield parsed_block
+
+
+def parse_rows(
+    rows: Iterable[tuple[int, Any]], path: str, parse_row: Callable[[Any], Any]
+) -> Iterator[tuple[int, Any]]:
+    """Yield pairs (line number, parsed row) without None; errors name the file and the line."""
+    for number, row in rows:
+        try:
+            parsed_row = parse_row(row)
+        except ValueError as problem:
+            raise ValueError(f"{path}: line {number}: {problem}") from None
+        if parsed_row is not None:
+            yield number, parsed_row
 
 
 @contextmanager
@@ -223,10 +195,10 @@ def _bar(raw: Any, path: str, progress: bool) -> Iterator[Callable[[], None]]:
 # Words and numbers -------------------------------------------------------------------------------
 
 
-def refuse_returns(line: bytes) -> None:
-    """Raise a ValueError if a line contains a carriage return before its end."""
-    if b"\r" in line[:-1]:
-        raise ValueError("the line contains a carriage return; lines must end with a line feed.")
+def refuse_nul(line: bytes, kind: str) -> None:
+    """Raise a ValueError if a line contains a NUL byte; `kind` describes the file."""
+    if b"\0" in line:
+        raise ValueError(f"{kind} must be UTF-8 text; got a NUL byte.")
 
 
 def is_comment(line: bytes) -> bool:
@@ -243,16 +215,6 @@ def split_line(line: bytes, n_tabs: int) -> list[bytes]:
     if line.count(b"\t") == n_tabs and stripped:
         return [word.strip(b" \r") for word in line.split(b"\t")]
     return [word for word in stripped.replace(b"\t", b" ").split(b" ") if word]
-
-
-def words_of(line: bytes, n_tabs: int) -> list[bytes]:
-    """Return the words of `split_line`; raise a ValueError if a word is not text."""
-    refuse_returns(line)
-    words = split_line(line, n_tabs)
-    for word in words:
-        if parsed(bytes.decode, word) is None:
-            raise ValueError(f"text must be UTF-8; got {shown(word)}.")
-    return words
 
 
 def floats(words: list[bytes]) -> np.ndarray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -78,7 +80,6 @@ HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
 STEM = re.compile(r"(?i)(\.(run|res|txt|trec|json|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
-DULL = re.compile(rb"[ \t]*(#|$)")  # a comment or a blank line
 WHOLE = re.compile(rb"[+-]?\d+")
 NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
@@ -277,8 +278,8 @@ def run_names(paths: Sequence[str]) -> dict[str, str]:
 def _read(
     path: Any, form: Form, progress: bool, split: str | None, third: str | None, allow_empty: bool
 ) -> Entries:
-    if is_installed("pandas"):  # if Arrow imports pandas, Ctrl+C is ignored during the import
-        import pandas  # noqa: F401
+    import pandas  # noqa: F401  (if Arrow imports pandas, Ctrl+C is ignored during the import)
+
     name = text_files.check_path(path)
     with closing(text_files.blocks(path, name, progress)) as parts:
         first, text = next(parts, (1, b""))
@@ -295,18 +296,14 @@ def _read(
 
 def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
     """Convert the lines of a file to Entries."""
-    blocks = list(
-        filter(
-            None,
-            text_files.parse_each(
-                parts,
-                name,
-                form.kind,
-                lambda text, first: _parsed(text, first, form),
-                lambda line: _check_line(line, form),
-            ),
-        )
+    parsed_blocks = text_files.parse_blocks(
+        parts,
+        name,
+        partial(_columns_of_text, form=form),
+        partial(_words_of, form=form),
+        partial(_columns_of_rows, form=form),
     )
+    blocks = list(filter(None, parsed_blocks))
     if not blocks and allow_empty:
         no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
         return Entries(name, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
@@ -317,7 +314,7 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     query_ids, query_codes = _numbered(columns.pop("query"))
     names, name_codes = _numbered(columns.pop("name")) if form is RUN else (None, None)
     joined_texts: Any = np.concatenate
-    if is_installed("pyarrow", "pandas"):
+    if is_installed("pyarrow"):
         from skgraded.datasets.arrow_csv import joined as joined_texts
     entries = Entries(
         name,
@@ -400,22 +397,77 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
     return object_array(list(known)), np.concatenate(codes)
 
 
-def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
-    """Parse lines into a dict of columns; return None if no line contains data."""
-    text = _with_line_feeds(text)
-    if form is BEIR:  # remove only blank lines
-        text, lines = _lines_where(text, first, lambda line: line.strip(b" \t"))
-    else:
-        text, lines = _tidied(text, first, form)
-    if not text:
+def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any]:
+    """Parse a block of uniform lines; raise a ValueError if each line must be parsed alone."""
+    text = _tidied(text, form)
+    separator, n_lines = "\t" if b"\t" in text else " ", text.count(b"\n")
+    parse = _by_arrow if is_installed("pyarrow") else _by_pandas
+    return _with_numbers(parse(text, form, separator), np.arange(first, first + n_lines), form)
+
+
+def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
+
+    types = {
+        "document": TEXTS,
+        **dict.fromkeys(form.numbers, NUMBERS),
+        **dict.fromkeys(form.few, CODES),
+    }
+    columns = read_lines(text, form.columns, types, separator)
+    for name, column in columns.items():
+        if name in form.few:
+            columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
+        elif name in form.numbers:
+            columns[name] = column.to_numpy()
+    return columns
+
+
+def _by_pandas(text: bytes, form: Form, separator: str) -> dict[str, Any]:
+    import pandas as pd
+
+    ends = separator.encode() * (len(form.columns) - 1) + b"\n"
+    others = bytes(set(range(256)) - set(ends))
+    if text.translate(None, others) != ends * text.count(b"\n"):  # pandas would fill columns
+        raise ValueError("a line has more or fewer columns")
+    used = ["document", *dict.fromkeys((*form.numbers, *form.few))]
+    frame = pd.read_csv(
+        io.BytesIO(text),
+        sep=separator,
+        names=form.columns,
+        usecols=used,
+        dtype=object,  # text
+        na_filter=False,
+        quoting=csv.QUOTE_NONE,
+    )
+    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in used}
+    for name in used:
+        if name in form.few:
+            codes, texts = pd.factorize(columns[name])
+            columns[name] = codes, texts.tolist()
+        elif name in form.numbers:
+            columns[name] = text_files.floats(list(map(str.encode, columns[name])))
+    return columns
+
+
+def _columns_of_rows(rows: list[tuple[int, list[bytes]]], form: Form) -> dict[str, Any] | None:
+    """Convert pairs (line number, words) to columns; return None if no line contains data."""
+    if not rows:
         return None
-    columns = None
-    separator = "\t" if form is BEIR or b"\t" in text else " "
-    # Text with a byte order mark is parsed in Python, because Arrow would drop the mark.
-    if is_installed("pyarrow", "pandas") and not text.startswith(text_files.BOM):
-        with suppress(ValueError):  # if Arrow cannot parse the text, fall back to Python
-            columns = _by_arrow(text, form, separator)
-    columns = columns or _by_python(text, form, separator)
+    lines, words = zip(*rows, strict=True)
+    columns: dict[str, Any] = dict(zip(form.columns, zip(*words, strict=True), strict=True))
+    for name in form.numbers:
+        if name not in form.few:
+            columns[name] = text_files.floats(columns[name])
+    for name in form.few:
+        codes, few = numbered(object_array(columns[name]))
+        columns[name] = codes, [word.decode() for word in few]
+    columns["document"] = object_array(list(map(bytes.decode, columns["document"])))
+    kept = {name: columns[name] for name in (*form.few, *form.numbers, "document")}
+    return _with_numbers(kept, np.array(lines), form)
+
+
+def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dict[str, Any]:
+    """Convert the numbers of a block to grades or scores; raise a ValueError if one is invalid."""
     numbers = columns.pop(form.numbers[-1])
     if form is THREE[None]:
         words = list(map(str.encode, numbers[1]))
@@ -430,36 +482,34 @@ def _parsed(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
 
 
-def _with_line_feeds(text: bytes) -> bytes:
-    """Return text whose lines, also the last one, end with a line feed."""
+def _tidied(text: bytes, form: Form) -> bytes:
+    """Return lines that end with a line feed and have one separator between their words.
+
+    A ValueError is raised if the lines must be split one by one, such as comments and blank lines.
+    """
     if not text.endswith(b"\n"):
         text += b"\n"
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
-    if b"\r" in text:
-        raise ValueError("a carriage return within a line")
+    is_tidy, tabs = _is_tidy(text), b"\t" * (len(form.columns) - 1) + b"\n"
+    marks = text.translate(None, NO_MARKS) if b"\t" in text else b""
+    if form is BEIR or b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
+        is_valid = is_tidy and marks == tabs * text.count(b"\n")
+    else:
+        text, is_valid = text.replace(b"\t", b" "), True
+        if not is_tidy:
+            while b"  " in text:
+                text = text.replace(b"  ", b" ")
+            text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")
+            is_valid = not text.startswith(b"\n") and b"\n\n" not in text
+    if form is BEIR:
+        is_valid &= b'"' not in text
+    elif b"#" in text:
+        is_valid &= not text.startswith(b"#") and b"\n#" not in text
+    # Arrow and pandas would drop a byte order mark.
+    if not is_valid or b"\r" in text or text.startswith(text_files.BOM):
+        raise ValueError("not uniform")
     return text
-
-
-def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
-    """Remove blank lines, comments and repeated spaces; return the text and its line numbers."""
-    lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
-    starts = [b"\n#"] * (b"#" in text) + [b"\n\n", b"\n ", b"\n\t"] * (not is_tidy)
-    if any(start in b"\n" + text for start in starts):
-        text, lines = _lines_where(text, first, lambda line: line and not DULL.match(line))
-        is_tidy = _is_tidy(text)
-    if b"\t" in text:  # words remain separated by tabs if some line has one tab fewer than columns
-        marks, tabs = text.translate(None, NO_MARKS), b"\t" * (len(form.columns) - 1) + b"\n"
-        if is_tidy and marks == tabs * len(lines):
-            return text, lines
-        if b"\n" + tabs in b"\n" + marks:
-            return _split_each(text, form), lines
-    text = text.replace(b"\t", b" ")
-    if not is_tidy:
-        while b"  " in text:
-            text = text.replace(b"  ", b" ")
-        text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-    return text, lines
 
 
 def _is_tidy(text: bytes) -> bool:
@@ -468,103 +518,33 @@ def _is_tidy(text: bytes) -> bool:
     return not (white[1:] & white[:-1]).any()
 
 
-def _split_each(text: bytes, form: Form) -> bytes:
-    """Split each line, and separate its words by tabs."""
-    n_tabs = len(form.columns) - 1
-    lines = [text_files.split_line(line, n_tabs) for line in text.removesuffix(b"\n").split(b"\n")]
-    lines = [_with_name(words, form) for words in lines]
-    if not all(_has_columns(words, form) for words in lines):
-        raise ValueError("a line has more or fewer columns")
-    return b"".join([b"\t".join(words) + b"\n" for words in lines])
+# Single lines ------------------------------------------------------------------------------------
 
 
-def _lines_where(
-    text: bytes, first: int, is_kept: Callable[[bytes], Any]
-) -> tuple[bytes, np.ndarray]:
-    """Return the lines that are kept, and their line numbers; `first` is the first number."""
-    lines = [pair for pair in enumerate(text.split(b"\n"), first) if is_kept(pair[1])]
-    return b"".join([line + b"\n" for _, line in lines]), np.array([number for number, _ in lines])
-
-
-def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
-    from skgraded.datasets.arrow_csv import CODES, NUMBERS, TEXTS, read_lines
-
-    types = {
-        "document": TEXTS,
-        **dict.fromkeys(form.numbers, NUMBERS),
-        **dict.fromkeys(form.few, CODES),
-    }
-    if form is BEIR and (b'"' in text or b"\t\t" in text or b"\n\t" in b"\n" + text):
-        raise ValueError("a quoted or empty id")
-    columns = read_lines(text, form.columns, types, separator)
-    for name, column in columns.items():
-        if name in form.few:
-            columns[name] = column.indices.to_numpy(), column.dictionary.to_pylist()
-        elif name in form.numbers:
-            columns[name] = column.to_numpy()
-    return columns
-
-
-def _by_python(text: bytes, form: Form, separator: str) -> dict[str, Any]:
-    lines = [
-        _words_of(line, form) if form is BEIR else _with_name(line.split(separator.encode()), form)
-        for line in text.split(b"\n")[:-1]
-    ]
-    if not all(_has_columns(line, form) for line in lines):
-        raise ValueError("a line has more or fewer columns")
-    columns: dict[str, Any] = dict(zip(form.columns, zip(*lines, strict=True), strict=True))
-    for name in form.numbers:
-        if name not in form.few:
-            columns[name] = text_files.floats(columns[name])
-    for name in form.few:
-        codes, few = numbered(object_array(columns[name]))
-        columns[name] = codes, [word.decode() for word in few]
-    columns["document"] = object_array(list(map(bytes.decode, columns["document"])))
-    return {name: columns[name] for name in (*form.few, *form.numbers, "document")}
-
-
-def _words_of(line: bytes, form: Form) -> list[bytes]:
-    """Split a line into the words of its columns; return an empty list if there are none."""
-    if form is not BEIR or not line.strip(b" \t\r"):
-        return _with_name(text_files.words_of(line, len(form.columns) - 1), form)
-    text_files.refuse_returns(line)
-    text = text_files.parsed(bytes.decode, line.removesuffix(b"\r"))
-    if text is None:
-        raise ValueError(f"text must be UTF-8; got {text_files.shown(line)}.")
-    try:
-        words = [cell.encode() for cell in next(csv.reader([text], delimiter="\t", strict=True))]
-    except csv.Error as error:
-        raise ValueError(
-            f"quotes must enclose the entire id and be doubled within it, as in CSV ({error})."
-        ) from None
-    if b"" in words[:2]:
-        raise ValueError(f"the query or the document is missing: {text_files.shown(line)}.")
-    return words
-
-
-def _with_name(words: list[bytes], form: Form) -> list[bytes]:
-    """Join the words of the name in a run, unless the rank is no number: an id contains a space."""
-    if form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None:
-        return [*words[:5], b" ".join(words[5:])]
-    return words
-
-
-def _has_columns(words: list[bytes], form: Form) -> bool:
-    """Return whether a line has all columns, and none is empty."""
-    return len(words) == len(form.columns) and b"" not in words
-
-
-def _check_line(line: bytes, form: Form) -> None:
-    """Raise a ValueError that describes the first error in a line."""
-    words = _words_of(line, form)
+def _words_of(line: bytes, form: Form) -> list[bytes] | None:
+    """Return the words of a line, None if it contains no data; raise a ValueError for an error."""
+    text_files.refuse_nul(line, form.kind)
+    if b"\r" in line[:-1]:
+        raise ValueError("the line contains a carriage return; lines must end with a line feed.")
+    if form is BEIR and line.strip(b" \t\r"):
+        words = _words_of_beir(line)
+    else:
+        words = text_files.split_line(line, len(form.columns) - 1)
+        is_trec = form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None
+        if is_trec:  # the name contains spaces; without a rank, an id does
+            words[5:] = [b" ".join(words[5:])]
     if not words:
-        return
-    if not _has_columns(words, form):
+        return None
+    if len(words) != len(form.columns) or b"" in words:
         raise ValueError(
             f"a line of {form.kind} must have {len(form.columns)} columns "
             f"({' '.join(form.columns)}); got {len(list(filter(None, words)))}: "
             f"{text_files.shown(line.strip())}.{form.advice}"
         )
+    for name in ("document", *form.few):
+        word = words[form.columns.index(name)]
+        if text_files.parsed(bytes.decode, word) is None:
+            raise ValueError(f"text must be UTF-8; got {text_files.shown(word)}.")
     for name in form.numbers:
         word = words[form.columns.index(name)]
         number = text_files.number_in(word)
@@ -576,3 +556,15 @@ def _check_line(line: bytes, form: Form) -> None:
             raise ValueError(f"the {name} must be a number; got {text_files.shown(word)}.")
         if name == "grade" and math.isinf(number):
             raise ValueError(f"the grade must be finite; got {text_files.shown(word)}.")
+    return words
+
+
+def _words_of_beir(line: bytes) -> list[bytes]:
+    text = line.removesuffix(b"\r").decode(errors="surrogateescape")
+    try:
+        cells = next(csv.reader([text], delimiter="\t", strict=True))
+    except csv.Error as error:
+        raise ValueError(
+            f"quotes must enclose the entire id and be doubled within it, as in CSV ({error})."
+        ) from None
+    return [cell.encode(errors="surrogateescape") for cell in cells]

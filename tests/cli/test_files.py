@@ -128,7 +128,7 @@ CASES = [  # files that differ from FILES, arguments, and the values of each sys
         for scores in EXACT.values()
     ),
     ({"t.csv": LARGE}, "t.csv -m rr", {"score": {"q": 1 / 2}}),  # read by Arrow
-    ({"t.csv": f"{LARGE}r, 1, -inf\n"}, "t.csv -m rr", {"score": {"q": 1 / 2, "r": 0}}),  # Python
+    ({"t.csv": f"{LARGE}r, 1, 1\n"}, "t.csv -m rr", {"score": {"q": 1 / 2, "r": 1}}),  # Python
     (
         {"t.csv": TIED_ROWS},
         "t.csv --document-column document --ties trec -m rr",

@@ -1,7 +1,6 @@
-"""The command with decompression bombs, pipes, closed streams, full disks and interrupts."""
+"""The command with long lines, pipes, closed streams, full disks and interrupts."""
 
 import gzip
-import lzma
 import os
 import signal
 import subprocess
@@ -15,7 +14,6 @@ import pytest
 from commands import refused, refused_in_one_line, report, shell
 
 from skgraded.cli import main
-from skgraded.datasets import text_files
 
 SMALL = {
     "qrels": "q1 0 a 1\nq1 0 b 0\n",
@@ -52,17 +50,6 @@ def piped(monkeypatch):
 # Bounds ------------------------------------------------------------------------------------------
 
 
-def test_only_large_files_must_not_expand_to_100_times_their_size(files, capsys, monkeypatch):
-    monkeypatch.setattr(text_files, "MANY", 1 << 20)
-    (files / "qrels.gz").write_bytes(gzip.compress(SMALL["qrels"].encode() * 50_000))
-    assert report(capsys, "evaluate qrels.gz run -m rr")["run"]["mean"] == {"RR": 0.5}
-    line = b"q1 Q0 %s 1 2 s\n" % (b"b" * 10_000)
-    for pack in (gzip.compress, lzma.compress):
-        (files / "bomb").write_bytes(pack(line * 200))
-        error = refused(capsys, "evaluate qrels bomb")
-        assert "expand to more than 100 times their compressed size" in error
-
-
 def test_a_long_line_is_refused_in_bounded_memory(files, capsys):
     (files / "bomb.gz").write_bytes(gzip.compress(b"x" * (1 << 20), 1) * 256)
     tracemalloc.start()
@@ -73,10 +60,8 @@ def test_a_long_line_is_refused_in_bounded_memory(files, capsys):
     assert peak < 100e6
 
 
-@pytest.mark.parametrize("first", [b"", b"PAR1"])
-def test_an_endless_standard_input_is_refused(capsys, piped, monkeypatch, first):
-    monkeypatch.setattr(text_files, "MOST_PARQUET", 1 << 26)
-    piped(first + b"x" * (1 << 20), times=200)
+def test_an_endless_standard_input_is_refused(capsys, piped):
+    piped(b"x" * (1 << 20), times=200)
     assert "must not be larger than" in refused(capsys, "evaluate - --score-column s")
 
 

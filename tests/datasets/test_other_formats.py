@@ -98,7 +98,6 @@ def test_the_content_determines_the_format(read, data, expected, monkeypatch):
         *(packed.compress(data) for packed in (gzip, bz2, lzma)),
     ):
         assert rows_of(read, changed) == expected, changed
-    monkeypatch.setattr(text_files, "MOST_LINE", 1 << 9)
     wide = data.replace(b"{", b"{" + b" " * 999, 1)  # JSON may be one long line
     if text_files.JSON.match(data):
         assert rows_of(read, wide) == expected
