@@ -338,8 +338,9 @@ def _recognized(
     for first, text in blocks:
         line = DATA.search(text)
         if line and form is QRELS and _is_header(line[0]):
-            form, first = BEIR, first + text.count(b"\n", 0, line.end())
-            text, parts = text[line.end() :], []
+            end = text.find(b"\n", line.end()) + 1 or len(text)
+            form, first = BEIR, first + text.count(b"\n", 0, end)
+            text, parts = text[end:], []
         elif line and form is RUN:
             form = _form_of_run(line[0], third)
         parts.append((first, text))
@@ -491,6 +492,8 @@ def _tidied(text: bytes, form: Form) -> bytes:
         text += b"\n"
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n")
+        if b"\r" in text:
+            raise ValueError("a carriage return within a line")
     is_tidy, tabs = _is_tidy(text), b"\t" * (len(form.columns) - 1) + b"\n"
     marks = text.translate(None, NO_MARKS) if b"\t" in text else b""
     if form is BEIR or b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
@@ -507,7 +510,7 @@ def _tidied(text: bytes, form: Form) -> bytes:
     elif b"#" in text:
         is_valid &= not text.startswith(b"#") and b"\n#" not in text
     # Arrow and pandas would drop a byte order mark.
-    if not is_valid or b"\r" in text or text.startswith(text_files.BOM):
+    if not is_valid or text.startswith(text_files.BOM):
         raise ValueError("not uniform")
     return text
 
