@@ -169,14 +169,8 @@ def _from_items(items: list[Any], source: Any, side: str) -> Entries:
     fields = getattr(items[0], "_fields", None)
     if fields is None:
         raise _wrong_type(source, side)
-    names, values = _chosen(fields, side), []
-    for name in names:
-        try:
-            values.append(list(map(attrgetter(name), items)))
-        except AttributeError:
-            row = next(i for i, item in enumerate(items) if not hasattr(item, name))
-            raise TypeError(f"{side}: row {row} has no field {name!r}: {items[row]!r}.") from None
-    return _from_columns(values, names, side)
+    names = _chosen(fields, side)
+    return _from_columns([list(map(attrgetter(name), items)) for name in names], names, side)
 
 
 def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[Any]]]:

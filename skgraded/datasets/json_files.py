@@ -30,8 +30,6 @@ def entries_of_json(data: bytes, path: str, side: str, split: str | None) -> Ent
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(f"{path}: line {line}: text must be UTF-8.") from None
-    except RecursionError:
-        raise ValueError(f"{path}: the JSON data contain too many nested objects.") from None
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from None
 
@@ -52,24 +50,15 @@ def _selected(content: Mapping[str, Any], split: str | None) -> Any:
         for subset, splits in content.items()
         if subset != META and isinstance(splits, Mapping)
         for name, predictions in splits.items()
+        if isinstance(predictions, Mapping)
     }
-    known = ", ".join(map(repr, parts))
-    if not parts:
-        raise ValueError("the file contains no predictions.")
-    if split is None and len(parts) > 1:
+    if split is None and len(parts) == 1:
+        return next(iter(parts.values()))
+    if split not in parts:
+        first = next(iter(parts), "default/test")
         raise ValueError(
-            f"the file contains {len(parts)} subsets and splits: {known}. Select one, for example "
-            f"with split={next(iter(parts))!r} (in the command: --split {next(iter(parts))})."
+            f"the file contains {len(parts)} subsets and splits: "
+            f"{', '.join(map(repr, parts))}. Select one, for example with split={first!r} (in the "
+            f"command: --split {first}); got {split!r}.{did_you_mean(str(split), parts)}"
         )
-    if split is not None and split not in parts:
-        raise ValueError(
-            f"there is no subset and split {split!r}; the file contains {known}."
-            f"{did_you_mean(split, parts)}"
-        )
-    predictions = parts[next(iter(parts)) if split is None else split]
-    if not isinstance(predictions, Mapping):
-        raise ValueError(
-            f"the predictions must be {{query: {{document: score}}}}; got a "
-            f"{type(predictions).__name__}."
-        )
-    return predictions
+    return parts[split]

@@ -213,15 +213,13 @@ FILES = [
             (b'{"q": {"a": 1}', "line 1: the JSON data are damaged or truncated .*column"),
             (b'{"q":\n {"a": 1}} 2', "line 2: the JSON data are damaged"),
             (b'{"q":\n {"\xff": 1}}', "line 2: text must be UTF-8"),
-            (b'{"q":' * 100_000, "the JSON data contain too many nested objects"),
             (b'{"q": {"a": 1, "a": 2}}', "an object contains the key 'a' 2 times"),
             (b'{"q": {"a": 1}, "q": {}}', "an object contains the key 'q' 2 times"),
             (b"{}", "(qrels|run) is empty"),
             (b'{"q": {"a": NaN}}', "(qrels|run) must .*nan for doc"),
         )
     ),
-    (read_run, b'{"mteb_model_meta": {}}', "the file contains no predictions"),
-    (read_run, b'{"mteb_model_meta": {}, "en": {"test": [1]}}', "predictions must be .*; got a l"),
+    (read_run, b'{"mteb_model_meta": {}}', "the file contains 0 subsets and splits"),
     (
         read_run,
         b'{"mteb_model_meta": {}, "en": {"test": {}, "dev": {}}}',
@@ -291,8 +289,7 @@ ARGUMENTS = [
             (b'{"q": {"a": 1}}', "split='en/tset' requires MTEB's predictions, with 'mteb_model_m"),
             (
                 b'{"mteb_model_meta": {}, "en": {"test": {}}}',
-                "no subset and split 'en/tset'; the "
-                r"file contains 'en/test'\. Did you mean 'en/test'",
+                "Select one, .*; got 'en/tset'. Did you mean 'en/test'",
             ),
         )
     ),
@@ -480,7 +477,6 @@ BAD_RUNS = [
     ("bm25.run", TypeError, "got 'bm25.run'"),
     ({ScoredDoc("q1", "a", 1.0)}, TypeError, "got set"),
     (None, TypeError, "got NoneType"),
-    ([ScoredDoc("q1", "a", 1.0), ("q1", "b")], TypeError, r"row 1 has no field 'query_id': \('q1'"),
     ([{"ratings": []}], TypeError, r"run\[0\] must be a dict with the keys 'id' and 'ratings'"),
     ({"q1": [{"_id": "a"}]}, ValueError, "Item 0 of query 'q1' in run .*'_score'"),
     (
