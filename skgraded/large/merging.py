@@ -107,22 +107,22 @@ def refuse_split(
     repeated = _repeated([marks for _, marks in chunks])
     if not len(repeated):
         return
-    # Two different ids in one chunk may have the same key.
+    # Two different ids, also in one chunk, may have the same key.
     within = [np.unique(marks[np.isin(marks, repeated)]) for _, marks in chunks]
-    shared = repeated[np.unique(np.concatenate(within), return_counts=True)[1] > 1]
-    chunk_of: dict[int, dict[Any, int]] = {}  # the ids with each key, and their chunks
+    shared = _repeated(within)
+    chunk_of: dict[Any, int] = {}  # keyed by query id
+    marks_of_ids = []
     for i, marks in enumerate(within):
         if not np.isin(marks, shared).any():
             continue
         ids = ids_of(i)
         marks = arrow_strings.marks(ids)
         rows = np.flatnonzero(np.isin(marks, shared))
-        for mark, query in zip(marks[rows].tolist(), plain_list(ids[rows]), strict=True):
-            first = chunk_of.setdefault(mark, {}).setdefault(query, i)
+        marks_of_ids.append(marks[rows])
+        for query in plain_list(ids[rows]):
+            first = chunk_of.setdefault(query, i)
             if first != i:
                 raise parts.split_error(query, chunks[first][0], chunks[i][0]) from None
-    for mark in shared.tolist():
-        queries = chunk_of.get(mark, {})
-        if len(queries) < 2:  # rows changed between reads
-            places = [name for name, marks in chunks if (marks == mark).any()]
-            raise parts.split_error(next(iter(queries), None), *places[:2])
+    for mark in np.setdiff1d(shared, _repeated(marks_of_ids)):  # rows changed between reads
+        places = [name for name, marks in chunks if (marks == mark).any()]
+        raise parts.split_error(None, *places[:2])
