@@ -116,8 +116,9 @@ def read_rows(
         indices.frombytes(X.indices.astype(np.int32).tobytes())
         row_sizes.frombytes(np.diff(X.indptr).astype(np.int64).tobytes())
         grades.frombytes(y.tobytes())
-        for column, values in zip((lines, qid, doc_id), zip(*rows, strict=True), strict=False):
-            column.extend(values)
+        lines.extend(line for line, _, _ in rows)
+        qid += [query for _, query, _ in rows]
+        doc_id += [document for _, _, document in rows]
     if not doc_id:
         raise ValueError(f"{path}: the file is empty or contains only comments.")
     indptr = np.append(0, np.cumsum(row_sizes))
