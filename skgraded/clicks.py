@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import choice_validator, column, number_validator, whole_number
+from skgraded._input.door import choice_validator, column, number_validator, whole_number
 from skgraded._input.queries import query_codes
 from skgraded._kernels import layout
 from skgraded.datasets.click_logs import log_columns, read_clicks, read_positions

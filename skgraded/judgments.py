@@ -5,19 +5,50 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import columns
+from skgraded._input import door
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
-from skgraded._input.table_kinds import Labels, check_row_labels
+from skgraded._input.table_kinds import UNLABELLED, Labels, check_row_labels
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 
 LONGEST_LIST = 1000  # maximum number of rows without qid; more rows cause a warning
 MOST_REMEMBERED = 32  # maximum number of cached plans; a plan may contain one number per row
+
+
+class Truth(NamedTuple):
+    """Checked arrays from which Judgments are made."""
+
+    grades: np.ndarray  # (n,) of float64
+    grade_type: Any  # float16, float32 or float64
+    query_ids: np.ndarray  # (n_queries,), in order of first appearance
+    order: np.ndarray | None  # positions of the rows sorted by query; None if they are sorted
+    starts: np.ndarray  # (n_queries + 1,): first row of each query in this order
+    sample_weight: np.ndarray | None = None  # (n,)
+    labels: Labels = ()  # the row labels of pandas objects
+
+
+def read_truth(y_true: Any, qid: Any, group: Any, sample_weight: Any, stacklevel: int) -> Truth:
+    """Check what a user passes as grades, queries and weights, and convert it to arrays."""
+    arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
+    has_labels = any(type(values) not in UNLABELLED for values in arguments.values())
+    labels = check_row_labels(arguments, stacklevel + 1) if has_labels else ()
+    grades, grade_type = door.grade_column(y_true, "y_true")
+    n = len(grades)
+    if qid is not None and group is not None:
+        raise ValueError("Pass the queries as either qid or group, not both.")
+    if qid is not None:
+        query_ids, order, starts = queries_of(qid, n)
+    else:
+        sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
+        query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)
+    if sample_weight is not None:
+        sample_weight = door.check_weights(sample_weight, n, "y_true", len(query_ids))
+    return Truth(grades, grade_type, query_ids, order, starts, sample_weight, labels)
 
 
 class Judgments:
@@ -75,35 +106,21 @@ class Judgments:
 
     def __init__(
         self,
-        y_true: ArrayLike,
+        y_true: ArrayLike | Truth,
         *,
         qid: Any = None,
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        arguments = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
-        self._labels = check_row_labels(arguments, stacklevel=3)
-        self._read(y_true, qid, group, sample_weight)
-
-    _labels: Labels = ()
-
-    def _read(self, y_true: Any, qid: Any, group: Any, sample_weight: Any) -> None:
-        grades, grade_type = columns.grade_column(y_true, "y_true")
-        n = self.n_rows = len(grades)
-        if qid is not None and group is not None:
-            raise ValueError("Pass the queries as either qid or group, not both.")
-        if qid is not None:
-            self.query_ids, order, starts = queries_of(qid, n)
-        else:
-            sizes = np.array([n], dtype=np.intp) if group is None else group_sizes(group, n)
-            self.query_ids, order, starts = np.arange(len(sizes)), None, starts_of(sizes)
-        if sample_weight is not None:
-            sample_weight = columns.check_weights(sample_weight, n, "y_true", len(starts) - 1)
-        self._layout = layout = Layout(grades, grade_type, order, starts)
-        self.n_queries, self.sizes = layout.n_queries, layout.sizes
+        truth: Any = y_true
+        if not isinstance(truth, Truth):
+            truth = read_truth(y_true, qid, group, sample_weight, stacklevel=3)
+        self._labels, self.query_ids = truth.labels, truth.query_ids
+        self._layout = layout = Layout(truth)
+        self.n_rows, self.n_queries, self.sizes = layout.n_rows, layout.n_queries, layout.sizes
         self.weights: np.ndarray | None = None
-        if sample_weight is not None:
-            self.weights = mean_weights(sample_weight, layout.query_of_row, layout.sizes)
+        if truth.sample_weight is not None:
+            self.weights = mean_weights(truth.sample_weight, layout.query_of_row, layout.sizes)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without cached results and pandas objects.
@@ -114,53 +131,41 @@ class Judgments:
         return f"Judgments({self.n_rows} rows, {self.n_queries} queries{weighted})"
 
 
-def make_judgments(
-    y_true: Any, qid: Any = None, group: Any = None, sample_weight: Any = None
-) -> Judgments:
-    """Create Judgments from columns whose row labels are already checked."""
-    judgments = Judgments.__new__(Judgments)
-    judgments._read(y_true, qid, group, sample_weight)
-    return judgments
-
-
-def check_judgments(
-    y_true: ArrayLike | Judgments,
-    y_score: Any = None,
-    *,
-    qid: Any = None,
-    group: Any = None,
-    sample_weight: Any = None,
+def as_judgments(
+    y_true: ArrayLike | Judgments, qid: Any = None, group: Any = None, sample_weight: Any = None
 ) -> Judgments:
     """Return `y_true` if it is a Judgments object; otherwise, create one from the arguments.
 
-    The row labels of `y_score` are compared with those of the other arguments. Warn if many rows
-    form one query because the queries were not passed.
+    Warn if many rows form one query because the queries were not passed. Warnings point to the line
+    that calls the caller.
     """
-    if not isinstance(y_true, Judgments):
-        arguments = {
-            "y_true": y_true,
-            "qid": qid,
-            "sample_weight": sample_weight,
-            "y_score": y_score,
-        }
-        labels = check_row_labels(arguments, stacklevel=4)
-        judgments = make_judgments(y_true, qid, group, sample_weight)
-        judgments._labels = labels
-        if qid is None and group is None and judgments.n_rows > LONGEST_LIST:
-            warnings.warn(
-                f"More than {LONGEST_LIST:,} rows are evaluated as one query, because neither qid "
-                "nor group is passed. Pass the query of each row as qid; with scikit-learn, use "
-                "skgraded.make_ranking_scorer instead of make_scorer. If all rows are one list, "
-                "pass group=[len(y_true)].",
-                stacklevel=3,  # the caller of the measure
-            )
-        return judgments
-    for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
-        if value is not None:
-            raise ValueError(f"Pass {name} to Judgments(...), not alongside a Judgments object.")
-    if type(y_score) is not np.ndarray:
-        check_row_labels({"y_score": y_score}, 4, y_true._labels)
-    return y_true
+    if isinstance(y_true, Judgments):
+        for name, value in (("qid", qid), ("group", group), ("sample_weight", sample_weight)):
+            if value is not None:
+                raise ValueError(
+                    f"Pass {name} to Judgments(...), not alongside a Judgments object."
+                )
+        return y_true
+    judgments = Judgments(read_truth(y_true, qid, group, sample_weight, stacklevel=4))
+    if qid is None and group is None and judgments.n_rows > LONGEST_LIST:
+        warnings.warn(
+            f"More than {LONGEST_LIST:,} rows are evaluated as one query, because neither qid "
+            "nor group is passed. Pass the query of each row as qid; with scikit-learn, use "
+            "skgraded.make_ranking_scorer instead of make_scorer. If all rows are one list, "
+            "pass group=[len(y_true)].",
+            stacklevel=3,
+        )
+    return judgments
+
+
+def scores_of(judgments: Judgments, y_score: Any, name: str = "y_score") -> np.ndarray:
+    """Check the scores of the rows of Judgments, and return them as float64.
+
+    Warn if pandas objects have the same row labels in a different order.
+    """
+    if type(y_score) not in UNLABELLED:
+        check_row_labels({"y_score": y_score}, 4, judgments._labels)
+    return door.check_scores(y_score, judgments.n_rows, name)
 
 
 # The internal layout ------------------------------------------------------------------------------
@@ -186,11 +191,10 @@ class Layout:
         First level of each query, followed by the number of levels.
     """
 
-    def __init__(
-        self, grades: np.ndarray, grade_type: Any, order: np.ndarray | None, starts: np.ndarray
-    ) -> None:
+    def __init__(self, truth: Truth) -> None:
+        grades, self.grade_type, _, order, starts, *_ = truth
+        self.order, self.starts = order, starts
         self.n_rows, self.n_queries = len(grades), len(starts) - 1
-        self.grade_type, self.order, self.starts = grade_type, order, starts
         self.sizes: np.ndarray = starts[1:] - starts[:-1]
         self.max_size = int(self.sizes.max())
         self.codes: np.ndarray = np.empty(self.n_rows, dtype=np.int32)
@@ -199,8 +203,10 @@ class Layout:
         )
         levels, counts, n_levels, n_unknown, is_good = zip(*chunks, strict=True)
         if not all(is_good):
-            columns.refuse_bad_grades(grades, "y_true", allow_nan=True)
-        self.levels, self.counts, self.n_levels = map(_joined, (levels, counts, n_levels))
+            door.refuse_bad_grades(grades, "y_true", allow_nan=True)
+        if len(chunks) > 1:
+            levels, counts, n_levels = ((np.concatenate(x),) for x in (levels, counts, n_levels))
+        self.levels, self.counts, self.n_levels = levels[0], counts[0], n_levels[0]
         self.level_starts: np.ndarray = starts_of(self.n_levels)
         self.top_grades: np.ndarray = self.levels[self.level_starts[1:] - 1]
         self.n_unknown: int = sum(n_unknown)
@@ -234,10 +240,7 @@ class Layout:
 
     def on_scale(self, number: float) -> float:
         """Round a threshold or top grade to the grades' dtype, so that it can equal a grade."""
-        limits = np.finfo(self.grade_type)
-        if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
-            return number
-        return float(columns.as_decimals(np.array([number], dtype=self.grade_type))[0])
+        return door.round_to_type(number, self.grade_type)
 
     def by_level(self, per_query: np.ndarray) -> np.ndarray:
         """Repeat each per-query value once per level of the query; return shape (n_levels,)."""
@@ -264,10 +267,6 @@ class Layout:
         return result
 
 
-def _joined(arrays: tuple[np.ndarray, ...]) -> np.ndarray:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
 def layout_of(judgments: Judgments) -> Layout:
     """Return the internal layout of Judgments."""
     return judgments._layout
@@ -287,7 +286,9 @@ def without_unjudged(judgments: Judgments, rule: str) -> tuple[Judgments, np.nda
 def _filled(judgments: Judgments) -> tuple[Judgments, None]:
     filled, layout = copy(judgments), judgments._layout
     grades = np.nan_to_num(layout.grades, nan=0.0)
-    filled._layout = Layout(grades, layout.grade_type, layout.order, layout.starts)
+    filled._layout = Layout(
+        Truth(grades, layout.grade_type, judgments.query_ids, layout.order, layout.starts)
+    )
     return filled, None
 
 
@@ -300,6 +301,6 @@ def _judged_only(judgments: Judgments) -> tuple[Judgments, np.ndarray]:
     is_kept = is_judged.copy()
     is_kept[first[n_judged == 0]] = True
     rows = np.where(is_judged, rows, -1)[is_kept]
-    kept = Judgments(np.append(grades, 0.0)[rows], group=np.maximum(n_judged, 1))
-    kept._layout.grade_type = layout.grade_type
-    return kept, rows
+    grades, starts = np.append(grades, 0.0)[rows], starts_of(np.maximum(n_judged, 1))
+    truth = Truth(grades, layout.grade_type, judgments.query_ids, None, starts)
+    return Judgments(truth), rows

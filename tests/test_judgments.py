@@ -12,7 +12,7 @@ from queries import random_queries
 
 import skgraded as sg
 from skgraded.judgments import layout_of
-from skgraded.measures.base import undefined_of
+from skgraded.measures.base import Prepared, undefined_of
 
 # The query of each row; queries are numbered in order of first appearance.
 PARTITION = [0, 1, 0, 2, 1, 0, 3, 2, 0]
@@ -193,8 +193,9 @@ def test_only_the_results_of_the_last_measures_are_cached():
         assert pickled(judgments, [1, 2, 3, 4]) > 0
         used_all_along(judgments, [1, 2, 3, 4])
     assert len(layout_of(judgments)._memory) == 32
-    plans = [measure for what, measure in layout_of(judgments)._memory if what == "_plan"]
-    assert plans.count(sg.NDCNG(undefined=np.nan)) == calls.count(4) == 1
+    cached = layout_of(judgments)._memory.values()
+    measures = [entry.measure for entry in cached if isinstance(entry, Prepared)]
+    assert measures.count(sg.NDCNG(undefined=np.nan)) == calls.count(4) == 1
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input import arrow_strings
-from skgraded._input.columns import refuse_inexact, scores_as_given
-from skgraded._input.queries import refuse_missing
+from skgraded._input.door import scores_as_given
+from skgraded._input.queries import missing_id, refuse_inexact
 from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
 from skgraded._input.words import object_array, refuse_unwritable
 
@@ -92,9 +92,8 @@ def numbers(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def scores(column: pa.ChunkedArray, name: str) -> Any:
-    """Convert scores to float64, except 64-bit integers and decimals; raise an error for NaN."""
-    values = scores_as_given(numbers(column), name)
-    return plain(column) if values.dtype.kind == "O" else pa.array(values)
+    """Convert scores to float64, except 64-bit integers; raise an error for NaN."""
+    return pa.array(scores_as_given(numbers(column), name))
 
 
 def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
@@ -109,7 +108,10 @@ def ids(column: pa.ChunkedArray, name: str = "qid") -> pa.ChunkedArray:
         refuse_inexact(column.to_numpy(), name)
         column = column.cast(pa.float64())
     if column.null_count or pa.types.is_floating(kind):
-        refuse_missing(missing(column), lambda row: column[row].as_py(), name)
+        is_missing = missing(column)
+        if is_missing.any():
+            row = int(is_missing.argmax())
+            raise missing_id(name, row, column[row].as_py())
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
     if pa.types.is_decimal(kind):

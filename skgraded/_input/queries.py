@@ -1,19 +1,28 @@
 """Query ids, group sizes and the rows of each query."""
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from skgraded._input import arrow_strings, columns, words
+from skgraded._input import arrow_strings, door
 from skgraded._input.arrow_strings import Texts, refuse_damaged, texts_of, texts_of_strings
 from skgraded._input.needs import is_installed
-from skgraded._input.words import are_utf8, object_array, plain, plain_list
+from skgraded._input.words import (
+    are_utf8,
+    is_missing,
+    is_writable,
+    object_array,
+    plain,
+    plain_list,
+    refuse_unwritable,
+)
 from skgraded._kernels import layout
 
+NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
-WHOLE_NUMBERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 
 def query_codes(
@@ -23,9 +32,9 @@ def query_codes(
 
     The distinct ids are returned as objects unless they are numbers or dates.
     """
-    ids, heads, codes, queries, *_ = _numbered(qid, n, expected, name)
+    n_rows, heads, codes, queries, *_ = _number_blocks(qid, n, expected, name)
     if heads is not None:
-        codes = np.repeat(codes, np.diff(heads, append=len(ids)))
+        codes = np.repeat(codes, np.diff(heads, append=n_rows))
     return codes, queries
 
 
@@ -33,7 +42,7 @@ def queries_of(
     qid: Any, n: int, expected: str = "y_true"
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
     """Return the distinct ids in order of first appearance, and the results of `rows_by_query`."""
-    _, heads, codes, queries, counts, in_order = _numbered(qid, n, expected, "qid")
+    _, heads, codes, queries, counts, in_order = _number_blocks(qid, n, expected, "qid")
     if heads is None:
         starts = layout.starts_of(counts)
         return queries, None if in_order else layout.order_by_code(codes, starts), starts
@@ -43,49 +52,41 @@ def queries_of(
     return queries, *rows_by_query(codes, len(queries))
 
 
-def _numbered(qid: Any, n: int | None, expected: str | None, name: str) -> tuple[Any, ...]:
-    """Return the checked ids, the `_heads` of their blocks, and the results of `_number`.
+def _number_blocks(qid: Any, n: int | None, expected: str | None, name: str) -> tuple[Any, ...]:
+    """Return the number of rows, the first row of each block of equal ids, and their `_number`.
 
-    The results are for the first row of each block or, if the heads are None, for all rows.
+    If there are many blocks, the first rows are None, and all rows are numbered.
     """
-    ids, categories = _checked_ids(qid, n, expected, name)
-    heads, dtype = _heads(ids), columns.float_type(qid)
-    try:
-        codes, queries, counts, in_order = _number(
-            ids if heads is None else ids[heads], name, dtype
-        )
-    except (ValueError, TypeError):
-        _number(ids, name, dtype)  # raises the same error with the row
-        raise
+    ids, categories = _read_ids(qid, name)
+    if n is not None and len(ids) != n:
+        message = f"{name} has {len(ids)} rows, but {expected} has {n}."
+        if categories is None and not isinstance(ids, Texts) and _are_sizes(ids, n):
+            message += (
+                f" The values of {name} add up to {n}: if they are query sizes, pass them as "
+                "group=, or convert them to ids with np.repeat(np.arange(len(sizes)), sizes)."
+            )
+        raise ValueError(message)
+    if len(ids) == 0:
+        raise ValueError(f"{name} is empty: at least one id is required.")
+    heads = None
+    if isinstance(ids, np.ndarray) and (ids.dtype.itemsize == 8 or ids.dtype.kind in "biu"):
+        is_whole = ids.dtype.kind in "biu"
+        heads = layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_whole else ids)
+    codes, queries, *rest = _number(ids if heads is None else ids[heads], name, heads)
     if isinstance(categories, Texts):
         queries = categories.at(queries)
     elif categories is not None:
-        numbers = queries
-        queries = object_array([categories[i] for i in numbers.tolist()])
-        columns.refuse_inexact(queries, name, dtype, lambda i: int(np.argmax(ids == numbers[i])))
-        if not all(map(words.is_writable, queries)):
-            _hash_codes([categories[i] for i in ids.tolist()], name)  # raises an error with the row
-    return ids, heads, codes, queries, counts, in_order
+        for code in queries.tolist():
+            if not is_writable(categories[code]):
+                refuse_unwritable(categories[code], f"{name} in row {int(np.argmax(ids == code))}")
+        queries = object_array([categories[code] for code in queries.tolist()])
+    return len(ids), heads, codes, queries, *rest
 
 
-def _checked_ids(
-    qid: Any, n: int | None, expected: str | None, name: str
-) -> tuple[Any, list[Any] | Texts | None]:
-    """Check the number of ids; return (ids, None) or, for a coded column, (codes, categories)."""
-    ids, categories = _coded(qid, name) or (_ids(qid, name), None)
-    has_numbers = categories is None and not isinstance(ids, Texts)
-    if n is not None and has_numbers and _are_sizes(ids, n):
-        raise ValueError(
-            f"{name} has {len(ids)} rows, but {expected} has {n}. The values of {name} add up "
-            f"to {n}: if they are query sizes, pass them as group=, or convert them to ids with "
-            "np.repeat(np.arange(len(sizes)), sizes)."
-        )
-    columns.refuse_other_length(ids, name, n, expected)
-    if len(ids) == 0:
-        raise ValueError(f"{name} is empty: at least one id is required.")
-    if categories is not None:
-        refuse_missing(ids < 0, lambda row: None, name)
-    return ids, categories
+def _are_sizes(ids: Any, n: int) -> bool:
+    """Return whether the ids may be query sizes: integers ≥ 1 that add up to n."""
+    are_whole = all(door.is_finite_number(size) and size >= 1 and size % 1 == 0 for size in ids)
+    return are_whole and sum(map(int, ids)) == n
 
 
 def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -99,9 +100,8 @@ def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def group_sizes(group: Any, n: int, expected: str = "y_true") -> np.ndarray:
     """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
-    columns.refuse_unordered(group, "group")
     try:
-        sizes = columns.column(group, "group")
+        sizes = door.column(group, "group")
     except TypeError as error:
         raise TypeError(f"{error}{_advice_on_ids(group, n)}") from None
     advice = _advice_on_ids(sizes, n)
@@ -180,7 +180,7 @@ def warn_of_row_ids(sizes: np.ndarray, stacklevel: int = 3) -> None:
 
 # Repeated documents ------------------------------------------------------------------------------
 
-_check_duplicates = columns.choice_validator("duplicates", ("raise", "drop"))
+_check_duplicates = door.choice_validator("duplicates", ("raise", "drop"))
 
 
 def check_duplicates(duplicates: Any, document: Any) -> str:
@@ -233,45 +233,58 @@ def distinct_rows(
     return firsts
 
 
-def _heads(ids: Any) -> np.ndarray | None:
-    """Return the first row of each block of equal ids, or None if there are many blocks."""
-    if not isinstance(ids, np.ndarray) or ids.dtype.itemsize != 8 and ids.dtype.kind not in "biu":
-        return None
-    is_number = ids.dtype.kind in "biu"
-    return layout.heads_of_runs(ids.astype(np.int64, copy=False) if is_number else ids)
+def _number(
+    ids: Any, name: str, rows: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
+    """Return row codes, distinct ids, row counts per id, and whether the codes are sorted.
 
+    `rows` contains the row of each id, or is None if the ids are those of all rows.
+    """
 
-def _number(ids: Any, name: str, dtype: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
-    """Return row codes, distinct ids, row counts per id, and whether the codes are sorted."""
+    def row_of(i: int) -> int:
+        return i if rows is None else int(rows[i])
+
     has_strings = isinstance(ids, (list, np.ndarray)) and isinstance(ids[0], str)
     texts = texts_of_strings(ids) if has_strings else ids
     if isinstance(texts, Texts):
         numbered = texts.numbered()
         if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1].tolist()):
-            _hash_codes(ids, name)  # raises an error with the row
+            _hash_codes(ids, name, row_of)  # raises an error with the row
         return numbered
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
-        codes, queries = _hash_codes(ids, name)
-        columns.refuse_inexact(queries, name, dtype, lambda i: int(np.argmax(codes == i)))
+        codes, queries = _hash_codes(ids, name, row_of)
         return codes, queries, np.bincount(codes), not (codes[1:] < codes[:-1]).any()
     kind, whole = ids.dtype.kind, ids
     if kind in "mMf":
-        refuse_missing(np.isnan(ids) if kind == "f" else np.isnat(ids), ids.__getitem__, name)
+        missing = np.isnan(ids) if kind == "f" else np.isnat(ids)
+        if missing.any():
+            _hash_codes(ids, name, row_of)  # raises an error with the row
         whole = (ids.astype(np.float64) + 0.0 if kind == "f" else ids.copy()).view(np.int64)
     codes, first, *rest = layout.number_by_appearance(np.ascontiguousarray(whole, dtype=np.intp))
     queries = ids[first]
     if kind == "f":
-        columns.refuse_inexact(queries, name, row_of=first.__getitem__)
+        refuse_inexact(queries, name, lambda i: row_of(first[i]))
         queries += 0  # -0.0 becomes 0.0
     return codes, queries, *rest
 
 
-def refuse_missing(missing: np.ndarray, value_of: Callable[[int], Any], name: str) -> None:
-    """Raise a ValueError that names the first row whose id is missing."""
-    if missing.any():
-        row = int(np.argmax(missing))
+def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] | None = int) -> None:
+    """Raise a ValueError for the first float id that is too large for its type to be exact.
+
+    `row_of` converts the position of an id to its row, if the message shall contain it. Infinity is an id, except if it may be an
+    overflow.
+    """
+    limit = 2 ** (int(np.finfo(ids.dtype).nmant) + 1)
+    may_overflow = ids.dtype.itemsize < 8
+    is_inexact = (np.abs(ids) >= ids.dtype.type(limit)) & (may_overflow | np.isfinite(ids))
+    if is_inexact.any():
+        i = int(np.argmax(is_inexact))
+        where = "" if row_of is None else f" in row {row_of(i)}"
         raise ValueError(
-            f"{name} is missing in row {row} ({value_of(row)}): every row must have an id."
+            f"{name} contains {plain(ids[i])!r}{where}, but {ids.dtype.name} "
+            f"represents integers exactly only below {limit:,}: different ids may have become "
+            "equal. Read ids as integers or text, or number them before the conversion to floats "
+            "with np.unique(ids, return_inverse=True)[1]."
         )
 
 
@@ -280,44 +293,29 @@ def refuse_missing_ids(ids: Iterable[Any], name: str) -> None:
     kinds = set(map(type, ids))
     if kinds <= {int} or kinds == {str} and all(ids):  # fast path
         return
-    is_blank = [columns.is_missing(value) or isinstance(value, str) and not value for value in ids]
-    refuse_missing(np.array(is_blank), lambda row: repr(list(ids)[row]), name)
+    for row, value in enumerate(ids):
+        if is_missing(value) or isinstance(value, str) and not value:
+            raise missing_id(name, row, value)
 
 
-def _coded(qid: Any, name: str) -> tuple[Any, list[Any] | Texts | None] | None:
-    """Return (codes, categories) of a categorical column, (texts, None) of text, or else None.
+def missing_id(name: str, row: int, value: Any) -> ValueError:
+    """Return the error for a row without an id."""
+    return ValueError(
+        f"{name} is missing in row {row} ({plain(value)!r}): every row must have an id."
+    )
 
-    The code -1 means missing.
+
+def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
+    """Return (ids, None) or, for a column of coded text, (codes, categories).
+
+    Ids are an array of numbers, dates or objects, a list, or Texts; 1 and "1" differ.
     """
-    if isinstance(getattr(qid, "dtype", None), np.dtype):
-        return None
-    dtype = str(getattr(qid, "dtype", getattr(qid, "type", "")))
-    if getattr(getattr(qid, "dtype", None), "storage", None) == "pyarrow":  # pandas text
-        qid = getattr(qid, "array", qid).__arrow_array__()
-    if hasattr(qid, "factorize") and dtype == "category":
-        codes, categories = qid.factorize()
-        return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
-    kinds = ("String", "Categorical", "Enum")
-    is_polars_text = dtype.startswith(kinds) and hasattr(qid, "to_arrow")
-    if is_polars_text and is_installed("pyarrow"):
-        qid = qid.to_arrow()
-    refuse_damaged(qid, name)
-    is_arrow = hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize")
-    if not is_arrow or not arrow_strings.is_text(qid.type):
-        return None
-    is_coded = arrow_strings.has_short_dictionaries(qid)
-    if not is_coded and arrow_strings.is_dictionary(qid.type):
-        qid = qid.cast(qid.type.value_type)
-    if qid.null_count:
-        return -np.asarray(qid.is_null(), dtype=np.intp), []  # the caller raises an error
-    return arrow_strings.coded(qid) if is_coded and len(qid) else (texts_of(qid), None)
-
-
-def _ids(qid: Any, name: str) -> Any:
-    """Return numbers and dates as an array and other ids as objects, so that 1 and "1" differ."""
-    columns.refuse_unordered(qid, name)
+    is_plain = isinstance(getattr(qid, "dtype", None), np.dtype) and not np.ma.isMaskedArray(qid)
+    if is_plain and qid.ndim == 1 and qid.dtype.kind in "buifmMU":  # fast path
+        return np.asarray(qid), None
+    door.refuse_unordered(qid, name)
     if isinstance(qid, (str, bytes)) or not hasattr(qid, "__len__"):
-        columns.refuse_lazy(qid, name)
+        door.refuse_data_set(qid, name)
         hint = (
             f" If this is a column name, pass the column itself; {BY_NAME} accept qid={qid!r}."
             if isinstance(qid, str)
@@ -326,49 +324,77 @@ def _ids(qid: Any, name: str) -> Any:
         raise TypeError(f"{name} must be an array with one id per row; got {qid!r}.{hint}")
     if len(getattr(qid, "shape", (None,))) != 1:
         raise ValueError(f"{name} must be 1-D; got an array of shape {qid.shape}. Pass one column.")
-    dtype = getattr(qid, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        array = np.asarray(columns.unmasked(qid))
-        return array if array.dtype.kind in "buifmMOU" else array.tolist()
-    # Conversion to NumPy is lossless only for pandas and polars integers without missing values.
-    if str(dtype).lower() in WHOLE_NUMBERS:
-        array = np.asarray(qid)
-        if array.dtype.kind in "iu":
-            return array
-        if array.dtype.kind == "O" and not any(map(columns.is_missing, array)):  # pandas 2
-            return array.astype(str(dtype).lower())
-    if str(dtype) in ("str", "string") and hasattr(qid, "to_numpy"):  # pandas text
-        return qid.to_numpy(dtype=object)
-    return qid.to_pylist() if hasattr(qid, "to_pylist") else qid  # avoid pyarrow scalars
+    if not isinstance(getattr(qid, "dtype", None), np.dtype) and not isinstance(qid, (list, tuple)):
+        qid, categories = _read_typed(qid, name)
+        if categories is not None or isinstance(qid, Texts):
+            return qid, categories
+    if isinstance(getattr(qid, "dtype", None), np.dtype):
+        array = np.asarray(door.unmasked(qid))
+        if array.dtype.kind in "buifmMU":
+            return array, None
+        qid = array if array.dtype.kind == "O" else array.tolist()
+    kinds = set(map(type, qid))
+    if all(issubclass(kind, (float, np.floating)) for kind in kinds):
+        return np.array(list(qid)), None
+    return qid, None
 
 
-def _are_sizes(ids: Any, n: int) -> bool:
-    """Return whether the ids may be query sizes: fewer than n integers ≥ 1 that add up to n."""
-    return (
-        len(ids) < n
-        and all(columns.is_finite_number(size) and size >= 1 and size == int(size) for size in ids)
-        and sum(map(int, ids)) == n
-    )
+def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
+    """Read a column of pandas, polars or Arrow whose type is no NumPy type; see `_read_ids`."""
+    dtype = getattr(qid, "dtype", getattr(qid, "type", None))
+    kind, storage = str(dtype), getattr(dtype, "storage", None)
+    if kind == "category":
+        is_text = qid.dtype.categories.dtype.kind not in "biufmM"
+        if not is_text:
+            return np.asarray(qid), None
+        codes, categories = qid.factorize()
+        if (codes < 0).any():
+            raise missing_id(name, int(np.argmax(codes < 0)), None)
+        return np.ascontiguousarray(codes, dtype=np.intp), categories.tolist()
+    if storage == "pyarrow" or kind.endswith("[pyarrow]"):
+        qid = getattr(qid, "array", qid).__arrow_array__()
+    elif kind.startswith(("String", "Categorical", "Enum")) and is_installed("pyarrow"):  # polars
+        qid = qid.to_arrow()
+    refuse_damaged(qid, name)
+    if hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize"):
+        return _read_arrow(qid, name)
+    array = np.asarray(qid) if hasattr(qid, "__array__") else object_array(list(qid))
+    if array.dtype.kind == "O" and NUMBERS.fullmatch(kind) and not any(map(is_missing, array)):
+        array = array.astype(kind.lower())  # nullable numbers of pandas 2
+    is_text = storage is not None
+    return array if array.dtype.kind in "iuf" or is_text else list(qid), None
 
 
-def _hash_codes(values: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
+def _read_arrow(column: Any, name: str) -> tuple[Any, Any]:
+    is_text = arrow_strings.is_text(column.type)
+    is_coded = is_text and arrow_strings.has_short_dictionaries(column)
+    if not is_coded and arrow_strings.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        raise missing_id(name, int(np.argmax(column.is_null())), None)
+    if is_coded and len(column):
+        return arrow_strings.coded(column)
+    if is_text:
+        return texts_of(column), None
+    array = np.asarray(column)
+    return (array if array.dtype.kind in "iuf" else column.to_pylist()), None
+
+
+def _hash_codes(values: Any, name: str, row_of: Any) -> tuple[np.ndarray, np.ndarray]:
     numbers_of: dict[Any, int] = {}
     codes = np.empty(len(values), dtype=np.intp)
-    for row, query in enumerate(values):
+    for i, query in enumerate(values):
         try:
             code = numbers_of.get(query)
         except TypeError:
             raise TypeError(
-                f"{name} must contain hashable ids; row {row} contains {query!r}. Use tuples for "
-                "composite ids."
+                f"{name} must contain hashable ids; row {row_of(i)} contains {query!r}. Use tuples "
+                "for composite ids."
             ) from None
         if code is None:
-            if not words.is_writable(query):
-                words.refuse_unwritable(query, f"{name} in row {row}")
-            if columns.is_missing(query):
-                raise ValueError(
-                    f"{name} is missing in row {row} ({query!r}): every row must have an id."
-                )
+            if is_missing(query):
+                raise missing_id(name, row_of(i), query)
+            refuse_unwritable(query, f"{name} in row {row_of(i)}")
             code = numbers_of[query] = len(numbers_of)
-        codes[row] = code
+        codes[i] = code
     return codes, object_array(list(numbers_of))

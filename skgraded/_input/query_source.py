@@ -165,8 +165,9 @@ def columns_to_drop(table: Any, drop: Any) -> "list[TableColumn]":
     return [TableColumn.of(table, source, "drop") for source in sources]  # type: ignore[misc]
 
 
-def without_columns(table: Any, columns: list[TableColumn]) -> Any:
-    """Return the table without those of the columns that it contains."""
+def without_columns(X: Any, columns: list[TableColumn]) -> Any:
+    """Return X as a table without those of the columns that it contains."""
+    table = table_kinds.as_table(X)
     positions = {column.position_in(table) for column in columns} - {None}
     if not positions:
         return table

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.columns import is_missing
-from skgraded._input.words import is_writable, plain_list, refuse_unwritable
+from skgraded._input.words import is_missing, is_writable, plain_list, refuse_unwritable
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
 

@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.columns import refuse_lazy
+from skgraded._input.door import refuse_data_set
 from skgraded._input.words import did_you_mean, plain
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
-HASHED_COLUMNS = 16
 UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ pairwise
 
 
 def as_table(X: Any) -> Any:
     """Convert `X` to a table; copy it only if it is a list or a sparse matrix not in CSR format."""
-    refuse_lazy(X, "X")
+    refuse_data_set(X, "X")
     if is_sparse(X):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
     if not (is_pandas_frame(X) or is_polars_frame(X)):
@@ -65,28 +64,25 @@ def drop_columns(table: Any, positions: list[Any]) -> Any:
     return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
 
 
-def refuse_names(arguments: Mapping[str, Any]) -> None:
-    """Raise a TypeError if an argument is a column name, which is valid only with `data`."""
-    for argument, value in arguments.items():
-        if isinstance(value, str):
+def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments, with the columns of `data` that they name; None stays None.
+
+    Without `data`, all arguments must be arrays.
+    """
+    named = {argument: value for argument, value in arguments.items() if value is not None}
+    for argument, value in named.items():
+        if data is None and isinstance(value, str):
             raise TypeError(
                 f"Argument {argument} must be an array; got the string {value!r}. If this is a "
                 "column name, pass the table with data=..."
             )
-
-
-def refuse_other_than_names(arguments: Iterable[tuple[str, Any]]) -> None:
-    """Raise a TypeError unless every argument names a column, as `data` requires."""
-    for argument, name in arguments:
-        if not isinstance(name, str):
+        if data is not None and not isinstance(value, str):
             raise TypeError(
                 f"If data is passed, {argument} must be the name of a column; got "
-                f"{type(name).__name__}."
+                f"{type(value).__name__}."
             )
-
-
-def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return a dict of the named columns of a frame, an Arrow table or a mapping."""
+    if data is None:
+        return dict(arguments)
     package = type(data).__module__.partition(".")[0]
     known: Any = getattr(data, "column_names", None)  # of an Arrow table or batch
     if isinstance(data, Mapping):
@@ -103,8 +99,8 @@ def named_columns(data: Any, names: Iterable[str]) -> dict[str, Any]:
             "data must be a pandas or polars DataFrame, an Arrow table or a dict of columns; got "
             f"{type(data).__name__}.{advice.get(True, '')}"
         )
-    refuse_unknown(names, known)
-    return {name: data[name] for name in names}
+    refuse_unknown(named.values(), known)
+    return {**arguments, **{argument: data[name] for argument, name in named.items()}}
 
 
 class UnknownColumnError(ValueError):
@@ -141,42 +137,6 @@ def stack_rows(table: Any, other: Any) -> Any:
     if is_sparse(table):
         return sys.modules["scipy.sparse"].vstack([table, other], format="csr")
     return np.concatenate([table, other])
-
-
-def hash_rows(table: Any) -> np.ndarray:
-    """Return a uint64 hash per row; for dense tables, hash at most HASHED_COLUMNS columns."""
-    n_columns = table.shape[1]
-    some = np.unique(np.linspace(0, n_columns - 1, HASHED_COLUMNS).astype(int))
-    if is_pandas_frame(table):
-        # Add 0.0 to turn -0.0 into 0.0, because pandas 2 hashes the two values differently.
-        part = table.iloc[:, some].transform(lambda x: x + 0.0 if x.dtype.kind == "f" else x)
-        return sys.modules["pandas"].util.hash_pandas_object(part, index=False).to_numpy()
-    if is_polars_frame(table):
-        return table[:, some.tolist()].hash_rows().to_numpy()
-    # Multiplication by an odd factor is invertible modulo 2^64, so no information is lost.
-    factors = mix_bits(np.arange(1, n_columns + 1, dtype=np.uint64)) | np.uint64(1)
-    if is_sparse(table):
-        bits = mix_bits(_bits(table.data)) * factors[table.indices]
-        upto = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(bits, dtype=np.uint64)))
-        return upto[table.indptr[1:]] - upto[table.indptr[:-1]]
-    hashes = np.zeros(table.shape[0], dtype=np.uint64)
-    if table.dtype.kind in "buif":
-        for column in some:
-            hashes += mix_bits(_bits(table[:, column])) * factors[column]
-    return hashes
-
-
-def _bits(numbers: np.ndarray) -> np.ndarray:
-    return (numbers.astype(float) + 0.0).view(np.uint64)  # -0.0 becomes 0.0
-
-
-def mix_bits(bits: np.ndarray) -> np.ndarray:
-    """Spread the bits of each number over all 64 bits, in place (splitmix64)."""
-    steps = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
-    for shift, factor in steps:
-        bits ^= bits >> np.uint64(shift)
-        bits *= np.uint64(factor)
-    return bits
 
 
 def is_pandas_frame(X: Any) -> bool:

@@ -40,6 +40,17 @@ def counted(n: int, singular: str, several: str) -> str:
     return f"{n:,} {plural(n, singular, several)}"
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether an id is None, NaN, NaT or pandas.NA, or a tuple with a missing value."""
+    if isinstance(value, (str, int)):  # fast path
+        return False
+    if isinstance(value, tuple):
+        return any(map(is_missing, value))
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (numbers.Number, np.generic)) and bool(value != value)
+
+
 def plain(value: Any) -> Any:
     """Convert a NumPy number to a Python number for messages; dates are returned unchanged."""
     is_number = isinstance(value, np.generic) and value.dtype.kind not in "mM"

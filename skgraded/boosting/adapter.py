@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
-from skgraded._input.columns import check_weights, column
+from skgraded._input.door import check_weights, column
 from skgraded._input.table_kinds import is_polars_frame
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 

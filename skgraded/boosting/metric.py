@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from skgraded._kernels.sums import total
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, as_measures, mean_scores, score_queries
-from skgraded.measures.base import undefined_of
+from skgraded.measures import Measure, as_measures
+from skgraded.measures.base import mean_scores, score_queries, undefined_of
 
 
 class BoostingMetric:
@@ -33,14 +33,16 @@ class BoostingMetric:
 
     def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
         """Return the mean of each measure."""
-        means = self._scored(mean_scores, judgments, preds)
+        scores = check_predictions(preds, judgments.n_rows)
+        means = mean_scores(self.measures, judgments, scores)
         for measure in self.measures:
             _check_defined(measure, has_value(measure, judgments))
         return means
 
     def sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
         """Return three rows: sums of weighted values, weights, and weights of defined queries."""
-        all_values = self._scored(score_queries, judgments, preds)
+        scores = check_predictions(preds, judgments.n_rows)
+        all_values = score_queries(self.measures, judgments, scores)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
         for i, (measure, values) in enumerate(zip(self.measures, all_values, strict=True)):
@@ -49,15 +51,6 @@ class BoostingMetric:
             sums[:2, i] = total(counted * np.nan_to_num(values)), total(counted)
             sums[2, i] = weights[defined].sum()
         return sums
-
-    def _scored(self, score: Callable[..., Any], judgments: Judgments, preds: Any) -> Any:
-        """Check the predictions and evaluate them with the function `score`."""
-        check_shape(preds, judgments)
-        try:
-            return score(self.measures, judgments, preds)
-        except ValueError:
-            refuse_nan(preds)
-            raise
 
     def means_of_sums(self, sums: np.ndarray) -> list[float]:
         """Return the means over the queries of all workers; `sums` is the total of all workers."""
@@ -118,26 +111,24 @@ def refuse_part(what: object, instead: str) -> NoReturn:
     )
 
 
-def check_shape(preds: ArrayLike, judgments: Judgments) -> None:
-    """Raise an error unless there is one score per document."""
-    shape = np.shape(preds)
-    if len(shape) != 1:
+def check_predictions(preds: ArrayLike, n_rows: int) -> np.ndarray:
+    """Return the predictions as float64; raise an error unless there is one score per document."""
+    scores = np.ascontiguousarray(preds, dtype=np.float64)
+    if scores.ndim != 1:
         raise ValueError(
-            f"Predictions must be 1-D, with one score per document; got shape {shape}. Multiclass "
-            "objectives do not define a ranking: use a ranking, regression or binary objective."
+            f"Predictions must be 1-D, with one score per document; got shape {scores.shape}. "
+            "Multiclass objectives do not define a ranking: use a ranking, regression or binary "
+            "objective."
         )
-    if shape[0] != judgments.n_rows:
-        raise ValueError(f"There are {shape[0]} predictions for {judgments.n_rows} labels.")
-
-
-def refuse_nan(preds: ArrayLike) -> None:
-    """Raise a ValueError that names the first NaN prediction, if there is one."""
-    missing = np.isnan(np.asarray(preds, dtype=float))
-    if missing.any():
+    if len(scores) != n_rows:
+        raise ValueError(f"There are {len(scores)} predictions for {n_rows} labels.")
+    if np.isnan(scores.max()):
+        row = int(np.argmax(np.isnan(scores)))
         raise ValueError(
-            f"Predictions must not contain NaN; got nan for row {int(np.argmax(missing))}: "
-            "check the objective, the learning rate and the initial scores."
-        ) from None
+            f"Predictions must not contain NaN; got nan for row {row}: check the objective, the "
+            "learning rate and the initial scores."
+        )
+    return scores
 
 
 def _check_defined(measure: Measure, is_defined: bool) -> None:

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.door import number_validator, whole_number
 from skgraded._kernels.gradients import push_queries
 from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
-from skgraded.boosting.metric import check_shape, refuse_nan
+from skgraded.boosting.metric import check_predictions
 from skgraded.judgments import Judgments, Layout, layout_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as as_measure
-from skgraded.measures.base import plan_of
+from skgraded.measures.base import prepared
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,10 +54,9 @@ class Objective:
 
         Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
-        check_shape(preds, judgments)
-        scores, layout = np.ascontiguousarray(preds, dtype=float), layout_of(judgments)
+        scores, layout = check_predictions(preds, judgments.n_rows), layout_of(judgments)
         order, codes = layout.remember("swaps", lambda: _shuffled(layout))
-        plan = plan_of(self.measure, judgments)
+        plan = prepared(self.measure, layout).plan
         gradients = np.empty(judgments.n_rows, dtype=np.float32)
         hessians = np.empty_like(gradients)
         all_finite = run_chunks(
@@ -80,7 +79,6 @@ class Objective:
             layout.starts,
         )
         if not all(all_finite):
-            refuse_nan(scores)
             row = int(np.argmax(np.isinf(scores)))
             raise ValueError(
                 f"Predictions must be finite; got {scores[row]} for row {row}: check the learning "
@@ -91,7 +89,9 @@ class Objective:
 
 def is_trainable(measure: Measure) -> bool:
     """Return whether the kernel can compute how swapping two documents changes the measure."""
-    plan = plan_of(measure, Judgments([0.0]))  # the kind of sum does not depend on the grades
+    plan = prepared(
+        measure, layout_of(Judgments([0.0]))
+    ).plan  # the kind of sum does not depend on the grades
     if plan is None:
         return False
     # Without a discount, all ranks have the same weight.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import columns, table_kinds
+from skgraded._input import door, table_kinds
 from skgraded._input.needs import needs
 from skgraded._input.queries import queries_of, query_codes, rows_by_query
 from skgraded._input.words import plain_list
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
 MAX_POSITION = 10**7  # larger numbers are not positions, but ids or times
-CHECK_RULE = columns.choice_validator(
+CHECK_RULE = door.choice_validator(
     "rule",
     ("click_skip_above", "last_click_skip_above", "click_skip_previous", "click_no_click_next"),
 )
-CHECK_MODEL = columns.choice_validator("model", ("position", "cascade", "trust"))
-CHECK_NOISE = columns.number_validator("noise", 0, 1)
+CHECK_MODEL = door.choice_validator("model", ("position", "cascade", "trust"))
+CHECK_NOISE = door.number_validator("noise", 0, 1)
 
 
 # Columns -----------------------------------------------------------------------------------------
@@ -33,11 +33,6 @@ CHECK_NOISE = columns.number_validator("noise", 0, 1)
 
 def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the columns of a log: arrays or, with `data`, columns of a frame or a Parquet path."""
-    if data is None:
-        table_kinds.refuse_names(arguments)
-        return arguments
-    names = {argument: name for argument, name in arguments.items() if name is not None}
-    table_kinds.refuse_other_than_names(names.items())
     if isinstance(data, (str, os.PathLike)):
         with needs("A Parquet file", "pyarrow"):
             import pyarrow.dataset as parquet
@@ -47,15 +42,15 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
             raise FileNotFoundError(2, "No such file or directory", os.fspath(data)) from None
         except ValueError as error:
             raise ValueError(f"{data} is no Parquet file: {error!s:.200}") from None
-        table_kinds.refuse_unknown(names.values(), files.schema.names, f"{data}: ")
-        data = files.to_table(columns=sorted(set(names.values())))
-    table = table_kinds.named_columns(data, names.values())
-    return arguments | {argument: table[name] for argument, name in names.items()}
+        names = [name for name in arguments.values() if name is not None]
+        table_kinds.refuse_unknown(names, files.schema.names, f"{data}: ")
+        data = files.to_table(columns=sorted(set(names)))
+    return table_kinds.read_named(data, arguments)
 
 
 def read_positions(position: Any) -> np.ndarray:
     """Return the checked positions as integers from 0."""
-    places = columns.column(position, "position")
+    places = door.column(position, "position")
     is_valid = (places >= 1) & (places <= MAX_POSITION) & (places == np.floor(places))
     advice = " If positions start at 0, pass position + 1." * bool(places.min() == 0)
     rule = f"position must contain integers from 1 to {MAX_POSITION:,}"
@@ -71,12 +66,12 @@ def read_clicks(
     Without counts, each row is one impression, and every number above 0 is one click.
     """
     places = read_positions(position)
-    clicks = columns.column(clicked, "clicked", len(places), "position")
+    clicks = door.column(clicked, "clicked", len(places), "position")
     rule = "clicked must contain numbers ≥ 0"
     refuse_invalid(clicks, (clicks >= 0) & (clicks < np.inf), rule)
     if n_impressions is None:
         return (clicks > 0).astype(float), places, np.ones(len(clicks))
-    impressions = columns.column(n_impressions, "n_impressions", len(clicks), "clicked")
+    impressions = door.column(n_impressions, "n_impressions", len(clicks), "clicked")
     is_valid = (impressions >= 1) & (impressions < np.inf) & (impressions == np.floor(impressions))
     refuse_invalid(impressions, is_valid, "n_impressions must contain integers ≥ 1")
     refuse_invalid(
@@ -273,12 +268,12 @@ def make_clicks(
 
     CHECK_MODEL(model)
     noise = CHECK_NOISE(noise)
-    n_sessions = columns.whole_number(n_sessions, "n_sessions", 1)
-    grades = columns.check_grades(y_true, "y_true")
+    n_sessions = door.whole_number(n_sessions, "n_sessions", 1)
+    grades = door.check_grades(y_true, "y_true")
     systems: Any = y_scores
     if not isinstance(y_scores, (list, tuple)) or np.ndim(y_scores[0]) == 0:
         systems = [y_scores]
-    rankers = [columns.check_scores(scores, len(grades), "y_scores") for scores in systems]
+    rankers = [door.check_scores(scores, len(grades), "y_scores") for scores in systems]
     query_ids, order, starts = queries_of(qid, len(grades))
     rows = np.arange(len(grades)) if order is None else order
     codes = np.repeat(np.arange(len(query_ids)), np.diff(starts))
@@ -287,7 +282,7 @@ def make_clicks(
     if examination is not None:
         if model == "cascade":
             raise ValueError("The cascade model determines the examination: pass examination=None.")
-        theta = columns.column(examination, "examination")[: len(theta)]
+        theta = door.column(examination, "examination")[: len(theta)]
         if not ((theta >= 0) & (theta <= 1)).all():
             raise ValueError(f"examination must be from 0 to 1; got {theta.tolist()!r:.200}.")
     rng = check_random_state(random_state)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input import columns
+from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
@@ -31,13 +31,14 @@ KEY = {"qrels": "rating", "run": "_score"}
 
 def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
     """Check that grades are finite; negative grades mean "not judged"."""
-    checked, _ = columns.grade_column(grades, **names)
+    checked, _ = door.grade_column(grades, **names)
     infinite = np.where(np.isfinite(checked), 0.0, checked)
-    columns.refuse_bad_grades(infinite, names["name"], False, names.get("row_name", columns.ROW))
+    row_name = names.get("row_name", door.ROW)
+    door.refuse_bad_grades(infinite, names["name"], row_name=row_name)
     return checked
 
 
-CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": columns.check_scores}
+CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
 
 
 def entries_of(source: Any, side: str, name: str | None = None, stacklevel: int = 3) -> Entries:
@@ -149,9 +150,8 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
             texts = getattr(documents, method)()
             break
     if isinstance(texts, (list, tuple)) and set(map(type, texts)) == {str} and are_utf8(texts):
-        columns.refuse_other_length(texts, name, n, expected)
         refuse_missing_ids(texts, name)
-        return object_array(texts)
+        return door.as_array(object_array(texts), name, n, str(expected))
     codes, ids = query_codes(documents, n, expected, name)
     refuse_missing_ids(texts, name)
     return object_array(plain_list(ids))[codes]

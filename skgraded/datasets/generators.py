@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import whole_number
+from skgraded._input.door import whole_number
 
 LONGEST = 10_000  # maximum number of rows per query in LightGBM's lambdarank
 IRRELEVANT = 0.6  # fraction of the rows that have grade 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator
+from skgraded._input.door import choice_validator
 from skgraded._input.queries import rows_by_query
 from skgraded._input.words import check_names, plain
 from skgraded.datasets.data_structures import entries_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
-from skgraded._input.columns import NEGATIVE_GRADES, whole_number
+from skgraded._input.door import NEGATIVE_GRADES, whole_number
 from skgraded.datasets import text_files
 from skgraded.datasets.text_files import parsed, shown
 

@@ -13,14 +13,13 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from skgraded._input.columns import (
+from skgraded._input.door import (
     NEGATIVE_GRADES,
     grades_as_given,
-    refuse_inexact,
     scores_as_given,
 )
 from skgraded._input.needs import is_installed, needs
-from skgraded._input.queries import query_codes, refuse_missing, refuse_missing_ids
+from skgraded._input.queries import missing_id, query_codes, refuse_inexact, refuse_missing_ids
 from skgraded._input.table_kinds import refuse_unknown
 from skgraded._input.words import object_array
 from skgraded.datasets.entries import Entries
@@ -135,7 +134,8 @@ def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
         raise ValueError(f"{path}: the table contains no rows.")
     for name in names.texts:  # pandas would convert integers to floats if one is missing
         is_null = table[name].is_null(nan_is_null=True).to_numpy()
-        refuse_missing(is_null, table[name].__getitem__, f"{path}: column {name!r}")
+        if is_null.any():
+            raise missing_id(f"{path}: column {name!r}", int(is_null.argmax()), None)
     return _checked(frame, names, path)
 
 

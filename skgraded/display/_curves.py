@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_grades, column, whole_number
+from skgraded._input.door import check_grades, column, whole_number
 from skgraded._input.query_source import is_column, read_queries
 from skgraded.display import _base
 from skgraded.display._base import LINESTYLES, NamedDisplay, Style, documented, legend_name

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import as_array, column, refuse_other_length
+from skgraded._input.door import as_array, column
 from skgraded._input.words import counted
 from skgraded.display._base import Display, Style, documented, legend_name, wrapped_name
 from skgraded.display._systems import check_comparison
@@ -80,8 +80,7 @@ class QueryDifferenceDisplay(Display):
         self.differences: np.ndarray = values[known]
         self.query_ids: np.ndarray | None = None
         if query_ids is not None:
-            ids = as_array(query_ids, "query_ids")
-            refuse_other_length(ids, "query_ids", len(values), "differences")
+            ids = as_array(query_ids, "query_ids", len(values), "differences")
             self.query_ids = ids[known]
         self.n_left_out = len(values) - len(known)
         self.wins, self.ties, self.losses = count_outcomes(self.differences).values()

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import check_scores, check_unjudged_documents
+from skgraded._input.door import check_scores, check_unjudged_documents
 from skgraded._input.query_source import is_column
-from skgraded.judgments import Judgments, check_judgments, without_unjudged
+from skgraded.judgments import Judgments, as_judgments, without_unjudged
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.report import evaluated_name
@@ -32,7 +32,7 @@ def check_predictions(
     """Return the judgments, the names of the systems (or None), and their checked scores."""
     rule = check_unjudged_documents(unjudged_documents)
     names, systems = systems_of(y_score, name, "y_score")
-    judgments = check_judgments(y_true, **truth)
+    judgments = as_judgments(y_true, **truth)
     arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
     scores = [
         check_scores(values, judgments.n_rows, argument)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from skgraded._input.columns import choice_validator
 from skgraded._input.docstrings import documented
+from skgraded._input.door import choice_validator
 from skgraded._input.needs import needs
 from skgraded.large.jobs import DEFAULT_MEASURES, PARAMETERS, RETURNS, Measures, check_job
 from skgraded.reports.summary import Summary

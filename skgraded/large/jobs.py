@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from skgraded._input.columns import check_unjudged_documents, choice_validator
+from skgraded._input.door import check_unjudged_documents, choice_validator
 from skgraded._input.queries import check_duplicates
 from skgraded._input.words import refuse_unwritable
 from skgraded.measures import Measure, as_measures

@@ -15,13 +15,21 @@ import numpy as np
 
 from skgraded._input import arrow, arrow_strings
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.columns import check_weights, column, grade_column, grades_as_given
+from skgraded._input.door import (
+    check_scores,
+    check_weights,
+    column,
+    grade_column,
+    refuse_bad_grades,
+    round_to_type,
+)
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
 from skgraded._input.words import plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
+from skgraded.measures.grades import too_high
 from skgraded.reports.evaluating import distinct_documents, evaluate_judgments
 from skgraded.reports.evaluation import Evaluation, joined_evaluations
 from skgraded.reports.summary import Summary, labeled, merged_in_order
@@ -85,9 +93,10 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 def _checked(table: Any, job: Job) -> Any:
     """Return the validated columns as an Arrow table with standard column names."""
-    grades = grades_as_given(arrow.numbers(table[job.y_true]), "y_true", allow_nan=True)
-    _refuse_grades(grades, job)
-    columns = {GRADE: grades} | {
+    grades, dtype = grade_column(arrow.numbers(table[job.y_true]), "y_true")
+    refuse_bad_grades(grades, "y_true", allow_nan=_may_lack_grades(job))
+    _refuse_high_grades(grades, dtype, job)
+    columns = {GRADE: grades.astype(dtype, copy=False)} | {
         IDS[argument]: arrow.ids(table[name], argument)
         for argument, name in job.arguments
         if argument in IDS
@@ -104,12 +113,15 @@ def _checked(table: Any, job: Job) -> Any:
     return arrow.pa.table(columns)
 
 
+def _may_lack_grades(job: Job) -> bool:
+    return job.unjudged_documents is not None or all(map(accepts_unjudged, job.measures))
+
+
 def _refuse_missing(table: Any, job: Job) -> None:
     """Raise a ValueError that names the column, row and query of the first missing value."""
-    may_lack_grades = job.unjudged_documents or all(map(accepts_unjudged, job.measures))
     for argument, name in job.arguments:
         is_missing = arrow.missing(table[name])
-        if is_missing.any() and not (argument == "y_true" and may_lack_grades):
+        if is_missing.any() and not (argument == "y_true" and _may_lack_grades(job)):
             row = int(is_missing.argmax())
             value = "null" if table[name][row].as_py() is None else "NaN"
             query = "" if argument == "qid" else f", query {table[job.qid][row].as_py()!r}"
@@ -119,17 +131,15 @@ def _refuse_missing(table: Any, job: Job) -> None:
             )
 
 
-def _refuse_grades(grades: np.ndarray, job: Job) -> None:
-    """If a measure rejects NaN grades or the highest grade, raise the error of this measure."""
-    if job.unjudged_documents is not None:
-        grades = np.nan_to_num(grades, nan=0.0)
-    highest = Judgments(grades[[grades.argmax()]])  # NaN if any grade is NaN
+def _refuse_high_grades(grades: np.ndarray, dtype: Any, job: Job) -> None:
+    """Raise a ValueError for the first grade above the `max_grade` of a measure."""
     for measure in job.measures:
-        try:
-            measure.n_undefined(highest)
-        except ValueError:
-            measure.n_undefined(Judgments(grades))  # its error names the row
-            raise
+        limit = getattr(measure, "max_grade", None)
+        if limit is None:
+            continue
+        limit = round_to_type(limit, dtype)
+        if np.fmax.reduce(grades) > limit:
+            raise too_high(measure, grades, limit)
 
 
 def joined(tables: Iterable[Any]) -> Any:
@@ -396,7 +406,10 @@ def measure_together(table: Any, job: Job, place: str | None = None, edges: Any 
             sample_weight=weights if has_weight else None,
         )
         segments = None if job.by is None else Segments.of(table, job, judgments)
-    scores = [arrow.numbers(table[f"{SCORE} {i}"]) for i in range(len(job.y_score))]
+    n = table.num_rows
+    scores = [
+        check_scores(arrow.numbers(table[f"{SCORE} {i}"]), n) for i in range(len(job.y_score))
+    ]
     # A partition of Spark may contain several files, in any order.
     if job.partitioning == "clustered" and job.in_order:
         _refuse_interrupted(judgments, place)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import day_numbers, refuse_too_many
 from skgraded.measures import Measure
 from skgraded.measures import measure as as_measure

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
-from skgraded._input.columns import whole_number
 from skgraded._input.docstrings import documented
+from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
 from skgraded.large.jobs import (
     DEFAULT_MEASURES,

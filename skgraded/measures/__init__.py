@@ -5,8 +5,6 @@ from skgraded.measures.base import (
     MEASURES as MEASURES,
     Measure as Measure,
     mean_over_queries as mean_over_queries,
-    mean_scores as mean_scores,
-    score_queries as score_queries,
 )
 from skgraded.measures.correlation import *
 from skgraded.measures.curves import (
@@ -36,11 +34,9 @@ __all__ = sorted(
         "edrc_per_query",
         "edrc_score",
         "mean_over_queries",
-        "mean_scores",
         "measure",
         "preferences_left_out",
         "rbo",
-        "score_queries",
         "threshold_curve",
         *MEASURES,
     ]

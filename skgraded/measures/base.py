@@ -10,16 +10,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import columns
+from skgraded._input import door
 from skgraded._input.docstrings import with_parameters
 from skgraded._kernels import sums
 from skgraded._kernels.threads import run_chunks
-from skgraded.judgments import Judgments, Layout, check_judgments, layout_of
+from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
 
 Function = Callable[[np.ndarray], ArrayLike]  # a user-defined gain or discount
 TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "worst": sums.WORST}
@@ -28,15 +28,18 @@ TIES = {"average": sums.AVERAGE, "ordinal": sums.ORDINAL, "best": sums.BEST, "wo
 # Parameters --------------------------------------------------------------------------------------
 
 
-def _check_k(value: Any) -> Any:
-    if value is None or (isinstance(value, str) and value == "mean"):
+def check_k(value: Any, has_mean: bool = False) -> Any:
+    """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
+    if value is None or (has_mean and isinstance(value, str) and value == "mean"):
         return value
-    return columns.whole_number(value, "k", 1)
+    if isinstance(value, str) and value == "mean":
+        raise ValueError("k='mean' is supported only by NDCG and NDCNG.")
+    return door.whole_number(value, "k", 1)
 
 
 def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
-    if columns.is_finite_number(value) and value in (0, 1):
+    if door.is_finite_number(value) and value in (0, 1):
         return float(value)
     if isinstance(value, numbers.Real) and value != value:
         return math.nan  # always the same nan object, so that tuples that contain it compare equal
@@ -63,16 +66,16 @@ def call_checked(
 
 
 _CHECKS = {
-    "k": _check_k,
-    "ties": columns.choice_validator("ties", TIES),
+    "k": check_k,
+    "ties": door.choice_validator("ties", TIES),
     "undefined": check_undefined,
-    "threshold": columns.number_validator("threshold", 0, optional=True),
-    "max_grade": columns.number_validator("max_grade", 0, above=True, optional=True),
-    "divisor": columns.choice_validator("divisor", ("min", "relevant")),
-    "beta": columns.number_validator("beta", 0),
-    "persistence": columns.number_validator("persistence", 0, 1, below=True),
-    "gain": columns.choice_validator("gain", ("exp2", "linear"), or_callable=True),
-    "discount": columns.choice_validator("discount", ("log2", "letor"), or_callable=True),
+    "threshold": door.number_validator("threshold", 0, optional=True),
+    "max_grade": door.number_validator("max_grade", 0, above=True, optional=True),
+    "divisor": door.choice_validator("divisor", ("min", "relevant")),
+    "beta": door.number_validator("beta", 0),
+    "persistence": door.number_validator("persistence", 0, 1, below=True),
+    "gain": door.choice_validator("gain", ("exp2", "linear"), or_callable=True),
+    "discount": door.choice_validator("discount", ("log2", "letor"), or_callable=True),
 }
 
 
@@ -123,9 +126,9 @@ class Measure:
     undefined: float = 0.0
 
     def __post_init__(self) -> None:
-        checks = _CHECKS | self._own_checks
-        for name, value in self._parameters.items():
-            object.__setattr__(self, name, checks[name](value))
+        for name in self._fields:
+            check = self._own_checks.get(name) or _CHECKS[name]
+            object.__setattr__(self, name, check(getattr(self, name)))
 
     _fields: ClassVar[dict[str, dataclasses.Field[Any]]]  # the parameters, by name
     _own_checks: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # for the measure's own parameters
@@ -170,11 +173,10 @@ class Measure:
                 f"skgraded.make_ranking_scorer({self.name!r})."
             )
         if not hasattr(y_score, "__len__"):
-            columns.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
-        judgments = check_judgments(
-            y_true, y_score, qid=qid, group=group, sample_weight=sample_weight
-        )
-        return mean_scores([self], judgments, y_score)[0]
+            door.refuse_data_set(y_score, "y_score")  # before y_true is read as grades
+        judgments = as_judgments(y_true, qid, group, sample_weight)
+        (values,) = score_queries([self], judgments, scores_of(judgments, y_score))
+        return sums.mean_of_defined(values, judgments.weights)
 
     def per_query(
         self,
@@ -190,15 +192,14 @@ class Measure:
         -------
         ndarray of shape (n_queries,)
         """
-        judgments = check_judgments(y_true, y_score, qid=qid, group=group)
-        return score_queries([self], judgments, y_score)[0]
+        judgments = as_judgments(y_true, qid, group)
+        return score_queries([self], judgments, scores_of(judgments, y_score))[0]
 
     def n_undefined(
         self, y_true: ArrayLike | Judgments, *, qid: Any = None, group: ArrayLike | None = None
     ) -> int:
         """Count the undefined queries; see `__call__` for the parameters."""
-        judgments = check_judgments(y_true, qid=qid, group=group)
-        return int(undefined_of(self, judgments).sum())
+        return int(undefined_of(self, as_judgments(y_true, qid, group)).sum())
 
     def _plan(self, layout: Layout) -> sums.Plan | None:
         return None
@@ -210,17 +211,8 @@ class Measure:
         """Compute per-query values; implemented only by measures without a plan."""
         raise NotImplementedError(f"{type(self).__name__} must define _plan or _values.")
 
-    def _check(self, layout: Layout) -> Layout:
-        """Return the layout; raise a ValueError if the measure does not support a grade."""
-        if layout.n_unknown and not self._accepts_unjudged:
-            accepting = sorted(name for name, cls in MEASURES.items() if cls._accepts_unjudged)
-            raise ValueError(
-                f"y_true must not contain NaN; got nan for row {layout.first_unknown}. "
-                f"{type(self).__name__} requires a grade for every document. To evaluate anyway, "
-                "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
-                f"choose measures that accept NaN: {', '.join(accepting)}."
-            )
-        return layout
+    def _check(self, layout: Layout) -> None:
+        """Raise a ValueError if a grade is too high."""
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -229,19 +221,15 @@ class Measure:
     @cached_property
     def _key(self) -> tuple[Any, ...]:
         """Key for comparison and hashing; callables are compared by identity."""
-        values = self._parameters.values()
+        values = (getattr(self, name) for name in self._fields)
         return (type(self), *(id(value) if callable(value) else value for value in values))
 
     @cached_property
-    def _name(self) -> str:
-        return name_of(type(self), self._parameters)
-
-    @property
     def name(self) -> str:
         """The measure as a string that `measure` can parse."""
-        return self._name
+        return name_of(type(self), self._parameters)
 
-    __name__ = name
+    __name__ = property(lambda self: self.name)
 
     def __repr__(self) -> str:
         return self.name
@@ -249,12 +237,8 @@ class Measure:
     def __eq__(self, other: object) -> bool:
         return self._key == other._key if isinstance(other, Measure) else NotImplemented
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self._key)
-
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self._key)
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self
@@ -277,15 +261,6 @@ class Ranked(Measure):
 
     k: int | None = dataclasses.field(default=None, kw_only=False)
     ties: str = "average"
-
-    _has_mean = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k == "mean" and not self._has_mean:
-            raise ValueError(
-                f"k='mean' is supported only by NDCG and NDCNG, not by {type(self).__name__}."
-            )
 
     def _depth(self, layout: Layout) -> int:
         """Return the number of ranks to evaluate: k, but at most the size of the largest query."""
@@ -311,6 +286,8 @@ MEASURES: dict[str, type[Measure]] = {}  # keyed by name, in order of definition
 ALIASES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 # The same for the names of measures and the aliases without braces, keyed by `plain_name`.
 KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
+# Parsed measures, keyed by their text and the rule for names; a new measure empties it.
+PARSED: dict[tuple[str, str | None], Measure] = {}
 
 # Default parameter descriptions, which `registered` adds to class docstrings that lack them; it
 # replaces <name> by the default of the parameter.
@@ -374,6 +351,7 @@ def registered(
                 f"Measure {cls.__name__} is already defined in {known.__module__}: choose another "
                 "name."
             )
+        PARSED.clear()
         MEASURES[cls.__name__] = cls
         KNOWN_NAMES[plain_name(cls.__name__)] = cls, {}
         for alias, parameters in alias_parameters.items():
@@ -414,48 +392,62 @@ def other_names(cls: type[Measure]) -> dict[str, str]:
 # From scores to means ----------------------------------------------------------------------------
 
 
-def plan_of(measure: Measure, judgments: Judgments) -> sums.Plan | None:
-    """Return the plan of the sum that the kernel computes, or None if there is no such plan."""
-    layout = layout_of(judgments)
-    return layout.remember(("_plan", measure), lambda: measure._plan(measure._check(layout)))
+class Prepared(NamedTuple):
+    """What a measure computes once for all scores of the same Judgments."""
+
+    measure: Measure
+    plan: sums.Plan | None  # the sum that the kernel computes, if there is one
+    undefined: np.ndarray  # (n_queries,): read-only mask of the undefined queries
+
+
+def prepared(measure: Measure, layout: Layout) -> Prepared:
+    """Return the plan and the undefined queries; raise an error for grades that are not valid."""
+    return layout.remember(measure._key, lambda: _prepare(measure, layout))
+
+
+def _prepare(measure: Measure, layout: Layout) -> Prepared:
+    if layout.n_unknown and not measure._accepts_unjudged:
+        accepting = sorted(name for name, cls in MEASURES.items() if cls._accepts_unjudged)
+        raise ValueError(
+            f"y_true must not contain NaN; got nan for row {layout.first_unknown}. "
+            f"{type(measure).__name__} requires a grade for every document. To evaluate anyway, "
+            "pass unjudged_documents='irrelevant' (grade 0) or 'drop' (remove the rows), or "
+            f"choose measures that accept NaN: {', '.join(accepting)}."
+        )
+    measure._check(layout)
+    plan, undefined = measure._plan(layout), measure._undefined(layout)
+    undefined.flags.writeable = False
+    return Prepared(measure, plan, undefined)
 
 
 def undefined_of(measure: Measure, judgments: Judgments) -> np.ndarray:
     """Return a read-only boolean mask of the undefined queries, of shape (n_queries,)."""
-    layout = layout_of(judgments)
-
-    def compute() -> np.ndarray:
-        undefined = measure._undefined(measure._check(layout))
-        undefined.flags.writeable = False
-        return undefined
-
-    return layout.remember(("_undefined", measure), compute)
+    return prepared(measure, layout_of(judgments)).undefined
 
 
 def score_queries(
-    measures: Sequence[Measure], judgments: Judgments, y_score: ArrayLike
+    measures: Sequence[Measure], judgments: Judgments, scores: np.ndarray
 ) -> list[np.ndarray]:
-    """Compute per-query values of several measures, sorting the scores only once."""
+    """Compute per-query values of several measures, sorting the checked scores only once."""
     layout = layout_of(judgments)
-    plans = [plan_of(measure, judgments) for measure in measures]
-    scores = columns.score_column(y_score, layout.n_rows)
-    totals = iter(sum_plans([plan for plan in plans if plan is not None], layout, scores))
-    all_values = []
-    for measure, plan in zip(measures, plans, strict=True):
-        values = measure._values(layout, scores) if plan is None else next(totals)
+    all_prepared = [prepared(measure, layout) for measure in measures]
+    plans = [plan for _, plan, _ in all_prepared if plan is not None]
+    all_values, rows = [], iter(sum_plans(plans, layout, scores))
+    for measure, plan, undefined in all_prepared:
+        values = measure._values(layout, scores) if plan is None else next(rows)
         all_values.append(values)
         if plan is not None and plan.scale is not None:
             values *= plan.scale
             values += plan.shift
-        undefined = undefined_of(measure, judgments).view(np.uint8)
-        sums.settle(values, layout.sizes, measure._ends_at_1, undefined, measure.undefined)
+        is_undefined = undefined.view(np.uint8)
+        sums.settle(values, layout.sizes, measure._ends_at_1, is_undefined, measure.undefined)
     return all_values
 
 
 def sum_plans(plans: list[Any], layout: Layout, scores: np.ndarray) -> np.ndarray:
-    """Compute all sums, sorting the scores only once; raise a ValueError if a score is NaN."""
+    """Compute all sums, sorting the scores only once."""
     totals = np.empty((len(plans), layout.n_queries))
-    has_nan = run_chunks(
+    run_chunks(
         lambda first, last: sums.sum_queries(
             scores,
             layout.order,
@@ -469,8 +461,6 @@ def sum_plans(plans: list[Any], layout: Layout, scores: np.ndarray) -> np.ndarra
         ),
         layout.starts,
     )
-    if any(has_nan):
-        columns.refuse_nan_scores(scores)
     return totals
 
 
@@ -479,9 +469,9 @@ def mean_over_queries(values: np.ndarray, weights: np.ndarray | None = None) -> 
     return sums.mean_of_defined(values, weights)
 
 
-def mean_scores(measures: list[Measure], judgments: Judgments, y_score: ArrayLike) -> list[float]:
+def mean_scores(measures: list[Measure], judgments: Judgments, scores: np.ndarray) -> list[float]:
     """Compute the weighted mean of each measure over the queries, sorting the scores only once."""
     return [
-        mean_over_queries(values, judgments.weights)
-        for values in score_queries(measures, judgments, y_score)
+        sums.mean_of_defined(values, judgments.weights)
+        for values in score_queries(measures, judgments, scores)
     ]

@@ -6,7 +6,7 @@ from dataclasses import field
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator, number_validator
+from skgraded._input.door import choice_validator, number_validator
 from skgraded._kernels.sums import ABOVE, AVERAGE, TAU, Plan
 from skgraded.judgments import Judgments, Layout
 from skgraded.measures import base

@@ -10,9 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.columns import check_scores, column, whole_number
-from skgraded.judgments import Judgments, Layout, check_judgments, layout_of
-from skgraded.measures.base import Measure, Ranked, mean_over_queries, score_queries
+from skgraded._input.door import column, whole_number
+from skgraded.judgments import Judgments, Layout, as_judgments, layout_of, scores_of
+from skgraded.measures.base import (
+    Measure,
+    Ranked,
+    mean_over_queries,
+    score_queries,
+    undefined_of,
+)
 from skgraded.measures.grades import of_tops
 from skgraded.measures.parsing import as_measures
 from skgraded.measures.precision import AP, MuAP
@@ -82,14 +88,15 @@ def threshold_curve(
     (array([1., 2., 3., 4.]), array([0.78 , 0.483, 0.403, 0.125]))
     """
     measure = MuAP(ties=ties, undefined=undefined)
-    judgments = check_judgments(y_true, y_score, qid=qid, group=group, sample_weight=sample_weight)
-    layout = measure._check(layout_of(judgments))
+    judgments = as_judgments(y_true, qid, group, sample_weight)
+    undefined_of(measure, judgments)  # raises an error for unjudged documents
+    layout = layout_of(judgments)
     if not relative and layout.levels.max() <= 0:
         raise ValueError(
             "y_true contains no grade above 0, so the curve has no thresholds. Pass relative=True "
             "to get a constant curve at the value used for undefined queries."
         )
-    scores = check_scores(y_score, judgments.n_rows)
+    scores = scores_of(judgments, y_score)
     values = _average_precision(layout, scores, measure.ties)
     return ThresholdCurve(
         *_mean_over_steps(layout, judgments.weights, values, relative, measure.undefined)
@@ -148,11 +155,11 @@ def cutoff_curve(
     array([0.19, 0.13, 0.3 , 0.42, 0.49, 0.47, 0.5 , 0.65])
     """
     uncut = without_cutoff(measures, ties)
-    judgments = check_judgments(y_true, y_score, qid=qid, group=group, sample_weight=sample_weight)
+    judgments = as_judgments(y_true, qid, group, sample_weight)
     if cutoffs is None:
         cutoffs = range(1, min(int(judgments.sizes.max()), DEEPEST) + 1)
     ranks = check_cutoffs(cutoffs)
-    scores = check_scores(y_score, judgments.n_rows)
+    scores = scores_of(judgments, y_score)
     cut = [dataclasses.replace(measure, k=n) for measure in uncut for n in ranks.tolist()]
     means = [
         mean_over_queries(values, judgments.weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -42,7 +43,7 @@ class _CumulatedGain(Gained):
     gain: str | Function = "exp2"
     discount: str | Function = "log2"
 
-    _has_mean = True
+    _own_checks = {"k": partial(base.check_k, has_mean=True)}
 
     def _plan(self, layout: Layout) -> Plan:
         gains = self._gains(layout)

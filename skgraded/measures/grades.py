@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from skgraded._kernels.layout import relative_exp2_gains
@@ -41,17 +43,10 @@ class Thresholded(Ranked, Relevance):
 class Graded(Ranked):
     """Base class for graded measures, which are undefined for queries without a grade > 0."""
 
-    def _check(self, layout: Layout) -> Layout:
-        super()._check(layout)
+    def _check(self, layout: Layout) -> None:
         max_grade = getattr(self, "max_grade", None)
         if max_grade is not None and layout.top_grades.max() > layout.on_scale(max_grade):
-            grades = layout.grades
-            row = int(np.argmax(grades > layout.on_scale(max_grade)))
-            raise ValueError(
-                f"max_grade is {max_grade}, but y_true contains grade {grades[row]:g} in row "
-                f"{row}. Set max_grade to the highest grade of the data set's scale."
-            )
-        return layout
+            raise too_high(self, layout.grades, layout.on_scale(max_grade))
 
     def _undefined(self, layout: Layout) -> np.ndarray:
         return layout.top_grades <= 0
@@ -122,6 +117,15 @@ class Gained(Graded):
         if callable(self.gain):
             undefined |= of_tops(self._called_gains(layout), layout) <= 0
         return undefined
+
+
+def too_high(measure: Any, grades: np.ndarray, highest: float) -> ValueError:
+    """Return the error for the first grade above the measure's `max_grade`."""
+    row = int(np.argmax(grades > highest))
+    return ValueError(
+        f"max_grade is {measure.max_grade}, but y_true contains grade {grades[row]:g} in row "
+        f"{row}. Set max_grade to the highest grade of the data set's scale."
+    )
 
 
 def n_relevant(layout: Layout, relevant: np.ndarray) -> np.ndarray:

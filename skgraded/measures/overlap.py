@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import columns
+from skgraded._input import door
 
-_CHECK_P = columns.number_validator("p", 0, 1, above=True, below=True)
-_CHECK_TIES = columns.choice_validator("ties", ("average", "corrected", "sports"))
+_CHECK_P = door.number_validator("p", 0, 1, above=True, below=True)
+_CHECK_TIES = door.choice_validator("ties", ("average", "corrected", "sports"))
 
 
 def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> float:
@@ -61,9 +61,8 @@ def rbo(x: ArrayLike, y: ArrayLike, p: float = 0.9, ties: str = "average") -> fl
     (0.5, 0.5)
     """
     p, ties, n = _CHECK_P(p), _CHECK_TIES(ties), np.size(x)
-    sides = {"x": columns.score_column(x, n, "x", "y"), "y": columns.score_column(y, n, "y", "x")}
+    sides = {"x": door.check_scores(x, n, "x", "y"), "y": door.check_scores(y, n, "y", "x")}
     for name, scores in sides.items():
-        columns.refuse_nan_scores(scores, name)
         if not np.any(scores > -np.inf):
             raise ValueError(f"Ranking {name} contains no items: all of its scores are -inf.")
     rankings = [_Ranking(scores, ties) for scores in sides.values()]

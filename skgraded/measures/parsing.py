@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from skgraded._input.columns import choice_validator
+from skgraded._input.door import choice_validator
 from skgraded._input.words import did_you_mean, nearest
-from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, Measure, plain_name
+from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, PARSED, Measure, plain_name
 
 # Measures for which trec_eval 10 has other parameters than our defaults.
 TREC_EVAL: dict[str, dict[str, Any]] = {"NDCG": {"gain": "linear"}, "RBP": {"persistence": 0.9}}
@@ -63,6 +63,9 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     """
     if isinstance(text, Measure):
         return text
+    parsed = PARSED.get((text, names)) if isinstance(text, str) else None
+    if parsed is not None:
+        return parsed
     if not isinstance(text, str):
         raise TypeError(f"measure must be a Measure or a string such as 'ndcng@10'; got {text!r}.")
     if names is not None and _CHECK_NAMES(names) and text.strip() in FAMILIES:
@@ -81,9 +84,10 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     if names is not None:
         parameters = _in_trec_eval(cls, parameters)
     try:
-        return cls(**parameters)
+        parsed = PARSED[text, names] = cls(**parameters)
     except ValueError as error:
         raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
+    return parsed
 
 
 def _in_trec_eval(cls: type[Measure], parameters: dict[str, Any]) -> dict[str, Any]:

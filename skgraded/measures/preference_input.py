@@ -1,21 +1,15 @@
 """Conversion of all supported forms of preferences to lists of pairs or dicts of scores."""
 
 import numbers
-from collections.abc import Collection, Iterable, Mapping, Sized
+from collections.abc import Collection, Mapping, Sized
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.columns import (
-    float_type,
-    is_missing,
-    number_validator,
-    refuse_inexact,
-    unmasked,
-)
-from skgraded._input.queries import query_codes
-from skgraded._input.words import plain_list, refuse_unwritable
+from skgraded._input.door import number_validator, unmasked
+from skgraded._input.queries import query_codes, refuse_inexact
+from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
 _CHECK_PRIOR = number_validator("prior", 0, 1)
 JUDGED, PREDICTED = "judged", "predicted"  # the items of one side, for each query
@@ -89,18 +83,7 @@ def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
                 f"Argument {name} must pair distinct items: row {row} contains {preferred!r} twice."
             )
         read.append((preferred, other))
-    for items in _columns(pairs, read):
-        refuse_inexact(items, f"Argument {name}")
     return read
-
-
-def _columns(pairs: Any, read: list[tuple[Any, Any]]) -> Iterable[Any]:
-    """Return the preferred items and the other items; columns of frames keep their types."""
-    if len(getattr(pairs, "shape", ())) == 2:
-        is_frame = hasattr(pairs, "columns")
-        names = getattr(pairs, "column_names", pairs.columns) if is_frame else ()
-        return [pairs[name] for name in names] if is_frame else list(unmasked(pairs).T)
-    return zip(*read, strict=True)
 
 
 def _rows(pairs: Any, name: str) -> list[Any]:
@@ -154,7 +137,6 @@ def read_scores(scores: Mapping[Any, Any], name: str) -> dict[Any, float]:
                 "pass a mapping of queries, also pass qid. To pass pairs, use a list of tuples."
             )
         read[item] = score
-    refuse_inexact(list(read), f"Argument {name}")
     return read
 
 
@@ -181,8 +163,6 @@ def read_items(items: Any, name: str, may_be_empty: bool = False) -> str | dict[
         _check_item(item, name, read)
     if not may_be_empty:
         refuse_empty(read, name)
-    has_type = float_type(items) is not None
-    refuse_inexact(items if has_type else list(read), f"Argument {name}")
     return read
 
 
@@ -198,4 +178,6 @@ def _check_item(item: Any, where: str, seen: dict[Any, Any]) -> None:
     refuse_unwritable(item, f"Argument {where}")
     if is_missing(item):
         raise ValueError(f"Argument {where} contains a missing value ({item!r}): remove it.")
+    if isinstance(item, (float, np.floating)):
+        refuse_inexact(np.array([item]), f"Argument {where}", None)
     seen[item] = None

@@ -18,8 +18,8 @@ from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.table_kinds import check_row_labels
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures
+from skgraded.measures.base import mean_scores
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
-from skgraded.model_selection.scorer import means_of
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenated
@@ -194,7 +194,8 @@ def run_fold(
         run.estimator = fitted if return_estimator else None
         if train_measures:
             scores = data.scores(fitted, train)
-            run.train_scores = means_of(train_measures, data.judgments_of(train), scores)
+            means = mean_scores(train_measures, data.judgments_of(train), scores)
+            run.train_scores = dict(zip(run.train_scores, means, strict=True))
     except Exception as error:
         if error_score == "raise":
             raise

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.door import number_validator, whole_number
 from skgraded._input.words import plain, plain_list
-from skgraded.boosting.metric import has_value
+from skgraded.boosting.metric import check_predictions, has_value
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
-from skgraded.measures import Measure, mean_scores
+from skgraded.measures import Measure
+from skgraded.measures.base import mean_scores
 from skgraded.model_selection.folds import splits_of_queries
 from skgraded.model_selection.rounds import JointRounds
 
@@ -43,6 +44,7 @@ class StoppingState:
 
     def see(self, scores: np.ndarray) -> None:
         """Evaluate the validation scores of a new round and update the best round."""
+        scores = check_predictions(scores, self.judgments.n_rows)
         means = mean_scores(self.measures, self.judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skgraded._input.columns import check_grades, column
+from skgraded._input.door import check_grades, column
 from skgraded._input.progress import progress_bar
 from skgraded._input.queries import sortable_ids
 from skgraded._input.query_source import (
@@ -22,10 +22,11 @@ from skgraded._input.query_source import (
 from skgraded._input.table_kinds import as_table, take_rows
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
-from skgraded.judgments import Judgments, layout_of, make_judgments
+from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
-from skgraded.measures.base import plan_of
+from skgraded.measures.base import undefined_of
 from skgraded.model_selection.scorer import check_response_method, document_scores
+from skgraded.model_selection.split_queries import inside
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class RankerOnRows:
 
     def judgments_of(self, rows: np.ndarray) -> Judgments:
         """Return the grades, queries and weights of the given rows as Judgments."""
-        return make_judgments(take_rows(self.y, rows), **self._metadata(rows))
+        return Judgments(take_rows(self.y, rows), **self._metadata(rows))
 
     def _metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         metadata = {"qid": self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]}
@@ -137,9 +138,9 @@ def ranker_on_rows(
         qid = read_queries(X, qid)
     check_grades(y, "y", table.shape[0])
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
-    judgments = make_judgments(y, qid, group, sample_weight)
+    judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
     for measure in measures:
-        plan_of(measure, judgments)  # raises if the measure cannot be computed
+        undefined_of(measure, judgments)  # raises if the measure cannot be computed
     weights = None if sample_weight is None else column(sample_weight, "sample_weight")
     features = without_columns(table, removed)
     return RankerOnRows(ranker, table, removed, features, y, judgments, weights, response_method)
@@ -161,9 +162,8 @@ def source_of_queries(ranker: Any, within_steps: bool = True) -> Any:
     """
     is_step = False
     while ranker is not None and getattr(ranker, "qid", None) is None:
-        steps = getattr(ranker, "steps", None)
+        ranker, steps = inside(ranker)
         is_step = is_step or bool(steps)
-        ranker = steps[-1][1] if steps else getattr(ranker, "estimator", None)
     source = getattr(ranker, "qid", None)
     if is_step and not within_steps and isinstance(source, numbers.Integral):
         return None

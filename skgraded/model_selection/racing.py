@@ -18,10 +18,10 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.door import number_validator, whole_number
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import is_column, read_queries
+from skgraded._input.query_source import is_column, read_queries, without_columns
 from skgraded._input.table_kinds import check_row_labels
 from skgraded._input.words import did_you_mean, object_array
 from skgraded.boosting.adapter import adapter_of
@@ -38,7 +38,6 @@ from skgraded.model_selection.folds import (
     source_of_queries,
 )
 from skgraded.model_selection.scorer import make_ranking_scorer
-from skgraded.model_selection.split_queries import features_of
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 from skgraded.reports.evaluation import Evaluation
@@ -283,7 +282,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         If the queries come from a column that `cv` names, `X` may be with or without this column.
         """
         check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(features_of(self, X))
+        return self.best_estimator_.predict(without_columns(X, self._removed_columns))
 
     def _check_settings(self, qid: Any) -> None:
         check_error_score(self.error_score)
@@ -407,7 +406,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         source = getattr(self.cv, "qid", None)
         if qid is None and source is not None and source_of_queries(self.estimator) is None:
             qid = read_queries(X, source)
-        scorer, X = make_ranking_scorer(self.measure), features_of(self, X)
+        scorer, X = make_ranking_scorer(self.measure), without_columns(X, self._removed_columns)
         return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
 
     def to_frame(self) -> pandas.DataFrame:

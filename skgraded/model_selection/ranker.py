@@ -14,20 +14,21 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
 from skgraded._input import query_source
-from skgraded._input.columns import check_grades, choice_validator, grade_type
+from skgraded._input.door import check_grades, choice_validator, grade_column, refuse_bad_grades
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
-from skgraded._input.query_source import TableColumn, is_column
+from skgraded._input.query_source import TableColumn, is_column, without_columns
 from skgraded._input.table_kinds import as_table, check_row_labels, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
-from skgraded.judgments import make_judgments
+from skgraded.judgments import Judgments, scores_of
 from skgraded.measures import Measure, as_measures
+from skgraded.measures.base import mean_scores
 from skgraded.model_selection import early_stopping, split_queries
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
 from skgraded.model_selection.early_stopping import EarlyStopping
 from skgraded.model_selection.folds import requests_of_queries
-from skgraded.model_selection.scorer import means_of
-from skgraded.model_selection.split_queries import FittedQueries, features_of
+from skgraded.model_selection.scorer import named_measures
+from skgraded.model_selection.split_queries import FittedQueries
 
 NO_QID = (
     "QueryRanker.{method} got no qid. Call {method}(X, y, qid=qid), in a search after "
@@ -269,7 +270,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             rows_val.X = adapter.readable(rows_val.X)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
-            self._fitted_queries = FittedQueries(queries, rows.grades, rows.X, ids_val)
+            self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
         rows.X = adapter.readable(rows.X)
         holds_out = self.early_stopping and rows_val is None
         if holds_out or (by_query and queries.order is not None):
@@ -305,8 +306,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n,)
             Higher scores rank first. Scores are comparable within a query.
         """
-        check_is_fitted(self, "estimator_")
-        X = features_of(self, X)
+        if not hasattr(self, "estimator_"):  # check_is_fitted is slow: it collects all tags
+            check_is_fitted(self, "estimator_")
+        X = without_columns(X, self._removed_columns)
         self._check_features(X)
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 
@@ -333,16 +335,20 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         table = as_table(X)
-        features = features_of(self, table)  # once, because it is a copy
+        features = without_columns(table, self._removed_columns)  # once, because it is a copy
         self._check_features(features)
         queries = self._queries_of(table, qid, group, "score")
         check_grades(y, "y", table.shape[0])
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
-        judgments = make_judgments(y, queries, group, sample_weight)
+        judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
         if group is None:
             split_queries.warn_of_split_queries(self, features, judgments, self.qid)
-        return means_of(self.measure, judgments, self.predict(features))
+        measures = named_measures(self.measure)
+        scores = scores_of(judgments, self.predict(features))
+        means = mean_scores(list(measures.values()), judgments, scores)
+        is_single = isinstance(self.measure, (str, Measure))
+        return means[0] if is_single else dict(zip(measures, means, strict=True))
 
     # Steps of fit -------------------------------------------------------------------------------
 
@@ -359,7 +365,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> tuple[Rows, Queries]:
         """Check the arguments; return the rows, without the query column, and the queries."""
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
-        grades = check_grades(y, y_name, n, X_name)
+        grades, grade_type = grade_column(y, y_name, n, X_name)
+        refuse_bad_grades(grades, y_name)
         if adapter.fractional_grades_advice is not None:
             _refuse_fractions(grades, adapter, y_name)
         if adapter.grade_limit is not None and (not suffix or self.refit):
@@ -374,7 +381,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         n_queries = len(queries.starts) - 1
         by_row = adapter.check_by_row(sample_weight, fit_params, n, X_name, n_queries)
         warn_of_row_ids(queries.sizes, stacklevel=4)
-        rows = Rows(features_of(self, X), grades, by_row, grade_type=grade_type(y))
+        rows = Rows(
+            without_columns(X, self._removed_columns), grades, by_row, grade_type=grade_type
+        )
         return rows, queries
 
     @property

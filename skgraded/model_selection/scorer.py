@@ -13,9 +13,10 @@ from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import check_source, is_column, read_queries
-from skgraded.judgments import Judgments
-from skgraded.measures import Measure, as_measures, mean_scores
-from skgraded.model_selection.split_queries import warn_of_split_queries
+from skgraded.judgments import Judgments, scores_of
+from skgraded.measures import Measure, as_measures
+from skgraded.measures.base import mean_scores
+from skgraded.model_selection.split_queries import inside, warn_of_split_queries
 
 NO_QID = (
     "The scorer got no qid, and it never scores all rows as one query. Name a column of X, "
@@ -89,7 +90,7 @@ class RankingScorer:
 
     def __init__(self, measure: Any, qid: Any, response_method: Any) -> None:
         check_source(qid)
-        self._measures = _named(measure)
+        self._measures = named_measures(measure)
         self._is_single = isinstance(measure, (str, Measure))
         self._has_names = isinstance(measure, Mapping)
         self._qid = qid
@@ -121,7 +122,13 @@ class RankingScorer:
             )
         source = self._qid
         if source is None and qid is None:
-            estimator, X = _at_ranker(estimator, X)
+            ranker: Any = estimator
+            steps: list[Any] | None = []
+            while steps is not None:  # in a search or a pipeline
+                for step in steps:
+                    X = step.transform(X)
+                estimator = ranker
+                ranker, steps = inside(estimator)
             source = getattr(estimator, "qid", None)
             if source is None:
                 raise ValueError(NO_QID)
@@ -130,9 +137,9 @@ class RankingScorer:
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
         warn_of_split_queries(estimator, X, judgments, source)
-        scores = document_scores(estimator, X, self._response_method)
-        means = means_of(self._measures, judgments, scores)
-        return means[self.names[0]] if self._is_single else means
+        scores = scores_of(judgments, document_scores(estimator, X, self._response_method))
+        means = mean_scores(list(self._measures.values()), judgments, scores)
+        return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
 
     def set_score_request(self, *, sample_weight: Any = UNCHANGED, qid: Any = UNCHANGED) -> Self:
         """Set the metadata that the scorer requests, and return the scorer.
@@ -174,21 +181,7 @@ class RankingScorer:
         return f"make_ranking_scorer({shown})"
 
 
-def _at_ranker(estimator: Any, X: Any) -> tuple[Any, Any]:
-    """Return the ranker inside a search or pipeline, and X transformed by the preceding steps."""
-    while True:
-        if hasattr(estimator, "best_estimator_"):  # a search
-            estimator = estimator.best_estimator_
-        elif hasattr(estimator, "steps"):  # a pipeline
-            *steps, (_, estimator) = estimator.steps
-            for _, step in steps:
-                if step not in (None, "passthrough"):
-                    X = step.transform(X)
-        else:
-            return estimator, X
-
-
-def _named(measure: Any) -> dict[str, Measure]:
+def named_measures(measure: Any) -> dict[str, Measure]:
     """Convert a measure, a list or a mapping to a dict of measures, keyed by score name."""
     if not isinstance(measure, Mapping):
         return {each.name: each for each in as_measures(measure)}
@@ -196,14 +189,6 @@ def _named(measure: Any) -> dict[str, Measure]:
         if not isinstance(name, str) or not name:
             raise TypeError(f"The name of a score must be a non-empty string; got {name!r}.")
     return dict(zip(measure, as_measures(list(measure.values())), strict=True))
-
-
-def means_of(measure: Scored, judgments: Judgments, y_score: ArrayLike) -> Any:
-    """Return the mean of a measure over the queries, or a dict of means for several measures."""
-    measures = _named(measure)
-    means = mean_scores(list(measures.values()), judgments, y_score)
-    is_single = isinstance(measure, (str, Measure))
-    return means[0] if is_single else dict(zip(measures, means, strict=True))
 
 
 # Scores of documents -----------------------------------------------------------------------------
@@ -269,10 +254,8 @@ def _expected_grades(estimator: Any, probabilities: np.ndarray) -> np.ndarray:
 
 
 def _default_methods(estimator: Any) -> list[str]:
-    try:
-        if not is_classifier(estimator):
-            return ["predict"]
-    except AttributeError:  # in scikit-learn 1.7 and later, is_classifier requires estimator tags
+    # In scikit-learn 1.7 and later, is_classifier requires estimator tags.
+    if not hasattr(estimator, "classes_") or not is_classifier(estimator):
         return ["predict"]
     two_classes = len(estimator.classes_) == 2
     return ["decision_function", "predict_proba"] if two_classes else ["predict_proba"]

@@ -1,14 +1,11 @@
 """Detection of queries whose rows are split between training and scoring."""
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skgraded._input.query_source import is_column, without_columns
-from skgraded._input.table_kinds import as_table, hash_rows, mix_bits
+from skgraded._input.query_source import is_column
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.rows import Queries
 from skgraded.judgments import Judgments, layout_of
@@ -45,61 +42,51 @@ PARTIAL = (
 
 
 class FittedQueries:
-    """The id, the size and two hashes of each query that a ranker was fitted on.
+    """The id, the size and the sum of the grades of each query that a ranker was fitted on.
 
     `stopped_on` contains the ids of the validation queries that were not used for fitting.
     """
 
     def __init__(
-        self, queries: Queries, grades: np.ndarray, table: Any, stopped_on: np.ndarray | None = None
+        self, queries: Queries, grades: np.ndarray, stopped_on: np.ndarray | None = None
     ) -> None:
         self.ids, order, starts = queries
         self.stopped_on = set() if stopped_on is None else set(plain_list(stopped_on))
         self.sizes = queries.sizes
-        self.grade_marks = _marks(grades, order, starts)
-        self.row_marks = _marks(grades, order, starts, table)
+        self.sums = np.add.reduceat(grades if order is None else grades[order], starts[:-1])
 
-    def shared_with(self, judgments: Judgments, features: Callable[[], Any] | None) -> list[Any]:
-        """Return the ids of queries seen during fit; none if exactly the fitted rows are scored."""
+    def shared_with(self, judgments: Judgments) -> list[Any]:
+        """Return the ids of queries seen during fit; none if the fitted queries are scored.
+
+        The same queries, with the same sizes and sums of grades, are taken for the fitted rows.
+        """
         known = {query: i for i, query in enumerate(plain_list(self.ids))}
         queries = plain_list(judgments.query_ids)
         at = [known.get(query, -1) for query in queries]
-        if len(at) == len(known) and min(at) >= 0 and self._same_rows(judgments, at, features):
-            return []
+        if len(at) == len(known) and min(at) >= 0:
+            layout = layout_of(judgments)
+            sums = np.add.reduceat(layout.by_query(layout.grades), layout.starts[:-1])
+            if np.array_equal(self.sizes[at], layout.sizes) and np.allclose(self.sums[at], sums):
+                return []
         return [
             query
             for query, i in zip(queries, at, strict=True)
             if i >= 0 or query in self.stopped_on
         ]
 
-    def _same_rows(
-        self, judgments: Judgments, at: list[int], features: Callable[[], Any] | None
-    ) -> bool:
-        # The features are extracted and compared only if the grades are equal.
-        layout = layout_of(judgments)
-        rows = layout.grades, layout.order, layout.starts
-        return (
-            np.array_equal(self.sizes[at], judgments.sizes)
-            and np.array_equal(self.grade_marks[at], _marks(*rows))
-            and (features is None or np.array_equal(self.row_marks[at], _marks(*rows, features())))
-        )
 
+def inside(estimator: Any) -> tuple[Any, list[Any] | None]:
+    """Return the estimator in a search, a pipeline or another meta-estimator, and its steps.
 
-def features_of(ranker: Any, X: Any) -> Any:
-    """Return X as a table without the query column and the columns in `drop`."""
-    return without_columns(as_table(X), ranker._removed_columns)
-
-
-def _marks(
-    grades: np.ndarray, order: np.ndarray | None, starts: np.ndarray, table: Any = None
-) -> np.ndarray:
-    """Return the sum of each query's row hashes, which does not depend on the row order."""
-    marks = mix_bits((grades + 0.0).view(np.uint64))  # a copy in which -0.0 becomes 0.0
-    if table is not None:
-        marks = mix_bits(marks ^ hash_rows(table))
-    if order is not None:
-        marks = marks[order]
-    return np.add.reduceat(marks, starts[:-1])
+    The steps are the transformers before it. For other meta-estimators than searches and pipelines,
+    they are None. The estimator is None if there is none inside.
+    """
+    if hasattr(estimator, "best_estimator_"):
+        return estimator.best_estimator_, []
+    if hasattr(estimator, "steps"):
+        *steps, (_, last) = estimator.steps
+        return last, [step for _, step in steps if step not in (None, "passthrough")]
+    return getattr(estimator, "estimator_", getattr(estimator, "estimator", None)), None
 
 
 def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: Any = None) -> None:
@@ -107,7 +94,10 @@ def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: 
 
     Only a QueryRanker, which may be part of a search or pipeline, stores the queries of its fit.
     """
-    shared = _known_queries(estimator, X, judgments)
+    while estimator is not None and not hasattr(estimator, "_fitted_queries"):
+        estimator, _ = inside(estimator)
+    fitted = getattr(estimator, "_fitted_queries", None)
+    shared = [] if fitted is None else fitted.shared_with(judgments)
     if shared:
         message = SHARED.format(
             shared=len(shared), scored=judgments.n_queries, example=plain(shared[0])
@@ -115,23 +105,6 @@ def warn_of_split_queries(estimator: Any, X: Any, judgments: Judgments, source: 
         warnings.warn(message, TornQueryWarning, stacklevel=3)
     else:
         warn_of_partial_queries(X, source, "score")
-
-
-def _known_queries(estimator: Any, X: Any, judgments: Judgments) -> list[Any]:
-    """Return the ids of the scored queries that the ranker was fitted on."""
-    while estimator is not None and not hasattr(estimator, "_fitted_queries"):
-        if hasattr(estimator, "best_estimator_"):  # a search
-            estimator = estimator.best_estimator_
-            continue
-        X = None  # do not compare transformed features: their last bits may differ
-        if hasattr(estimator, "steps"):  # a pipeline
-            estimator = estimator.steps[-1][1]
-        else:  # a feature selection, or no ranker
-            estimator = getattr(estimator, "estimator_", None)
-    if estimator is None or estimator._fitted_queries is None:
-        return []
-    features = None if X is None else partial(features_of, estimator, X)
-    return estimator._fitted_queries.shared_with(judgments, features)
 
 
 def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:

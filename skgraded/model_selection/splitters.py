@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
-from skgraded._input.columns import is_missing
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes, sortable_ids
 from skgraded._input.query_source import check_source, read_queries, values_of
-from skgraded._input.words import plain
+from skgraded._input.words import is_missing, plain
 
 
 class _QuerySplitter(BaseCrossValidator):

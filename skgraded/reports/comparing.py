@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator
+from skgraded._input.door import choice_validator
 from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
 from skgraded.measures import mean_over_queries

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import columns, queries
-from skgraded._input.table_kinds import named_columns, refuse_names, refuse_other_than_names
+from skgraded._input import door, queries
+from skgraded._input.table_kinds import read_named
 from skgraded._input.words import check_names, plain_list
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import Joined, JudgmentIndex, check_options
 from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
-from skgraded.judgments import Judgments, check_judgments, layout_of, without_unjudged
-from skgraded.measures import Judged, Measure, as_measures, score_queries
-from skgraded.measures.base import Function, accepts_unjudged, undefined_of
+from skgraded.judgments import (
+    Judgments,
+    as_judgments,
+    layout_of,
+    scores_of,
+    without_unjudged,
+)
+from skgraded.measures import Judged, Measure, as_measures
+from skgraded.measures.base import Function, accepts_unjudged, prepared, score_queries, undefined_of
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation
@@ -30,15 +36,15 @@ Measures: TypeAlias = str | Measure | Iterable[str | Measure]
 
 @overload
 def evaluate(
-    y_true: str,
-    y_score: list[str] | tuple[str, ...],
+    y_true: Any,
+    y_score: list[str] | tuple[str, ...] | Mapping[str, Any],
     *,
-    qid: str | None = None,
+    qid: Any = None,
     group: ArrayLike | None = None,
     measures: Measures = ...,
-    sample_weight: str | None = None,
+    sample_weight: Any = None,
     unjudged_documents: str | None = None,
-    data: Any,
+    data: Any = None,
     document: str | None = ...,
     duplicates: str = ...,
 ) -> dict[str, Evaluation]: ...
@@ -79,9 +85,10 @@ def evaluate(
     ----------
     y_true : array-like of shape (n,), Judgments, or str
         Grades ≥ 0, where 0 means irrelevant. With `data`, the name of the grade column.
-    y_score : array-like of shape (n,), str, or list of str
-        Scores of the system; higher scores rank first, and -inf means not retrieved. With `data`,
-        the name of the score column, or a list of column names, one per system.
+    y_score : array-like of shape (n,), str, list of str, or dict
+        Scores of the system; higher scores rank first, and -inf means not retrieved. For several
+        systems, a dict that maps their names to scores. With `data`, the name of the score column,
+        or a list of column names, one per system, or a dict of column names.
     qid : array-like of shape (n,), or str, optional
         Query id of each row; rows may be in any order. With `data`, the name of the column.
         Required unless `y_true` is Judgments or `group` is passed.
@@ -108,7 +115,7 @@ def evaluate(
     Returns
     -------
     Evaluation or dict of str to Evaluation
-        A dict keyed by column name if `y_score` is a list; it can be passed to `compare`. If
+        A dict keyed by system if `y_score` is a list or a dict; it can be passed to `compare`. If
         documents are unjudged, `Evaluation.judged` contains the share of judged documents.
 
     Raises
@@ -143,33 +150,30 @@ def evaluate(
     {'bm25': Evaluation(2 queries: RR=0.7500), 'lgbm': Evaluation(2 queries: RR=1.0000)}
     """
     measures = as_measures(measures)
-    unjudged_documents = columns.check_unjudged_documents(unjudged_documents)
-    truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight}
-    queries.check_duplicates(duplicates, document)
-    is_dict = data is not None and isinstance(y_score, (list, tuple))
+    unjudged_documents = door.check_unjudged_documents(unjudged_documents)
+    if document is not None or duplicates != "raise":
+        queries.check_duplicates(duplicates, document)
+    truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight, "document": document}
     if data is None:
-        columns.refuse_unordered(y_true, "y_true")
-        refuse_names(truth | {"y_score": y_score})
-        systems = {"y_score": y_score}
-    else:
-        truth = truth if document is None else truth | {"document": document}
-        truth, systems = _read_columns(data, truth, y_score if is_dict else [y_score])
+        door.refuse_unordered(y_true, "y_true")  # qrels
+    names, by_argument = _systems(y_score, data)
+    columns = read_named(data, truth | by_argument)
     if qid is None and group is None and not isinstance(y_true, Judgments):
-        columns.as_array(truth["y_true"], "y_true")  # qrels or a matrix
+        door.as_array(columns["y_true"], "y_true")  # a matrix
         raise ValueError("qid is required: pass qid=..., or group=[n] if all rows form one query.")
     if document is not None and (data is None or group is not None):
         raise ValueError("document= requires data=, and qid= instead of group=.")
-    document = truth.pop("document", None)
-    judgments = check_judgments(**truth, y_score=next(iter(systems.values())), group=group)
+    weights = columns["sample_weight"]
+    judgments = as_judgments(columns["y_true"], columns["qid"], group, weights)
+    systems = {}
+    for name, argument in zip(names, by_argument, strict=True):
+        systems[name] = scores_of(judgments, columns[argument], argument)
     n_rows = judgments.n_rows
-    systems = {
-        name: columns.check_scores(scores, n_rows, f"y_score {name!r}" if is_dict else "y_score")
-        for name, scores in systems.items()
-    }
     if document is not None:
-        weights = truth["sample_weight"]
-        weights = None if weights is None else columns.as_array(weights, "weight")
-        judgments, systems = _without_duplicates(judgments, systems, document, weights, duplicates)
+        weights = None if weights is None else door.column(weights, "sample_weight")
+        judgments, systems = _without_duplicates(
+            judgments, systems, columns["document"], weights, duplicates
+        )
     queries.warn_of_row_ids(judgments.sizes)
     if not layout_of(judgments).n_unknown or unjudged_documents != "irrelevant":  # else some are 0
         warn_of_grades_from_1(judgments)
@@ -179,25 +183,25 @@ def evaluate(
         )
         for name, scores in systems.items()
     }
-    return evaluations if is_dict else next(iter(evaluations.values()))
+    return evaluations[None] if None in evaluations else evaluations
 
 
-def _read_columns(
-    data: Any, truth: dict[str, Any], score_names: Sequence[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the named columns; return the ground truth, and the scores keyed by column name."""
-    named = [item for item in truth.items() if item[1] is not None]
-    refuse_other_than_names([*named, *(("y_score", name) for name in score_names)])
-    if not score_names:
-        raise ValueError("y_score is an empty list: pass at least one column name.")
-    for name in score_names:
-        if list(score_names).count(name) > 1:
-            raise ValueError(f"y_score contains the column {name!r} twice.")
-    table = named_columns(data, [*(name for _, name in named), *score_names])
-    return (
-        truth | {argument: table[name] for argument, name in named},
-        {name: table[name] for name in score_names},
-    )
+def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return the names of the systems (None for a single system), and their scores or columns.
+
+    The scores are keyed by the name of the argument in messages.
+    """
+    if data is not None and isinstance(y_score, (list, tuple)):
+        for name in y_score:
+            if y_score.count(name) > 1:
+                raise ValueError(f"y_score contains the column {name!r} twice.")
+        y_score = dict(zip(y_score, y_score, strict=True))
+    if not isinstance(y_score, Mapping):
+        return [None], {"y_score": y_score}
+    if not y_score:
+        raise ValueError("y_score is empty: pass at least one system.")
+    check_names(y_score, "y_score")
+    return list(y_score), {f"y_score {name!r}": values for name, values in y_score.items()}
 
 
 def distinct_documents(
@@ -260,59 +264,46 @@ def warn_of_grades_from_1(judgments: Judgments) -> None:
 def evaluate_judgments(
     measures: list[Measure],
     judgments: Judgments,
-    y_score: ArrayLike,
+    scores: np.ndarray,
     unjudged_documents: str | None = None,
     n_duplicates: int = 0,
 ) -> Evaluation:
-    """Evaluate scores against Judgments without warning about the grades."""
-    values = values_by_query(measures, judgments, y_score, unjudged_documents)
+    """Evaluate checked scores against Judgments without warning about the grades."""
+    layout = layout_of(judgments)
+    unanswered = judged = None
+    if scores.min() == -np.inf:
+        unanswered = np.maximum.reduceat(layout.by_query(scores), layout.starts[:-1]) == -np.inf
+        unanswered = unanswered if unanswered.any() else None
+    if layout.n_unknown:
+        k = getattr(measures[0], "k", None)
+        share = Judged(k=k if isinstance(k, int) else 10)
+        judged = {share.name: score_queries([share], judgments, scores)[0]}
     return Evaluation(
-        **values,
-        judged=_judged_share(measures[0], judgments, y_score),
-        unanswered=_unanswered(judgments, y_score),
+        **values_by_query(measures, judgments, scores, unjudged_documents),
+        judged=judged,
+        unanswered=unanswered,
         n_duplicates=n_duplicates,
     )
-
-
-def _unanswered(judgments: Judgments, y_score: ArrayLike) -> np.ndarray | None:
-    """Return the mask of queries whose scores are all -inf, or None if there are none."""
-    layout = layout_of(judgments)
-    scores = columns.score_column(y_score, layout.n_rows)
-    if scores.min() > -np.inf:  # fast path
-        return None
-    mask = np.maximum.reduceat(layout.by_query(scores), layout.starts[:-1]) == -np.inf
-    return mask if mask.any() else None
-
-
-def _judged_share(
-    measure: Measure, judgments: Judgments, y_score: ArrayLike
-) -> dict[str, np.ndarray] | None:
-    """Return the share of judged documents per query, or None if every document is judged."""
-    if not layout_of(judgments).n_unknown:
-        return None
-    k = getattr(measure, "k", None)
-    judged = Judged(k=k if isinstance(k, int) else 10)
-    (shares,) = score_queries([judged], judgments, y_score)
-    return {judged.name: shares}
 
 
 def values_by_query(
     measures: list[Measure],
     judgments: Judgments,
-    y_score: ArrayLike,
+    scores: np.ndarray,
     unjudged_documents: str | None = None,
 ) -> dict[str, Any]:
     """Compute the fields of an Evaluation, including the per-query values."""
-    values: dict[Measure, np.ndarray] = {}
-    undefined: dict[Measure, np.ndarray] = {}
-    for part, truth, scores in _by_truth(measures, judgments, y_score, unjudged_documents):
-        values |= zip(part, score_queries(part, truth, scores), strict=True)
-        undefined |= {measure: undefined_of(measure, truth) for measure in part}
-    named = {measure.name: measure for measure in measures}
+    values: dict[str, Any] = dict.fromkeys(measure.name for measure in measures)
+    undefined = values.copy()
+    for part, truth, of_part in _by_truth(measures, judgments, scores, unjudged_documents):
+        layout = layout_of(truth)
+        for measure, of_queries in zip(part, score_queries(part, truth, of_part), strict=True):
+            values[measure.name] = of_queries
+            undefined[measure.name] = prepared(measure, layout).undefined
     return {
         "query_ids": judgments.query_ids,
-        "per_query": {name: values[measure] for name, measure in named.items()},
-        "undefined": {name: undefined[measure] for name, measure in named.items()},
+        "per_query": values,
+        "undefined": undefined,
         "weights": judgments.weights,
         "unjudged_documents": unjudged_documents,
     }
@@ -321,24 +312,21 @@ def values_by_query(
 def _by_truth(
     measures: list[Measure],
     judgments: Judgments,
-    y_score: ArrayLike,
+    scores: np.ndarray,
     unjudged_documents: str | None,
-) -> Iterator[tuple[list[Measure], Judgments, Any]]:
-    """Yield (measures, judgments, scores) for measures that accept NaN grades, then for others."""
+) -> list[tuple[list[Measure], Judgments, np.ndarray]]:
+    """Return (measures, judgments, scores) for measures that accept NaN grades and for others."""
     if not layout_of(judgments).n_unknown or unjudged_documents is None:
-        yield measures, judgments, y_score
-        return
+        return [(measures, judgments, scores)]
     accepting = [measure for measure in measures if accepts_unjudged(measure)]
-    if accepting:
-        yield accepting, judgments, y_score
     others = [measure for measure in measures if not accepts_unjudged(measure)]
-    if others:
-        filled, _ = without_unjudged(judgments, "irrelevant")
-        for measure in others:
-            undefined_of(measure, filled)  # errors raised here refer to rows of the input
-        truth, rows = without_unjudged(judgments, unjudged_documents)
-        scores = columns.score_column(y_score, judgments.n_rows)
-        yield others, truth, scores if rows is None else np.append(scores, -np.inf)[rows]
+    filled, _ = without_unjudged(judgments, "irrelevant")
+    for measure in others:
+        undefined_of(measure, filled)  # errors raised here refer to rows of the input
+    truth, rows = without_unjudged(judgments, unjudged_documents)
+    kept = scores if rows is None else np.append(scores, -np.inf)[rows]
+    parts = [(accepting, judgments, scores), (others, truth, kept)]
+    return [part for part in parts if part[0]]
 
 
 # Runs --------------------------------------------------------------------------------------------
@@ -399,7 +387,7 @@ def evaluate_runs(
     >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
     {'bm25': 1.0, 'dense': 0.0}
     """
-    columns.choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
+    door.choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     check_options(missing, unjudged, ties, identical_ids)
     measures = as_measures(measures)
     sources = _runs_by_name(runs)
@@ -573,7 +561,7 @@ def evaluate_preferences(
     named, weights = check_preference_measures(measures, discount, prior), None
     codes, query_ids = queries.query_codes(qid, expected="true_pairs")
     if sample_weight is not None:
-        weights = columns.check_weights(sample_weight, len(codes), "qid", len(query_ids))
+        weights = door.check_weights(sample_weight, len(codes), "qid", len(query_ids))
         weights = queries.mean_weights(weights, codes, np.bincount(codes))
     values = preference_values(
         true_pairs, predicted_pairs, list(named.values()), discount, prior, items, qid, cycles

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from skgraded._input.atomic_files import text_or_file
-from skgraded._input.columns import whole_number
+from skgraded._input.door import whole_number
 from skgraded._input.segments import segments_of
 from skgraded._input.words import check_names, object_array, plain_list
 from skgraded.measures import Measure, mean_over_queries

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.columns import (
+from skgraded._input.door import (
     check_grades,
     check_scores,
     choice_validator,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skgraded._input.columns import number_validator
+from skgraded._input.door import number_validator
 from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
 from skgraded.reports.evaluation import Evaluation

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgraded._input.atomic_files import text_or_file
-from skgraded._input.columns import unmasked
+from skgraded._input.door import unmasked
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
 from skgraded._input.versions import versions

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.door import number_validator, whole_number
 from skgraded._input.segments import SegmentDict
 from skgraded._input.words import lowest_ids, object_array, order_of, plain_list, refuse_unwritable
 from skgraded.measures import Measure

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.columns import choice_validator, number_validator, whole_number
+from skgraded._input.door import choice_validator, number_validator, whole_number
 from skgraded.stats.rounding import unit_of
 
 METHODS = ("bootstrap", "t")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.columns import number_validator, whole_number
+from skgraded._input.door import number_validator, whole_number
 from skgraded._input.queries import query_codes
 from skgraded.stats.intervals import CHECK_LEVEL, check_rng
 

@@ -11,7 +11,6 @@ from itertools import combinations
 import numpy as np
 
 from skgraded._input.arrow_strings import marks
-from skgraded._input.table_kinds import mix_bits
 
 N_HASHES = 64
 FEWEST_COMPARED = 5  # fewer hashes may be shared by chance if samples share some of their queries
@@ -35,6 +34,15 @@ def sketch_of(ids: np.ndarray, values: Iterable[np.ndarray]) -> list[int]:
     if len(hashes) > N_HASHES:
         hashes = np.partition(hashes, N_HASHES - 1)[:N_HASHES]
     return np.unique(hashes).tolist()
+
+
+def mix_bits(bits: np.ndarray) -> np.ndarray:
+    """Spread the bits of each number over all 64 bits, in place (splitmix64)."""
+    steps = (30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)
+    for shift, factor in steps:
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    return bits
 
 
 def merged_sketch(first: list[int], second: list[int]) -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.atomic_files import written_whole
-from skgraded._input.columns import whole_number
+from skgraded._input.door import whole_number
 from skgraded._input.needs import needs
 from skgraded._input.words import plain_list
 from skgraded.writing.text import DIGITS, Bound

@@ -467,7 +467,6 @@ BAD_RUNS = [
     ({"q1": {"a": 1.0}, "q2": None}, TypeError, r"run\['q2'\] must be a dict that maps documents"),
     ({"took": 3, "hits": {"hits": []}}, TypeError, r"run\['took'\] must be a dict"),
     ({"q1": {"a": "row 3"}}, TypeError, "contain numbers; document 'a' of query 'q1' is 'row 3'"),
-    ({"q1": {"a": 10**400}}, ValueError, "too large for a float in document 'a' of query 'q1'"),
     (
         [("q1", "a", 1.0)],
         TypeError,

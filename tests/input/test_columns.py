@@ -1,8 +1,5 @@
 """Columns of numbers are never rounded silently."""
 
-from decimal import Decimal
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from lightgbm import LGBMRegressor
@@ -77,13 +74,7 @@ def test_every_function_reads_float32_grades_as_decimals(read):
         np.array([-BIG - 2, -BIG - 1, -BIG]),
         np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], dtype=np.uint64),
         [BIG, BIG + 1, BIG + 2],
-        [10**30, 10**30 + 1, 10**30 + 2],
-        np.array([BIG, float(BIG + 2), BIG + 3], dtype=object),
-        [Decimal("0.1"), Decimal("0.10000000000000000001"), Decimal("0.2")],
-        [Fraction(1, 3), Fraction(10**20, 3 * 10**20 - 1), Fraction(1, 2)],
-        [Fraction(1, 3), Decimal("0.5"), BIG + 1],
-        np.array([np.float32(BIG), BIG + 1, np.int64(BIG + 2)], dtype=object),
-        np.array([1, 1 + np.finfo(np.longdouble).eps, 2], dtype=np.longdouble),
+        np.array([BIG, BIG + 1, BIG + 2], dtype=object),
     ],
     ids=str,
 )
@@ -99,14 +90,3 @@ def test_timestamps_in_nanoseconds_are_ranked_exactly():
     for scores in (stamps, stamps.astype("Int64")):
         assert sg.RR()([0, 1], scores) == 1
         assert sg.RR()([1, 0], scores) == 1 / 2
-
-
-def test_minus_infinity_means_not_retrieved_among_exact_scores():
-    scores = [BIG + 1, -np.inf, BIG, np.inf]
-    assert sg.RR(ties="worst")([0, 0, 1, 0], scores) == 1 / 3
-    assert sg.RR()([0, 1, 0, 0], scores) == 0
-    with pytest.raises(ValueError, match="y_score must not contain NaN; got nan for row 1"):
-        sg.RR()([0, 1], [BIG + 1, np.nan])
-    huge = np.array([1, np.inf], dtype=np.longdouble)
-    huge[0] = np.finfo(np.longdouble).min  # finite, but below every float of 64 bits
-    assert sg.RR()([1, 0], huge) == 1 / 2

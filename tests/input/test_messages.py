@@ -132,15 +132,12 @@ ROUNDED_IDS = [  # ids beyond the range in which integers are exact
             pd.Index,
             pl.Series,
             pa.array,
-            np.ma.masked_array,
             lambda ids: pd.Series(ids, dtype="category"),
             lambda ids: pd.Series(ids, dtype="Float32"),
             lambda ids: pd.Series(ids, dtype="float[pyarrow]"),
             lambda ids: pa.array(ids).dictionary_encode(),
-            lambda ids: [("a", x) for x in ids],
         )
     ),
-    ([1, "1", 2.0**53, 2, "2", 2], "float64"),
 ]
 HALF = ["a", "b", "\ud800", "a", "b", "\ud800"]
 UNWRITABLE_IDS = [
@@ -170,15 +167,10 @@ BAD_COLUMNS = [  # argument, value, words in the message
     ("y_score", np.zeros((6, 1)), "an array of shape (6, 1). Pass one column, or use .ravel()."),
     # Numbers
     *((argument, value) for argument in (*NUMERIC, "group") for value in NOT_NUMBERS),
-    ("y_true", np.array(["a"] * 6), "contain numbers; its dtype is <U1, and row 0 contains 'a'"),
+    ("y_true", np.array(["a"] * 6), "contain numbers; row 0 is 'a'"),
     *(
         (argument, np.array([1, 2, 3, "x", 5, "y"], dtype=object), "row 3", "'x'")
         for argument in NUMERIC
-    ),
-    *(
-        (argument, [1, 2, huge, 4, 5, 6], "is too large for a float in row 2")
-        for argument in NUMERIC
-        for huge in (10**400, -(10**400))
     ),
     *(
         (argument, np.ma.masked_array([1] * 6, mask=[0, 0, 1, 0, 0, 1]))

@@ -9,7 +9,7 @@ import skgraded as sg
 from skgraded._kernels import gradients
 from skgraded.boosting.objective import Objective
 from skgraded.judgments import layout_of
-from skgraded.measures.base import plan_of
+from skgraded.measures.base import prepared
 
 CLASSES = [
     (sg.NDCG, {}),
@@ -38,7 +38,8 @@ def grades_of(rng, n, kind):
 
 
 def swaps_of(measure, judgments):
-    codes, plan = layout_of(judgments).codes, plan_of(measure, judgments)
+    layout = layout_of(judgments)
+    codes, plan = layout.codes, prepared(measure, layout).plan
     return gradients.swaps_of_ranking(codes, plan)
 
 

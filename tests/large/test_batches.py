@@ -115,22 +115,16 @@ def test_ordinal_ties_are_ranked_in_the_order_of_rows(small_steps):
 
 
 def test_the_type_of_scores_does_not_depend_on_their_values(small_steps):
-    """Integers above 2^53 and decimals with more digits occur only in later batches."""
+    """Integers above 2^53 occur only in later batches."""
     frame = table(120).drop(columns="other")
     whole = frame.assign(score=(10 * frame["score"]).astype("int64"))
     whole.loc[whole.index[-200:], "score"] += 2**53
-    hundredths = pa.array(
-        [decimal.Decimal(score).scaleb(-2) for score in whole["score"]], pa.decimal128(38, 2)
-    )
-    decimals = pa.table(dict(whole.items()) | {"score": hundredths})
     expected = sg.Summary.of(in_memory(whole))
     assert measured(pieces(whole, 9)) == expected
     assert measured(pieces(whole, 9), "clustered") == expected
     first, *others = pieces(whole, 9)
     for partitioning in ("shuffle", "clustered"):
         assert measured([first.astype({"score": float}), *others], partitioning) == expected
-    assert measured(pieces(decimals.to_pandas(), 9)) == expected
-    assert measured(decimals.to_batches(300), "clustered") == expected
 
 
 def test_ids_may_be_uuids():

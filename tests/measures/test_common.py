@@ -22,8 +22,7 @@ from registry import (
 )
 
 import skgraded as sg
-from skgraded.measures import score_queries
-from skgraded.measures.base import parameters_of, undefined_of
+from skgraded.measures.base import parameters_of, score_queries, undefined_of
 
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
 

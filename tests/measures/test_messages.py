@@ -28,7 +28,7 @@ TEXTS = {
     "ndcg@-1": "Cannot parse measure 'ndcg@-1'",
     "ndcg@2.5": "Cannot parse measure 'ndcg@2.5'",
     "ndcg@ten": "'ndcg@ten': k must be",
-    "AP@mean": "k='mean' is supported only by NDCG and NDCNG, not by AP",
+    "AP@mean": "k='mean' is supported only by NDCG and NDCNG",
     "ndcg@5@10": "Cannot parse measure 'ndcg@5@10'",
     "ndcg 10": "Cannot parse measure 'ndcg 10'",
     "AP(threshold=2": "Cannot parse measure .*threshold=2'",
@@ -179,7 +179,6 @@ def left_out(pairs=ROUND, cycles="unknown", qid=(1, 1, 1)):
     return preferences_left_out(pairs, cycles, qid=qid)
 
 
-ROUNDED_PAIRS = np.array([[1, 2], [3, 2**24]], dtype=np.float32)
 PAIRS = [
     ([], ValueError, "is empty"),
     ("AB", TypeError, "must contain pairs .*; got str"),
@@ -205,16 +204,7 @@ PAIRS = [
         (make({"a": ["A", None], "b": ["B", "C"]}), ValueError, "row 1, contains a missing value")
         for make in (pd.DataFrame, pl.DataFrame, pa.table)
     ),
-    *(
-        (pairs, ValueError, r"contains \S+ in row 1, but float\d+ represents integers exactly")
-        for pairs in (
-            ROUNDED_PAIRS,
-            pd.DataFrame(ROUNDED_PAIRS),
-            pl.DataFrame(ROUNDED_PAIRS),
-            pa.table(dict(zip("ab", ROUNDED_PAIRS.T, strict=True))),
-            [("A", "B"), (2.0**53, "C")],
-        )
-    ),
+    ([("A", "B"), (2.0**53, "C")], ValueError, "row 1, contains 9007199254740992.0, but float64"),
 ]
 PREFERENCES = [
     *(
@@ -234,7 +224,7 @@ PREFERENCES = [
             ({"A": 1, "B": None}, ValueError, "maps 'B' to None"),
             ({"A": 1, "B": "2"}, TypeError, "maps 'B' to '2'"),
             ({"A": 1, None: 2}, ValueError, "a missing value"),
-            ({"A": 1, 2.0**53: 2}, ValueError, "contains 9007199254740992.0 in row 1"),
+            ({"A": 1, 2.0**53: 2}, ValueError, "contains 9007199254740992.0, but float64"),
             ({"ann": GOOD}, TypeError, "maps 'ann' to .* pass qid"),
             (pd.Series({"A": 2.0, "B": 1.0}), TypeError, r"is a numeric Series.*to_dict\(\)"),
         )
@@ -271,7 +261,6 @@ PREFERENCES = [
             ({}, ValueError, "is empty"),
             ({"A": 1, None: 2}, ValueError, "a missing value"),
             (["A", ["B"]], TypeError, "not hashable"),
-            (ROUNDED_PAIRS[1], ValueError, "contains 16777216.0 in row 1"),
         )
     ),
     *(

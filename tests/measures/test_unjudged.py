@@ -8,8 +8,7 @@ from queries import random_queries
 from registry import REGISTRY, build
 
 import skgraded as sg
-from skgraded.measures import score_queries
-from skgraded.measures.base import accepts_unjudged
+from skgraded.measures.base import accepts_unjudged, score_queries
 
 ACCEPTING = [name for name, entry in REGISTRY.items() if accepts_unjudged(entry.cls)]
 

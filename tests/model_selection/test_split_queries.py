@@ -23,7 +23,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from table_kinds import TABLES, toy_data
+from table_kinds import toy_data
 
 import skgraded as sg
 
@@ -102,21 +102,6 @@ def test_scoring_exactly_the_fitted_rows_does_not_warn():
     for rows in ((X[1:], y[1:], qid[1:]), (X, other, qid), (X[some], y[some], qid[some])):
         with pytest.warns(sg.TornQueryWarning):
             ranker.score(*rows[:2], qid=rows[2])
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_other_rows_with_the_grades_of_the_fitted_rows_warn(table):
-    # Each query has its two grades five times in either half.
-    qid, y = np.arange(200) % 10, (np.arange(200) // 10) % 2
-    X = np.random.default_rng(0).normal(size=(200, 4))
-    half = np.arange(200) < 100
-    make = TABLES[table]
-    ranker = sg.QueryRanker(Ridge()).fit(make(X[half]), y[half], qid=qid[half])
-    for score in (SCORER, sg.QueryRanker.score):
-        with pytest.warns(sg.TornQueryWarning, match="10 of the 10"):
-            score(ranker, make(X[~half]), y[~half], qid=qid[~half])
-        order = np.random.default_rng(1).permutation(100)  # the fitted rows in another order
-        score(ranker, make(X[half][order]), y[half][order], qid=qid[half][order])
 
 
 def test_a_query_column_of_floats_matches_integer_ids():

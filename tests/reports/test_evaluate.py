@@ -295,3 +295,25 @@ def test_many_rows_without_queries_cause_one_warning(call):
 def test_group_can_state_that_many_rows_are_one_list():
     y, scores = np.arange(1001) % 3, np.arange(1001.0)
     assert sg.NDCNG()(y, scores, group=[1001]) == sg.NDCNG()(sg.Judgments(y), scores)
+
+
+def test_a_dict_of_scores_gives_an_evaluation_of_each_system():
+    y, qid, systems = [2, 0, 1, 0], [1, 1, 2, 2], {"a": [1, 2, 3, 4], "b": [2, 1, 4, 3]}
+    evaluations = sg.evaluate(y, systems, qid=qid, measures="rr")
+    assert {name: ev.per_query["RR"].tolist() for name, ev in evaluations.items()} == {
+        "a": [1 / 2, 1 / 2],
+        "b": [1, 1],
+    }
+    table = {"grade": y, "query": qid, "first": systems["a"], "second": systems["b"]}
+    names = {"a": "first", "b": "second"}
+    named = sg.evaluate("grade", names, qid="query", data=table, measures="rr")
+    assert {name: ev.mean() for name, ev in named.items()} == {"a": {"RR": 1 / 2}, "b": {"RR": 1}}
+    for bad, message in (
+        ({"a": [1, 2]}, "y_score 'a' has 2 rows, but y_true has 4"),
+        ({"a": [1, 2, 3, np.nan]}, "y_score 'a' must not contain NaN; got nan for row 3"),
+        ({}, "y_score is empty"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sg.evaluate(y, bad, qid=qid)
+    with pytest.raises(TypeError, match="names in y_score must be strings; got 1"):
+        sg.evaluate(y, {1: [1, 2, 3, 4]}, qid=qid)

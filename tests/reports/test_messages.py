@@ -182,9 +182,9 @@ EVALUATE = [
         "a number as a system",
         lambda: evaluated(y_score=["bm25", 3]),
         T,
-        "y_score must be the name of a column; got int",
+        "The names in y_score must be strings; got 3",
     ),
-    ("no systems", lambda: evaluated(y_score=[]), V, "y_score is an empty list"),
+    ("no systems", lambda: evaluated(y_score=[]), V, "y_score is empty: pass at least one system"),
     (
         "a system twice",
         lambda: evaluated(y_score=["bm25", "bm25"]),

@@ -1,0 +1,339 @@
+"""The door: each argument that a user passes is read and checked here, once.
+
+The functions return plain NumPy arrays, which everything behind the door trusts. In errors, `name`
+names the checked argument, `expected` names an argument with `n` rows, and `row_name` returns the
+name of a row.
+"""
+
+import math
+import numbers
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from skgraded._input.arrow_strings import refuse_damaged
+from skgraded._input.words import is_missing, object_array
+
+RowName = Callable[[int], str]
+ROW: RowName = "row {}".format
+JOIN = (
+    " Join qrels with a run first: rows = skgraded.datasets.join_run(qrels, run), then evaluate("
+    "rows.y_true, rows.y_score, qid=rows.qid)."
+)
+MATRIX = (
+    " If it has the shape (n_queries, n_documents), as for scikit-learn's ndcg_score, pass "
+    "y_true.ravel(), y_score.ravel() and qid=np.repeat(np.arange(n_queries), n_documents)."
+)
+ROWS = (
+    " If each row is a query, pass np.concatenate(y_true), np.concatenate(y_score) and "
+    "group=[len(row) for row in y_true]."
+)
+SIDES = ("y_true", "y_score")
+
+NEGATIVE_GRADES = (
+    "Give irrelevant documents grade 0: subtract the irrelevant level from all grades, or, if 0 "
+    "already means irrelevant and lower grades mean spam, clip at 0: np.clip(grades, 0, None)."
+)
+
+
+# Columns of numbers ------------------------------------------------------------------------------
+
+
+def as_array(values: Any, name: str, n: int | None = None, expected: str = "y_true") -> np.ndarray:
+    """Return a column as a 1-D array of any type, with None for masked values."""
+    is_plain = isinstance(getattr(values, "dtype", None), np.dtype)  # an array, or from pandas
+    is_plain = is_plain and not np.ma.isMaskedArray(values)
+    array = np.asarray(values) if is_plain else _converted(values, name)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be 1-D; got {_shape_and_advice(values, array, name)}")
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty: at least one row is required.")
+    if n is not None and len(array) != n:
+        raise ValueError(f"{name} has {len(array)} rows, but {expected} has {n}.")
+    return array
+
+
+def _converted(values: Any, name: str) -> np.ndarray:
+    if values is None:
+        raise ValueError(
+            f"{name} is missing. Expected array-like (array or non-string sequence), got None."
+        )
+    refuse_unordered(values, name)
+    refuse_damaged(values, name)
+    try:
+        array = np.asarray(unmasked(values))
+    except ValueError:
+        raise ValueError(
+            f"{name} must be a 1-D array of numbers; got rows of different lengths."
+            + ROWS * (name in SIDES)
+        ) from None
+    if array.ndim == 0:
+        refuse_data_set(values, name)
+    return array
+
+
+def _shape_and_advice(values: Any, array: np.ndarray, name: str) -> str:
+    """Return the shape, and how to pass a matrix, or qrels and a run, as 1-D arrays."""
+    if array.ndim == 0:
+        return "a single value."
+    shape = f"an array of shape {array.shape}."
+    if array.ndim > 2:
+        return shape
+    if array.shape[1] == 1 or name not in SIDES:
+        return f"{shape} Pass one column, or use .ravel()."
+    labels = getattr(values, "column_names", getattr(values, "columns", ()))
+    is_table = array.dtype.kind not in "buif" or any(isinstance(label, str) for label in labels)
+    return f"{shape} Pass one column.{JOIN if is_table else MATRIX}"
+
+
+def refuse_unordered(values: Any, name: str) -> None:
+    """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
+    is_set = isinstance(values, (set, frozenset))
+    if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
+        advice = JOIN if name in SIDES and not is_set else ""
+        raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
+
+
+def refuse_data_set(values: Any, name: str) -> None:
+    """Raise a TypeError for a LazyFrame, or the data set of a library such as LightGBM."""
+    if type(values).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a polars LazyFrame, which has no rows yet: pass its collect().")
+    package = type(values).__module__.partition(".")[0]
+    if find_spec(f"skgraded.{package}") is not None:
+        raise TypeError(
+            f"{name} must be an array; got a {type(values).__name__} from {package}. With "
+            f"{package}, use a metric from skgraded.{package} to evaluate."
+        )
+
+
+def unmasked(values: Any) -> Any:
+    """Convert a masked array to objects, with None for masked values; return other input as is."""
+    if not np.ma.isMaskedArray(values):
+        return values
+    objects = values.data.astype(object)
+    objects[np.ma.getmaskarray(values)] = None
+    return objects
+
+
+def read_numbers(
+    values: Any, name: str, n: int | None = None, expected: str = "y_true", row_name: RowName = ROW
+) -> np.ndarray:
+    """Return a column as an array of numbers of any type; missing values become NaN."""
+    is_plain = type(values) is np.ndarray and values.ndim == 1 and values.dtype.kind in "buif"
+    if is_plain and len(values) and n in (None, len(values)):  # fast path
+        return values
+    array = as_array(values, name, n, expected)
+    if array.dtype.kind in "buif":
+        return array
+    if array.dtype.kind == "c":  # in the words that scikit-learn requires of all estimators
+        raise ValueError(f"Complex data not supported: {name} has dtype {array.dtype}.")
+    if array.dtype.kind in "US":
+        array = object_array(values if isinstance(values, (list, tuple)) else array.tolist())
+    if array.dtype.kind != "O":
+        raise TypeError(f"{name} must contain numbers; its dtype is {array.dtype}.")
+    whole = np.array(array.tolist()) if set(map(type, array)) == {int} else array
+    if whole.dtype.kind in "iu":  # such as a nullable column without missing values
+        return whole
+    out = np.empty(len(array))
+    for row, value in enumerate(array):
+        if is_missing(value):
+            out[row] = np.nan
+        elif isinstance(value, (numbers.Real, np.bool_)) or type(value).__name__ == "Decimal":
+            out[row] = value
+        else:
+            raise TypeError(f"{name} must contain numbers; {row_name(row)} is {value!r}.")
+    return out
+
+
+def column(
+    values: Any, name: str, n: int | None = None, expected: str = "y_true", row_name: RowName = ROW
+) -> np.ndarray:
+    """Convert a numeric column, which may contain NaN, to a contiguous float64 array."""
+    return np.ascontiguousarray(read_numbers(values, name, n, expected, row_name), np.float64)
+
+
+# Grades, scores and weights ----------------------------------------------------------------------
+
+
+def grade_column(
+    y: Any, name: str, n: int | None = None, expected: str = "X", row_name: RowName = ROW
+) -> tuple[np.ndarray, Any]:
+    """Return unchecked grades as float64, and their dtype: float16, float32 or float64.
+
+    Grades of the two shorter types are converted via their decimals; see `as_decimals`.
+    """
+    grades = read_numbers(y, name, n, expected, row_name)
+    if grades.dtype.type in (np.float16, np.float32):
+        return as_decimals(grades), grades.dtype.newbyteorder("=")
+    return np.ascontiguousarray(grades, np.float64), np.dtype(np.float64)
+
+
+def as_decimals(floats: np.ndarray) -> np.ndarray:
+    """Convert float16 or float32 values to float64 via their shortest decimal representation."""
+    if (floats == np.rint(floats)).all() and floats.max() < 2**11:  # fast path
+        return floats.astype(np.float64)
+    distinct, inverse = np.unique(floats, return_inverse=True)
+    return distinct.astype("S").astype(np.float64)[inverse]
+
+
+def round_to_type(number: float, dtype: Any) -> float:
+    """Round a number to a dtype of grades, so that it can equal a grade."""
+    limits = np.finfo(dtype)
+    if limits.bits == 64 or not float(limits.tiny) <= number <= float(limits.max):
+        return number
+    return float(as_decimals(np.array([number], dtype=dtype))[0])
+
+
+def check_grades(
+    y: Any, name: str, n: int | None = None, expected: str = "X", allow_nan: bool = False
+) -> np.ndarray:
+    """Check that grades are finite and ≥ 0, or NaN if allowed; return the grades as float64."""
+    grades, _ = grade_column(y, name, n, expected)
+    refuse_bad_grades(grades, name, allow_nan)
+    return grades
+
+
+def grades_as_given(y: Any, name: str, allow_nan: bool = False) -> np.ndarray:
+    """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
+    grades, dtype = grade_column(y, name)
+    refuse_bad_grades(grades, name, allow_nan)
+    return grades.astype(dtype, copy=False)
+
+
+def refuse_bad_grades(
+    grades: np.ndarray, name: str, allow_nan: bool = False, row_name: RowName = ROW
+) -> None:
+    """Raise a ValueError that names the first row whose grade is not a finite number ≥ 0."""
+    if grades.min(initial=0.0) >= 0 and grades.max(initial=0.0) < np.inf:  # fast path
+        return
+    good = (grades >= 0) & (grades < np.inf) | np.isnan(grades) & allow_nan
+    if good.all():
+        return
+    row = int(np.argmin(good))
+    if not np.isfinite(grades[row]):
+        raise ValueError(f"{name} must be finite; got {grades[row]} for {row_name(row)}.")
+    raise ValueError(
+        f"{name} must contain only grades ≥ 0; got {grades[row]:g} for {row_name(row)}. "
+        f"{NEGATIVE_GRADES}"
+    )
+
+
+def check_scores(
+    y_score: Any, n: int, name: str = "y_score", expected: str = "y_true", row_name: RowName = ROW
+) -> np.ndarray:
+    """Return scores as float64; -inf means "not retrieved", and NaN is an error.
+
+    Integers that float64 cannot represent are replaced by their ranks.
+    """
+    array = read_numbers(y_score, name, n, expected, row_name)
+    if array.dtype.kind in "iu" and not -(2**53) <= array.min() <= array.max() <= 2**53:
+        array = np.unique(array, return_inverse=True)[1]
+    scores = np.ascontiguousarray(array, np.float64)
+    if np.isnan(scores.max()):
+        row = int(np.argmax(np.isnan(scores)))
+        raise ValueError(
+            f"{name} must not contain NaN; got nan for {row_name(row)}. Use the score -inf for "
+            "documents that were not retrieved."
+        )
+    return scores
+
+
+def scores_as_given(y_score: Any, name: str) -> np.ndarray:
+    """Reject NaN scores; return 64-bit integers unchanged, and other scores as float64."""
+    array = read_numbers(y_score, name)
+    scores = check_scores(array, len(array), name)
+    return array if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else scores
+
+
+def check_weights(
+    sample_weight: Any, n: int, expected: str, n_queries: int | None = None
+) -> np.ndarray:
+    """Return row weights, which are finite, ≥ 0 and not all 0, as float64."""
+    weights = column(sample_weight, "sample_weight")
+    if n != len(weights) == n_queries:
+        raise ValueError(
+            f"sample_weight has {len(weights)} rows, but {expected} has {n}. To pass one weight "
+            "per query, repeat it for each row of the query: np.repeat(sample_weight, group) or, "
+            "for weights in the order in which the ids first appear, "
+            "sample_weight[pandas.factorize(qid)[0]]."
+        )
+    column(weights, "sample_weight", n, expected)
+    good = (weights >= 0) & (weights < np.inf)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(
+            f"sample_weight must be finite and ≥ 0; got {weights[row]:g} for row {row}."
+        )
+    if weights.max() == 0:
+        raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
+    return weights
+
+
+# Settings ----------------------------------------------------------------------------------------
+
+
+def is_finite_number(value: Any) -> bool:
+    """Return whether the value is a finite real number and not a bool."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return is_number and -math.inf < value < math.inf
+
+
+def whole_number(value: Any, name: str, minimum: int) -> int:
+    """Return a value as an int; raise a ValueError unless it is a whole number ≥ `minimum`."""
+    if not is_finite_number(value) or value != int(value):
+        raise ValueError(f"{name} must be an integer ≥ {minimum}; got {value!r}.")
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value!r}.")
+    return int(value)
+
+
+def choice_validator(
+    name: str, known: Iterable[str], or_callable: bool = False, optional: bool = False
+) -> Callable[[Any], Any]:
+    """Return a validator that accepts the known strings, and optionally callables or None."""
+
+    def check(value: Any) -> Any:
+        if or_callable and callable(value) or optional and value is None:
+            return value
+        if isinstance(value, str) and value in known:
+            return str(value)
+        also = ", or a callable" if or_callable else ""
+        raise ValueError(f"{name} must be one of {list(known)}{also}; got {value!r}.")
+
+    return check
+
+
+check_unjudged_documents = choice_validator(
+    "unjudged_documents", ("irrelevant", "drop"), optional=True
+)
+
+
+def number_validator(
+    name: str,
+    low: float,
+    high: float = math.inf,
+    above: bool = False,
+    below: bool = False,
+    optional: bool = False,
+) -> Callable[[Any], Any]:
+    """Return a validator for numbers; `above` excludes `low`, and `below` excludes `high`."""
+
+    def check(value: Any) -> float | None:
+        if value is None and optional:
+            return None
+        if (
+            not is_finite_number(value)
+            or not low <= value <= high
+            or ((above and value == low) or (below and value == high))
+        ):
+            lower = f"> {low}" if above else f"≥ {low}"
+            upper = f" and {'<' if below else '≤'} {high}" if high < math.inf else ""
+            raise ValueError(f"{name} must be a finite number {lower}{upper}; got {value!r}.")
+        if isinstance(value, (np.float16, np.float32)):
+            value = float(str(value))  # 0.7, not 0.699999988
+        # Show 2.0 and 2 alike, as 2.
+        return int(value) if value == int(value) and value < 2**53 else float(value)
+
+    return check
