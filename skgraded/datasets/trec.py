@@ -398,12 +398,14 @@ def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.nd
     return object_array(list(known)), np.concatenate(codes)
 
 
-def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any]:
+def _columns_of_text(text: bytes, first: int, form: Form) -> dict[str, Any] | None:
     """Parse a block of uniform lines; raise a ValueError if each line must be parsed alone."""
-    text = _tidied(text, form)
-    separator, n_lines = "\t" if b"\t" in text else " ", text.count(b"\n")
+    text, lines = _tidied(text, first, form)
+    if not text:
+        return None
+    separator = "\t" if b"\t" in text else " "
     parse = _by_arrow if is_installed("pyarrow") else _by_pandas
-    return _with_numbers(parse(text, form, separator), np.arange(first, first + n_lines), form)
+    return _with_numbers(parse(text, form, separator), lines, form)
 
 
 def _by_arrow(text: bytes, form: Form, separator: str) -> dict[str, Any]:
@@ -483,10 +485,10 @@ def _with_numbers(columns: dict[str, Any], lines: np.ndarray, form: Form) -> dic
     return {**columns, "number": -numbers if form is THREE["rank"] else numbers, "line": lines}
 
 
-def _tidied(text: bytes, form: Form) -> bytes:
-    """Return lines that end with a line feed and have one separator between their words.
+def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
+    """Return lines with one separator between their words, and the line numbers.
 
-    A ValueError is raised if the lines must be split one by one, such as comments and blank lines.
+    Blank lines and comments are removed. A ValueError is raised if the lines are not uniform.
     """
     if not text.endswith(b"\n"):
         text += b"\n"
@@ -494,25 +496,27 @@ def _tidied(text: bytes, form: Form) -> bytes:
         text = text.replace(b"\r\n", b"\n")
         if b"\r" in text:
             raise ValueError("a carriage return within a line")
-    is_tidy, tabs = _is_tidy(text), b"\t" * (len(form.columns) - 1) + b"\n"
+    lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
     marks = text.translate(None, NO_MARKS) if b"\t" in text else b""
+    tabs = b"\t" * (len(form.columns) - 1) + b"\n"
     if form is BEIR or b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
-        is_valid = is_tidy and marks == tabs * text.count(b"\n")
+        has_comment = form is not BEIR and b"#" in text and b"\n#" in b"\n" + text
+        if has_comment or not is_tidy or marks != tabs * len(lines):
+            raise ValueError("blank cells, comments, or lines that are split at spaces")
     else:
-        text, is_valid = text.replace(b"\t", b" "), True
+        text = text.replace(b"\t", b" ")
         if not is_tidy:
             while b"  " in text:
                 text = text.replace(b"  ", b" ")
             text = text.replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")
-            is_valid = not text.startswith(b"\n") and b"\n\n" not in text
-    if form is BEIR:
-        is_valid &= b'"' not in text
-    elif b"#" in text:
-        is_valid &= not text.startswith(b"#") and b"\n#" not in text
-    # Arrow and pandas would drop a byte order mark.
-    if not is_valid or text.startswith(text_files.BOM):
-        raise ValueError("not uniform")
-    return text
+        if text.startswith((b"\n", b"#")) or b"\n\n" in text or b"#" in text and b"\n#" in text:
+            pairs = enumerate(text.split(b"\n"), first)
+            kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
+            lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
+    # Arrow and pandas would drop a byte order mark; lines of BEIR may contain quotes.
+    if text.startswith(text_files.BOM) or form is BEIR and b'"' in text:
+        raise ValueError("a byte order mark, or a quoted id")
+    return text, lines
 
 
 def _is_tidy(text: bytes) -> bool:
