@@ -111,7 +111,7 @@ def suite(session):
 @nox.session(python=["3.11", "3.12", "3.13", "3.14", "3.14t", "3.15", "3.15t"])
 def compiled(session):
     """Test the compiled modules and measures, with packages that have wheels for each Python."""
-    session.install("-e", ".", "pytest", "pytest-xdist", "hypothesis", "pandas", "pyarrow")
+    session.install("-e", ".", "pytest", "pytest-xdist", "hypothesis", "pyarrow")
     pytest(session, "-n2", *TESTS_OF_COMPILED_CODE)
 
 

@@ -125,7 +125,7 @@ def position_bias(
         Number of bootstrap resamples; 0 means no intervals.
     rng : int, numpy.random.Generator or None, default=None
         Random numbers of the bootstrap.
-    data : DataFrame, Arrow table, dict of columns or Parquet path, optional
+    data : DataFrame, Arrow table, DuckDB relation, dict of columns or Parquet path, optional
         If passed, the other arguments are names of its columns.
 
     Returns

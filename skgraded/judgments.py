@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door
 from skgraded._input.queries import group_sizes, mean_weights, queries_of
-from skgraded._input.table_kinds import UNLABELLED, Labels, check_row_labels
+from skgraded._input.tables import UNLABELLED, Labels, check_row_labels
 from skgraded._kernels.layout import divide_by_query, lay_out, starts_of
 from skgraded._kernels.threads import run_chunks
 

@@ -12,7 +12,7 @@ from pyarrow import compute
 from skgraded._input import arrow_strings
 from skgraded._input.door import scores_as_given
 from skgraded._input.queries import missing_id, refuse_inexact
-from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame, refuse_unknown
+from skgraded._input.tables import frame_of, refuse_unknown
 from skgraded._input.words import object_array, refuse_unwritable
 
 ARROW = (pa.Table, pa.RecordBatch)
@@ -20,8 +20,8 @@ DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a 
 
 
 def is_table(part: Any) -> bool:
-    """Return whether `part` is an Arrow table or batch, or a pandas or polars DataFrame."""
-    return is_pandas_frame(part) or is_polars_frame(part) or isinstance(part, ARROW)
+    """Return whether `part` is an Arrow batch, or a frame of any library that has rows."""
+    return isinstance(part, ARROW) or hasattr(frame_of(part, "the table"), "to_pandas")
 
 
 def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
@@ -38,8 +38,11 @@ def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
             "Expected a pandas or polars DataFrame, an Arrow table or another object with "
             f"__arrow_c_stream__; got {type(part).__name__}."
         )
-    is_polars = is_polars_frame(part)
     refuse_unknown(names, part.columns)
+    frame = frame_of(part, "the table")
+    is_polars = frame.implementation.is_polars()
+    if not (is_polars or frame.implementation.is_pandas()):
+        part = frame.to_pandas()
     columns = {}
     for name in names:
         try:

@@ -271,8 +271,8 @@ def _number(
 def refuse_inexact(ids: np.ndarray, name: str, row_of: Callable[[int], int] | None = int) -> None:
     """Raise a ValueError for the first float id that is too large for its type to be exact.
 
-    `row_of` converts the position of an id to its row, if the message shall contain it. Infinity is an id, except if it may be an
-    overflow.
+    `row_of` converts the position of an id to its row, or is None if the row is unknown. Infinity is
+    an id, except if it may be an overflow.
     """
     limit = 2 ** (int(np.finfo(ids.dtype).nmant) + 1)
     may_overflow = ids.dtype.itemsize < 8
@@ -300,9 +300,8 @@ def refuse_missing_ids(ids: Iterable[Any], name: str) -> None:
 
 def missing_id(name: str, row: int, value: Any) -> ValueError:
     """Return the error for a row without an id."""
-    return ValueError(
-        f"{name} is missing in row {row} ({plain(value)!r}): every row must have an id."
-    )
+    shown = repr(value) if isinstance(value, str) else value
+    return ValueError(f"{name} is missing in row {row} ({shown}): every row must have an id.")
 
 
 def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:

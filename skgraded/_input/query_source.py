@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input import table_kinds
+from skgraded._input import tables
 from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."
@@ -22,8 +22,6 @@ def check_source(source: Any, name: str = "qid") -> None:
     is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
     if source is None or isinstance(source, str) or is_position or is_series:
         return
-    if table_kinds.is_pandas_frame(source):
-        raise TypeError(f"{name} must not be a DataFrame: pass only the column to use.")
     raise TypeError(
         f"{name} must be the name (str) or the position (int) of a column of X, or a pandas Series "
         f"indexed by the row labels of X; got {type(source).__name__}. To pass an array, enable "
@@ -40,8 +38,8 @@ def values_of(X: Any, source: Any, name: str) -> Any:
     """Read the value for each row of `X` from the column or Series `source`."""
     if not is_column(source):
         return look_up(X, source, name)
-    table = table_kinds.as_table(X)
-    return table_kinds.take_column(table, find_column(table, source, name))
+    table = tables.as_table(X)
+    return tables.take_column(table, find_column(table, source, name))
 
 
 def read_queries(X: Any, source: Any) -> Any:
@@ -57,7 +55,7 @@ def look_up(X: Any, series: Any, name: str = "qid") -> Any:
             f"The index of {name} contains {plain(label)!r} twice, but it must be unique: the "
             "row labels of X are looked up in it."
         )
-    if not table_kinds.is_pandas_frame(X):
+    if not hasattr(X, "iloc"):
         raise ValueError(
             f"A preceding step probably returned an array: {name} is matched to the rows of X by "
             f"row label, but X is a {type(X).__name__}, which has no row labels. Pass X as a "
@@ -92,12 +90,8 @@ def find_column(table: Any, key: Any, name: str = "qid") -> int:
             f"Pass X as a DataFrame.{advice}"
         )
     names = list(table.columns)
-    if names.count(key) == 1:
-        return names.index(key)
     if key in names:
-        raise ValueError(
-            f"X has {names.count(key)} columns named {key!r}: the column for {name} is ambiguous."
-        )
+        return names.index(key)
     shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     fact = f"{name} is the column {key!r}, but X has only the columns {shown}."
     for renamed in names:
@@ -131,7 +125,7 @@ class TableColumn:
     """Position and name of a column of a table, used to find this column in other tables."""
 
     position: int
-    name: str | None  # None if the table has no column names or if the name is not unique
+    name: str | None  # None if the table has no column names
     n_columns: int  # number of columns of the table
 
     @classmethod
@@ -141,13 +135,12 @@ class TableColumn:
         if not is_column(source):
             return None
         position = find_column(table, source, name)
-        names = table_kinds.column_names(table) or []
-        is_unique = len(names) > 0 and names.count(names[position]) == 1
-        return cls(position, names[position] if is_unique else None, table.shape[1])
+        names = tables.column_names(table)
+        return cls(position, None if names is None else names[position], table.shape[1])
 
     def position_in(self, table: Any) -> int | None:
         """Return the position of the column in a table, or None if the table lacks it."""
-        names = table_kinds.column_names(table)
+        names = tables.column_names(table)
         if self.name is not None and names is not None:
             return names.index(self.name) if self.name in names else None
         return self.position if table.shape[1] == self.n_columns else None
@@ -165,13 +158,12 @@ def columns_to_drop(table: Any, drop: Any) -> "list[TableColumn]":
     return [TableColumn.of(table, source, "drop") for source in sources]  # type: ignore[misc]
 
 
-def without_columns(X: Any, columns: list[TableColumn]) -> Any:
-    """Return X as a table without those of the columns that it contains."""
-    table = table_kinds.as_table(X)
+def without_columns(table: Any, columns: list[TableColumn]) -> Any:
+    """Return the table without those of the columns that it contains."""
     positions = {column.position_in(table) for column in columns} - {None}
     if not positions:
         return table
     if len(positions) == table.shape[1]:
         also = " and the columns in drop" if len(columns) > 1 else ""
         raise ValueError(f"X has no features besides the query column{also}. {OR_ROUTING}")
-    return table_kinds.drop_columns(table, sorted(positions))
+    return tables.drop_columns(table, sorted(positions))

@@ -17,6 +17,7 @@ OPTIONAL = (
     "xgboost-cpu",
     "catboost",
     "pandas",
+    "narwhals",
     "polars",
     "pyarrow",
     "matplotlib",

@@ -13,7 +13,6 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.door import check_weights, column
-from skgraded._input.table_kinds import is_polars_frame
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
@@ -257,8 +256,8 @@ class BoosterAdapter(Adapter):
         """Convert sparse input to CSR format, and unsupported polars frames to NumPy arrays."""
         if sparse.issparse(X):
             return sparse.csr_matrix(X)
-        too_old = is_polars_frame(X) and self.version < self.polars_since
-        return X.to_numpy() if too_old else X
+        is_polars = type(X).__module__.startswith("polars.")
+        return X.to_numpy() if is_polars and self.version < self.polars_since else X
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""

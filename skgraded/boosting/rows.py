@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from skgraded._input.queries import mean_weights
-from skgraded._input.table_kinds import stack_rows, take_rows
+from skgraded._input.tables import stack_rows, take_rows
 from skgraded.judgments import Judgments
 
 WEIGHT = "sample_weight"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input import door, table_kinds
+from skgraded._input import door, tables
 from skgraded._input.needs import needs
 from skgraded._input.queries import queries_of, query_codes, rows_by_query
 from skgraded._input.words import plain_list
@@ -43,9 +43,9 @@ def log_columns(data: Any, arguments: dict[str, Any]) -> dict[str, Any]:
         except ValueError as error:
             raise ValueError(f"{data} is no Parquet file: {error!s:.200}") from None
         names = [name for name in arguments.values() if name is not None]
-        table_kinds.refuse_unknown(names, files.schema.names, f"{data}: ")
+        tables.refuse_unknown(names, files.schema.names, f"{data}: ")
         data = files.to_table(columns=sorted(set(names)))
-    return table_kinds.read_named(data, arguments)
+    return tables.read_named(data, arguments)
 
 
 def read_positions(position: Any) -> np.ndarray:
@@ -123,7 +123,7 @@ def click_preferences(
         - ``"last_click_skip_above"``: the same, only for the lowest clicked item of a session,
         - ``"click_skip_previous"``: a clicked item over its upper neighbor without a click,
         - ``"click_no_click_next"``: a clicked item over its lower neighbor without a click.
-    data : DataFrame, Arrow table, dict of columns or Parquet path, optional
+    data : DataFrame, Arrow table, DuckDB relation, dict of columns or Parquet path, optional
         If passed, the other arguments are names of its columns.
 
     Returns

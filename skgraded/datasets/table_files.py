@@ -20,7 +20,7 @@ from skgraded._input.door import (
 )
 from skgraded._input.needs import is_installed, needs
 from skgraded._input.queries import missing_id, query_codes, refuse_inexact, refuse_missing_ids
-from skgraded._input.table_kinds import refuse_unknown
+from skgraded._input.tables import refuse_unknown
 from skgraded._input.words import object_array
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.text_files import (
@@ -118,6 +118,8 @@ def _checked(table: Any, names: Names, path: str, lines: np.ndarray | None = Non
 
 
 def _read_parquet(source: BinaryIO, path: str, names: Names) -> Columns:
+    import pandas  # noqa: F401  # if Arrow imports pandas, Ctrl+C is ignored during the import
+
     with needs("Reading a Parquet file", "pyarrow"):
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile

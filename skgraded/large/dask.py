@@ -22,7 +22,7 @@ from skgraded.large.jobs import (
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
-with needs("skgraded.dask", "dask", "pyarrow", "pandas", extra="dask"):
+with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
     import dask.dataframe as dd
     import pandas as pd
     import pyarrow as pa

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from skgraded._input.arrow import is_table, numbers, plain
-from skgraded._input.table_kinds import UnknownColumnError, refuse_unknown, take_rows
+from skgraded._input.tables import UnknownColumnError, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import unpacked
 from skgraded.large.jobs import Job

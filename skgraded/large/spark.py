@@ -26,7 +26,7 @@ from skgraded.measures import measure as as_measure
 from skgraded.reports.summary import Summary, merged_in_order
 from skgraded.reports.system_summaries import Summaries
 
-with needs("skgraded.spark", "pyspark", "pyarrow", "pandas", extra="spark"):
+with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     from pyspark import keyword_only
     from pyspark.errors import PythonException
     from pyspark.ml.evaluation import Evaluator

@@ -15,7 +15,7 @@ from sklearn.exceptions import FitFailedWarning
 
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.table_kinds import check_row_labels
+from skgraded._input.tables import check_row_labels
 from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores

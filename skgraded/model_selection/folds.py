@@ -19,7 +19,7 @@ from skgraded._input.query_source import (
     read_queries,
     without_columns,
 )
-from skgraded._input.table_kinds import as_table, take_rows
+from skgraded._input.tables import as_table, take_rows
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
 from skgraded.judgments import Judgments, layout_of

@@ -22,7 +22,7 @@ from skgraded._input.door import number_validator, whole_number
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.query_source import is_column, read_queries, without_columns
-from skgraded._input.table_kinds import check_row_labels
+from skgraded._input.tables import as_table, check_row_labels
 from skgraded._input.words import did_you_mean, object_array
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value
@@ -282,7 +282,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         If the queries come from a column that `cv` names, `X` may be with or without this column.
         """
         check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(without_columns(X, self._removed_columns))
+        return self.best_estimator_.predict(without_columns(as_table(X), self._removed_columns))
 
     def _check_settings(self, qid: Any) -> None:
         check_error_score(self.error_score)
@@ -406,7 +406,10 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         source = getattr(self.cv, "qid", None)
         if qid is None and source is not None and source_of_queries(self.estimator) is None:
             qid = read_queries(X, source)
-        scorer, X = make_ranking_scorer(self.measure), without_columns(X, self._removed_columns)
+        scorer, X = (
+            make_ranking_scorer(self.measure),
+            without_columns(as_table(X), self._removed_columns),
+        )
         return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
 
     def to_frame(self) -> pandas.DataFrame:

@@ -17,7 +17,7 @@ from skgraded._input import query_source
 from skgraded._input.door import check_grades, choice_validator, grade_column, refuse_bad_grades
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
 from skgraded._input.query_source import TableColumn, is_column, without_columns
-from skgraded._input.table_kinds import as_table, check_row_labels, column_names, take_column
+from skgraded._input.tables import as_table, check_row_labels, column_names, take_column
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments, scores_of
@@ -308,7 +308,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if not hasattr(self, "estimator_"):  # check_is_fitted is slow: it collects all tags
             check_is_fitted(self, "estimator_")
-        X = without_columns(X, self._removed_columns)
+        X = without_columns(as_table(X), self._removed_columns)
         self._check_features(X)
         return self.estimator_.predict(adapter_of(self.estimator_).readable(X))
 

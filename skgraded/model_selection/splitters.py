@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
-from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes, sortable_ids
 from skgraded._input.query_source import check_source, read_queries, values_of
 from skgraded._input.words import is_missing, plain
@@ -174,8 +173,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
 
 def _parse_times(texts: np.ndarray) -> np.ndarray:
     """Convert ISO 8601 text to times in UTC; other text is an error, because it sorts as text."""
-    with needs("A time column of text", "pandas"):
-        import pandas as pd
+    import pandas as pd
+
     texts = np.array([str(text) for text in texts], dtype=object)
     times = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
     if times.hasnans:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
-from skgraded._input.table_kinds import read_named
+from skgraded._input.tables import read_named
 from skgraded._input.words import check_names, plain_list
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
@@ -102,8 +102,9 @@ def evaluate(
         How to handle unjudged documents, whose grades are NaN. Measures that accept NaN (`Judged`,
         `RBPResidual`, `Bpref`, `EDRC`) receive all rows. For the other measures, "irrelevant"
         replaces NaN with grade 0, "drop" removes the rows, and None raises an error.
-    data : pandas or polars DataFrame, Arrow table, or dict of columns, optional
-        Table that contains the columns named in the other arguments.
+    data : DataFrame, Arrow table, DuckDB relation, or dict of columns, optional
+        Table that contains the columns named in the other arguments: a frame of any library that
+        narwhals supports. A lazy frame computes only these columns.
     document : str, optional
         Name of the column of `data` with document ids. A query that contains a document twice is
         then an error; otherwise, repeated rows are counted.

@@ -17,7 +17,7 @@ from skgraded._input.door import (
 )
 from skgraded._input.queries import group_sizes, query_codes
 from skgraded._input.segments import segments_of
-from skgraded._input.table_kinds import is_pandas_frame, is_polars_frame
+from skgraded._input.tables import frame_of
 from skgraded._input.words import check_names, counted, did_you_mean
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
@@ -311,11 +311,8 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:
 
 def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     """Return the columns of a mapping or frame as a dict. At least two columns are required."""
-    names = getattr(columns, "column_names", None)  # of an Arrow table
-    if isinstance(columns, Mapping):
-        names = list(columns)
-    elif is_pandas_frame(columns) or is_polars_frame(columns):
-        names = list(columns.columns)
+    frame = frame_of(columns, argument)
+    names = list(columns) if isinstance(columns, Mapping) else getattr(frame, "columns", None)
     if names is None:
         raise TypeError(
             f"{argument} must be a mapping or frame with one column per {noun}; got "

@@ -8,7 +8,7 @@ import re
 import zlib
 from contextlib import suppress
 
-from skgraded._input.table_kinds import UnknownColumnError
+from skgraded._input.tables import UnknownColumnError
 from skgraded.datasets import read_letor, read_qrels, read_run
 from skgraded.datasets.table_files import Names, read_columns
 

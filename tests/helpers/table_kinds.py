@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pytest
 from scipy import sparse
 
 NAMES = ["age", "query_id", "links", "words"]
@@ -17,8 +19,38 @@ TABLES = {
     "pandas": lambda X: pd.DataFrame(X, columns=NAMES[: X.shape[1]]),
     "pandas without names": pd.DataFrame,
     "polars": lambda X: pl.DataFrame(X, schema=NAMES[: X.shape[1]]),
+    "arrow": lambda X: pa.table(dict(zip(NAMES, X.T, strict=False))),
 }
-FRAMES = {name: TABLES[name] for name in ("pandas", "polars")}
+FRAMES = {name: TABLES[name] for name in ("pandas", "polars", "arrow")}
+
+
+def select(frame, names):
+    """Return the columns of a frame with these names, in this order."""
+    return frame[names] if isinstance(frame, pd.DataFrame) else frame.select(names)
+
+
+def from_duckdb(columns):
+    """Return a DuckDB relation, whose rows are computed when they are needed."""
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.connect().from_arrow(pa.table(columns))
+
+
+# Functions that convert a dict of columns to each kind of table that `data` accepts
+NAMED = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "pandas with an index": lambda columns: pd.DataFrame(columns).set_axis(
+        range(9, 9 + len(next(iter(columns.values()))))
+    ),
+    "pandas of Arrow types": lambda columns: pa.table(columns).to_pandas(
+        types_mapper=pd.ArrowDtype
+    ),
+    "polars": pl.DataFrame,
+    "polars, lazy": pl.LazyFrame,
+    "Arrow": pa.table,
+    "Arrow batch": pa.RecordBatch.from_pydict,
+    "DuckDB": from_duckdb,
+}
 
 
 def toy_data(n=240, n_queries=24, seed=0):

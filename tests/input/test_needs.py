@@ -10,7 +10,6 @@ from skgraded._input.needs import is_installed, needs
 from skgraded.cli import main
 
 OPTIONAL = [
-    "pandas",
     "polars",
     "pyarrow",
     "matplotlib",
@@ -60,19 +59,10 @@ def output_of(words):
 uses, commands = json.loads(sys.argv[1])
 print(json.dumps([{{use: error_of(use) for use in uses}}, [*map(output_of, commands)]]))
 """
-TABLE = 'A table of results needs pandas: pip install "skgraded[all]"'
-LATEX = 'to_latex needs pandas and Jinja2: pip install "skgraded[all]"'
-PAGE = 'An HTML page needs pandas and Jinja2: pip install "skgraded[all]"'
+LATEX = 'to_latex needs Jinja2: pip install "skgraded[all]"'
+PAGE = 'An HTML page needs Jinja2: pip install "skgraded[all]"'
 ERRORS = {
-    "ev.to_frame()": TABLE,
-    "ev.summary()": TABLE,
-    "ev.worst()": TABLE,
-    "ev.to_csv()": TABLE,
-    "cmp.to_frame()": TABLE,
-    "cmp.to_latex()": TABLE,
-    "str(cmp.leaderboard())": TABLE,
-    "cv.by_fold()": TABLE,
-    "summary.to_frame()": TABLE,
+    "cmp.to_latex()": LATEX,
     "ev.to_latex()": LATEX,
     "ev.to_html()": PAGE,
     "cmp.to_html()": PAGE,
@@ -83,10 +73,13 @@ ERRORS = {
     "sg.cross_evaluate(ranker, X, y, qid=qid, progress=True)": 'progress=True needs tqdm: pip install "skgraded[all]"',
     "import skgraded.xgboost": 'skgraded.xgboost needs xgboost: pip install "skgraded[all]"',
     "import skgraded.catboost": 'skgraded.catboost needs catboost: pip install "skgraded[all]"',
-    "import skgraded.dask": 'skgraded.dask needs dask, pyarrow and pandas: pip install "skgraded[dask]"',
-    "import skgraded.spark": 'skgraded.spark needs pyspark, pyarrow and pandas: pip install "skgraded[spark]"',
+    "import skgraded.dask": 'skgraded.dask needs dask and pyarrow: pip install "skgraded[dask]"',
+    "import skgraded.spark": 'skgraded.spark needs pyspark and pyarrow: pip install "skgraded[spark]"',
 }
 WORKING = {
+    "ev.to_frame()",
+    "ev.summary()",
+    "cv.by_fold()",
     "ev.to_markdown()",
     "ev.to_markdown(per_query=True)",
     "ev.to_json()",
@@ -113,9 +106,8 @@ COMMANDS = [
 ERRORS_OF_COMMANDS = {
     "evaluate qrels.txt a.run --format html": PAGE,
     "evaluate qrels.txt a.run --format latex": LATEX,
-    "evaluate table.parquet": 'Reading a Parquet file needs pyarrow and pandas: pip install "skgraded[all]"',
+    "evaluate table.parquet": 'Reading a Parquet file needs pyarrow: pip install "skgraded[all]"',
     "evaluate folder": 'evaluate_batches needs pyarrow: pip install "skgraded[all]"',
-    "compare qrels.txt a.run b.run": TABLE,
 }
 
 

@@ -58,7 +58,12 @@ BATCHES = [
     ),
     (T, "batches must be a table, an iterable of tables, or the path", 7, {}),
     (T, "Expected a pandas or polars DataFrame, an .*; got dict", [{"grade": [1]}], {}),
-    (V, "Several columns are named 'grade'", [ONE.rename(columns={"other": "grade"})], {}),
+    (
+        V,
+        "Several columns of the table are named 'grade'",
+        [ONE.rename(columns={"other": "grade"})],
+        {},
+    ),
     (
         T,
         "In batch 0, .*Column 'query' with dtype object cannot be converted",

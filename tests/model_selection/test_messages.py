@@ -19,7 +19,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from table_kinds import FRAMES, TABLES, toy_data
+from table_kinds import FRAMES, TABLES, select, toy_data
 from xgboost import XGBRanker, XGBRegressor
 
 import skgraded as sg
@@ -107,7 +107,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
             )
             for qid in (QID, [1, 2], 1.0, True, ("a", "b"))
         ),
-        ("qid is a frame", lambda: scorer("rr", qid=FRAME), TypeError, "pass only the column"),
+        ("qid is a frame", lambda: scorer("rr", qid=FRAME), TypeError, "got DataFrame"),
         *(
             (
                 f"score named {name!r}",
@@ -221,7 +221,7 @@ def test_a_scorer_cannot_be_made(call, error, message):
             "two columns of the name",
             lambda: find("q", zeros("score", "q", "q")),
             ValueError,
-            "X has 2 columns named 'q': the column for qid is ambiguous",
+            "Several columns of X are named 'q': rename all but one",
         ),
         (
             "array without names",
@@ -306,7 +306,7 @@ def fitted(**settings):
 
 
 def predict(columns, kind="pandas"):
-    return fitted().predict(FRAMES[kind](X)[columns])
+    return fitted().predict(select(FRAMES[kind](X), columns))
 
 
 FRACTIONAL = {"y": values_at(7, 2.5)}
@@ -359,7 +359,7 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
             "LazyFrame",
             lambda: fit(change={"X": FRAMES["polars"](X).lazy()}),
             TypeError,
-            "X is a polars LazyFrame",
+            "X is a LazyFrame",
         ),
         (
             "LazyFrame of queries",
@@ -1091,7 +1091,7 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
             "LazyFrame",
             lambda: evaluate(X=FRAMES["polars"](X).lazy()),
             TypeError,
-            "X is a polars LazyFrame, which has no rows yet: pass its collect",
+            "X is a LazyFrame, which has no rows yet: collect it first",
         ),
         (
             "too few days",

@@ -1,7 +1,6 @@
-"""Common operations on tables: 2-D arrays, CSR matrices, and pandas and polars frames."""
+"""Tables that users pass: frames of all libraries that narwhals supports, arrays and CSR matrices."""
 
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.door import refuse_data_set
 from skgraded._input.words import did_you_mean, plain
 
 ENGINES = ("dask", "pyspark")  # packages with a skgraded module for their data frames
@@ -17,14 +15,41 @@ UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ pairwise
 
 
+def frame_of(table: Any, name: str) -> Any:
+    """Return a frame of any library as a frame of narwhals, or None for all other objects."""
+    if isinstance(table, np.ndarray) or package_of(table) in ENGINES:
+        return None
+    import narwhals.stable.v2 as nw
+
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        names = list(getattr(table, "column_names", table.columns))
+        twice = next(column for column in names if names.count(column) > 1)
+        raise ValueError(
+            f"Several columns of {name} are named {twice!r}: rename all but one."
+        ) from None
+    return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
+
+
+def package_of(value: Any) -> str:
+    """Return the name of the package that defines the type of a value."""
+    return type(value).__module__.partition(".")[0]
+
+
+# Tables of features ------------------------------------------------------------------------------
+
+
 def as_table(X: Any) -> Any:
-    """Convert `X` to a table; copy it only if it is a list or a sparse matrix not in CSR format."""
-    refuse_data_set(X, "X")
+    """Convert `X` to a CSR matrix, a pandas or polars frame or an array; copy only if necessary."""
     if is_sparse(X):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
-    if not (is_pandas_frame(X) or is_polars_frame(X)):
+    frame = frame_of(X, "X")
+    if hasattr(frame, "collect"):
+        raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: collect it first.")
+    if frame is None or not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
         refuse_damaged(X, "X")
-        X = np.asarray(X)
+        X = np.asarray(X) if frame is None else frame.to_pandas()
     if len(X.shape) != 2:
         raise ValueError(
             f"X must be 2-D; got an array of shape {X.shape}. Reshape your data: X.reshape(-1, 1) "
@@ -37,31 +62,51 @@ def as_table(X: Any) -> Any:
     return X
 
 
+def is_sparse(table: Any) -> bool:
+    """Return whether a table is a sparse matrix or array of SciPy."""
+    return hasattr(table, "tocsr")
+
+
 def column_names(table: Any) -> list[str] | None:
     """Return the column names of a frame if all of them are strings, otherwise None."""
-    names = list(table.columns) if hasattr(table, "columns") else []
+    names = list(getattr(table, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def take_column(table: Any, position: int) -> Any:
     """Return a column of a table as a 1-D array or Series."""
-    if is_pandas_frame(table):
-        return table.iloc[:, position]
-    if is_polars_frame(table):
-        return table.to_series(position)
     if is_sparse(table):
         return table[:, [position]].toarray().ravel()
-    return table[:, position]
+    return getattr(table, "iloc", table)[:, position]
 
 
 def drop_columns(table: Any, positions: list[Any]) -> Any:
     """Return a table without the columns at `positions`; all other columns keep their types."""
-    if is_polars_frame(table):
-        return table.drop([table.columns[position] for position in positions])
     if isinstance(table, np.ndarray):
         return np.delete(table, positions, axis=1)
-    keep = np.delete(np.arange(table.shape[1]), positions)
-    return table.iloc[:, keep] if is_pandas_frame(table) else table[:, keep]
+    kept = np.delete(np.arange(table.shape[1]), positions).tolist()
+    return getattr(table, "iloc", table)[:, kept]
+
+
+def take_rows(table: Any, rows: Any) -> Any:
+    """Select rows of a table by position."""
+    return getattr(table, "iloc", table)[rows]
+
+
+def stack_rows(table: Any, other: Any) -> Any:
+    """Concatenate the rows of two tables of the same kind."""
+    if isinstance(table, np.ndarray):
+        return np.concatenate([table, other])
+    if is_sparse(table):
+        from scipy import sparse
+
+        return sparse.vstack([table, other], format="csr")
+    import narwhals.stable.v2 as nw
+
+    return nw.concat(list(map(nw.from_native, (table, other)))).to_native()
+
+
+# Columns by name ---------------------------------------------------------------------------------
 
 
 def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,24 +128,35 @@ def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
             )
     if data is None:
         return dict(arguments)
-    package = type(data).__module__.partition(".")[0]
-    known: Any = getattr(data, "column_names", None)  # of an Arrow table or batch
     if isinstance(data, Mapping):
-        known = data
-    elif is_pandas_frame(data) or is_polars_frame(data):
-        known = data.columns
-    if known is None:
+        refuse_unknown(named.values(), data)
+        columns = data
+    else:
+        columns = _columns_of_frame(data, list(dict.fromkeys(named.values())))
+    return {**arguments, **{argument: columns[name] for argument, name in named.items()}}
+
+
+def _columns_of_frame(data: Any, names: list[str]) -> dict[str, Any]:
+    """Return the named columns of a frame of any library; a lazy frame computes only these."""
+    frame = frame_of(data, "data")
+    if frame is None and hasattr(data, "column_names"):  # an Arrow record batch
+        refuse_unknown(names, data.column_names)
+        return {name: data[name] for name in names}
+    if frame is None:
+        engine = package_of(data) if package_of(data) in ENGINES else ""
         advice = {
-            package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
+            bool(engine): f" Use skgraded.{engine.removeprefix('py')}.evaluate.",
             isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read files.",
-            type(data).__name__ == "LazyFrame": " Call collect() first, or use evaluate_batches.",
         }
         raise TypeError(
-            "data must be a pandas or polars DataFrame, an Arrow table or a dict of columns; got "
-            f"{type(data).__name__}.{advice.get(True, '')}"
+            "data must be a frame, such as a pandas or polars DataFrame, an Arrow table or a DuckDB "
+            f"relation, or a dict of columns; got {type(data).__name__}.{advice.get(True, '')}"
         )
-    refuse_unknown(named.values(), known)
-    return {**arguments, **{argument: data[name] for argument, name in named.items()}}
+    if hasattr(frame, "collect"):
+        refuse_unknown(names, frame.collect_schema().names())
+        frame = frame.select(names).collect()
+    refuse_unknown(names, frame.columns)
+    return {name: frame[name].to_native() for name in names}
 
 
 class UnknownColumnError(ValueError):
@@ -121,40 +177,6 @@ def refuse_unknown(names: Iterable[Any], known: Any, place: str = "", advice: st
                 f"{place}There is no column {name!r}. Available columns: {shown}."
                 f"{did_you_mean(name, known)}{advice}"
             )
-
-
-def take_rows(table: Any, rows: Any) -> Any:
-    """Select rows of a table, or values of a Series or array, by position."""
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
-
-
-def stack_rows(table: Any, other: Any) -> Any:
-    """Concatenate the rows of two tables of the same kind."""
-    if is_pandas_frame(table):
-        return sys.modules["pandas"].concat([table, other], ignore_index=True)
-    if is_polars_frame(table):
-        return sys.modules["polars"].concat([table, other])
-    if is_sparse(table):
-        return sys.modules["scipy.sparse"].vstack([table, other], format="csr")
-    return np.concatenate([table, other])
-
-
-def is_pandas_frame(X: Any) -> bool:
-    """Return whether X is a pandas DataFrame, and not a Dask frame, without importing pandas."""
-    is_frame = hasattr(X, "iloc") and getattr(X, "ndim", None) == 2
-    return is_frame and not hasattr(X, "__dask_graph__")
-
-
-def is_sparse(X: Any) -> bool:
-    """Return whether X is a sparse matrix or array, without importing scipy.sparse."""
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and sparse.issparse(X)
-
-
-def is_polars_frame(X: Any) -> bool:
-    """Return whether X is a polars DataFrame, without importing polars."""
-    polars = sys.modules.get("polars")
-    return polars is not None and isinstance(X, polars.DataFrame)
 
 
 # Row labels of pandas objects, whose rows are paired by position ---------------------------------
