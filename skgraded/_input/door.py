@@ -92,7 +92,7 @@ def refuse_unordered(values: Any, name: str) -> None:
     """Raise a TypeError for a set, a dict, or a ranx Qrels or Run."""
     is_set = isinstance(values, (set, frozenset))
     if is_set or isinstance(values, dict) or type(values).__module__.startswith("ranx."):
-        advice = JOIN if name in SIDES and not is_set else ""
+        advice = JOIN if name.partition(" ")[0] in SIDES and not is_set else ""
         raise TypeError(f"{name} is a {type(values).__name__}, which has no row order.{advice}")
 
 
