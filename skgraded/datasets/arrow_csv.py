@@ -24,24 +24,28 @@ def open_table(
     null_values: Sequence[str] = (),
 ) -> csv.CSVStreamingReader:
     """Open a CSV file below `n_blank` blank lines as batches; rows have at most `BLOCK` bytes."""
-    converting = csv.ConvertOptions(
-        include_columns=list(types),
-        column_types=types,
-        null_values=list(null_values),
-        strings_can_be_null=bool(null_values),
-    )
-    return csv.open_csv(
-        file,
-        csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
-        csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-        converting,
-    )
+    return csv.open_csv(file, *_options(n_blank, separator, types, null_values))
 
 
 def read_table(data: bytes, n_blank: int, separator: str, types: Mapping[str, Any]) -> pa.Table:
     """Read some columns of a CSV file; raise a ValueError if a row is invalid."""
-    with _in_memory(data) as file, open_table(file, n_blank, separator, types) as reader:
-        return reader.read_all()
+    with _in_memory(data) as file:  # if open_csv fails, its thread may abort the process at exit
+        return csv.read_csv(file, *_options(n_blank, separator, types))
+
+
+def _options(
+    n_blank: int, separator: str, types: Mapping[str, Any], null_values: Sequence[str] = ()
+) -> tuple[Any, ...]:
+    return (
+        csv.ReadOptions(use_threads=False, block_size=BLOCK, skip_rows=n_blank),
+        csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        csv.ConvertOptions(
+            include_columns=list(types),
+            column_types=types,
+            null_values=list(null_values),
+            strings_can_be_null=bool(null_values),
+        ),
+    )
 
 
 def read_lines(

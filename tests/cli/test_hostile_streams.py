@@ -93,6 +93,13 @@ def test_a_process_reports_errors_in_one_line():
     assert "No space left on device" in error
 
 
+def test_a_refused_table_does_not_abort_the_process(files):
+    (files / "missing.csv").write_text("query,grade,s\nq,1,2\nq,,1\n")
+    for _ in range(4):  # a thread of Arrow that outlived its error aborted most processes at exit
+        error = refused_in_one_line(shell("SKGRADED evaluate missing.csv --score-column s"))
+        assert "missing.csv: line 3: grade must be a number; got ''" in error
+
+
 def test_a_reader_that_closes_the_pipe_causes_no_error(files):
     rows = [f"{i // 2} 0 d{i} 1\n" for i in range(16_000)]
     (files / "qrels").write_text("".join(rows))
