@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 from array import array
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
@@ -190,13 +190,18 @@ def _ids_of(line: bytes, with_query: bool) -> tuple[str | None, str | None] | No
         raise ValueError(f"a number must not contain an underscore; got {shown(body)}.")
     match = DOC_ID.match(comment)
     try:
-        # Rows with the same query share one string object.
-        text = sys.intern(query[4:].decode()) if with_query else None
+        text = _decoded(query) if with_query else None
         return text, match[1].decode() if match else None
     except UnicodeDecodeError as error:
         raise ValueError(
             f"query and document ids must be UTF-8; got {shown(error.object)}."
         ) from None
+
+
+@lru_cache(1)
+def _decoded(query: bytes) -> str:
+    """Decode "qid:…"; consecutive rows with the same query share one string object."""
+    return query[4:].decode()
 
 
 def _check_line(line: bytes, negative: bool, with_query: bool) -> None:
