@@ -106,7 +106,7 @@ def read_rows(
     qid: list[Any] = []
     doc_id: list[str | None] = []
     with_query = group is None
-    for X, y, rows in text_files.parse_file(
+    for X, y, numbers, queries, documents in text_files.parse_file(
         source,
         path,
         lambda text, first: _parsed(text, first, negative, with_query),
@@ -116,9 +116,9 @@ def read_rows(
         indices.frombytes(X.indices.astype(np.int32).tobytes())
         row_sizes.frombytes(np.diff(X.indptr).astype(np.int64).tobytes())
         grades.frombytes(y.tobytes())
-        lines.extend(line for line, _, _ in rows)
-        qid += [query for _, query, _ in rows]
-        doc_id += [document for _, _, document in rows]
+        lines.extend(numbers)
+        qid += queries
+        doc_id += documents
     if not doc_id:
         raise ValueError(f"{path}: the file is empty or contains only comments.")
     indptr = np.append(0, np.cumsum(row_sizes))
@@ -159,7 +159,7 @@ def _repeated(group: Any, n: int, path: str) -> np.ndarray:
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.intp))
 
 
-def _parsed(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[Any, Any, Any]:
+def _parsed(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[Any, ...]:
     """Return the features, the grades, and the line number, query and document of each row."""
     # At the top of the file, this import would double the import time of skgraded.
     from sklearn.datasets import load_svmlight_file
@@ -167,9 +167,14 @@ def _parsed(text: bytes, first: int, negative: bool, with_query: bool) -> tuple[
     X, y = load_svmlight_file(io.BytesIO(text), zero_based=True)  # ignores queries and comments
     if not np.isfinite(y).all() or not (negative or (y >= 0).all()):
         raise ValueError("a grade is negative or not finite")
-    lines = enumerate(text.split(b"\n"), first)
-    rows = [(n, *ids) for n, line in lines if (ids := _ids_of(line, with_query)) is not None]
-    return X, y, rows
+    lines, queries, documents = [], [], []  # a list of tuples would start garbage collections
+    for number, line in enumerate(text.split(b"\n"), first):
+        ids = _ids_of(line, with_query)
+        if ids is not None:
+            lines.append(number)
+            queries.append(ids[0])
+            documents.append(ids[1])
+    return X, y, lines, queries, documents
 
 
 def _ids_of(line: bytes, with_query: bool) -> tuple[str | None, str | None] | None:
