@@ -20,9 +20,9 @@ from skgraded.reports.report import evaluated_name
 from skgraded.reports.summary import Summary, refuse_unequal_weights
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS, adjust, level_of_each, widen_to_zero
+from skgraded.stats.histograms import bins_of
 from skgraded.stats.intervals import CHECK_LEVEL, WIDTH, prediction_limits, share_errors
 from skgraded.stats.rounding import signs
-from skgraded.stats.sketches import bins_of
 from skgraded.stats.welch import GroupMean, gap_of, share_p_value, welch_interval, welch_p_value
 from skgraded.writing import tables
 

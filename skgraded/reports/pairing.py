@@ -13,7 +13,6 @@ from skgraded._input.words import counted, plain_list
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.stats.intervals import ROUNDING, mean_interval
 from skgraded.stats.paired_samples import differences_by_query
-from skgraded.stats.sketches import same_rows
 from skgraded.writing.json_text import ids_from_json, ids_to_json, read_arrays, write_arrays
 
 
@@ -232,12 +231,6 @@ def refuse_different_parts(parts: list[Any]) -> None:
                 )
             labels.add(label)
     refuse_other_settings({f"part {i}": part for i, part in enumerate(parts)})
-    same = same_rows([_single(part).sketch for part in parts])
-    if same is not None:
-        raise ValueError(
-            f"Parts {same[0]} and {same[1]} passed to merge contain the same queries with the same "
-            "values. Pass each part only once, so that its queries are not counted twice."
-        )
 
 
 def refuse_other_settings(reports: Mapping[str, Any], may_have_weights: bool = False) -> None:

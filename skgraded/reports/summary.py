@@ -27,7 +27,7 @@ from skgraded.reports.report import (
     means_text,
     plain_numbers,
 )
-from skgraded.stats import sketches
+from skgraded.stats import histograms
 from skgraded.stats.exact_sums import Moments, exact_sum
 from skgraded.stats.intervals import check_settings, t_interval
 from skgraded.writing import tables
@@ -70,7 +70,7 @@ class Tally:
         return cls(
             Moments.of(values, weights),
             int(evaluation.undefined[name].sum()),
-            sketches.counts_of_bins(sketches.bins_of(values)),
+            histograms.counts_of_bins(histograms.bins_of(values)),
             _worst_of(evaluation, name),
             list(evaluation.per_query).index(name),
         )
@@ -82,7 +82,7 @@ class Tally:
         return Tally(
             self.moments + other.moments,
             self.n_undefined + other.n_undefined,
-            sketches.counts_of_bins(*np.hstack([self.counts, other.counts])),
+            histograms.counts_of_bins(*np.hstack([self.counts, other.counts])),
             list(islice(worst.items(), N_KEPT)),
             self.at,
         )
@@ -138,7 +138,7 @@ class Tally:
         lowest, highest = self.moments.lowest, self.moments.highest
         bins, n_values = self.counts
         places = np.searchsorted(np.cumsum(n_values), ranks, side="right")
-        values = np.clip(sketches.values_of_bins(bins[places]), lowest, highest)
+        values = np.clip(histograms.values_of_bins(bins[places]), lowest, highest)
         values[ranks == 0] = lowest
         values[ranks == self.moments.n - 1] = highest
         return values
@@ -207,7 +207,6 @@ class Mergeable(Report):
     segments: dict[Any, Self] | None = None
     labels: list[str] = field(default_factory=list, compare=False)
     n_duplicates: int = field(default=0, compare=False)
-    n_copied: int = field(default=0, compare=False)
     skipped: dict[str, int | None] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -220,9 +219,9 @@ class Mergeable(Report):
         """Merge reports into one that is bitwise equal to a report on all queries at once.
 
         The parts may be in any order. The caller must ensure that no two parts share a query,
-        because a Summary contains only a sketch of its queries. A ValueError is raised if the
-        systems, measures, `by`, `unjudged_documents` or `is_weighted` differ between parts, if two
-        parts share a label, or if most queries of one part are in another part, with equal values.
+        because a Summary does not contain its queries. A ValueError is raised if the systems,
+        measures, `by`, `unjudged_documents` or `is_weighted` differ between parts, or if two parts
+        share a label.
         """
         if isinstance(parts, cls):
             name = cls.__name__
@@ -271,7 +270,7 @@ class Mergeable(Report):
 
     def _parts_to_dict(self) -> dict[str, Any]:
         """Return the fields of this class for `to_dict`."""
-        names = "by", "labels", "n_duplicates", "n_copied", "skipped"
+        names = "by", "labels", "n_duplicates", "skipped"
         segments = self.segments
         return {name: getattr(self, name) for name in names} | {
             "segments": None
@@ -285,7 +284,7 @@ class Mergeable(Report):
     @classmethod
     def _parts_from_dict(cls, written: dict[str, Any]) -> dict[str, Any]:
         """Return arguments of the constructor, read from the result of `_parts_to_dict`."""
-        names = "by", "labels", "n_duplicates", "n_copied", "skipped"
+        names = "by", "labels", "n_duplicates", "skipped"
         segments = written["segments"]
         return {name: written[name] for name in names} | {
             "segments": None
@@ -314,8 +313,7 @@ def merged_parts(first: Any, second: Any) -> dict[str, Any]:
         segments[name] = segments[name]._merged_with(part) if name in segments else part
     skipped = first.skipped | second.skipped
     return {"by": first.by, "segments": segments, "skipped": skipped} | {
-        name: getattr(first, name) + getattr(second, name)
-        for name in ("labels", "n_duplicates", "n_copied")
+        name: getattr(first, name) + getattr(second, name) for name in ("labels", "n_duplicates")
     }
 
 
@@ -347,8 +345,6 @@ class Summary(Mergeable):
         Whether the queries have weights.
     unjudged : Fraction
         Sum over queries of the shares of unjudged documents; see `judged`.
-    sketch : list of int
-        The 64 smallest hashes of the query ids and values, which reveal Summaries of the same rows.
     by : str or None
         Name of the column of segments.
     segments : dict of object to Summary, or None
@@ -358,9 +354,6 @@ class Summary(Mergeable):
         Labels of the merged parts, such as days. Two Summaries with different labels can be equal.
     n_duplicates : int
         Number of rows dropped with ``duplicates="drop"``; ignored by ``==``, as are the labels.
-    n_copied : int
-        Number of queries found whose rows look like two copies of the same rows, which causes a
-        warning. Few queries per part are compared, so there may be more.
     skipped : dict of str to int or None
         Number of rows of each file that was skipped with ``errors="skip"``; None if unknown.
 
@@ -381,7 +374,6 @@ class Summary(Mergeable):
     unjudged_documents: str | None = None
     is_weighted: bool = False
     unjudged: Fraction = Fraction(0)
-    sketch: list[int] = field(default_factory=list, compare=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
@@ -395,7 +387,6 @@ class Summary(Mergeable):
             evaluation.unjudged_documents,
             evaluation.weights is not None,
             _unjudged_of(evaluation),
-            sketches.sketch_of(evaluation.query_ids, evaluation.per_query.values()),
             n_duplicates=evaluation.n_duplicates,
         )
         return labeled(summary, label)
@@ -412,7 +403,6 @@ class Summary(Mergeable):
             "unjudged_documents": self.unjudged_documents,
             "is_weighted": self.is_weighted,
             "unjudged": str(self.unjudged),
-            "sketch": self.sketch,
             **self._parts_to_dict(),
         }
 
@@ -428,7 +418,6 @@ class Summary(Mergeable):
             written["unjudged_documents"],
             written["is_weighted"],
             Fraction(written["unjudged"]),
-            written["sketch"],
             **cls._parts_from_dict(written),
         )
 
@@ -440,7 +429,6 @@ class Summary(Mergeable):
             self.unjudged_documents,
             self.is_weighted,
             self.unjudged + other.unjudged,
-            sketches.merged_sketch(self.sketch, other.sketch),
             **merged_parts(self, other),
         )
 

@@ -147,8 +147,6 @@ def test_batches_give_the_summaries_of_all_rows():
     assert expected.systems["score"] == sg.Summary.of(evaluations["score"])
     shuffled = {name: ev.take(np.arange(200)[::-1]) for name, ev in evaluations.items()}
     assert sg.Summaries.of(evaluations | {"score": shuffled["score"]}) == expected
-    with pytest.raises(ValueError, match="Parts 0 and 1 passed to merge contain the same queries"):
-        sg.Summaries.merge([expected, expected])
 
 
 def test_the_summary_has_one_row_per_system_segment_and_measure():

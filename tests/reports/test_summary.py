@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -171,21 +170,6 @@ class TestRefusedParts:
         assert whole.judged == pytest.approx(4 / 6) and whole.unjudged_documents == "drop"
         assert sg.Summary.from_json(whole.to_json()) == whole
         assert sg.Summary.of(make()).judged == 1
-
-    @pytest.mark.parametrize("n_parts, n_queries", [(1, 300), (10, 300), (5, 20), (30, 9000)])
-    def test_the_same_rows_under_two_labels(self, n_parts, n_queries):
-        ev = make(n_queries)
-        parts = [
-            sg.Summary.of(taken(ev, np.flatnonzero(ev.query_ids % n_parts == i)), label=str(i))
-            for i in range(n_parts)
-        ]
-        again = replace(parts[-1], labels=["again"])
-        with pytest.raises(ValueError, match=f"Parts {n_parts - 1} and {n_parts} passed to merge"):
-            sg.Summary.merge([*parts, again])
-        assert sg.Summary.merge(parts).n_queries == n_queries
-        if n_parts == 10:  # a merged part contains the queries of another part
-            with pytest.raises(ValueError, match="Parts 0 and 1 passed to merge contain the same"):
-                sg.Summary.merge([sg.Summary.merge(parts[:3]), replace(parts[0], labels=[])])
 
     def test_queries_that_recur_with_other_values_are_accepted_and_listed_once(self):
         days = [
