@@ -332,8 +332,8 @@ def _read_ids(qid: Any, name: str) -> tuple[Any, Any]:
         if array.dtype.kind in "buifmMU":
             return array, None
         qid = array if array.dtype.kind == "O" else array.tolist()
-    kinds = set(map(type, qid))
-    if all(issubclass(kind, (float, np.floating)) for kind in kinds):
+    are_floats = isinstance(next(iter(qid), None), (float, np.floating))  # fast for text
+    if are_floats and all(isinstance(value, (float, np.floating)) for value in qid):
         return np.array(list(qid)), None
     return qid, None
 

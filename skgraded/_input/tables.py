@@ -17,7 +17,8 @@ Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ 
 
 def frame_of(table: Any, name: str) -> Any:
     """Return a frame of any library as a frame of narwhals, or None for all other objects."""
-    if isinstance(table, np.ndarray) or package_of(table) in ENGINES:
+    package = type(table).__module__.partition(".")[0]
+    if isinstance(table, np.ndarray) or package in ENGINES:
         return None
     import narwhals.stable.v2 as nw
 
@@ -32,17 +33,12 @@ def frame_of(table: Any, name: str) -> Any:
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
 
 
-def package_of(value: Any) -> str:
-    """Return the name of the package that defines the type of a value."""
-    return type(value).__module__.partition(".")[0]
-
-
 # Tables of features ------------------------------------------------------------------------------
 
 
 def as_table(X: Any) -> Any:
     """Convert `X` to a CSR matrix, a pandas or polars frame or an array; copy only if necessary."""
-    if is_sparse(X):
+    if hasattr(X, "tocsr"):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
     frame = frame_of(X, "X")
     if hasattr(frame, "collect"):
@@ -62,11 +58,6 @@ def as_table(X: Any) -> Any:
     return X
 
 
-def is_sparse(table: Any) -> bool:
-    """Return whether a table is a sparse matrix or array of SciPy."""
-    return hasattr(table, "tocsr")
-
-
 def column_names(table: Any) -> list[str] | None:
     """Return the column names of a frame if all of them are strings, otherwise None."""
     names = list(getattr(table, "columns", ()))
@@ -75,7 +66,7 @@ def column_names(table: Any) -> list[str] | None:
 
 def take_column(table: Any, position: int) -> Any:
     """Return a column of a table as a 1-D array or Series."""
-    if is_sparse(table):
+    if hasattr(table, "tocsr"):
         return table[:, [position]].toarray().ravel()
     return getattr(table, "iloc", table)[:, position]
 
@@ -97,7 +88,7 @@ def stack_rows(table: Any, other: Any) -> Any:
     """Concatenate the rows of two tables of the same kind."""
     if isinstance(table, np.ndarray):
         return np.concatenate([table, other])
-    if is_sparse(table):
+    if hasattr(table, "tocsr"):
         from scipy import sparse
 
         return sparse.vstack([table, other], format="csr")
@@ -143,9 +134,9 @@ def _columns_of_frame(data: Any, names: list[str]) -> dict[str, Any]:
         refuse_unknown(names, data.column_names)
         return {name: data[name] for name in names}
     if frame is None:
-        engine = package_of(data) if package_of(data) in ENGINES else ""
+        package = type(data).__module__.partition(".")[0]
         advice = {
-            bool(engine): f" Use skgraded.{engine.removeprefix('py')}.evaluate.",
+            package in ENGINES: f" Use skgraded.{package.removeprefix('py')}.evaluate.",
             isinstance(data, (str, os.PathLike)): " Use evaluate_batches to read files.",
         }
         raise TypeError(

@@ -256,8 +256,15 @@ class BoosterAdapter(Adapter):
         """Convert sparse input to CSR format, and unsupported polars frames to NumPy arrays."""
         if sparse.issparse(X):
             return sparse.csr_matrix(X)
-        is_polars = type(X).__module__.startswith("polars.")
-        return X.to_numpy() if is_polars and self.version < self.polars_since else X
+        if not type(X).__module__.startswith("polars."):
+            return X
+        if self.version < self.polars_since:
+            return X.to_numpy()
+        self.check_polars(X)
+        return X
+
+    def check_polars(self, X: Any) -> None:
+        """Raise a ValueError if the library cannot read a column of a polars frame."""
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""

@@ -114,17 +114,13 @@ class _LGBMAdapter(BoosterAdapter):
             "QueryRanker(HistGradientBoostingRegressor())"
         )
 
-    def readable(self, X: Any) -> Any:
-        """Convert sparse input to CSR format; LightGBM 4.7 aborts for columns that are no numbers."""
-        X = super().readable(X)
-        schema = X.schema if type(X).__module__.startswith("polars.") else {}
-        for name, dtype in schema.items():
+    def check_polars(self, X: Any) -> None:
+        for name, dtype in X.schema.items():
             if not (dtype.is_integer() or dtype.is_float() or str(dtype) == "Boolean"):
                 raise ValueError(
                     f"X contains the polars column {name!r} of the type {dtype}, with which LightGBM "
                     "aborts the process: convert the column to numbers, or pass X.to_pandas()."
                 )
-        return X
 
     @property
     def _has_metric(self) -> bool:

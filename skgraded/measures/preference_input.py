@@ -9,6 +9,7 @@ import numpy as np
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import number_validator, unmasked
 from skgraded._input.queries import query_codes, refuse_inexact
+from skgraded._input.tables import frame_of
 from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
 _CHECK_PRIOR = number_validator("prior", 0, 1)
@@ -89,16 +90,14 @@ def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
 def _rows(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     refuse_damaged(pairs, f"Argument {name}")
-    if len(getattr(pairs, "shape", ())) == 2 and hasattr(pairs, "columns"):  # pandas, polars, Arrow
-        if pairs.shape[1] != 2:
+    frame = frame_of(pairs, f"argument {name}")
+    if frame is not None:
+        if len(frame.columns) != 2:
             raise ValueError(
-                f"Argument {name} must have two columns, preferred and other; got {pairs.shape[1]}."
+                f"Argument {name} must have two columns, preferred and other; got "
+                f"{len(frame.columns)}."
             )
-        if hasattr(pairs, "itertuples"):
-            return list(pairs.itertuples(index=False, name=None))
-        if hasattr(pairs, "rows"):
-            return pairs.rows()
-        return list(zip(*(column.to_pylist() for column in pairs.columns), strict=True))
+        return frame.rows()
     if hasattr(pairs, "iloc") and pairs.dtype.kind in "iuf":
         raise TypeError(
             f"Argument {name} is a numeric Series: pass a mapping, such as series.to_dict()."

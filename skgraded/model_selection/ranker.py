@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from itertools import zip_longest
 from typing import Any, Self
 
 import numpy as np
@@ -468,23 +469,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _refuse_other_names(names: list[str], known: list[str], name: str) -> None:
-    """Raise a ValueError that names missing, additional or reordered features."""
-    if missing := _shown_difference(known, names):
-        raise ValueError(f"{name} lacks features that were passed during fit: {missing}.")
-    if added := _shown_difference(names, known):
-        raise ValueError(f"{name} contains columns that were not passed during fit: {added}.")
-    for i, (column, in_fit) in enumerate(zip(names, known, strict=False)):
+    """Raise a ValueError that names the first feature that differs from those of the fit."""
+    for i, (column, in_fit) in enumerate(zip_longest(names, known)):
         if column != in_fit:
             raise ValueError(
                 "The feature names should match those that were passed during fit, in the same "
-                f"order: feature {i} is {column!r}, but was {in_fit!r} during fit."
+                f"order: feature {i} of {name} is {column!r}, but was {in_fit!r} during fit."
             )
-
-
-def _shown_difference(names: list[str], others: list[str]) -> str:
-    compared = set(others)
-    shown = [repr(name) for name in names if name not in compared]
-    return ", ".join(shown[:10]) + (", …" if len(shown) > 10 else "")
 
 
 def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:

@@ -575,7 +575,7 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
                 f"{kind} in another order",
                 lambda kind=kind: predict(["links", "age", "words"], kind),
                 ValueError,
-                "feature 0 is 'links', but was 'age' during fit",
+                "feature 0 of X is 'links', but was 'age' during fit",
             )
             for kind in FRAMES
         ),
@@ -583,13 +583,13 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
             "a column is missing",
             lambda: predict(["query_id", "age", "words"]),
             ValueError,
-            "X lacks features that were passed during fit: 'links'",
+            "feature 1 of X is 'words', but was 'links' during fit",
         ),
         (
             "a column too many",
             lambda: fitted().predict(FRAME.assign(day=1)),
             ValueError,
-            "X contains columns that were not passed during fit: 'day'",
+            "feature 3 of X is 'day', but was None during fit",
         ),
         *(
             (
