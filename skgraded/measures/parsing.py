@@ -25,6 +25,7 @@ FAMILIES = {
     "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
 }
 
+_AT = re.compile(r"_at_(\d+)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _CHECK_NAMES = choice_validator("names", ("trec_eval",))
 
@@ -36,10 +37,10 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     ----------
     text : str or Measure
         A string in the form ``Name(parameter=value,…)@k``. Values are Python literals or nan;
-        ``@mean`` is the mean over all cut-offs. Case and underscores in names are ignored. Aliases
-        such as ``map``, ``μAP``, ``mrr`` and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``,
-        ``map_cut_10`` and ``recip_rank`` are listed in the user guide. A Measure is returned
-        unchanged.
+        ``@mean`` is the mean over all cut-offs, and ``_at_10`` is read as ``@10``. Case and
+        underscores in names are ignored. Aliases such as ``map``, ``μAP``, ``mrr``, ``hit_rate``
+        and trec_eval's ``P_10``, ``recall_10``, ``ndcg_cut_10``, ``map_cut_10`` and ``recip_rank``
+        are listed in the user guide. A Measure is returned unchanged.
     names : {"trec_eval"}, optional
         With "trec_eval", every name has the meaning of trec_eval 10: NDCG uses ``gain="linear"``,
         AP with a cut-off ``divisor="relevant"``, and RBP ``persistence=0.9``, unless the string
@@ -71,7 +72,7 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
     if names is not None and _CHECK_NAMES(names) and text.strip() in FAMILIES:
         example = f"{text.strip()}_{FAMILIES[text.strip()].split()[1]}"
         raise ValueError(f"In trec_eval, {text} is a list of measures: choose one, as {example}.")
-    form = _FORM.fullmatch(text)
+    form = _FORM.fullmatch(_AT.sub(r"@\1", text))
     if form is None:
         raise ValueError(f"Cannot parse measure {text!r}: use the form Name(parameter=value)@k.")
     cls, of_alias = _class_named(form[1])

@@ -37,7 +37,14 @@ __all__ = [
 ]
 
 
-@base.registered(aliases={"map": {}, "map_cut_{k}": {"divisor": "relevant"}})
+@base.registered(
+    aliases={
+        "map": {},
+        "average_precision": {},
+        "mean_average_precision": {},
+        "map_cut_{k}": {"divisor": "relevant"},
+    }
+)
 class AP(grades.Thresholded):
     r"""Average precision with a relevance threshold (Scheel et al. 2011, eq. 2).
 
@@ -244,7 +251,7 @@ class Recall(grades.Thresholded):
         return self._sum(LINEAR, values, layout)
 
 
-@base.registered(aliases=("mrr", "recip_rank"))
+@base.registered(aliases=("mrr", "recip_rank", "reciprocal_rank"))
 class RR(grades.Thresholded):
     r"""Reciprocal rank: 1/p if the first relevant document has rank p ≤ k, and 0 otherwise.
 
@@ -265,7 +272,7 @@ class RR(grades.Thresholded):
         return self._sum(FIRST, self._relevant(layout).astype(float), layout)
 
 
-@base.registered(aliases=("success_{k}",))
+@base.registered(aliases=("success_{k}", "accuracy", "hit", "hit_rate", "hr"))
 class Success(grades.Thresholded):
     r"""Success S@k: 1 if at least one of the first k documents is relevant, and 0 otherwise.
 

@@ -45,6 +45,18 @@ TEXTS = {
     "set_P": (sg.SetPrecision(), "SetPrecision"),
     "set_F": (sg.SetF(), "SetF"),
     "ndcg_cut_10": (sg.NDCG(k=10, gain="linear"), "NDCG(gain='linear')@10"),
+    # Names in other tools
+    "accuracy@5": (sg.Success(k=5), "Success@5"),
+    "hit@10": (sg.Success(k=10), "Success@10"),
+    "hit_rate@10": (sg.Success(k=10), "Success@10"),
+    "HR@10": (sg.Success(k=10), "Success@10"),
+    "average_precision": (sg.AP(), "AP"),
+    "mean_average_precision@100": (sg.AP(k=100), "AP@100"),
+    "reciprocal_rank": (sg.RR(), "RR"),
+    "ndcg_at_10": (sg.NDCG(k=10), "NDCG@10"),
+    "precision_at_5": (sg.Precision(k=5), "Precision@5"),
+    "map_at_100": (sg.AP(k=100), "AP@100"),
+    "AP(threshold=2)_at_20": (sg.AP(k=20, threshold=2), "AP(threshold=2)@20"),
     # The Greek letter mu and the micro sign
     "\u03bcAP": (sg.MuAP(), "MuAP"),
     "\u00b5_map@5": (sg.MuAP(k=5), "MuAP@5"),
