@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import run as conformance_run
 from case_inputs import CASES as INPUTS
-from commands import report
+from commands import evaluations
 from peers import peer
 
 import skgraded as sg
@@ -279,7 +279,8 @@ def test_the_command_returns_the_per_query_values(tmp_path, capsys):
         run.write_text(
             "".join(f"{r.qid} Q0 {r.doc} 1 {r.score!r} a\n" for r in retrieved.itertuples())
         )
-        words = f"evaluate {qrels} {run} -m {measure} -c --per-query"
-        per_query = report(capsys, words)["a"]["per_query"]
-        values = [or_nan(per_query[str(i)][measure.name]) for i in range(len(queries))]
+        words = f"evaluate {qrels} {run} -m {measure} -c"
+        evaluation = evaluations(capsys, words)["a"]
+        assert evaluation.query_ids.tolist() == [str(i) for i in range(len(queries))]
+        values = evaluation.per_query[measure.name]
         assert differences(split_by_case(cases, values)) == {}, measure
