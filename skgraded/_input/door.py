@@ -282,6 +282,8 @@ def is_finite_number(value: Any) -> bool:
 
 def whole_number(value: Any, name: str, minimum: int) -> int:
     """Return a value as an int; raise a ValueError unless it is a whole number ≥ `minimum`."""
+    if type(value) is int and value >= minimum:  # fast path
+        return value
     if not is_finite_number(value) or value != int(value):
         raise ValueError(f"{name} must be an integer ≥ {minimum}; got {value!r}.")
     if value < minimum:

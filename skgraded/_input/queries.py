@@ -391,9 +391,10 @@ def _hash_codes(values: Any, name: str, row_of: Any) -> tuple[np.ndarray, np.nda
                 "for composite ids."
             ) from None
         if code is None:
-            if is_missing(query):
-                raise missing_id(name, row_of(i), query)
-            refuse_unwritable(query, f"{name} in row {row_of(i)}")
+            if type(query) is not int:
+                if is_missing(query):
+                    raise missing_id(name, row_of(i), query)
+                refuse_unwritable(query, f"{name} in row {row_of(i)}")
             code = numbers_of[query] = len(numbers_of)
         codes[i] = code
     return codes, object_array(list(numbers_of))

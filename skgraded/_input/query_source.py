@@ -36,7 +36,7 @@ def is_column(source: Any) -> bool:
 
 def values_of(X: Any, source: Any, name: str) -> Any:
     """Read the value for each row of `X` from the column or Series `source`."""
-    if not is_column(source):
+    if hasattr(source, "iloc"):
         return look_up(X, source, name)
     table = tables.as_table(X)
     return tables.take_column(table, find_column(table, source, name))

@@ -246,7 +246,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         validation = dict(zip(VALIDATION, of_validation, strict=True))
         group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
-        check_row_labels(validation, stacklevel=3)
         table = as_table(X)
         self._query_column = TableColumn.of(table, self.qid)
         of_splitter = TableColumn.of(table, getattr(self.early_stopping, "qid", None))
@@ -259,6 +258,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows_val, ids_val = None, None
         X_val, y_val = validation["X_val"], validation["y_val"]
         if X_val is not None:
+            check_row_labels(validation, stacklevel=3)
             rows_val, queries_val = self._read(
                 adapter, as_table(X_val), y_val, qid_val, sample_weight_val, group_val, {}, "_val"
             )
@@ -370,8 +370,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         refuse_bad_grades(grades, y_name)
         if adapter.fractional_grades_advice is not None:
             _refuse_fractions(grades, adapter, y_name)
-        if adapter.grade_limit is not None and (not suffix or self.refit):
-            _refuse_high_grades(grades, adapter, y_name)
+        limit = adapter.grade_limit
+        if limit is not None and (not suffix or self.refit):
+            _refuse_high_grades(grades, adapter, y_name, *limit)
         qid = self._queries_of(X, qid, group, "fit")
         split_queries.warn_of_partial_queries(X, self.qid, "score" if suffix else "fit")
         if group is None:
@@ -489,8 +490,9 @@ def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:
         )
 
 
-def _refuse_high_grades(grades: np.ndarray, adapter: Any, name: str) -> None:
-    highest, advice = adapter.grade_limit
+def _refuse_high_grades(
+    grades: np.ndarray, adapter: Any, name: str, highest: float, advice: str
+) -> None:
     row = int(np.argmax(grades > highest))
     if grades[row] > highest:
         raise ValueError(

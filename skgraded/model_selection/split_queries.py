@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.query_source import is_column
 from skgraded._input.words import plain, plain_list
 from skgraded.boosting.rows import Queries
 from skgraded.judgments import Judgments, layout_of
@@ -112,7 +111,7 @@ def warn_of_partial_queries(X: Any, source: Any, verb: str) -> None:
 
     `verb` is "fit" or "score". The warning points to the line three calls up the stack.
     """
-    if source is None or is_column(source):
+    if not hasattr(source, "iloc"):  # it is None or a column of X
         return
     in_X = np.zeros(len(source), dtype=bool)
     in_X[source.index.get_indexer(X.index)] = True
