@@ -23,7 +23,7 @@ from skgraded.reports import compare
 from skgraded.reports.comparing import checked_settings
 from skgraded.reports.comparison_rows import FAMILIES
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.paired_tests import DRAWS, TESTS
+from skgraded.stats.paired_tests import TESTS, draws_resamples
 from skgraded.writing.sentences import judged_gap
 from skgraded.writing.text import utf8
 
@@ -175,7 +175,7 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "correction for multiple tests (default: %(default)s)",
     },
     "--family": {
-        "choices": tuple(FAMILIES),
+        "choices": FAMILIES,
         "default": "all",
         "help": "tests that one correction covers: all tests, or the tests of one measure "
         "(default: %(default)s)",
@@ -273,14 +273,15 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
     }
     is_large = args.kind == FOLDER
     test = ("t" if is_large else "randomization") if args.test == "auto" else args.test
+    test = None if test == "none" else test
     settings = {
         "baseline": names.get(args.baseline, args.baseline),
-        "test": None if test == "none" else test,
+        "test": test,
         "correction": None if args.correction == "none" else args.correction,
         "family": args.family,
         "level": args.level,
         "n_resamples": args.resamples,
-        "rng": 0 if args.seed is None and test in DRAWS else args.seed,
+        "rng": 0 if args.seed is None and draws_resamples(test) else args.seed,
     }
     checked_settings(list(args.systems), is_large, **settings)
     return settings

@@ -14,10 +14,14 @@ from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import count_queries, summarize_columns
 from skgraded.measures import Judged
 from skgraded.reports import Comparison, Evaluation, compare
-from skgraded.reports.comparison_view import ComparisonView
+from skgraded.reports.comparison_view import (
+    describe_procedure,
+    rank_rows,
+    select_columns,
+)
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
-from skgraded.writing.columns import fitting
+from skgraded.writing.columns import fitting, list_rows
 from skgraded.writing.sentences import pair_counts
 from skgraded.writing.text import percent_text
 
@@ -93,8 +97,11 @@ class Style(NamedTuple):
 
 
 def _list_terminal_tables(comparison: Comparison, args: Namespace) -> list[str]:
-    pairs = tables.aligned(fitting(ComparisonView(comparison).frame(), "terminal"))
-    return [str(comparison.leaderboard()), *([pairs] if len(comparison.rows) <= MOST_ROWS else [])]
+    parts = [str(comparison.leaderboard())]
+    if len(comparison.rows["system"]) <= MOST_ROWS:
+        columns = select_columns(comparison, rank_rows(comparison))
+        parts.append(tables.aligned(fitting(columns, "terminal")))
+    return parts
 
 
 def _get_latex_settings(args: Namespace) -> dict[str, Any]:
@@ -179,11 +186,12 @@ def _describe_queries(systems: Systems) -> list[str]:
 
 def _describe_findings(comparison: Comparison, systems: Systems) -> list[str]:
     """Return lines about the method and undefined queries, and the findings for each measure."""
-    view, sentences = ComparisonView(comparison), comparison.sentences()
-    rows, n = view.ranked_rows, len(comparison.rows) // len(comparison.measures)
+    sentences, rows = comparison.sentences(), list_rows(rank_rows(comparison))
+    n = len(rows) // len(comparison.measures)
     lines = [
         f"{counted(comparison.n_queries, 'query', 'queries')}; "
-        f"{percent_text(comparison.level)} intervals; {view.procedure}.",
+        f"{percent_text(comparison.level)} intervals; "
+        f"{describe_procedure(comparison)}.",
         *_describe_queries(systems),
     ]
     for i, measure in enumerate(comparison.measures):
@@ -191,7 +199,8 @@ def _describe_findings(comparison: Comparison, systems: Systems) -> list[str]:
         if len(rows) <= MOST_SENTENCES:
             lines += [f"- {sentence}" for sentence in sentences[i * n : (i + 1) * n]]
         else:
-            lines.append(f"- {pair_counts([row for row in rows if row.measure == measure])}.")
+            pairs = [row for row in rows if row["measure"] == measure]
+            lines.append(f"- {pair_counts(pairs, comparison.test is not None)}.")
     if len(rows) > MOST_SENTENCES:
         lines += ["", "For a sentence per pair, use --format html; for all values, csv or json."]
     return lines

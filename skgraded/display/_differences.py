@@ -16,6 +16,7 @@ from skgraded.reports.comparison import Comparison, aligned_differences
 from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.report import evaluated_name
 from skgraded.stats.paired_samples import count_outcomes
+from skgraded.writing.columns import list_rows
 
 MOST_NAMED = 20  # maximum number of queries whose ids are shown
 ID_WIDTH = 20  # maximum number of characters in a query id; longer ids are shortened
@@ -113,13 +114,13 @@ class QueryDifferenceDisplay(Display):
         name = evaluated_name(measure, comparison.measures)
         row = _row_of(comparison, system, baseline, name)
         return cls(
-            aligned_differences(comparison, row.system, row.baseline, name),
+            aligned_differences(comparison, row["system"], row["baseline"], name),
             measure=name,
-            system=row.system,
-            baseline=row.baseline,
+            system=row["system"],
+            baseline=row["baseline"],
             query_ids=comparison.query_ids,
-            mean=row.difference,
-            interval=(row.ci_low, row.ci_high),
+            mean=row["difference"],
+            interval=(row["ci_low"], row["ci_high"]),
             level=comparison.level,
         ).plot(ax=ax, patch_kw=patch_kw)
 
@@ -191,13 +192,15 @@ def _row_of(comparison: Comparison, system: str | None, baseline: str | None, me
     """Return the only row of the comparison that matches the names."""
     for argument, name in (("system", system), ("baseline", baseline)):
         check_choice(argument, name, comparison.systems)
-    rows = [row for row in comparison.rows if row.measure == measure]
+    rows = [row for row in list_rows(comparison.rows) if row["measure"] == measure]
     matches = [
-        row for row in rows if system in (None, row.system) and baseline in (None, row.baseline)
+        row
+        for row in rows
+        if system in (None, row["system"]) and baseline in (None, row["baseline"])
     ]
     if len(matches) == 1:
         return matches[0]
-    known = "; ".join(f"system={row.system!r}, baseline={row.baseline!r}" for row in rows[:6])
+    known = "; ".join(f"system={row['system']!r}, baseline={row['baseline']!r}" for row in rows[:6])
     more = "; …" if len(rows) > 6 else ""
     raise ValueError(
         f"system={system!r} and baseline={baseline!r} must select exactly one pair of the "

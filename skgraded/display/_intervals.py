@@ -12,9 +12,9 @@ from skgraded.display import _systems
 from skgraded.display._base import NamedDisplay, Style, best_first, documented, legend_name
 from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison
-from skgraded.reports.comparison_view import ComparisonView
 from skgraded.reports.evaluation import Evaluation
-from skgraded.writing.charts import charted, pair_name, turned
+from skgraded.writing.charts import charted, pair_name
+from skgraded.writing.columns import list_rows, swap_systems, take_rows
 from skgraded.writing.text import percent_text, shortened
 
 MARKERS = "os^Dv*Pph8"
@@ -167,12 +167,13 @@ class IntervalDisplay(NamedDisplay):
         shown = _systems.measure_names(measures, comparison.measures)
         rows, baseline, note = _drawn_rows(comparison, shown)
         if baseline is None:
-            names, quantity = [pair_name(row) for row, *_ in rows], "mean difference"
+            names = [pair_name(row["system"], row["baseline"]) for row, *_ in rows]
+            quantity = "mean difference"
         else:
-            names = [row.system for row, *_ in rows]
+            names = [row["system"] for row, *_ in rows]
             quantity = f"mean difference to {shortened(baseline)}"
         difference, low, high, n_queries, is_significant = (
-            [[getattr(row, key) for row in of_pair] for of_pair in rows]
+            [[row[key] for row in of_pair] for of_pair in rows]
             for key in ("difference", "ci_low", "ci_high", "n_queries", "is_significant")
         )
         return cls(
@@ -249,18 +250,21 @@ def _drawn_rows(
     comparison: Comparison, measures: list[str]
 ) -> tuple[list[list[Any]], str | None, str]:
     """Return the rows to draw for each pair, the baseline they share (or None), and a note."""
-    rows = ComparisonView(comparison).rows
-    pairs = {(row.system, row.baseline, row.measure): row for row in [*map(turned, rows), *rows]}
-    drawn, is_cut = charted([row for row in rows if row.measure == measures[0]])
+    rows = comparison.rows
+    pairs = {
+        (row["system"], row["baseline"], row["measure"]): row
+        for row in [*list_rows(swap_systems(rows, True)), *list_rows(rows)]
+    }
+    selected, is_cut = charted(take_rows(rows, rows["measure"] == measures[0]))
     baseline, note = comparison.baseline, ""
     if baseline is None and is_cut:  # all rows contain the best system, as the first of the pair
-        baseline, note = drawn[0].system, ", the best"
-        drawn = [turned(row) for row in drawn]
+        baseline, note = selected["system"][0], ", the best"
+        selected = swap_systems(selected, True)
     elif baseline is None:  # the better system first
-        drawn = [turned(row) if row.difference < 0 else row for row in drawn]
-    n_others = len(comparison.systems) - 1
+        selected = swap_systems(selected, selected["difference"] < 0)
+    drawn, n_others = list_rows(selected), len(comparison.systems) - 1
     if len(drawn) < n_others:
         note += f", best {len(drawn)} of {n_others} systems"
-    drawn = sorted(drawn, key=lambda row: -np.nan_to_num(row.difference))
-    of_pairs = [[pairs[row.system, row.baseline, name] for name in measures] for row in drawn]
+    drawn = sorted(drawn, key=lambda row: -np.nan_to_num(row["difference"]))
+    of_pairs = [[pairs[row["system"], row["baseline"], name] for name in measures] for row in drawn]
     return of_pairs, baseline, note

@@ -133,7 +133,8 @@ def compare_periods(
     for (system, segment, measure, parts), (early, late), p, p_adjusted in zip(
         cases, groups, p_values, adjusted, strict=True
     ):
-        low, high = widen_to_zero(welch_interval(late, early, row_level), p_adjusted, level)
+        interval = welch_interval(late, early, row_level)
+        low, high = map(float, widen_to_zero(interval, p_adjusted, level))
         rows.append(
             {
                 "system": system,

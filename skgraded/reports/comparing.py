@@ -17,14 +17,13 @@ from skgraded.reports import pairing
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
     FAMILIES,
-    Case,
     Settings,
-    cases_of,
     check_choice,
-    compared_rows,
-    grouped,
+    compare_rows,
+    families_of,
+    pair_systems,
 )
-from skgraded.reports.comparison_view import ComparisonView
+from skgraded.reports.comparison_view import caveats
 from skgraded.reports.evaluation import (
     CrossEvaluation,
     Evaluation,
@@ -34,8 +33,14 @@ from skgraded.reports.evaluation import (
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings
-from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.paired_tests import DRAWS, FEWEST, TESTS, enough_resamples, p_values
+from skgraded.stats.paired_samples import PairedSample, summarize_pair
+from skgraded.stats.paired_tests import (
+    FEWEST,
+    TESTS,
+    draws_resamples,
+    enough_resamples,
+    p_values,
+)
 
 
 def compare(
@@ -205,7 +210,7 @@ def compare(
     report = _compare_values(
         evaluations, baseline, settings, by, n_resamples is None, progress, rng
     )
-    for text in ComparisonView(report).caveats():
+    for text in caveats(report):
         warnings.warn(text, stacklevel=2)
     return report
 
@@ -228,15 +233,15 @@ def checked_settings(
         test = "t" if are_sums else "randomization"
     check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
-    choice_validator("family", tuple(FAMILIES))(family)
+    choice_validator("family", FAMILIES)(family)
     level, *_ = check_settings(level, "t", FEWEST if n_resamples is None else n_resamples, rng)
-    if are_sums and test not in ("t", None):
+    if are_sums and test is not None and TESTS[test].p_of_t is None:
         raise ValueError(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
             "test='t' or test=None."
         )
     for name, value in (("n_resamples", n_resamples), ("rng", rng)):
-        if value is not None and test not in DRAWS:
+        if value is not None and not draws_resamples(test):
             raise ValueError(
                 f"{name} has no effect, because test={test!r} draws no resamples; got {value!r}. "
                 f"Omit {name}, or pass test='randomization' or test='bootstrap'."
@@ -258,7 +263,6 @@ def _compare_values(
     paired = pairing.pair_evaluations(evaluations)
     _warn_of_different_folds(evaluations, paired.positions)
     values = paired.values
-    segments = [] if by is None else segments_of(values.query_ids, by, are_compared=True)
     if test is not None:
         pairing.refuse_unequal(
             values.weights,
@@ -267,32 +271,37 @@ def _compare_values(
             "sample_weight.",
         )
     if by is not None:
+        segments = segments_of(values.query_ids, by, are_compared=True)
         values = _with_segments(values, segments)
-    cases = cases_of(values.systems, list(values.per_query), baseline, segments)
+    measures = list(values.per_query)
+    keys = pair_systems(values.systems, measures, baseline, values.segments)
     if is_default:
-        n_tests = max(map(len, grouped(cases, *FAMILIES[family])))
+        n_tests = max(map(len, families_of(keys, family)))
         settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
+    rows = list(zip(*map(np.ndarray.tolist, keys.values()), strict=True))
     differences = [
-        values.differences(case.system, case.baseline, case.measure, case.queries) for case in cases
+        values.differences(system, first, measure, segment)
+        for segment, system, measure, first in rows
     ]
     samples = [
-        _sample(values, paired.undefined, *pair) for pair in zip(cases, differences, strict=True)
+        _sample(paired._replace(values=values), *pair)
+        for pair in zip(rows, differences, strict=True)
     ]
-    work = len(cases) * settings.n_resamples
-    has_bar = progress and test in DRAWS
+    work = len(rows) * settings.n_resamples
+    has_bar = progress and draws_resamples(test)
     with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
-        p = _p_values(cases, differences, settings, advance)
+        p = _p_values(differences, len(values.segments or [None]), settings, advance)
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     return Comparison(
         systems=values.systems,
-        measures=list(values.per_query),
+        measures=measures,
         baseline=baseline,
         test=test,
         correction=correction,
         family=family,
         level=level,
-        rows=compared_rows(cases, samples, p, values.systems, settings),
-        n_resamples=settings.n_resamples if test in DRAWS else None,
+        rows=compare_rows(keys, samples, p, settings, differences),
+        n_resamples=settings.n_resamples if draws_resamples(test) else None,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids),
         is_weighted=values.weights is not None,
@@ -338,38 +347,40 @@ def _with_segments(
 
 
 def _sample(
-    values: pairing.QueryValues,
-    undefined: Mapping[str, np.ndarray],
-    case: Case,
-    differences: np.ndarray,
+    paired: pairing.Paired, row: tuple[Any, str, str, str], differences: np.ndarray
 ) -> PairedSample:
-    """Return the summary statistics of the differences in a case."""
-    queries, counts, weights = case.queries, ~np.isnan(differences), values.weights_of(case.queries)
-    systems = [case.system, case.baseline]
+    """Return the summary statistics of the differences in a row."""
+    segment, system, measure, baseline = row
+    values, counts = paired.values, ~np.isnan(differences)
+    queries = values.queries_of(segment)
+    weights = values.weights_of(queries)
+    systems = [values.systems.index(name) for name in (system, baseline)]
     mean, baseline_mean = (
-        mean_over_queries(np.where(counts, row, np.nan), weights)
-        for row in values.per_query[case.measure][systems][:, queries]
+        mean_over_queries(np.where(counts, of_system, np.nan), weights)
+        for of_system in values.per_query[measure][systems][:, queries]
     )
-    undefined_in_both = counts & undefined[case.measure][systems][:, queries].all(axis=0)
+    undefined_in_both = counts & paired.undefined[measure][systems][:, queries].all(axis=0)
     if weights is not None:
         weights = weights[counts]
-    return PairedSample.of(
+    return summarize_pair(
         differences[counts], weights, (mean, baseline_mean), int(undefined_in_both.sum())
     )
 
 
 def _p_values(
-    cases: Sequence[Case],
     differences: Sequence[np.ndarray],
+    n_segments: int,
     settings: Settings,
     advance: Callable[[int], object],
 ) -> np.ndarray:
-    """Test each case; all cases in a segment share the same resamples."""
-    p = np.full(len(cases), np.nan)
-    for rows in grouped(cases, "segment") if settings.test is not None else ():
-        p[rows] = p_values(
-            str(settings.test),
-            np.array([differences[i] for i in rows]),
+    """Test each row; all rows in a segment share the same resamples."""
+    p = np.full(len(differences), np.nan)
+    if settings.test is None:
+        return p
+    for i in range(n_segments):
+        p[i::n_segments] = p_values(
+            settings.test,
+            np.array(differences[i::n_segments]),
             settings.n_resamples,
             settings.seed,
             advance,

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from skgraded.reports.comparison_rows import ComparisonRow, columns_of
-from skgraded.reports.comparison_view import ComparisonView, Leaderboard
+from skgraded._input.words import object_array
+from skgraded.reports import comparison_view as view
+from skgraded.reports.comparison_rows import FLAGS, Rows
+from skgraded.reports.comparison_view import Leaderboard
 from skgraded.reports.pairing import QueryValues
 from skgraded.reports.report import Report
 from skgraded.writing import tables
@@ -33,8 +35,11 @@ class Comparison(Report):
     Attributes
     ----------
     systems, measures : list of str
-    rows : list of ComparisonRow
-        One row per pair of systems, measure and, with `by`, segment.
+    rows : dict of str to ndarray
+        Columns of the table: those of `to_frame`, and whether each difference ``is_significant``,
+        whether the ranks favor the system with the lower mean (``ranks_contradict``), and whether
+        p-values are only upper bounds (``p_is_bound``). There is one row per pair of systems,
+        measure and, with `by`, segment.
     baseline, test, correction, family, level, n_resamples
         As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
         resamples.
@@ -46,9 +51,9 @@ class Comparison(Report):
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
     query_values : QueryValues or None
         Per-query values; None in a comparison of Summaries.
-    system_means : dict of str to ndarray of shape (n_systems, 3), or None
-        Mean of each system and the limits of its interval, keyed by heading; None if they are
-        computed from `query_values`.
+    system_intervals : dict of str to ndarray of shape (n_systems, 2), or None
+        Limits of the interval for each system's mean, keyed by heading; None if they are computed
+        from `query_values`.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
@@ -61,7 +66,7 @@ class Comparison(Report):
 
     systems: list[str]
     measures: list[str]
-    rows: list[ComparisonRow]
+    rows: Rows
     baseline: str | None
     test: str | None
     correction: str | None
@@ -71,7 +76,7 @@ class Comparison(Report):
     n_queries: int
     is_weighted: bool
     query_values: QueryValues | None = None
-    system_means: dict[str, np.ndarray] | None = None
+    system_intervals: dict[str, np.ndarray] | None = None
     judged: dict[str, np.ndarray] | None = None
     n_unanswered: list[int] | None = None
     segments: list[Any] | None = None
@@ -79,19 +84,16 @@ class Comparison(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
-        values, columns = self.query_values, columns_of(ComparisonRow, self.rows)
-        columns["segment"] = list(map(id_to_json, columns["segment"]))
+        values = self.query_values
+        segment = list(map(id_to_json, self.rows["segment"]))
         return {
             "kind": "Comparison",
             "version": VERSION,
             **vars(self),
-            "rows": {
-                name: [None if cell != cell else cell for cell in cells]
-                for name, cells in columns.items()
-            },
+            "rows": write_arrays(self.rows) | {"segment": segment},
             "segments": None if self.segments is None else list(map(id_to_json, self.segments)),
             "query_values": None if values is None else values.to_dict(),
-            "system_means": write_arrays(self.system_means),
+            "system_intervals": write_arrays(self.system_intervals),
             "judged": write_arrays(self.judged),
         }
 
@@ -100,18 +102,12 @@ class Comparison(Report):
         """Create a Comparison from the result of `to_dict`."""
         segments, values = written["segments"], written["query_values"]
         segments = None if segments is None else list(map(id_from_json, segments))
-        columns = [written["rows"][field.name] for field in fields(ComparisonRow)]
-        rows: list[Any] = [
-            [math.nan if cell is None else cell for cell in cells]
-            for _, *cells in zip(*columns, strict=True)
-        ]
+        rows = {name: _read_column(cells) for name, cells in written["rows"].items()}
+        rows["segment"] = object_array(list(map(id_from_json, written["rows"]["segment"])))
         report = {field.name: written[field.name] for field in fields(cls)} | {
-            "rows": [
-                ComparisonRow(segment, *cells)
-                for segment, cells in zip(map(id_from_json, columns[0]), rows, strict=True)
-            ],
+            "rows": rows,
             "segments": segments,
-            "system_means": read_arrays(written["system_means"]),
+            "system_intervals": read_arrays(written["system_intervals"]),
             "judged": read_arrays(written["judged"]),
         }
         if values is not None:
@@ -153,10 +149,10 @@ class Comparison(Report):
 
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the rows of the comparison in a pandas.DataFrame; see `compare`."""
-        columns = columns_of(ComparisonRow, self.rows)
-        if self.segments is None:
-            del columns["segment"]
-        return tables.frame(columns)
+        hidden = (*FLAGS, "segment") if self.segments is None else FLAGS
+        return tables.frame(
+            {name: cells.tolist() for name, cells in self.rows.items() if name not in hidden}
+        )
 
     def summary(self) -> pandas.DataFrame:
         """Tabulate the means of all systems, best system first; see `Leaderboard.to_frame`."""
@@ -181,10 +177,10 @@ class Comparison(Report):
         one      0.5674     0.7052
         * best; ▲ significantly better than the baseline one; ▼ baseline significantly better.
         """
-        return ComparisonView(self).leaderboard
+        return view.leaderboard_of(self)
 
-    def _shown(self) -> pandas.DataFrame:
-        return ComparisonView(self).frame()
+    def _shown(self) -> dict[str, list[Any]]:
+        return view.select_columns(self, view.rank_rows(self))
 
     def _shown_in_latex(self) -> dict[str, list[Any]]:
         table = fitting(self._shown(), "latex")
@@ -199,25 +195,25 @@ class Comparison(Report):
         The last sentences report shares of judged documents that differ by more than 0.1, and
         systems that retrieved nothing for more than half of the queries.
         """
-        view = ComparisonView(self)
-        texts = [text for _, text in view.row_sentences()]
-        return [*texts, *view.caveats()]
+        return [*(text for _, text in view.row_sentences(self)), *view.caveats(self)]
 
     def __repr__(self) -> str:
         if self.segments is not None:
             return (
-                f"Comparison({ComparisonView(self).n_shown()}: {', '.join(self.systems)} by "
+                f"Comparison({view.count_queries(self)}: {', '.join(self.systems)} by "
                 f"{', '.join(self.measures)})"
             )
+        names = ("system", "baseline", "measure", "difference", "p_adjusted")
         rows = [
-            f"{row.system} - {row.baseline}, {row.measure}: {row.difference:+.4f}, "
-            f"p={row.p_adjusted:.3g}"
-            for row in self.rows
+            f"{system} - {baseline}, {measure}: {difference:+.4f}, p={p:.3g}"
+            for system, baseline, measure, difference, p in zip(
+                *(self.rows[name] for name in names), strict=True
+            )
         ]
         return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
 
     def _page(self, title: str | None = None) -> Any:
-        return ComparisonView(self).page(title)
+        return view.page_of(self, title)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()
@@ -227,6 +223,11 @@ def aligned_differences(
     comparison: Comparison, system: str, baseline: str, measure: str, segment: Any = None
 ) -> np.ndarray:
     """Return `Comparison.differences` for all queries, with nan for excluded queries."""
-    values = comparison._values()
-    first, second = (comparison.systems.index(name) for name in (system, baseline))
-    return values.differences(first, second, measure, values.queries_of(segment))
+    return comparison._values().differences(system, baseline, measure, segment)
+
+
+def _read_column(cells: list[Any]) -> np.ndarray:
+    """Convert a column in JSON to an array; None becomes nan."""
+    if isinstance(cells[0], str):
+        return object_array(cells)
+    return np.array([math.nan if cell is None else cell for cell in cells])

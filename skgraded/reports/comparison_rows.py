@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import did_you_mean
+from skgraded._input.words import did_you_mean, object_array
 from skgraded.stats import corrections
 from skgraded.stats.corrections import is_significant, widen_to_zero
-from skgraded.stats.intervals import t_interval, t_reach
+from skgraded.stats.intervals import MeanEstimate, t_limits, t_reach
 from skgraded.stats.paired_samples import PairedSample
-from skgraded.stats.paired_tests import TESTS, smallest_p
+from skgraded.stats.paired_tests import TESTS, ranks_contradict, smallest_p_values
 from skgraded.stats.power import detectable_effect
-from skgraded.writing.sentences import Family
 from skgraded.writing.text import label
 
-# Cases and settings ------------------------------------------------------------------------------
-
-# Maps the values of `family` to the fields that all tests of a family share.
-FAMILIES: dict[str, tuple[str, ...]] = {"all": (), "measure": ("measure",)}
-
-
-class Case(NamedTuple):
-    """A pair of systems (as positions) to compare by a measure, overall or within a segment."""
-
-    measure: str
-    system: int
-    baseline: int
-    segment: Any = None
-    queries: Any = slice(None)  # positions of the segment's queries
+FAMILIES = ("all", "measure")  # values of `family`
+FLAGS = ("is_significant", "ranks_contradict", "p_is_bound")  # columns that `to_frame` omits
+Rows = dict[str, np.ndarray]  # columns of a comparison; `compare` describes them
 
 
 class Settings(NamedTuple):
@@ -46,25 +33,30 @@ class Settings(NamedTuple):
     family: str = "all"
 
 
-def cases_of(
+def pair_systems(
     systems: Sequence[str],
     measures: Sequence[str],
     baseline: str | None,
-    segments: Sequence[tuple[Any, Any]] = (),
-) -> list[Case]:
-    """Return one case per pair, measure and segment; segments have the form (name, positions)."""
-    places = range(len(systems))
+    segments: Sequence[Any] | None,
+) -> Rows:
+    """Return the columns that identify a row: one row per pair, measure and segment.
+
+    All rows of a pair are contiguous, with the same order of measures and segments as the result
+    of `headings_of`.
+    """
     pairs = (
-        list(combinations(places, 2))
+        combinations(systems, 2)
         if baseline is None
-        else [(systems.index(baseline), i) for i in places if systems[i] != baseline]
+        else [(baseline, name) for name in systems if name != baseline]
     )
-    return [
-        Case(measure, system, first, segment, queries)
+    keys = [
+        (segment, system, measure, first)
         for first, system in pairs
         for measure in measures
-        for segment, queries in segments or [(None, slice(None))]
+        for segment in ([None] if segments is None else segments)
     ]
+    names = ("segment", "system", "measure", "baseline")
+    return dict(zip(names, map(object_array, zip(*keys, strict=True)), strict=True))
 
 
 def segment_texts(segments: Sequence[Any]) -> dict[Any, str]:
@@ -89,12 +81,11 @@ def headings_of(
     }
 
 
-def grouped(cases: Sequence[Any], *names: str) -> list[list[int]]:
-    """Group the positions of cases or rows that have equal values in the named fields."""
-    groups: dict[tuple[Any, ...], list[int]] = {}
-    for i, case in enumerate(cases):
-        groups.setdefault(tuple(getattr(case, name) for name in names), []).append(i)
-    return list(groups.values())
+def families_of(rows: Rows, family: str) -> list[np.ndarray]:
+    """Return the positions of the rows in each family of tests."""
+    if family == "all":
+        return [np.arange(len(rows["measure"]))]
+    return [np.flatnonzero(rows["measure"] == name) for name in dict.fromkeys(rows["measure"])]
 
 
 def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
@@ -106,141 +97,67 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
         )
 
 
-# Rows --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class ComparisonRow:
-    """A comparison of two systems on one measure; `compare` describes the columns."""
-
-    segment: Any  # None without segments
-    system: str
-    measure: str
-    mean: float
-    difference: float
-    ci_low: float
-    ci_high: float
-    p_value: float
-    p_adjusted: float
-    n_queries: int
-    wins: int
-    ties: int
-    losses: int
-    n_undefined: float
-    effect_size: float
-    min_detectable: float
-    baseline: str
-    baseline_mean: float
-    ci_method: str = "t"
-
-
-OF_SAMPLE = (  # columns with the values of a PairedSample
-    "mean",
-    "difference",
-    "n_queries",
-    "wins",
-    "ties",
-    "losses",
-    "n_undefined",
-    "effect_size",
-    "baseline_mean",
-)
-
-
-@dataclass(frozen=True, eq=False)
-class ShownRow(ComparisonRow):
-    """A row for text and plots, in which p-values that are only upper bounds are marked."""
-
-    heading: str = ""  # for example "AP", or "AP in head" for the segment "head"
-    is_significant: bool | None = None  # None without a test
-    ranks_contradict: bool = False  # whether a rank test favors the system with the lower mean
-
-    @property
-    def winner(self) -> str | None:
-        """Name of the significantly better system, or None if there is none."""
-        if not self.is_significant or self.ranks_contradict or self.difference == 0:
-            return None
-        return self.system if self.difference > 0 else self.baseline
-
-
-def families_by_measure(
-    correction: str | None, rows: Sequence[Any], family: str = "all"
-) -> dict[str, Family]:
-    """Return the family of the tests of each measure; rows without a p-value do not count."""
-    families = {}
-    for positions in grouped(rows, "measure"):
-        measure = rows[positions[0]].measure
-        is_part = family == "measure" and len(positions) < len(rows)
-        tests = [rows[i] for i in positions] if is_part else rows
-        n_tests = sum(row.p_value == row.p_value for row in tests)
-        families[measure] = Family(correction, n_tests, measure if is_part else None)
-    return families
-
-
-# The pipeline ------------------------------------------------------------------------------------
-
-
-def corrected_p_values(
-    p_values: Sequence[float] | np.ndarray,
-    correction: str | None,
-    level: float,
-    families: Sequence[list[int]],
-) -> tuple[list[float], list[float]]:
-    """Correct p-values within families of positions; also return the level of each interval."""
-    adjusted, levels = np.array(p_values, dtype=float), np.full(len(p_values), level)
-    for tests in families:
-        adjusted[tests] = corrections.adjust(adjusted[tests], correction)
-        levels[tests] = corrections.level_of_each(adjusted[tests], level, correction)
-    return adjusted.tolist(), levels.tolist()
-
-
-def compared_rows(
-    cases: Sequence[Case],
+def compare_rows(
+    keys: Rows,
     samples: Sequence[PairedSample],
-    p_values: Sequence[float] | np.ndarray,
-    systems: Sequence[str],
+    p_values: np.ndarray,
     settings: Settings,
-) -> list[ComparisonRow]:
-    """Compare the systems in each case, which has a sample and a p-value (nan without a test)."""
-    test, correction, level, n_resamples, _, family = settings
-    adjusted, levels = corrected_p_values(
-        p_values, correction, level, grouped(cases, *FAMILIES[family])
-    )
-    rows = []
-    for i, (case, sample) in enumerate(zip(cases, samples, strict=True)):
-        low, high = widen_to_zero(t_interval(sample.differences, levels[i]), adjusted[i], level)
-        rows.append(
-            ComparisonRow(
-                segment=case.segment,
-                system=systems[case.system],
-                measure=case.measure,
-                ci_low=low,
-                ci_high=high,
-                p_value=float(p_values[i]),
-                p_adjusted=adjusted[i],
-                min_detectable=detectable(test, sample, levels[i], n_resamples),
-                baseline=systems[case.baseline],
-                **{name: getattr(sample, name) for name in OF_SAMPLE},
-            )
-        )
-    return rows
+    differences: Sequence[np.ndarray] = (),
+) -> Rows:
+    """Return the rows of a comparison: the columns of `compare`, and the `FLAGS`.
 
-
-def detectable(test: str | None, sample: PairedSample, level: float, n_resamples: int) -> float:
-    """Return the smallest difference that a test detects with 80 % power, or nan if none exists.
-
-    `level` is the level of the row's interval.
+    Each row has a sample and a p-value, which is nan without a test. Tests of ranks also need the
+    `differences`, which may contain nan.
     """
-    n, deviation = sample.n_queries, sample.deviation
-    if test is None or not deviation > 0:
-        return np.nan
-    if not is_significant(smallest_p(test, n, sample.ties, n_resamples)[0], level):
-        return np.nan
-    effect = detectable_effect(n, t_reach(n, level))
-    return float(effect * deviation / np.sqrt(TESTS[test].efficiency))
-
-
-def columns_of(row_type: Any, rows: Sequence[Any]) -> dict[str, list[Any]]:
-    """Convert rows to a dict of columns, one per field of `row_type`."""
-    names = [column.name for column in fields(row_type)]
-    return {name: [getattr(row, name) for row in rows] for name in names}
+    test, correction, level, n_resamples, _, family = settings
+    mean, baseline_mean, wins, ties, losses, n_undefined, mean_difference, deviation = (
+        np.array(column) for column in list(zip(*samples, strict=True))[:-1]
+    )
+    fields: Any = map(np.array, zip(*(sample.estimate for sample in samples), strict=True))
+    estimates: Any = MeanEstimate(*fields)
+    n = estimates.n
+    p_adjusted, levels = p_values.copy(), np.full(len(n), level)
+    for tests in families_of(keys, family):
+        p_adjusted[tests] = corrections.adjust(p_values[tests], correction)
+        levels[tests] = corrections.level_of_each(p_adjusted[tests], level, correction)
+    significant = is_significant(p_adjusted, level)
+    ci_low, ci_high = widen_to_zero(t_limits(estimates, levels), p_adjusted, level)
+    with np.errstate(all="ignore"):
+        effect_size = np.where(deviation == 0, np.nan, mean_difference / deviation)
+        difference = np.where((n > 0) & (ties == n), 0.0, mean - baseline_mean)
+    min_detectable, contradict, is_bound = np.full(len(n), np.nan), n < 0, n < 0
+    if test is not None:
+        smallest, are_limits = smallest_p_values(test, n, ties, n_resamples)
+        is_bound = are_limits & ~(p_values > smallest * (1 + 1e-9))
+        can_detect = (deviation > 0) & is_significant(smallest, levels)
+        effect = detectable_effect(n, t_reach(n, levels))
+        detectable = effect * deviation / np.sqrt(TESTS[test].efficiency)
+        min_detectable = np.where(can_detect, detectable, np.nan)
+        if TESTS[test].compares_ranks:
+            for i in np.flatnonzero(significant).tolist():
+                known = differences[i][~np.isnan(differences[i])]
+                contradict[i] = ranks_contradict(known, difference[i])
+    return {
+        "segment": keys["segment"],
+        "system": keys["system"],
+        "measure": keys["measure"],
+        "mean": mean,
+        "difference": difference,
+        "ci_low": ci_low,
+        "ci_high": ci_high,
+        "p_value": p_values,
+        "p_adjusted": p_adjusted,
+        "n_queries": n,
+        "wins": wins,
+        "ties": ties,
+        "losses": losses,
+        "n_undefined": n_undefined,
+        "effect_size": np.where((n > 1) & (ties == n), 0.0, effect_size),
+        "min_detectable": min_detectable,
+        "baseline": keys["baseline"],
+        "baseline_mean": baseline_mean,
+        "ci_method": np.full(len(n), "t", dtype=object),
+        "is_significant": significant,
+        "ranks_contradict": contradict,
+        "p_is_bound": is_bound,
+    }

@@ -1,25 +1,26 @@
-"""What a Comparison shows: `ComparisonView` for pages and plots, and the class `Leaderboard`."""
+"""What a Comparison shows: ranked rows, sentences, the leaderboard and the page."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import count, groupby, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skgraded._input.words import counted
-from skgraded.reports import comparison_rows
-from skgraded.reports.comparison_rows import ComparisonRow, ShownRow
+from skgraded._input.words import counted, object_array
+from skgraded.reports.comparison_rows import FLAGS, Rows, families_of, headings_of, segment_texts
 from skgraded.reports.report import Table
-from skgraded.stats import corrections, paired_tests
+from skgraded.stats import corrections
+from skgraded.stats.paired_tests import draws_resamples, smallest_p_values
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
-from skgraded.writing.charts import turned
-from skgraded.writing.tables import Interval, Marked
+from skgraded.writing.columns import list_rows, swap_systems, take_rows
+from skgraded.writing.sentences import Procedure
+from skgraded.writing.tables import Grid, Interval, Marked
 from skgraded.writing.text import Bound
 
 if TYPE_CHECKING:
@@ -34,243 +35,207 @@ RESULTS = (  # possible results when a leading system is compared with another s
 )
 
 
-class ComparisonView:
-    """The rows, headings, leaderboard and sentences of a Comparison."""
+# Rows --------------------------------------------------------------------------------------------
 
-    def __init__(self, comparison: Any) -> None:
-        self.comparison = comparison
-        segments = comparison.segments
-        self.headings = comparison_rows.headings_of(comparison.measures, segments)
-        self.segment_texts = comparison_rows.segment_texts(segments or [])  # unique texts
 
-    # Rows ----------------------------------------------------------------------------------------
+def order_systems(comparison: Any) -> list[str]:
+    """Return the systems in the order of the leaderboard: best system by the first measure first."""
+    n_headings = len(headings_of(comparison.measures, comparison.segments))
+    means = _means_of(take_rows(comparison.rows, slice(None, None, n_headings)))
+    return sorted(
+        comparison.systems,
+        key=lambda name: math.inf if math.isnan(means[name]) else -means[name],
+    )
 
-    @cached_property
-    def rows(self) -> list[ShownRow]:
-        """The rows with headings and significance; p-values that are only bounds are marked."""
-        return [
-            ShownRow(
-                **vars(row) | self._bounds(row),
-                heading=self.headings[row.measure, row.segment],
-                is_significant=self.is_significant(row.p_adjusted),
-                ranks_contradict=self._ranks_contradict(row),
-            )
-            for row in self.comparison.rows
-        ]
 
-    @cached_property
-    def ranked_rows(self) -> list[ShownRow]:
-        """The rows of each measure in leaderboard order, best system first.
+def _means_of(rows: Rows) -> dict[str, float]:
+    """Return the mean of each system for one measure, from the first row with this system."""
+    means: dict[str, float] = {}
+    for row in list_rows(rows):
+        means.setdefault(row["system"], row["mean"])
+        means.setdefault(row["baseline"], row["baseline_mean"])
+    return means
 
-        Without a baseline, `system` is the better of the two systems in each row.
-        """
-        rows, order, headings = self.rows, self.leaderboard.systems, list(self.headings.values())
-        if self.comparison.baseline is None:
-            rows = [better_first(row, order) for row in rows]
-        return sorted(
-            rows,
-            key=lambda row: (
-                headings.index(row.heading),
-                order.index(row.system),
-                order.index(row.baseline),
-            ),
+
+def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = False) -> Rows:
+    """Return the rows of each measure in leaderboard order, and their ``heading``.
+
+    Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
+    In text, significant differences come first.
+    """
+    headings = list(headings_of(comparison.measures, comparison.segments).values())
+    order = order_systems(comparison)
+    place = {name: i for i, name in enumerate(order)}
+    rows = comparison.rows if rows is None else rows
+    heading = np.arange(len(rows["system"])) % len(
+        headings
+    )  # the order of the rows: see `pair_systems`
+    rows = rows | {"heading": object_array([headings[i] for i in heading])}
+    if in_text or comparison.baseline is None:
+        rows = swap_systems(rows, _is_worse(rows, place))
+    keys: list[Any] = [[place[name] for name in rows[key]] for key in ("baseline", "system")]
+    if in_text:
+        keys.append(~rows["is_significant"])
+    return take_rows(rows, np.lexsort([*keys, heading]))
+
+
+def _is_worse(rows: Rows, place: Mapping[str, int]) -> list[bool]:
+    """Return whether `system` is the worse system; if means are equal, the order decides."""
+    columns = (rows[name].tolist() for name in ("system", "baseline", "mean", "baseline_mean"))
+    return [
+        place[system] > place[baseline]
+        if math.isnan(difference) or are_equal(mean, baseline_mean)
+        else difference < 0
+        for difference, system, baseline, mean, baseline_mean in zip(
+            rows["difference"].tolist(), *columns, strict=True
         )
+    ]
 
-    def is_significant(self, p: float) -> bool | None:
-        """Return whether a corrected p-value is significant, or None without a test."""
-        if self.comparison.test is None:
-            return None
-        return corrections.is_significant(p, self.comparison.level)
 
-    @cached_property
-    def _family_of(self) -> dict[str, sentences.Family]:
-        comparison = self.comparison
-        return comparison_rows.families_by_measure(
-            comparison.correction, comparison.rows, comparison.family
+def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
+    """Return the columns for Markdown, LaTeX and pages, without uninformative columns."""
+    hidden = {*FLAGS, "heading", "ci_method"}
+    if comparison.baseline is not None:
+        hidden.add("baseline")
+    if comparison.segments is None:
+        hidden.add("segment")
+    if comparison.test is None:
+        hidden |= {"p_value", "p_adjusted", "min_detectable"}
+    if not (rows["n_undefined"] > 0).any():  # nan: unknown
+        hidden.add("n_undefined")
+    shown = {name: column.tolist() for name, column in rows.items() if name not in hidden}
+    for name in {"p_value", "p_adjusted"} - hidden:
+        cells = zip(shown[name], rows["p_is_bound"], strict=True)
+        shown[name] = [Bound(p) if is_bound else p for p, is_bound in cells]
+    return shown
+
+
+# Text --------------------------------------------------------------------------------------------
+
+
+def row_sentences(comparison: Any) -> list[tuple[dict[str, Any], str]]:
+    """Return pairs (row, sentence); significant rows of each measure come first."""
+    smallest, are_limits = _smallest_p_values(comparison)
+    rows = comparison.rows | {
+        "n_all": _count_all_queries(comparison),
+        "smallest_p": smallest,
+        "is_limited": are_limits,
+    }
+    procedures = {name: procedure_of(comparison, name) for name in comparison.measures}
+    ranked = list_rows(rank_rows(comparison, rows, in_text=True))
+    return [(row, sentences.describe_pair(row, procedures[row["measure"]])) for row in ranked]
+
+
+def _smallest_p_values(comparison: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest possible corrected p-value of rows that could not be significant.
+
+    It is nan for other rows. Also return whether the number of resamples limits it.
+    """
+    rows, test, level = comparison.rows, comparison.test, comparison.level
+    n, ties, p_values = rows["n_queries"], rows["ties"], rows["p_value"]
+    limits = np.full(len(n), np.nan)
+    if test is None:
+        return limits, n < 0
+    smallest, are_limits = smallest_p_values(test, n, ties, comparison.n_resamples)
+    is_open = ~rows["is_significant"] & (ties != n)
+    for tests in families_of(rows, comparison.family):
+        for place, i in enumerate(tests):
+            if is_open[i]:
+                p = p_values[tests]
+                p[place] = smallest[i]
+                limits[i] = corrections.adjust(p, comparison.correction)[place]
+    return np.where(corrections.is_significant(limits, level), np.nan, limits), are_limits
+
+
+def _count_all_queries(comparison: Any) -> np.ndarray:
+    """Return the number of queries in the segment of each row, including excluded queries."""
+    rows, segments = comparison.rows, comparison.segments
+    n_rows = len(rows["n_queries"])
+    if segments is None:
+        return np.full(n_rows, comparison.n_queries)
+    if comparison.query_values is not None:
+        sizes = np.bincount(comparison.query_values.segment)
+    else:  # for Summaries, only the number of queries with values is known
+        sizes = rows["n_queries"].reshape(-1, len(segments)).max(axis=0)
+    return np.resize(sizes, n_rows)
+
+
+def procedure_of(comparison: Any, measure: str, part: str | None = None) -> Procedure:
+    """Return the test of a measure and its correction; a family within it is named `part`."""
+    p_values, has_part = comparison.rows["p_value"], False
+    if comparison.family == "measure" and len(comparison.measures) > 1:
+        p_values, has_part = p_values[comparison.rows["measure"] == measure], True
+    return Procedure(
+        comparison.test,
+        comparison.level,
+        comparison.n_resamples,
+        comparison.correction,
+        int(np.count_nonzero(~np.isnan(p_values))),
+        (part or measure) if has_part else None,
+    )
+
+
+def caveats(comparison: Any) -> list[str]:
+    """Report different shares of judged documents, and systems that retrieved nothing."""
+    systems, n_queries = comparison.systems, comparison.n_queries
+    gap = sentences.judged_gap(systems, comparison.judged or {})
+    return [*filter(None, [gap, sentences.unanswered(systems, comparison.n_unanswered, n_queries)])]
+
+
+def count_queries(comparison: Any) -> str:
+    """Return the numbers of queries and segments as text."""
+    text = sentences.query_counts(comparison.n_queries)
+    if comparison.segments is not None:
+        text += f" in {counted(len(comparison.segments), 'segment', 'segments')}"
+    return text
+
+
+def describe_procedure(comparison: Any) -> str:
+    """Name the test and, for several tests, the correction and its family."""
+    return str(procedure_of(comparison, comparison.measures[0], "each measure"))
+
+
+def _lead(comparison: Any) -> str:
+    """Describe the comparison and its test in the text below the title of a page."""
+    against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
+    weighted = ", weighted" if comparison.is_weighted else ""
+    procedure = describe_procedure(comparison)
+    lead = f"{against}. {count_queries(comparison)}{weighted}; {procedure}."
+    if draws_resamples(comparison.test):
+        seed = "" if comparison.seed is None else f", seed {comparison.seed}"
+        lead += f" {comparison.n_resamples:,} resamples{seed}."
+    return lead
+
+
+def page_of(comparison: Any, title: str | None = None) -> Any:
+    """Return the content of the HTML page."""
+    from skgraded.writing.comparison_page import ComparisonPage, QueryTable
+
+    board, queries, rows = leaderboard_of(comparison), None, rank_rows(comparison)
+    table = select_columns(comparison, rows)
+    if comparison.correction is None:
+        table.pop("p_adjusted", None)
+    if comparison.query_values is not None and comparison.segments is None:
+        order = [comparison.systems.index(name) for name in board.systems]
+        second = board.systems[1] if comparison.baseline is None else comparison.baseline
+        queries = QueryTable(
+            comparison.query_ids,
+            {name: values[order] for name, values in comparison.per_query.items()},
+            comparison.weights,
+            board.systems,
+            board.systems.index(second),
         )
-
-    @cached_property
-    def _family_with(self) -> dict[int, tuple[np.ndarray, int]]:
-        """For each row, the rows that its correction covers, and its place among them."""
-        names = comparison_rows.FAMILIES[self.comparison.family]
-        families = map(np.array, comparison_rows.grouped(self.comparison.rows, *names))
-        return {int(i): (family, place) for family in families for place, i in enumerate(family)}
-
-    def _ranks_contradict(self, row: ComparisonRow) -> bool:
-        """Return whether a significant rank test favors the system with the lower mean."""
-        test = self.comparison.test
-        if test is None or not paired_tests.TESTS[test].compares_ranks:
-            return False
-        return bool(self.is_significant(row.p_adjusted)) and paired_tests.ranks_contradict(
-            self._differences_of(row), row.difference
-        )
-
-    def _differences_of(self, row: ComparisonRow) -> np.ndarray:
-        return self.comparison.differences(row.system, row.baseline, row.measure, row.segment)
-
-    def _bounds(self, row: ComparisonRow) -> dict[str, Bound]:
-        """Return the p-values of a row that are only upper bounds, as instances of `Bound`."""
-        smallest, by_resamples = self._smallest_p(row)
-        if not by_resamples or row.p_value > smallest * (1 + 1e-9):
-            return {}
-        return {"p_value": Bound(row.p_value), "p_adjusted": Bound(row.p_adjusted)}
-
-    def _smallest_p(self, row: ComparisonRow) -> tuple[float, bool]:
-        if self.comparison.test is None:
-            return np.nan, False
-        return paired_tests.smallest_p(
-            self.comparison.test, row.n_queries, row.ties, self.comparison.n_resamples
-        )
-
-    # Tables --------------------------------------------------------------------------------------
-
-    @cached_property
-    def leaderboard(self) -> Leaderboard:
-        """The result of `Comparison.leaderboard`."""
-        return leaderboard_of(self)
-
-    def frame(self) -> pandas.DataFrame:
-        """Return the DataFrame for Markdown and LaTeX, without uninformative columns."""
-        comparison = self.comparison
-        columns = comparison_rows.columns_of(ComparisonRow, self.ranked_rows)
-        hidden = ["ci_method"] + ["baseline"] * (comparison.baseline is not None)
-        hidden += ["segment"] * (comparison.segments is None)
-        if comparison.test is None:
-            hidden += ["p_value", "p_adjusted", "min_detectable"]
-        if not any(row.n_undefined > 0 for row in comparison.rows):
-            hidden.append("n_undefined")
-        shown = {name: column for name, column in columns.items() if name not in hidden}
-        return tables.frame(shown, dtype=object)
-
-    # Text ----------------------------------------------------------------------------------------
-
-    def row_sentences(self) -> list[tuple[ShownRow, str]]:
-        """Return (row, sentence) pairs; significant rows of each measure come first."""
-        comparison = self.comparison
-        p_values = np.array([row.p_value for row in comparison.rows], dtype=float)
-        sizes = self._segment_sizes()
-        headings = list(self.headings.values())
-        order = self.leaderboard.systems
-        numbered = [(i, better_first(row, order)) for i, row in enumerate(self.rows)]
-        numbered.sort(
-            key=lambda pair: (
-                headings.index(pair[1].heading),
-                not pair[1].is_significant,
-                order.index(pair[1].system),
-                order.index(pair[1].baseline),
-            )
-        )
-        return [
-            (
-                row,
-                sentences.sentence(
-                    row,
-                    self._findings(i, row, p_values),
-                    sizes[row.segment],
-                    comparison.level,
-                    self._family_of[row.measure],
-                ),
-            )
-            for i, row in numbered
-        ]
-
-    def _segment_sizes(self) -> dict[Any, int]:
-        """Return the number of queries in each segment, and overall with the key None."""
-        comparison = self.comparison
-        sizes = {None: comparison.n_queries}
-        for segment in comparison.segments or []:
-            if comparison.query_values is not None:
-                sizes[segment] = len(comparison.query_values.queries_of(segment))
-            else:  # for Summaries, only the number of queries with values is known
-                rows = [row for row in comparison.rows if row.segment == segment]
-                sizes[segment] = max(row.n_queries for row in rows)
-        return sizes
-
-    def _findings(self, i: int, row: ShownRow, p_values: np.ndarray) -> sentences.Findings:
-        """Return the results of the test for row i, other than the p-value."""
-        test, level = self.comparison.test, self.comparison.level
-        if test is None or row.ties == row.n_queries:
-            return sentences.Findings()
-        if row.is_significant:
-            assumes = paired_tests.assumption(test, row.n_queries - row.ties, level)
-            return sentences.Findings(assumes=assumes)
-        tests, place = self._family_with[i]
-        p_values = p_values[tests]
-        p_values[place], by_resamples = self._smallest_p(row)
-        adjusted = corrections.adjust(p_values, self.comparison.correction)[place]
-        if corrections.is_significant(adjusted, level):
-            return sentences.Findings()
-        n_resamples = self.comparison.n_resamples if by_resamples else None
-        return sentences.Findings(smallest_p=adjusted, n_resamples=n_resamples)
-
-    def caveats(self) -> list[str]:
-        """Report different shares of judged documents, and systems that retrieved nothing."""
-        comparison = self.comparison
-        return [
-            *filter(
-                None,
-                [
-                    sentences.judged_gap(comparison.systems, comparison.judged or {}),
-                    sentences.unanswered(
-                        comparison.systems, comparison.n_unanswered, comparison.n_queries
-                    ),
-                ],
-            )
-        ]
-
-    @property
-    def procedure(self) -> str:
-        """Name of the test and, for several tests, the correction and its family."""
-        family = self._family_of[self.comparison.measures[0]]
-        of = None if family.of is None else "each measure"
-        return sentences.procedure(self.comparison.test, family._replace(of=of))
-
-    def n_shown(self) -> str:
-        """Return the numbers of queries and segments as text."""
-        comparison = self.comparison
-        shown = sentences.query_counts(comparison.n_queries)
-        if comparison.segments is not None:
-            shown += f" in {counted(len(comparison.segments), 'segment', 'segments')}"
-        return shown
-
-    def _lead(self) -> str:
-        """Describe the comparison and its test in the text below the title of a page."""
-        comparison = self.comparison
-        against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
-        weighted = ", weighted" if comparison.is_weighted else ""
-        lead = f"{against}. {self.n_shown()}{weighted}; {self.procedure}."
-        if comparison.test in paired_tests.DRAWS:
-            seed = "" if comparison.seed is None else f", seed {comparison.seed}"
-            lead += f" {comparison.n_resamples:,} resamples{seed}."
-        return lead
-
-    def page(self, title: str | None = None) -> Any:
-        """Return the content of the HTML page."""
-        from skgraded.writing.comparison_page import ComparisonPage, QueryTable
-
-        comparison, board, queries, frame = self.comparison, self.leaderboard, None, self.frame()
-        if comparison.correction is None:
-            frame = frame.drop(columns="p_adjusted", errors="ignore")
-        if comparison.query_values is not None and comparison.segments is None:
-            order = [comparison.systems.index(name) for name in board.systems]
-            second = board.systems[1] if comparison.baseline is None else comparison.baseline
-            queries = QueryTable(
-                comparison.query_ids,
-                {name: values[order] for name, values in comparison.per_query.items()},
-                comparison.weights,
-                board.systems,
-                board.systems.index(second),
-            )
-        return ComparisonPage(
-            title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
-            lead=self._lead(),
-            board=board,
-            level=comparison.level,
-            rows=self.ranked_rows,
-            frame=frame,
-            sentences=self.row_sentences,
-            queries=queries,
-        )
+    return ComparisonPage(
+        title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
+        lead=_lead(comparison),
+        board=board,
+        level=comparison.level,
+        is_tested=comparison.test is not None,
+        rows=rows,
+        table=table,
+        sentences=row_sentences(comparison),
+        queries=queries,
+    )
 
 
 # Leaderboards -----------------------------------------------------------------------------------
@@ -319,20 +284,20 @@ class Leaderboard(Table):
 
         If some documents are unjudged, the last column contains the share of judged documents.
         """
-        return self._frame(self.systems, [[cell.value for cell in row] for row in self.cells])
+        names, rows = self._grid(self.systems, [[cell.value for cell in row] for row in self.cells])
+        return tables.frame(rows, columns=names)
 
-    def _shown(self) -> pandas.DataFrame:
+    def _shown(self) -> Grid:
         names = self.systems
         if self.baseline is None:  # marks consist of letters
             names = [f"{self.letters[name]} {name}" for name in names]
-        return self._frame(names, self.cells, dtype=object)
+        return self._grid(names, self.cells)
 
-    def _frame(self, names: Sequence[str], cells: Any, **settings: Any) -> pandas.DataFrame:
+    def _grid(self, names: Sequence[str], cells: Any) -> Grid:
         rows = zip(names, cells, *self.more.values(), strict=True)
-        return tables.frame(
+        return Grid(
+            ["system", *self.measures, *self.more],
             [[name, *row, *shares] for name, row, *shares in rows],
-            columns=["system", *self.measures, *self.more],
-            **settings,
         )
 
     def __str__(self) -> str:
@@ -342,131 +307,111 @@ class Leaderboard(Table):
         return f"Leaderboard of {len(self.systems)} systems by {', '.join(self.measures)}"
 
 
-def leaderboard_of(view: Any) -> Leaderboard:
-    """Create a leaderboard from a `ComparisonView`, with one column per heading."""
-    comparison, rows, headings = view.comparison, view.rows, view.headings
+def leaderboard_of(comparison: Any) -> Leaderboard:
+    """Create the leaderboard of a comparison, with one column per heading."""
     systems, baseline = comparison.systems, comparison.baseline
-    judged = comparison.judged or {}
-    means, intervals = _means(comparison, rows, headings)
-    shown = list(headings.values())
-    sortable = {key: -np.inf if np.isnan(mean) else mean for key, mean in means.items()}
-    order = sorted(systems, key=lambda name: -sortable[name, shown[0]])
+    headings = headings_of(comparison.measures, comparison.segments)
+    texts = segment_texts(comparison.segments or [])
+    order = order_systems(comparison)
     letters = dict(zip(order, _letters(), strict=False))
-    outcomes = {  # maps (heading, system, other) to whether system outperforms other
-        (row.heading, *pair): row.winner == pair[0]
-        for row in rows
-        if row.is_significant is not None
-        for pair in ((row.system, row.baseline), (row.baseline, row.system))
-    }
     columns, standings = [], []
-    for (measure, segment), heading in headings.items():
-        best = max(sortable[name, heading] for name in order)
-        leaders = [name for name in order if are_equal(means[name, heading], best)]
+    for i, ((measure, segment), heading) in enumerate(headings.items()):
+        rows = take_rows(comparison.rows, slice(i, None, len(headings)))
+        means = _means_of(rows)
+        outcomes = {} if comparison.test is None else _outcomes_of(rows)
+        intervals = _intervals_of(comparison, measure, segment, heading)
+        best = max(-math.inf if math.isnan(mean) else mean for mean in means.values())
+        leaders = [name for name in order if are_equal(means[name], best)]
         columns.append(
             [
                 Marked(
-                    means[name, heading],
+                    means[name],
                     name in leaders,
-                    _mark(heading, name, order, letters, outcomes, baseline),
-                    intervals[name, heading],
+                    _mark(name, order, letters, outcomes, baseline),
+                    intervals[name],
                 )
                 for name in order
             ]
         )
+        results = _results(order, leaders, outcomes)
         standings.append(
-            _standing(
-                measure, view.segment_texts.get(segment), heading, best, order, leaders, outcomes
-            )
+            sentences.Standing(measure, texts.get(segment), tuple(leaders), best, results)
         )
-    is_tested = rows[0].is_significant is not None
+    shown = list(headings.values())
+    places = [systems.index(name) for name in order]
     return Leaderboard(
         order,
         shown,
         [list(row) for row in zip(*columns, strict=True)],
         letters,
         baseline,
-        _note(is_tested, baseline),
-        " ".join([sentences.verdict(standings), *view.caveats()]),
+        _note(comparison.test is not None, baseline),
+        " ".join([sentences.verdict(standings), *caveats(comparison)]),
         {
-            name: shares[[systems.index(system) for system in order]].tolist()
-            for name, shares in judged.items()
+            name: shares[places].tolist()
+            for name, shares in (comparison.judged or {}).items()
             if name not in shown
         },
     )
 
 
-def _means(
-    comparison: Any, rows: Sequence[Any], headings: Mapping[tuple[str, Any], str]
-) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], Interval]]:
-    """Return the mean and the interval for each pair (system, heading)."""
-    values, system_means = comparison.query_values, comparison.system_means
-    means: dict[tuple[str, str], float] = {}
-    intervals: dict[tuple[str, str], Interval] = {}
-    for row in rows:
-        means.setdefault((row.system, row.heading), row.mean)
-        means.setdefault((row.baseline, row.heading), row.baseline_mean)
-    for (measure, segment), heading in headings.items():
-        for i, name in enumerate(comparison.systems):
-            if values is not None:
-                ends = values.interval(i, measure, segment, comparison.level)
-            else:
-                ends = system_means[heading][i, 1:].tolist()
-            intervals[name, heading] = Interval(*ends)
-    return means, intervals
+def _outcomes_of(rows: Rows) -> dict[tuple[str, str], bool]:
+    """Return whether the first system of each pair significantly outperforms the second."""
+    outcomes = {}
+    for row in list_rows(rows):
+        has_winner = row["is_significant"] and not row["ranks_contradict"]
+        pair = row["system"], row["baseline"]
+        outcomes[pair] = has_winner and row["difference"] > 0
+        outcomes[pair[::-1]] = has_winner and row["difference"] < 0
+    return outcomes
+
+
+def _intervals_of(comparison: Any, measure: str, segment: Any, heading: str) -> dict[str, Interval]:
+    """Return the interval of each system's mean."""
+    if comparison.query_values is None:
+        intervals = comparison.system_intervals[heading].tolist()
+    else:
+        intervals = comparison.query_values.intervals(measure, segment, comparison.level)
+    return {name: Interval(*ends) for name, ends in zip(comparison.systems, intervals, strict=True)}
 
 
 def _mark(
-    heading: str,
     name: str,
     order: Sequence[str],
     letters: Mapping[str, str],
-    outcomes: Mapping[tuple[Any, ...], bool],
+    outcomes: Mapping[tuple[str, str], bool],
     baseline: str | None,
 ) -> str:
     """Return the mark that shows the significant differences of a system."""
     if name == baseline:
         return ""
     if baseline is not None:
-        is_worse = outcomes.get((heading, baseline, name), False)
-        return BETTER * outcomes.get((heading, name, baseline), False) + WORSE * is_worse
+        is_worse = outcomes.get((baseline, name), False)
+        return BETTER * outcomes.get((name, baseline), False) + WORSE * is_worse
     shown: list[str] = []
-    for is_beaten, group in groupby(order, lambda other: outcomes.get((heading, name, other))):
+    for is_beaten, group in groupby(order, lambda other: outcomes.get((name, other))):
         run = [letters[other] for other in group]
         if is_beaten:  # four or more consecutive letters become a range, such as a–d
             shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
     return ("" if len(order) <= 26 else ",").join(shown)
 
 
-def _standing(
-    measure: str,
-    segment: Any,
-    heading: str,
-    mean: float,
-    order: list[str],
-    leaders: list[str],
-    outcomes: Mapping[tuple[Any, ...], bool],
-) -> sentences.Standing:
+def _results(
+    order: Sequence[str], leaders: Sequence[str], outcomes: Mapping[tuple[str, str], bool]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Group the other systems by the result of their comparison with the leaders."""
     groups: dict[str, list[str]] = {result: [] for result in RESULTS}
     for other in order if leaders else ():
-        better = [outcomes.get((heading, leader, other)) for leader in leaders]
+        better = [outcomes.get((leader, other)) for leader in leaders]
         if other in leaders:
             continue
-        if any(outcomes.get((heading, other, leader)) for leader in leaders):
+        if any(outcomes.get((other, leader)) for leader in leaders):
             groups[RESULTS[2]].append(other)
         elif None in better:
             groups[RESULTS[3]].append(other)
         else:
             groups[RESULTS[0] if all(better) else RESULTS[1]].append(other)
-    results = tuple((result, tuple(names)) for result, names in groups.items() if names)
-    return sentences.Standing(measure, segment, tuple(leaders), mean, results)
-
-
-def better_first(row: Any, order: Sequence[str]) -> Any:
-    """Return the row with the better system first; if means are equal, `order` decides."""
-    is_equal = np.isnan(row.difference) or are_equal(row.mean, row.baseline_mean)
-    is_later = order.index(row.system) > order.index(row.baseline)
-    return turned(row) if (is_later if is_equal else row.difference < 0) else row
+    return tuple((result, tuple(names)) for result, names in groups.items() if names)
 
 
 def _letters() -> Iterator[str]:

@@ -29,7 +29,7 @@ from skgraded.reports.evaluation import mean_judged
 from skgraded.stats import agreement
 from skgraded.stats.corrections import CORRECTIONS, is_significant
 from skgraded.stats.intervals import CHECK_LEVEL, check_settings
-from skgraded.stats.paired_tests import DRAWS, TESTS
+from skgraded.stats.paired_tests import TESTS, draws_resamples
 from skgraded.writing import sentences, tables
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def compare_judges(
         rule = as_measures(measures), unjudged_documents
         settings = {
             "by": segments and {i: name for name, queries in segments for i in queries.tolist()},
-            "rng": seed if test in DRAWS else None,
+            "rng": seed if draws_resamples(test) else None,
             "test": test,
             "correction": correction,
             "level": level,

@@ -51,21 +51,21 @@ class QueryValues:
         )
 
     def differences(
-        self, system: int, baseline: int, measure: str, queries: Any = slice(None)
+        self, system: str, baseline: str, measure: str, segment: Any = None
     ) -> np.ndarray:
         """Subtract the baseline's values; return nan for missing values and weights of 0."""
-        values = self.per_query[measure]
-        first, second = values[baseline][queries], values[system][queries]
+        queries = self.queries_of(segment)
+        first, second = (
+            self.per_query[measure][self.systems.index(name)][queries]
+            for name in (baseline, system)
+        )
         return differences_by_query(second, first, self.weights_of(queries), merge=True)
 
-    def interval(
-        self, system: int, measure: str, segment: Any, level: float
-    ) -> tuple[float, float]:
-        """Compute Student's t interval for a system's mean, within a segment or overall."""
+    def intervals(self, measure: str, segment: Any, level: float) -> list[tuple[float, float]]:
+        """Compute Student's t interval for each system's mean, within a segment or overall."""
         queries = self.queries_of(segment)
-        values, weights = self.per_query[measure][system][queries], self.weights_of(queries)
-        low, high = mean_interval(values, weights, level, "t")
-        return float(low), float(high)
+        values, weights = self.per_query[measure][:, queries], self.weights_of(queries)
+        return [mean_interval(row, weights, level, "t") for row in values]
 
     def weights_of(self, queries: Any) -> np.ndarray | None:
         """Return the weights of the queries at these positions, or None if there are no weights."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import combinations
@@ -21,8 +21,9 @@ from skgraded.reports.pairing import pair_evaluations
 from skgraded.reports.report import means_text
 from skgraded.reports.summary import Mergeable, Summary, moments_from_dict, moments_to_dict
 from skgraded.stats.exact_sums import Moments, exact_sum, weighted
+from skgraded.stats.intervals import MeanEstimate
 from skgraded.stats.paired_samples import PairedSample, count_outcomes, differences_by_query
-from skgraded.stats.paired_tests import FEWEST, p_of_identical, p_of_t
+from skgraded.stats.paired_tests import FEWEST, TESTS, p_of_identical
 from skgraded.stats.rounding import are_equal
 from skgraded.writing.json_text import VERSION
 
@@ -73,6 +74,7 @@ class Differences:
         mean, baseline_mean = (
             float(total / moments.w) if n else math.nan for total in (self.second, self.first)
         )
+        error = moments.standard_error if n > 1 else math.nan
         return PairedSample(
             mean,
             baseline_mean,
@@ -82,16 +84,19 @@ class Differences:
             n_undefined=math.nan,
             mean_difference=moments.mean,
             deviation=0.0 if n < 2 or self._are_constant() else moments.deviation(),
-            differences=moments,
+            estimate=MeanEstimate(n, moments.mean, error, moments.lowest, moments.highest),
         )
 
-    def p_value(self) -> float:
-        """Return the two-sided p-value of the paired t-test, as computed by `p_values`."""
-        n = self.moments.n
+    def p_value(self, test: str | None) -> float:
+        """Return the two-sided p-value of a test of sums; nan without a test."""
+        if test is None:
+            return math.nan
+        n, p_of_t = self.moments.n, TESTS[test].p_of_t
         if n < 2 or self.ties == n:
             return 1.0 if n else math.nan
         if self._are_constant():
             return p_of_identical(n)
+        assert p_of_t is not None  # `checked_settings` refuses other tests
         return p_of_t(n, self.moments.mean / self.moments.standard_error)
 
     def _are_constant(self) -> bool:
@@ -161,6 +166,9 @@ class Summaries(Mergeable):
 
     def __getitem__(self, system: str) -> Summary:
         return self.systems[system]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.systems)
 
     def _with_segments(self, name: str) -> Summary:
         """Return the Summary of a system with the segments and labels of these Summaries."""
@@ -265,25 +273,19 @@ class Summaries(Mergeable):
         is_weighted = self._check_weights(settings.test)
         systems, measures, parts = list(self.systems), self.measures, self._parts(by)
         segments = None if by is None else list(parts)
-        cases = rows.cases_of(
-            systems, measures, baseline, [(segment, None) for segment in segments or []]
-        )
+        keys = rows.pair_systems(systems, measures, baseline, segments)
         differences = [
-            _between(
-                parts[case.segment], systems[case.baseline], systems[case.system], case.measure
-            )
-            for case in cases
+            _between(parts[segment], first, system, measure)
+            for segment, system, measure, first in zip(*keys.values(), strict=True)
         ]
-        samples = [of_case.sample() for of_case in differences]
-        p_values = [
-            np.nan if settings.test is None else of_case.p_value() for of_case in differences
-        ]
+        samples = [of_pair.sample() for of_pair in differences]
+        p_values = np.array([of_pair.p_value(settings.test) for of_pair in differences])
         return Comparison(
             systems=systems,
             measures=measures,
             baseline=baseline,
             seed=None,
-            rows=rows.compared_rows(cases, samples, p_values, systems, settings),
+            rows=rows.compare_rows(keys, samples, p_values, settings),
             segments=segments,
             test=settings.test,
             correction=settings.correction,
@@ -292,13 +294,10 @@ class Summaries(Mergeable):
             n_resamples=None,
             n_queries=self.n_queries,
             is_weighted=is_weighted,
-            system_means={
+            system_intervals={
                 heading: np.array(
                     [
-                        [
-                            summary.mean()[measure],
-                            *summary.confidence_interval(settings.level)[measure],
-                        ]
+                        summary.confidence_interval(settings.level)[measure]
                         for summary in parts[segment].systems.values()
                     ]
                 )

@@ -1,11 +1,9 @@
 """Corrections of p-values for multiple tests, and the levels of the corresponding intervals."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-
-from skgraded.stats.intervals import ConfidenceInterval
 
 
 class Correction(NamedTuple):
@@ -25,9 +23,9 @@ def adjust(p_values: np.ndarray, correction: str | None) -> np.ndarray:
     return adjusted
 
 
-def is_significant(p: float, level: float) -> bool:
-    """Return whether a p-value, corrected or not, is significant at a confidence level."""
-    return bool(p <= 1 - level + 1e-12)  # in floating point, 1 - 0.95 is not exactly 0.05
+def is_significant(p: Any, level: Any) -> Any:
+    """Return whether p-values, corrected or not, are significant at a confidence level."""
+    return p <= 1 - level + 1e-12  # in floating point, 1 - 0.95 is not exactly 0.05
 
 
 def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) -> float:
@@ -41,7 +39,7 @@ def level_of_each(adjusted: np.ndarray, level: float, correction: str | None) ->
         return level
     n_chosen = 1
     if correction == "fdr_bh":
-        n_chosen = max(1, sum(is_significant(p, level) for p in adjusted))
+        n_chosen = max(1, int(is_significant(adjusted, level).sum()))
     return 1 - (1 - level) * n_chosen / n_tests
 
 
@@ -65,11 +63,8 @@ CORRECTIONS = {
 }
 
 
-def widen_to_zero(
-    interval: ConfidenceInterval, p_adjusted: float, level: float
-) -> ConfidenceInterval:
-    """Extend an interval to 0 if the test is not significant, unless all values are identical."""
+def widen_to_zero(interval: Any, p_adjusted: Any, level: float) -> tuple[Any, Any]:
+    """Extend intervals to 0 if the test is not significant, unless all values are identical."""
     low, high = interval
-    if low < high and not np.isnan(p_adjusted) and not is_significant(p_adjusted, level):
-        return ConfidenceInterval(min(low, 0.0), max(high, 0.0))
-    return interval
+    is_widened = (low < high) & ~np.isnan(p_adjusted) & ~is_significant(p_adjusted, level)
+    return np.where(is_widened & (low > 0), 0.0, low), np.where(is_widened & (high < 0), 0.0, high)

@@ -47,20 +47,26 @@ def check_rng(rng: Any) -> None:
         ) from None
 
 
-def are_identical(estimate: Any) -> bool:
+def are_identical(estimate: Any) -> Any:
     """Return whether all values of an estimate are equal up to rounding, or their range is nan."""
-    largest = max(abs(estimate.lowest), abs(estimate.highest))
-    return not estimate.highest - estimate.lowest > ROUNDING * largest
+    largest = np.maximum(np.abs(estimate.lowest), np.abs(estimate.highest))
+    return ~(estimate.highest - estimate.lowest > ROUNDING * largest)
 
 
 def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
     """Compute Student's t interval, with width 0 for equal values and nan limits for n < 2."""
     if estimate.n < 2:
         return ConfidenceInterval(np.nan, np.nan)
-    if are_identical(estimate):
-        return ConfidenceInterval(estimate.lowest, estimate.highest)
-    reach = t_reach(estimate.degrees + 1, level) * estimate.standard_error
-    return ConfidenceInterval(float(estimate.mean - reach), float(estimate.mean + reach))
+    return ConfidenceInterval(*map(float, t_limits(estimate, level)))
+
+
+def t_limits(estimates: Any, level: Any) -> tuple[Any, Any]:
+    """Return the limits of t intervals; the fields of the estimates may be arrays."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = t_reach(estimates.degrees + 1, level) * estimates.standard_error
+        is_identical = are_identical(estimates) & (estimates.n > 1)
+        low = np.where(is_identical, estimates.lowest, estimates.mean - reach)
+        return low, np.where(is_identical, estimates.highest, estimates.mean + reach)
 
 
 class MeanEstimate(NamedTuple):
@@ -127,7 +133,7 @@ def _counting(
     return values, np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
-def t_reach(n: float, level: float) -> float:
+def t_reach(n: Any, level: Any) -> Any:
     """Return the half-width of Student's interval for the mean of n values, in standard errors."""
     from scipy.special import stdtrit  # same as scipy.stats.t.ppf, but faster to import
 

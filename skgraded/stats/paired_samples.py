@@ -1,16 +1,14 @@
 """Summary statistics of the paired differences between two systems."""
 
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from skgraded.stats.intervals import estimate_mean
+from skgraded.stats.intervals import MeanEstimate, estimate_mean
 from skgraded.stats.rounding import TOLERANCE, rounded, subtract, unit_of
 
 
-@dataclass(frozen=True)
-class PairedSample:
+class PairedSample(NamedTuple):
     """Summary statistics of two systems and their differences, without a test."""
 
     mean: float
@@ -21,55 +19,36 @@ class PairedSample:
     n_undefined: float  # number of queries with undefined values for both systems; nan if unknown
     mean_difference: float  # computed from rounded differences
     deviation: float  # standard deviation (ddof=1); 0 if all differences are equal
-    differences: Any  # MeanEstimate or Moments of the differences
+    estimate: MeanEstimate  # of the mean difference
 
-    @property
-    def n_queries(self) -> int:
-        """Number of queries with a value for both systems and a positive weight."""
-        return self.differences.n
 
-    @property
-    def difference(self) -> float:
-        """Difference of the means; exactly 0 if all queries are ties."""
-        is_tie = 0 < self.n_queries == self.ties
-        return 0.0 if is_tie else self.mean - self.baseline_mean
-
-    @property
-    def effect_size(self) -> float:
-        """Cohen's d_z: the mean of the differences divided by their standard deviation."""
-        if self.n_queries > 1 and self.ties == self.n_queries:
-            return 0.0
-        return self.mean_difference / self.deviation if self.deviation else np.nan
-
-    @classmethod
-    def of(
-        cls,
-        differences: np.ndarray,
-        weights: np.ndarray | None,
-        means: tuple[float, float],
-        n_undefined: int,
-    ) -> Self:
-        """Summarize differences that contain no nan; `means` contains the means of both systems."""
-        exact = rounded(differences)
-        n, mean, deviation = len(exact), np.nan, 0.0
-        if weights is not None:
-            weights = weights / unit_of(0.0, weights.max(initial=0.0))
-        estimate = estimate_mean(differences, weights)
-        if n:
-            mean = float(np.average(exact, weights=weights))
-        if n > 1 and np.ptp(exact) > 0:
-            unit = unit_of(estimate.lowest, estimate.highest)
-            squares = ((exact - mean) / unit) ** 2
-            variance = np.average(squares, weights=weights) * n / (n - 1)
-            deviation = float(np.sqrt(variance)) * unit
-        return cls(
-            *means,
-            **count_outcomes(differences),
-            n_undefined=n_undefined,
-            mean_difference=mean,
-            deviation=deviation,
-            differences=estimate,
-        )
+def summarize_pair(
+    differences: np.ndarray,
+    weights: np.ndarray | None,
+    means: tuple[float, float],
+    n_undefined: int,
+) -> PairedSample:
+    """Summarize differences that contain no nan; `means` contains the means of both systems."""
+    exact = rounded(differences)
+    n, mean, deviation = len(exact), np.nan, 0.0
+    if weights is not None:
+        weights = weights / unit_of(0.0, weights.max(initial=0.0))
+    estimate = estimate_mean(differences, weights)
+    if n:
+        mean = float(np.average(exact, weights=weights))
+    if n > 1 and np.ptp(exact) > 0:
+        unit = unit_of(estimate.lowest, estimate.highest)
+        squares = ((exact - mean) / unit) ** 2
+        variance = np.average(squares, weights=weights) * n / (n - 1)
+        deviation = float(np.sqrt(variance)) * unit
+    return PairedSample(
+        *means,
+        **count_outcomes(differences),
+        n_undefined=n_undefined,
+        mean_difference=mean,
+        deviation=deviation,
+        estimate=estimate,
+    )
 
 
 def differences_by_query(

@@ -12,7 +12,6 @@ from skgraded.stats.intervals import BLOCK
 from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, unit_of
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
-DRAWS = ("randomization", "bootstrap")  # tests that draw resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
 Seed = int | np.random.Generator
 Advance = Callable[[int], Any]  # advances a progress bar by a number of steps
@@ -25,6 +24,11 @@ class PairedTest(NamedTuple):
     # p(rows, n_resamples, seed, advance) returns one p-value per row of differences, ignoring nan.
     # The function p calls `advance` with the number of new resamples times the number of rows.
     p: Callable[..., Any]
+    # smallest_p(n, n_resamples) returns the smallest possible p-value for n ≥ 1 differences other
+    # than 0, and whether the number of resamples limits it.
+    smallest_p: Callable[[int, Any], tuple[float, bool]]
+    draws: bool = False  # whether the test draws resamples
+    p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
     assumes: str | None = None  # assumption required for significance if there are few queries
     compares_ranks: bool = False  # whether p may favor the system with the lower mean
     # Pitman efficiency relative to the t-test for normally distributed differences.
@@ -52,21 +56,17 @@ def p_values(
     return p
 
 
-def smallest_p(test: str, n_queries: int, ties: int, n_resamples: int | None) -> tuple[float, bool]:
-    """Return the smallest possible p-value, and whether the number of resamples limits it."""
-    n_differing = n_queries - ties
-    if n_queries < 2 or not n_differing:
-        return 1.0, False
-    if test == "t":  # p can be arbitrarily small
-        return 0.0, False
-    if test == "wilcoxon":
-        return p_values(test, np.arange(1.0, n_differing + 1)[None], 0, 0)[0], False
-    assert n_resamples is not None  # the other tests draw
-    if test == "bootstrap":
-        return 1 / (n_resamples + 1), True
-    if 2**n_differing <= n_resamples:  # all flips
-        return p_of_identical(n_differing), False
-    return 2 / (n_resamples + 1), True
+def smallest_p_values(
+    test: str, n_queries: np.ndarray, ties: np.ndarray, n_resamples: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each row's smallest possible p-value, and whether the resamples limit it."""
+    n_differing = np.where(n_queries < 2, 0, n_queries - ties)
+    sizes, size_of = np.unique(n_differing, return_inverse=True)
+    smallest = [
+        TESTS[test].smallest_p(n, n_resamples) if n else (1.0, False) for n in sizes.tolist()
+    ]
+    p, are_limits = map(np.array, zip(*smallest, strict=True))
+    return p[size_of], are_limits[size_of]
 
 
 def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
@@ -165,6 +165,12 @@ def _batches(n: int, n_resamples: int, fewest: int = 64) -> Iterator[tuple[int, 
         yield first, min(first + size, n_resamples)
 
 
+def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
+    if 2**n <= n_resamples:  # all flips
+        return p_of_identical(n), False
+    return 2 / (n_resamples + 1), True
+
+
 @_row_by_row
 def _t(differences: np.ndarray) -> float:
     n = len(differences)
@@ -196,6 +202,10 @@ def _wilcoxon(differences: np.ndarray) -> float:
         # Older SciPy versions warn that they use the normal approximation.
         warnings.simplefilter("ignore", UserWarning)
         return stats.wilcoxon(rounded(differences)).pvalue
+
+
+def _smallest_p_of_ranks(n: int, n_resamples: int | None) -> tuple[float, bool]:
+    return p_values("wilcoxon", np.arange(1.0, n + 1)[None], 0, 0)[0], False
 
 
 def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance) -> np.ndarray:
@@ -231,10 +241,33 @@ def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed, advance: Advance
 
 
 TESTS = {
-    "randomization": PairedTest("randomization test (sign flips)", _randomization),
-    "t": PairedTest("paired t-test", _t, "that differences are normally distributed"),
-    "wilcoxon": PairedTest(
-        "Wilcoxon signed-rank test", _wilcoxon, compares_ranks=True, efficiency=3 / math.pi
+    "randomization": PairedTest(
+        "randomization test (sign flips)", _randomization, _smallest_p_of_flips, draws=True
     ),
-    "bootstrap": PairedTest("bootstrap test", _bootstrap, "that these queries stand for all"),
+    "t": PairedTest(
+        "paired t-test",
+        _t,
+        lambda n, _: (0.0, False),  # p can be arbitrarily small
+        p_of_t=p_of_t,
+        assumes="that differences are normally distributed",
+    ),
+    "wilcoxon": PairedTest(
+        "Wilcoxon signed-rank test",
+        _wilcoxon,
+        _smallest_p_of_ranks,
+        compares_ranks=True,
+        efficiency=3 / math.pi,
+    ),
+    "bootstrap": PairedTest(
+        "bootstrap test",
+        _bootstrap,
+        lambda _, n_resamples: (1 / (n_resamples + 1), True),
+        draws=True,
+        assumes="that these queries stand for all",
+    ),
 }
+
+
+def draws_resamples(test: str | None) -> bool:
+    """Return whether a test draws resamples; None means no test."""
+    return test is not None and TESTS[test].draws

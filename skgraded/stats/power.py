@@ -99,10 +99,9 @@ def _power(effect: float, n: int, level: float) -> float:
     return 1 - nctdtr(n - 1, shift, reach)
 
 
-def detectable_effect(n: int, reach: float) -> float:
-    """Return the smallest effect that a t-test with the critical t `reach` detects at power 0.8."""
+def detectable_effect(n: Any, reach: Any) -> Any:
+    """Return the smallest effects that t-tests with critical values `reach` detect at power 0.8."""
     from scipy.special import nctdtrinc
 
-    if n < 2 or not np.isfinite(reach):
-        return math.nan
-    return float(nctdtrinc(n - 1, 1 - POWER, reach) / math.sqrt(n))
+    effect = nctdtrinc(n - 1, 1 - POWER, reach) / np.sqrt(n)
+    return np.where((n > 1) & np.isfinite(reach), effect, np.nan)

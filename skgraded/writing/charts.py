@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from skgraded.writing.columns import list_rows, swap_systems, take_rows
 from skgraded.writing.text import interval_text, shortened, signed
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
@@ -27,90 +29,65 @@ def interval_mark(value: float, ends: Sequence[float], low: float, high: float) 
 
 
 def forest(
-    measure: str, records: list[Any], note: str, letters: Mapping[str, str]
+    measure: str, rows: Mapping[str, np.ndarray], letters: Mapping[str, str], is_tested: bool
 ) -> dict[str, Any]:
     """Return a forest plot of the differences for one measure, on an axis that contains 0."""
-    ends = [end for row in records for end in (row.difference, row.ci_low, row.ci_high)]
-    ends = [0.0, *(end for end in ends if math.isfinite(end))]
-    ticks, digits = _ticks(min(ends), max(ends))
+    rows, note = charted(rows)
+    ends = np.concatenate([[0.0], *(rows[name] for name in ("difference", "ci_low", "ci_high"))])
+    ends = ends[np.isfinite(ends)]
+    ticks, digits = _ticks(float(ends.min()), float(ends.max()))
     margin = 0.08 * (ticks[-1] - ticks[0])  # space for half a label at each end
     low, high = ticks[0] - margin, ticks[-1] + margin
-    rows = []
-    for record in records:
-        interval = record.ci_low, record.ci_high
-        mark = interval_mark(record.difference, interval, low, high)
-        mark["open"] = not record.is_significant
-        if record.is_significant is None:  # no test was performed
-            mark["open"] = interval[0] <= 0 <= interval[1]
-        rows.append(
+    drawn = []
+    for row in list_rows(rows):
+        pair, interval = (row["system"], row["baseline"]), (row["ci_low"], row["ci_high"])
+        mark = interval_mark(row["difference"], interval, low, high)
+        mark["open"] = not row["is_significant"] if is_tested else interval[0] <= 0 <= interval[1]
+        drawn.append(
             {
-                "letters": _pair_letters(record, letters),
-                "name": pair_name(record),
+                "letters": " − ".join(letters[name] for name in pair),
+                "name": pair_name(*pair),
                 "mark": mark,
-                "full": f"{record.system} − {record.baseline}",
-                "text": f"{signed(record.difference)} ({interval_text(interval)})",
+                "full": " − ".join(pair),
+                "text": f"{signed(row['difference'])} ({interval_text(interval)})",
             }
         )
     labels = [(_percent(tick, low, high), signed(tick, digits)) for tick in ticks]
-    return {"measure": measure, "note": note, "rows": rows, "ticks": labels}
+    return {"measure": measure, "note": note, "rows": drawn, "ticks": labels}
 
 
-def charted(records: list[Any]) -> tuple[list[Any], str]:
-    """Select the records of one measure to chart; also return a note if some are omitted.
+def charted(rows: Mapping[str, np.ndarray]) -> tuple[Mapping[str, np.ndarray], str]:
+    """Select the rows of one measure to chart; also return a note if some are omitted.
 
     With a baseline, select the systems with the highest means. Otherwise, select the pairs that
-    include the best system, which then comes first in each record.
+    include the best system, which then comes first in each row.
     """
-    if len(records) <= MAX_INTERVALS:
-        return records, ""
+    n_rows = len(rows["system"])
+    if n_rows <= MAX_INTERVALS:
+        return rows, ""
     means: dict[str, float] = {}
-    for record in records:
-        for name, mean in ((record.system, record.mean), (record.baseline, record.baseline_mean)):
-            means.setdefault(name, -math.inf if math.isnan(mean) else mean)
-    if len({record.baseline for record in records}) == 1:
-        ranked = sorted(records, key=lambda record: -means[record.system])[:MAX_INTERVALS]
-        return ranked, (
-            f"The {MAX_INTERVALS} of {len(records)} systems with the highest means are shown."
+    for row in list_rows(rows):
+        for name, mean in (("system", row["mean"]), ("baseline", row["baseline_mean"])):
+            means.setdefault(row[name], -math.inf if math.isnan(mean) else mean)
+    if len(set(rows["baseline"])) == 1:
+        ranked, others = rows, rows["system"].tolist()
+        note = f"The {MAX_INTERVALS} of {n_rows} systems with the highest means are shown."
+    else:
+        best = max(means, key=lambda name: means[name])
+        ranked = take_rows(rows, (rows["system"] == best) | (rows["baseline"] == best))
+        ranked = swap_systems(ranked, ranked["system"] != best)
+        others = ranked["baseline"].tolist()
+        note = (
+            f"The {min(len(others), MAX_INTERVALS)} of {n_rows} pairs with the best system by this "
+            f"measure, {shortened(best)}, are shown."
         )
-    best = max(means, key=lambda name: means[name])
-    of_best = sorted(
-        (
-            record if record.system == best else turned(record)
-            for record in records
-            if best in (record.system, record.baseline)
-        ),
-        key=lambda record: -means[record.baseline],
-    )[:MAX_INTERVALS]
-    return of_best, (
-        f"The {len(of_best)} of {len(records)} pairs with the best system by this measure, "
-        f"{shortened(best)}, are shown."
-    )
+    order = sorted(range(len(others)), key=lambda i: -means[others[i]])[:MAX_INTERVALS]
+    return take_rows(ranked, order), note
 
 
-def turned(row: Any) -> Any:
-    """Return the row with the two systems swapped."""
-    return replace(
-        row,
-        system=row.baseline,
-        baseline=row.system,
-        mean=row.baseline_mean,
-        baseline_mean=row.mean,
-        wins=row.losses,
-        losses=row.wins,
-        difference=-row.difference,
-        ci_low=-row.ci_high,
-        ci_high=-row.ci_low,
-        effect_size=-row.effect_size,
-    )
-
-
-def pair_name(record: Any) -> str:
+def pair_name(system: str, baseline: str) -> str:
     """Return the shortened names of two systems, separated by a minus sign."""
-    return f"{shortened(record.system)} − {shortened(record.baseline)}"
-
-
-def _pair_letters(record: Any, letters: Mapping[str, str]) -> str:
-    return f"{letters[record.system]} − {letters[record.baseline]}"
+    return f"{shortened(system)} − {shortened(baseline)}"
 
 
 def _ticks(low: float, high: float) -> tuple[list[float], int]:

@@ -3,8 +3,10 @@
 Frames, CSV and Markdown contain every column of a table.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 OUTPUTS = ("page", "terminal", "latex")  # from the widest to the narrowest
 
@@ -41,6 +43,42 @@ COLUMNS = {
     "score_time": Column("Score\u00a0(s)", "seconds"),
     "error": Column("Error", "text"),
 }
+
+
+# Columns that change places if the two systems of a row are swapped
+OF_OTHER_SYSTEM = {
+    "system": "baseline",
+    "baseline": "system",
+    "mean": "baseline_mean",
+    "baseline_mean": "mean",
+    "wins": "losses",
+    "losses": "wins",
+}
+
+
+def take_rows(rows: Mapping[str, np.ndarray], positions: Any) -> dict[str, np.ndarray]:
+    """Select rows of a table of columns."""
+    return {name: column[positions] for name, column in rows.items()}
+
+
+def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: Any) -> dict[str, np.ndarray]:
+    """Swap the two systems in some rows of a comparison."""
+    swapped = {name: rows[other] for name, other in OF_OTHER_SYSTEM.items()} | {
+        "difference": -rows["difference"],
+        "ci_low": -rows["ci_high"],
+        "ci_high": -rows["ci_low"],
+        "effect_size": -rows["effect_size"],
+    }
+    return {
+        **rows,
+        **{name: np.where(is_swapped, column, rows[name]) for name, column in swapped.items()},
+    }
+
+
+def list_rows(rows: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Convert a table of columns to one dict of Python values per row."""
+    cells = zip(*(column.tolist() for column in rows.values()), strict=True)
+    return [dict(zip(rows, row, strict=True)) for row in cells]
 
 
 def fitting(table: Any, output: str) -> dict[str, list[Any]]:

@@ -1,6 +1,5 @@
 """HTML pages for comparisons."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +7,8 @@ import numpy as np
 
 from skgraded._input.words import counted
 from skgraded.writing import charts, sentences, text
-from skgraded.writing.columns import PageTable
-from skgraded.writing.evaluation_page import INTERVALS, MAX_QUERIES, render
+from skgraded.writing.columns import PageTable, take_rows
+from skgraded.writing.evaluation_page import MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
@@ -38,25 +37,24 @@ class QueryTable:
 class ComparisonPage:
     """Content of a comparison page.
 
-    Rows have the attributes of a `ShownRow`, and rows for the best system come first. `frame`
-    contains the columns of the table, in the same order.
+    The rows of each measure are in leaderboard order; `table` contains the columns to show, in the
+    same order.
     """
 
     title: str
     lead: str
     board: Any  # the leaderboard
-    rows: list[Any]
-    frame: Any
+    rows: dict[str, np.ndarray]
+    table: dict[str, list[Any]]
     level: float  # of the intervals
-    sentences: Callable[[], list[tuple[Any, str]]]  # rows with their sentences
+    is_tested: bool
+    sentences: list[tuple[dict[str, Any], str]]  # rows with their sentences
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
         """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
         systems, letters = self.board.systems, self.board.letters
-        groups: dict[str, list[Any]] = {}  # rows by heading
-        for row in self.rows:
-            groups.setdefault(row.heading, []).append(row)
+        heading = self.rows["heading"]
         return render(
             "comparison.html.j2",
             {
@@ -75,12 +73,14 @@ class ComparisonPage:
                 ],
                 "groups": self._findings(),
                 "percent": text.percent_text(self.level),
-                "is_tested": self.rows[0].is_significant is not None,
+                "is_tested": self.is_tested,
                 "forests": [
-                    charts.forest(heading, *charts.charted(rows), letters)
-                    for heading, rows in groups.items()
+                    charts.forest(
+                        name, take_rows(self.rows, heading == name), letters, self.is_tested
+                    )
+                    for name in dict.fromkeys(heading)
                 ],
-                "summary": self._differences(self.frame),
+                "summary": self._differences(),
                 **self._of_queries(),
             },
         )
@@ -88,11 +88,10 @@ class ComparisonPage:
     def _parts(self, sentence: str) -> list[tuple[str, str]]:
         return text.name_parts(sentence, self.board.systems)
 
-    def _differences(self, frame: Any) -> PageTable:
-        methods = " or ".join(sorted({INTERVALS[row.ci_method] for row in self.rows}))
+    def _differences(self) -> PageTable:
         return PageTable.of(
-            frame,
-            f"Mean differences with {text.percent_text(self.level)} intervals ({methods}); "
+            self.table,
+            f"Mean differences with {text.percent_text(self.level)} intervals (Student's t); "
             "effect size: mean difference divided by the standard deviation of the differences",
             FIRST,
             hidden=("min_detectable",),
@@ -113,9 +112,9 @@ class ComparisonPage:
     def _findings(self) -> list[tuple[str, str, list[Any], list[Any]]]:
         """Return a summary, visible sentences and collapsed sentences for each heading."""
         groups: dict[str, list[Any]] = {}
-        for row, sentence in self.sentences():
-            groups.setdefault(row.heading, []).append((row, self._parts(sentence)))
-        return [_finding(heading, pairs) for heading, pairs in groups.items()]
+        for row, sentence in self.sentences:
+            groups.setdefault(row["heading"], []).append((row, self._parts(sentence)))
+        return [_finding(heading, pairs, self.is_tested) for heading, pairs in groups.items()]
 
     def _of_queries(self) -> dict[str, Any]:
         """Return the data for the table of queries."""
@@ -148,15 +147,17 @@ class ComparisonPage:
         }
 
 
-def _finding(heading: str, pairs: list[tuple[Any, str]]) -> tuple[str, str, list[Any], list[Any]]:
+def _finding(
+    heading: str, pairs: list[tuple[Any, Any]], is_tested: bool
+) -> tuple[str, str, list[Any], list[Any]]:
     """Return the heading, a summary, visible sentences, and collapsed sentences with titles."""
-    significant = [parts for row, parts in pairs if row.is_significant]
-    others = [parts for row, parts in pairs if not row.is_significant]
+    significant = [parts for row, parts in pairs if row["is_significant"]]
+    others = [parts for row, parts in pairs if not row["is_significant"]]
     shown, more = significant[:MAX_SENTENCES], significant[MAX_SENTENCES:]
     title, outcome = counted(len(others), "pair", "pairs"), ""
     if len(pairs) > 1:
-        outcome = sentences.pair_counts([row for row, _ in pairs])
-        if pairs[0][0].is_significant is not None:
+        outcome = sentences.pair_counts([row for row, _ in pairs], is_tested)
+        if is_tested:
             title += " without a significant difference"
     folded = [
         (f"{counted(len(more), 'more pair', 'more pairs')} with a significant difference", more),

@@ -4,17 +4,18 @@ Systems are described by two patterns: "a leads on AP (0.5000); significantly be
 is significantly better than b on AP: 0.5000 against 0.4000, +0.1000 (95 % interval 0.0500 to …".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skgraded._input.words import counted, plural
-from skgraded.stats.corrections import CORRECTIONS, is_significant
-from skgraded.stats.paired_tests import TESTS
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.paired_tests import TESTS, assumption
 from skgraded.writing import text
 
 MOST_NAMED = 3  # maximum number of names in a list
 MOST_RESULTS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
+Row = dict[str, Any]  # a row of a comparison, keyed by column
 
 
 class Standing(NamedTuple):
@@ -88,116 +89,115 @@ def unanswered(systems: Sequence[str], counts: Sequence[int] | None, n_queries: 
     )
 
 
-class Family(NamedTuple):
-    """The tests that one correction covers."""
+class Procedure(NamedTuple):
+    """The test of a comparison, and the tests that one correction covers."""
 
+    test: str | None
+    level: float
+    n_resamples: int | None
     correction: str | None
     n_tests: int
-    of: str | None = None  # the measure, if each measure has its own family
+    part: str | None = None  # what a family covers, if not all rows
 
     @property
-    def text(self) -> str:
+    def correction_text(self) -> str:
         """Phrase for the correction, or "" for a single test."""
         if self.n_tests < 2:
             return ""
         words = "no correction" if self.correction is None else CORRECTIONS[self.correction].words
-        tests = f"{self.n_tests} tests"
-        return f" with {words} over {tests if self.of is None else f'the {tests} of {self.of}'}"
-
-    def notes_on_zero(self, row: Any, level: float) -> list[str]:
-        """Explain why the interval of a significant difference contains 0, if it does."""
-        if not (contains_zero(row) and is_significant(row.p_adjusted, level)):
-            return []
-        is_step = self.correction == "holm" and row.p_value * self.n_tests > 1 - level + 1e-12
-        why = (
-            "intervals use Bonferroni's threshold, which is stricter than Holm's"
-            if is_step
-            else "Student's t makes other assumptions than the test"
+        tests = (
+            f"{self.n_tests} tests"
+            if self.part is None
+            else f"the {self.n_tests} tests of {self.part}"
         )
-        return [f"The interval contains 0 because {why}."]
+        return f" with {words} over {tests}"
+
+    def __str__(self) -> str:
+        return "no test" if self.test is None else TESTS[self.test].words + self.correction_text
 
 
-def contains_zero(row: Any) -> bool:
+def contains_zero(row: Row) -> bool:
     """Return whether the interval of a row has a width and contains 0."""
-    return bool(row.ci_low <= 0 <= row.ci_high and row.ci_low < row.ci_high)
+    return bool(row["ci_low"] <= 0 <= row["ci_high"] and row["ci_low"] < row["ci_high"])
 
 
-def pair_counts(rows: Sequence[Any]) -> str:
+def pair_counts(rows: Sequence[Row], is_tested: bool) -> str:
     """Count the pairs that differ significantly, and those among them whose interval contains 0."""
     pairs = counted(len(rows), "pair", "pairs")
-    if rows[0].is_significant is None:
+    if not is_tested:
         return f"{pairs}, not tested"
-    n = sum(row.is_significant for row in rows)
-    n_zero = sum(bool(row.is_significant) and contains_zero(row) for row in rows)
+    n = sum(row["is_significant"] for row in rows)
+    n_zero = sum(row["is_significant"] and contains_zero(row) for row in rows)
     note = f", {n_zero} of them with an interval that contains 0" if n_zero else ""
     return f"{n} of {pairs} {plural(n, 'differs', 'differ')} significantly{note}"
 
 
-class Findings(NamedTuple):
-    """Test results for one row, except the p-value."""
+def describe_pair(row: Row, procedure: Procedure) -> str:
+    """Describe a row, whose `system` has the higher mean.
 
-    assumes: str | None = None  # what the test assumes if there are few queries
-    smallest_p: float | None = None  # smallest possible adjusted p if it cannot be significant
-    n_resamples: int | None = None  # if they limit how small p can be
-
-
-def sentence(row: Any, findings: Findings, n_queries: int, level: float, family: Family) -> str:
-    """Describe a row, whose `system` has the higher mean; `n_queries` includes excluded queries."""
-    n, relation, notes = row.n_queries, "is not significantly better than", []
-    if row.is_significant is None or row.difference != row.difference:
+    The row also contains its ``heading``, the number of queries including excluded queries
+    (``n_all``), and the smallest possible corrected p-value if no outcome could be significant
+    (``smallest_p``, else nan), with whether the resamples limit it (``is_limited``).
+    """
+    system, n, is_known = row["system"], row["n_queries"], row["difference"] == row["difference"]
+    relation = "is not significantly better than"
+    if procedure.test is None or not is_known:
         relation = "is not tested against"
-    elif row.winner:
+    elif row["is_significant"]:
         relation = "is significantly better than"
-        notes = family.notes_on_zero(row, level)
-    elif row.is_significant:
-        relation = "differs significantly from"
-        notes.append(f"The test compares ranks, which do not favor {row.system}.")
-    if findings.assumes and row.ci_low < row.ci_high:
-        notes.append(f"With so few queries, the test assumes {findings.assumes}.")
-    if findings.smallest_p is not None:
-        limit = counted(n - row.ties, "query that differs", "queries that differ")
-        if findings.n_resamples is not None:
-            limit = f"{findings.n_resamples:,} resamples"
-        smallest = f"with {limit}, the smallest possible {text.p_equation(findings.smallest_p)}"
-        notes.append(f"No outcome could have been significant: {smallest}{family.text}.")
-    elif row.is_significant is False and row.min_detectable == row.min_detectable:
-        smallest = f"difference detectable at 80 % power is {text.fixed(row.min_detectable)}"
-        notes.append(f"With {query_counts(n)}, the smallest {smallest}.")
-    if n < n_queries:
-        notes.append(f"Undefined or without weight: {query_counts(n_queries - n)}, left out.")
-    claim = f"{row.system} {relation} {row.baseline} on {row.heading}"
-    counts = f"{text.outcomes(row)} over {query_counts(n)}"
-    return _difference(claim, row, level, family, counts, notes)
-
-
-def _difference(
-    claim: str,
-    row: Any,
-    level: float,
-    family: Family,
-    counts: str,
-    notes: Sequence[str],
-) -> str:
-    """Return a claim with two means, their difference, its interval and p-value, and counts."""
-    if row.difference != row.difference:
+        if row["ranks_contradict"] or row["difference"] == 0:
+            relation = "differs significantly from"
+    claim = f"{system} {relation} {row['baseline']} on {row['heading']}"
+    if not is_known:
         return f"{claim}: too few queries with a value."
-    means = f"{text.fixed(row.mean)} against {text.fixed(row.baseline_mean)}"
-    said = f"{claim}: {means}, {text.signed(row.difference)}"
-    said += text.level_interval((row.ci_low, row.ci_high), level)
-    if row.p_adjusted == row.p_adjusted:
-        said += f", {text.p_equation(row.p_adjusted)}{family.text}"
-    if row.ci_low == row.ci_high:
-        notes = ["All differences are equal, so the interval has no width.", *notes]
-    if row.n_undefined > 0:  # nan: unknown
-        notes = [*notes, f"Undefined for both systems: {query_counts(row.n_undefined)}."]
-    return " ".join([f"{said}; {counts}.", *notes])
+    means = f"{text.fixed(row['mean'])} against {text.fixed(row['baseline_mean'])}"
+    interval = text.level_interval((row["ci_low"], row["ci_high"]), procedure.level)
+    p = ""
+    if row["p_adjusted"] == row["p_adjusted"]:
+        p_equation = text.p_equation(row["p_adjusted"], row["p_is_bound"])
+        p = f", {p_equation}{procedure.correction_text}"
+    counts = f"{text.outcomes(row)} over {query_counts(n)}"
+    result = f"{claim}: {means}, {text.signed(row['difference'])}{interval}{p}; {counts}."
+    return " ".join([result, *_notes(row, procedure, relation)])
+
+
+def _notes(row: Row, procedure: Procedure, relation: str) -> Iterator[str]:
+    """Explain the result of a row, and count the queries without values."""
+    test, n, n_differing = procedure.test, row["n_queries"], row["n_queries"] - row["ties"]
+    if row["ci_low"] == row["ci_high"]:
+        yield "All differences are equal, so the interval has no width."
+    if relation == "differs significantly from":
+        yield f"The test compares ranks, which do not favor {row['system']}."
+    elif row["is_significant"] and contains_zero(row):
+        is_step = row["p_value"] * procedure.n_tests > 1 - procedure.level + 1e-12
+        yield (
+            "The interval contains 0 because intervals use Bonferroni's threshold, which is "
+            "stricter than Holm's."
+            if procedure.correction == "holm" and is_step
+            else "The interval contains 0 because Student's t makes other assumptions than the test."
+        )
+    if row["is_significant"] and row["ci_low"] < row["ci_high"]:
+        if assumed := assumption(str(test), n_differing, procedure.level):
+            yield f"With so few queries, the test assumes {assumed}."
+    if row["smallest_p"] == row["smallest_p"]:
+        limit = counted(n_differing, "query that differs", "queries that differ")
+        if row["is_limited"]:
+            limit = f"{procedure.n_resamples:,} resamples"
+        yield (
+            f"No outcome could have been significant: with {limit}, the smallest possible "
+            f"{text.p_equation(row['smallest_p'])}{procedure.correction_text}."
+        )
+    elif not row["is_significant"] and row["min_detectable"] == row["min_detectable"]:
+        yield (
+            f"With {query_counts(n)}, the smallest difference detectable at 80 % power is "
+            f"{text.fixed(row['min_detectable'])}."
+        )
+    if n < row["n_all"]:
+        yield f"Undefined or without weight: {query_counts(row['n_all'] - n)}, left out."
+    if row["n_undefined"] > 0:  # nan: unknown
+        yield f"Undefined for both systems: {query_counts(row['n_undefined'])}."
 
 
 def query_counts(n: int) -> str:
     """Report the number of queries."""
     return counted(n, "query", "queries")
-
-
-def procedure(test: str | None, family: Family) -> str:
-    """Return the name of the test and, for several tests, the name of the correction."""
-    return "no test" if test is None else f"{TESTS[test].words}{family.text}"

@@ -73,6 +73,8 @@ class Grid(NamedTuple):
     @classmethod
     def of(cls, table: Any) -> "Grid":
         """Create a Grid from a frame, a dict of columns, or a list of dicts with equal keys."""
+        if isinstance(table, Grid):
+            return table
         if isinstance(table, list):
             return cls(list(table[0]), [list(row.values()) for row in table])
         if not isinstance(table, dict):
@@ -84,7 +86,7 @@ class Grid(NamedTuple):
     def are_numbers(self) -> list[bool]:
         """Whether each column contains only numbers."""
         return [
-            all(isinstance(row[i], (numbers.Number, Interval, Marked)) for row in self.rows)
+            all(isinstance(row[i], (numbers.Number, Bound, Interval, Marked)) for row in self.rows)
             for i in range(len(self.names))
         ]
 
@@ -232,7 +234,7 @@ def _as_text(
 def cell_text(cell: Any, digits: int = DIGITS) -> str:
     """Format a cell on one line: floats with `digits` decimals, other values unchanged."""
     if isinstance(cell, Bound):
-        return f"≤ {cell_text(float(cell), digits)}"
+        return f"≤ {cell_text(cell.limit, digits)}"
     if isinstance(cell, Interval):
         low, high = (f"{limit:.{digits}f}" for limit in cell)
         return "unknown" if math.isnan(cell.low) else f"[{low}, {high}]"

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,10 @@ NOTED_SHARE = 0.1  # a larger share of undefined queries is noted beside the mea
 DIGITS = 4  # decimals of all values in tables, sentences and pages
 
 
-class Bound(float):
-    """A p-value that is only an upper bound: no resample was as extreme as the observation."""
+class Bound(NamedTuple):
+    """A table cell for a p-value that is only an upper bound."""
+
+    limit: float
 
 
 def label(name: Any) -> str:
@@ -98,23 +100,24 @@ def level_interval(ends: tuple[float, float], level: float) -> str:
     return f" ({percent_text(level)} interval {interval_text(ends)})"
 
 
-def p_text(value: float) -> str:
+def p_text(p: float | Bound) -> str:
     """Format a p-value or its upper bound."""
+    value = p.limit if isinstance(p, Bound) else p
     if value < 0.00005:
         return "< 0.0001"
-    return f"≤ {fixed(value)}" if isinstance(value, Bound) else fixed(value)
+    return f"≤ {fixed(value)}" if isinstance(p, Bound) else fixed(value)
 
 
-def p_equation(p: float) -> str:
+def p_equation(p: float, is_bound: bool = False) -> str:
     """Format a p-value or its upper bound for a sentence, such as "p = 0.0125"."""
-    text = p_text(p)
+    text = p_text(Bound(p) if is_bound else p)
     return f"p {text}" if text[0] in "<≤" else f"p = {text}"
 
 
 def outcomes(row: Any) -> str:
     """Count the wins, losses and ties of a row."""
     words = ("wins", "win"), ("losses", "loss"), ("ties", "tie")
-    return ", ".join(counted(getattr(row, name), word, name) for name, word in words)
+    return ", ".join(counted(row[name], word, name) for name, word in words)
 
 
 def shown(value: Any, kind: str) -> str:
@@ -129,6 +132,7 @@ def shown(value: Any, kind: str) -> str:
     return show[kind](value)
 
 
-def exact(value: float) -> str:
+def exact(cell: Any) -> str:
     """Return the sort key of a cell; a cell with the key "" is sorted last."""
+    value = cell[0] if isinstance(cell, tuple) else cell
     return "" if math.isnan(value) else repr(float(value))

@@ -14,8 +14,11 @@ from scipy import stats
 from small_reports import columns, compared, drawn, ids_of, only_row, systems, taken
 
 import skgraded as sg
-from skgraded.reports.comparison_view import ComparisonView
-from skgraded.stats.corrections import adjust
+from skgraded.reports.comparison_view import rank_rows, row_sentences
+from skgraded.stats.corrections import adjust, is_significant
+from skgraded.stats.paired_tests import TESTS as TEST_ENTRIES
+from skgraded.stats.paired_tests import PairedTest
+from skgraded.writing.columns import list_rows
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
 
@@ -67,7 +70,8 @@ def table():
 )
 def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expected):
     comparison = compared(*pair, level=level, test="t")
-    comparison = replace(comparison, rows=[replace(comparison.rows[0], p_adjusted=p)])
+    rows = {"p_adjusted": np.array([p]), "is_significant": np.array([is_significant(p, level)])}
+    comparison = replace(comparison, rows=comparison.rows | rows)
     assert expected in comparison.sentences()[0]
 
 
@@ -494,13 +498,14 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
 
 
 def test_the_sentences_of_a_table_name_the_correction(table):
-    view = ComparisonView(sg.compare(table, baseline="rough", rng=0))
-    for row, sentence in view.row_sentences():
-        better = "is significantly better" if row.p_adjusted <= 0.05 else "is not significantly bet"
-        assert row.difference > 0 and sentence.startswith(f"{row.system} {better}")
-        assert f" than {row.baseline} on {row.measure}: " in sentence
+    for row, sentence in row_sentences(sg.compare(table, baseline="rough", rng=0)):
+        is_better = (
+            "is significantly better" if row["p_adjusted"] <= 0.05 else "is not significantly"
+        )
+        assert row["difference"] > 0 and sentence.startswith(f"{row['system']} {is_better}")
+        assert f" than {row['baseline']} on {row['measure']}: " in sentence
         assert "with Holm's correction over 6 tests;" in sentence
-        assert (": 2 queries, left out." in sentence) == (row.measure == "AP(undefined=nan)")
+        assert (": 2 queries, left out." in sentence) == (row["measure"] == "AP(undefined=nan)")
     sentences = sg.compare(table, baseline="rough", correction=None, rng=0).sentences()
     assert "with no correction over 6 tests;" in sentences[0]
 
@@ -543,6 +548,28 @@ def test_sentences_state_that_the_correction_makes_significance_impossible():
         )
 
 
+def test_a_new_test_is_one_entry(table, monkeypatch):
+    def sign_test(rows, *_):
+        return [stats.binomtest(int((row > 0).sum()), len(row)).pvalue for row in rows]
+
+    entry = PairedTest("sign test", sign_test, lambda n, _: (2.0 ** (1 - n), False))
+    monkeypatch.setitem(TEST_ENTRIES, "sign", entry)
+    d = np.append(np.linspace(0.1, 0.2, 9), -0.1)
+    comparison = compared(np.zeros(10), d, test="sign")
+    assert only_row(comparison)["p_value"] == pytest.approx(2 * (1 + 10) / 2**10)
+    (sentence,) = comparison.sentences()
+    assert (
+        sentence.startswith("b is significantly better than a on AP: ") and "p = 0.0215" in sentence
+    )
+    assert "; sign test.</p>" in comparison.to_html()
+    (sentence,) = compared(np.zeros(4), d[:4], test="sign").sentences()
+    assert "with 4 queries that differ, the smallest possible p = 0.1250." in sentence
+    with pytest.raises(ValueError, match="rng has no effect, because test='sign' draws no"):
+        sg.compare(table, test="sign", rng=0)
+    with pytest.raises(ValueError, match="test='sign' requires per-query values"):
+        sg.compare(sg.Summaries.of(table), test="sign")
+
+
 # Keeping -----------------------------------------------------------------------------------------
 
 
@@ -555,17 +582,19 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
         assert f" {name} " in head
     latex = result.to_latex()
     assert latex.count(r"\\") == 1 + 6 and r"p\_adjusted" in latex
-    ranked_rows, order = ComparisonView(result).ranked_rows, result.leaderboard().systems
-    ranks = [(result.measures.index(row.measure), order.index(row.system)) for row in ranked_rows]
+    ranked_rows, order = list_rows(rank_rows(result)), result.leaderboard().systems
+    ranks = [
+        (result.measures.index(row["measure"]), order.index(row["system"])) for row in ranked_rows
+    ]
     assert ranks == sorted(ranks)  # the best system first
     for row, line in zip(ranked_rows, rows, strict=True):
         assert [cell.strip() for cell in line.strip("|").split("|")][:4] == [
-            row.system,
-            row.measure,
-            f"{row.mean:.4f}",
-            f"{row.difference:.4f}",
+            row["system"],
+            row["measure"],
+            f"{row['mean']:.4f}",
+            f"{row['difference']:.4f}",
         ]
-        assert f"{row.difference:.4f}" in latex
+        assert f"{row['difference']:.4f}" in latex
     every = sg.compare(table, test=None).to_markdown().splitlines()
     assert "baseline " in every[0] and "p_value" not in every[0]
     assert len(every) == 2 + 9

@@ -7,8 +7,8 @@ import pytest
 from small_reports import evaluation, of_values
 
 import skgraded as sg
-from skgraded.reports.comparison_view import ComparisonView
-from skgraded.writing import charts
+from skgraded.reports.comparison_view import rank_rows
+from skgraded.writing.columns import list_rows
 
 
 @pytest.fixture(scope="module")
@@ -177,22 +177,27 @@ def test_the_verdict_on_segments_groups_those_with_the_same_leader():
 
 def test_ranked_rows_begin_with_the_better_system_of_each_pair(three):
     comparison = sg.compare(three, rng=0)
-    view = ComparisonView(comparison)
-    ranked, order = view.ranked_rows, view.leaderboard.systems
-    assert [row.measure for row in ranked] == ["AP"] * 3 + ["RR"] * 3
-    rows = {(frozenset((row.system, row.baseline)), row.measure): row for row in view.rows}
+    ranked, order = list_rows(rank_rows(comparison)), comparison.leaderboard().systems
+    assert [row["measure"] for row in ranked] == ["AP"] * 3 + ["RR"] * 3
+    rows = {
+        (row["system"], row["baseline"], row["measure"]): row
+        for row in comparison.to_frame().to_dict("records")
+    }
     for row in ranked:
-        assert row.difference >= 0 and row.difference == row.mean - row.baseline_mean
-        same = rows[frozenset((row.system, row.baseline)), row.measure]
-        turned = same if same.system == row.system else charts.turned(same)
-        assert (row.ci_low, row.ci_high, row.wins) == (turned.ci_low, turned.ci_high, turned.wins)
-        assert row.winner == (row.system if row.is_significant else None)
-    of_first = [(order.index(row.system), order.index(row.baseline)) for row in ranked[:3]]
+        assert row["difference"] >= 0
+        assert row["difference"] == row["mean"] - row["baseline_mean"]
+        key = row["system"], row["baseline"], row["measure"]
+        if key in rows:
+            expected = [rows[key][name] for name in ("ci_low", "ci_high", "wins")]
+        else:
+            swapped = rows[key[1], key[0], key[2]]
+            expected = [-swapped["ci_high"], -swapped["ci_low"], swapped["losses"]]
+        assert [row[name] for name in ("ci_low", "ci_high", "wins")] == expected
+    of_first = [(order.index(row["system"]), order.index(row["baseline"])) for row in ranked[:3]]
     assert of_first == [(0, 1), (0, 2), (1, 2)]
     # to_frame and CSV keep the order of the systems
-    assert comparison.to_frame()["system"].tolist() == [row.system for row in comparison.rows]
-    with_baseline = ComparisonView(sg.compare(three, baseline="a", rng=0))
-    assert {row.baseline for row in with_baseline.ranked_rows} == {"a"}
+    assert comparison.to_frame()["system"].tolist() == list("bbcccc")
+    assert set(rank_rows(sg.compare(three, baseline="a", rng=0))["baseline"]) == {"a"}
 
 
 def test_text_aligns_the_values_at_the_decimal_point(three):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from small_reports import evaluation, ids_of, taken
+from small_reports import systems as small_systems
 
 import skgraded as sg
 
@@ -111,6 +112,10 @@ class TestSegments:
         assert overall["mean"].tolist() == list(whole.mean().values())
         assert "Segments" in whole.to_html() and "Segments" not in sg.Summary.of(make()).to_html()
         assert repr(whole).startswith("Summary(300 queries in 3 segments: ")
+
+
+def test_iterating_summaries_yields_the_names_of_the_systems():
+    assert list(sg.Summaries.of(small_systems("ab", 6))) == ["a", "b"]
 
 
 def test_summaries_of_other_queries_or_measures_differ():

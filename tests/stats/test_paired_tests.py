@@ -8,7 +8,7 @@ from scipy import stats
 from small_reports import compared, only_row
 
 from skgraded.stats.intervals import BLOCK
-from skgraded.stats.paired_samples import PairedSample
+from skgraded.stats.paired_samples import summarize_pair
 from skgraded.stats.paired_tests import enough_resamples, p_values
 
 TESTS = ("randomization", "t", "wilcoxon", "bootstrap")
@@ -181,13 +181,14 @@ def test_resamples_are_shared_by_all_rows(test):
     assert len(set(together)) == 6
 
 
-def test_a_sample_counts_outcomes_and_divides_the_mean_by_the_deviation():
-    sample = PairedSample.of(np.array([0.5, -0.25, 0.5, 0, 4e-13]), None, (0.65, 0.5), 0)
+def test_a_sample_contains_outcomes_the_mean_and_the_deviation():
+    sample = summarize_pair(np.array([0.5, -0.25, 0.5, 0, 4e-13]), None, (0.65, 0.5), 0)
     assert (sample.wins, sample.ties, sample.losses) == (2, 2, 1)
-    assert sample.difference == pytest.approx((0.5 - 0.25 + 0.5) / 5)
+    assert sample.mean_difference == pytest.approx((0.5 - 0.25 + 0.5) / 5)
     squares = 2 * 0.35**2 + 0.4**2 + 2 * 0.15**2
-    assert sample.effect_size == pytest.approx(0.15 / (squares / 4) ** 0.5)
+    assert sample.deviation == pytest.approx((squares / 4) ** 0.5)
     # The weighted mean is (0.2 + 3 * 0.6) / 4 = 0.5.
-    weighted = PairedSample.of(np.array([0.2, 0.6]), np.array([1.0, 3.0]), (0.5, 0.0), 0)
+    weighted = summarize_pair(np.array([0.2, 0.6]), np.array([1.0, 3.0]), (0.5, 0.0), 0)
     variance = (1 * 0.3**2 + 3 * 0.1**2) / 4 * 2 / (2 - 1)
-    assert weighted.effect_size == pytest.approx(0.5 / variance**0.5)
+    assert weighted.mean_difference == pytest.approx(0.5)
+    assert weighted.deviation == pytest.approx(variance**0.5)

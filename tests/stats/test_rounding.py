@@ -51,7 +51,7 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
     }
     compared = [sg.compare(evs, **drawn(test, n_resamples=100)) for test in TESTS]
     for comparison in [*compared, sg.compare(sg.Summaries.of(evs))]:
-        (row,) = comparison.rows
+        (row,) = comparison.to_frame().itertuples()
         assert (row.wins, row.ties, row.losses, row.p_value) == (0, 100, 0, 1.0)
         assert (row.difference, row.ci_low, row.ci_high, row.effect_size) == (0, 0, 0, 0)
         assert str(comparison.leaderboard()).count("*") == 3  # both systems and the legend
@@ -69,7 +69,7 @@ def test_orders_of_equal_grades_are_tied(grade, gain):
 @pytest.mark.parametrize("test", TESTS)
 def test_p_values_do_not_depend_on_the_scale(test, scale):
     (expected,), (row,) = (
-        sg.compare(evs, **drawn(test, n_resamples=199)).rows
+        sg.compare(evs, **drawn(test, n_resamples=199)).to_frame().itertuples()
         for evs in (systems(1.0, 0.0), systems(scale))
     )
     assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
@@ -119,7 +119,9 @@ def test_a_tie_of_huge_values_does_not_hide_differences(settings):
                 "b": evaluation(np.append(SECOND + 0.25, second)),
             },
             **drawn(**settings, n_resamples=200),
-        ).rows[0]
+        )
+        .to_frame()
+        .iloc[0]
         for first, second in [(0, 0), (1e14, 1e14 + 0.02)]
     )
     assert (row.wins, row.ties, row.losses) == (expected.wins, expected.ties, expected.losses)
@@ -128,7 +130,7 @@ def test_a_tie_of_huge_values_does_not_hide_differences(settings):
 
 def test_a_huge_difference_does_not_hide_other_differences():
     evs = {"a": evaluation(np.zeros(9)), "b": evaluation(np.array([*range(1, 9), 1e15]))}
-    (row,) = sg.compare(evs, rng=0).rows
+    (row,) = sg.compare(evs, rng=0).to_frame().itertuples()
     assert row.p_value == 2 * 2.0**-9
 
 
@@ -137,5 +139,5 @@ def test_equal_differences_of_large_values_have_the_p_value_of_all_flips(test):
     values = 2.0 ** np.arange(12, 20)  # 4,096 to 524,288, next to which 0.1 has rounding errors
     evs = {"a": evaluation(values), "b": evaluation(values + 0.1)}
     assert np.ptp(evs["b"].per_query["DCG"] - values) > 1e-11
-    (row,) = sg.compare(evs, **drawn(test)).rows
+    (row,) = sg.compare(evs, **drawn(test)).to_frame().itertuples()
     assert row.p_value == 2 * 2.0**-8 and row.ci_low == row.ci_high

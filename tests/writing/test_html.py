@@ -3,7 +3,6 @@
 import math
 import re
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,11 +18,9 @@ from small_reports import (
 )
 
 import skgraded as sg
-from skgraded.reports.comparison_rows import ShownRow
 from skgraded.writing import charts, comparison_page, text
-from skgraded.writing.columns import COLUMNS, PageTable, fitting
+from skgraded.writing.columns import COLUMNS, PageTable, fitting, list_rows, take_rows
 
-LETTERS = {"new": "a", "old": "b"}
 REPORTS = (  # one report per class
     "Evaluation with unjudged documents",
     "Comparison",
@@ -480,55 +477,52 @@ def test_no_query_id_breaks_a_page():
 # Charts ------------------------------------------------------------------------------------------
 
 
-def row(difference, low, high):
-    """A row of a comparison without a test, with 5 wins and 3 losses."""
-    return ShownRow(
-        None,
-        "new",
-        "AP",
-        0.5,
-        difference,
-        low,
-        high,
-        math.nan,
-        math.nan,
-        n_queries=8,
-        wins=5,
-        ties=0,
-        losses=3,
-        n_undefined=0,
-        effect_size=0.0,
-        min_detectable=math.nan,
-        baseline="old",
-        baseline_mean=0.5 - difference,
-        heading="AP",
-    )
+def table_of(**columns):
+    """Rows of a comparison without a test, with 5 wins and 3 losses in each row."""
+    n = len(columns["difference"])
+    wins = {"wins": np.full(n, 5), "losses": np.full(n, 3)}
+    return wins | {"effect_size": np.zeros(n)} | {k: np.array(v) for k, v in columns.items()}
+
+
+def forest_of(*intervals):
+    """The forest plot of intervals of the form (difference, low, high), without a test."""
+    difference, low, high = map(np.array, zip(*intervals, strict=True))
+    names = {name: [name] * len(low) for name in ("system", "baseline")}
+    rows = table_of(difference=difference, ci_low=low, ci_high=high, **names)
+    return charts.forest("AP", rows, {"system": "a", "baseline": "b"}, is_tested=False)
 
 
 def test_rows_to_chart_include_the_best_system_first():
-    rows = [
-        replace(
-            row(i / 100, i / 100 - 0.05, i / 100 + 0.02),
-            system=f"s{i}",
-            baseline=f"s{j}",
-            mean=i / 30,
-            baseline_mean=j / 30,
-        )
-        for i in range(8)
-        for j in range(8)
-        if i < j
-    ]
+    pairs = [(i, j) for i in range(8) for j in range(8) if i < j]
+    places, others = np.array(pairs).T
+    rows = table_of(
+        system=[f"s{i}" for i in places],
+        baseline=[f"s{j}" for j in others],
+        mean=places / 30,
+        baseline_mean=others / 30,
+        difference=places / 100,
+        ci_low=places / 100 - 0.05,
+        ci_high=places / 100 + 0.02,
+    )
     selected, note = charts.charted(rows)
-    assert [pair.baseline for pair in selected] == [f"s{i}" for i in range(6, -1, -1)]
-    turned = selected[-1]
-    assert (turned.system, turned.baseline, turned.wins, turned.losses) == ("s7", "s0", 3, 5)
-    assert (turned.difference, turned.ci_low, turned.ci_high) == (0, -0.02, 0.05)
-    assert turned.mean == 7 / 30 and turned.baseline_mean == 0
+    assert selected["baseline"].tolist() == [f"s{i}" for i in range(6, -1, -1)]
+    swapped = list_rows(selected)[-1]
+    assert (swapped["system"], swapped["baseline"]) == ("s7", "s0")
+    assert (swapped["wins"], swapped["losses"]) == (3, 5)
+    assert (swapped["difference"], swapped["ci_low"], swapped["ci_high"]) == (0, -0.02, 0.05)
+    assert (swapped["mean"], swapped["baseline_mean"]) == (7 / 30, 0)
     assert note == "The 7 of 28 pairs with the best system by this measure, s7, are shown."
-    assert charts.charted(rows[:24]) == (rows[:24], "")
-    of_baseline = [replace(row(0, 0, 0), system=f"s{i}", mean=i / 30) for i in range(25)]
+    few = take_rows(rows, slice(24))
+    assert charts.charted(few)[0] is few and charts.charted(few)[1] == ""
+    of_baseline = table_of(
+        system=[f"s{i}" for i in range(25)],
+        baseline=["old"] * 25,
+        mean=np.arange(25) / 30,
+        baseline_mean=[0.5] * 25,
+        difference=[0] * 25,
+    )
     selected, note = charts.charted(of_baseline)
-    assert [pair.system for pair in selected] == [f"s{i}" for i in range(24, 0, -1)]
+    assert selected["system"].tolist() == [f"s{i}" for i in range(24, 0, -1)]
     assert note == "The 24 of 25 systems with the highest means are shown."
 
 
@@ -542,7 +536,7 @@ def test_rows_to_chart_include_the_best_system_first():
     ],
 )
 def test_an_axis_has_round_ticks_that_span_the_intervals_and_zero(low, high, ticks):
-    chart = charts.forest("AP", [row((low + high) / 2, low, high)], "", LETTERS)
+    chart = forest_of(((low + high) / 2, low, high))
     assert [text for _, text in chart["ticks"]] == ticks
     at = {float(text.replace("−", "-")): at for at, text in chart["ticks"]}
     mark = chart["rows"][0]["mark"]
@@ -552,8 +546,7 @@ def test_an_axis_has_round_ticks_that_span_the_intervals_and_zero(low, high, tic
 
 
 def test_untested_intervals_are_hollow_if_they_contain_zero():
-    rows = [row(0.1, 0.05, 0.2), row(0.1, -0.05, 0.2), row(0, 0, 0)]
-    chart = charts.forest("AP", rows, "", LETTERS)
+    chart = forest_of((0.1, 0.05, 0.2), (0.1, -0.05, 0.2), (0, 0, 0))
     assert [shown["mark"]["open"] for shown in chart["rows"]] == [False, True, True]
 
 
