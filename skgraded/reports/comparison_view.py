@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
 BETTER, WORSE = "▲", "▼"
+PAIR = ("system", "baseline")  # columns with the names of a pair
 RESULTS = (  # possible results when a leading system is compared with another system
     "significantly better than",
     "not significantly better than",
@@ -72,24 +73,14 @@ def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = Fals
     )  # the order of the rows: see `pair_systems`
     rows = rows | {"heading": object_array([headings[i] for i in heading])}
     if in_text or comparison.baseline is None:
-        rows = swap_systems(rows, _is_worse(rows, place))
-    keys: list[Any] = [[place[name] for name in rows[key]] for key in ("baseline", "system")]
+        system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
+        is_tie = are_equal(rows["mean"], rows["baseline_mean"]) | np.isnan(rows["difference"])
+        is_worse = np.where(is_tie, system > baseline, rows["difference"] < 0)
+        rows = swap_systems(rows, is_worse)
+    keys: list[Any] = [[place[name] for name in rows[key]] for key in PAIR[::-1]]
     if in_text:
         keys.append(~rows["is_significant"])
     return take_rows(rows, np.lexsort([*keys, heading]))
-
-
-def _is_worse(rows: Rows, place: Mapping[str, int]) -> list[bool]:
-    """Return whether `system` is the worse system; if means are equal, the order decides."""
-    columns = (rows[name].tolist() for name in ("system", "baseline", "mean", "baseline_mean"))
-    return [
-        place[system] > place[baseline]
-        if math.isnan(difference) or are_equal(mean, baseline_mean)
-        else difference < 0
-        for difference, system, baseline, mean, baseline_mean in zip(
-            rows["difference"].tolist(), *columns, strict=True
-        )
-    ]
 
 
 def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:

@@ -6,6 +6,7 @@ they differ by at most this share of the larger one.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,10 @@ TOLERANCE = 0.5 * 10.0**-DECIMALS
 EXACT = 2.0**53  # from here on, floats have no decimals, and rounding could overflow
 
 
-def are_equal(first: float, second: float) -> bool:
-    """Return whether two values are equal up to rounding errors; False for nan."""
-    return abs(first - second) <= TOLERANCE * max(1.0, abs(first), abs(second))
+def are_equal(first: Any, second: Any) -> Any:
+    """Return whether values are equal up to rounding errors; False for nan."""
+    largest = np.maximum(1.0, np.maximum(np.abs(first), np.abs(second)))
+    return np.abs(first - second) <= TOLERANCE * largest
 
 
 def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> np.ndarray:

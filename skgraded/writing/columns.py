@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from skgraded.writing.text import KINDS, format_cells
+
 OUTPUTS = ("page", "terminal", "latex")  # from the widest to the narrowest
 
 
@@ -15,7 +17,7 @@ class Column(NamedTuple):
     """How a column of a frame is shown."""
 
     heading: str
-    kind: str  # see `text.shown`; an "interval" combines the columns ci_low and ci_high
+    kind: str  # "name", "text" or one of `KINDS`; an "interval" combines ci_low and ci_high
     narrowest: str = "page"  # the narrowest of the OUTPUTS that have space for the column
 
 
@@ -92,7 +94,10 @@ def fitting(table: Any, output: str) -> dict[str, list[Any]]:
 
 
 class PageTable(NamedTuple):
-    """A table on a page: a caption, columns as pairs (heading, kind), and rows of cells."""
+    """A table on a page: a caption, columns as pairs (heading, kind), and rows of cells.
+
+    The cells of names and texts are strings, and other cells have a ``text`` and a sort ``key``.
+    """
 
     caption: str
     columns: Sequence[tuple[Any, str]]
@@ -123,5 +128,5 @@ class PageTable(NamedTuple):
             if kind == "interval":
                 values = list(zip(values, table["ci_high"], strict=True))
             columns.append((heading, kind))
-            cells.append(values)
+            cells.append(format_cells(values, kind) if kind in KINDS else values)
         return cls(caption, columns, list(zip(*cells, strict=True)))

@@ -99,15 +99,25 @@ class ComparisonPage:
 
     def _leaderboard(self) -> PageTable:
         board = self.board
-        note = board.note.replace("* best", "Means; bold: best")
-        rows = []
-        for i, (name, row) in enumerate(zip(board.systems, board.cells, strict=True)):
-            is_baseline = name == board.baseline
-            system = {"letter": board.letters[name], "name": name, "is_baseline": is_baseline}
-            rows.append([system, *row, *(shares[i] for shares in board.more.values())])
-        headings = [(heading, "mean") for heading in board.measures]
+        columns: list[list[Any]] = [
+            [
+                {"letter": board.letters[name], "name": name, "is_baseline": name == board.baseline}
+                for name in board.systems
+            ]
+        ]
+        for marked in zip(*board.cells, strict=True):
+            cells = text.format_cells([cell.value for cell in marked], "value")
+            columns.append(
+                [
+                    {**cell._asdict(), "best": of_mean.best, "mark": of_mean.mark}
+                    for cell, of_mean in zip(cells, marked, strict=True)
+                ]
+            )
+        columns += [text.format_cells(shares, "value") for shares in board.more.values()]
+        headings = [("System", "system"), *((name, "mean") for name in board.measures)]
         headings += [(name, "value") for name in board.more]
-        return PageTable(note, [("System", "system"), *headings], rows)
+        note = board.note.replace("* best", "Means; bold: best")
+        return PageTable(note, headings, list(zip(*columns, strict=True)))
 
     def _findings(self) -> list[tuple[str, str, list[Any], list[Any]]]:
         """Return a summary, visible sentences and collapsed sentences for each heading."""
@@ -133,10 +143,10 @@ class ComparisonPage:
                 f"the {quarter} with the largest win, and an evenly spread sample of the others"
             ),
             "data": {
-                "ids": [*map(text.label, queries.query_ids[kept])],
-                "systems": [*map(text.label, queries.systems)],
+                "ids": text.labels(queries.query_ids[kept]),
+                "systems": text.labels(queries.systems),
                 "letters": list(self.board.letters.values()),
-                "measures": [*map(text.label, queries.per_query)],
+                "measures": text.labels(queries.per_query),
                 "baseline": queries.baseline,
                 "values": [
                     [text.json_numbers(values[kept]) for values in systems]

@@ -61,7 +61,7 @@ class EvaluationPage:
         if self.folds is not None:
             tables["folds"] = self._folds()
         return render(
-            "tables.html.j2",
+            "evaluation.html.j2",
             {
                 "title": self.title,
                 "lead": self.lead(),
@@ -123,7 +123,7 @@ class EvaluationPage:
         if self.weights is not None:
             weights = text.json_numbers(self.weights[kept])
             columns.append({"name": "Weight", "kind": "plain", "values": weights})
-        return {"ids": [*map(text.label, self.query_ids[kept])], "columns": columns}
+        return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
 
     def _positions(self) -> np.ndarray:
         """Return the sorted positions of the queries in the table."""
@@ -169,9 +169,6 @@ def _environment() -> Any:
         loader=PackageLoader("skgraded.writing"), autoescape=True, undefined=StrictUndefined
     )
     environment.filters.update(
-        shown=text.shown,
-        exact=text.exact,
-        interval=text.interval_text,
         count=lambda n: f"{n:,}",
         shortened=text.shortened,
         label=text.label,

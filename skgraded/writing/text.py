@@ -24,7 +24,13 @@ def label(name: Any) -> str:
     """Return a query id, a system or a measure as text."""
     if isinstance(name, tuple):  # repr would contain NumPy's types
         name = tuple(map(plain, name))
-    return printable(str(name))
+    text = str(name)
+    return text if text.isprintable() else printable(text)
+
+
+def labels(names: Iterable[Any]) -> list[str]:
+    """Return query ids, systems or measures as texts."""
+    return [label(name) for name in names]
 
 
 def shortened(name: object, width: int = NAME) -> str:
@@ -120,19 +126,28 @@ def outcomes(row: Any) -> str:
     return ", ".join(counted(row[name], word, name) for name, word in words)
 
 
-def shown(value: Any, kind: str) -> str:
-    """Format a cell according to the kind of its column."""
-    show: dict[str, Callable[[Any], str]] = {
-        "value": fixed,
-        "signed": signed,
-        "p": p_text,
-        "count": lambda n: f"{n:,}".replace("-", "−"),
-        "seconds": lambda s: fixed(s, 3),
-    }
-    return show[kind](value)
+class Cell(NamedTuple):
+    """A cell of a table on a page: its text and its sort key; cells without a key are last."""
+
+    text: str
+    key: str
 
 
-def exact(cell: Any) -> str:
-    """Return the sort key of a cell; a cell with the key "" is sorted last."""
-    value = cell[0] if isinstance(cell, tuple) else cell
-    return "" if math.isnan(value) else repr(float(value))
+KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers
+    "value": fixed,
+    "signed": signed,
+    "p": p_text,
+    "count": lambda n: f"{n:,}".replace("-", "−"),
+    "seconds": lambda seconds: fixed(seconds, 3),
+    "interval": interval_text,
+}
+
+
+def format_cells(values: Iterable[Any], kind: str) -> list[Cell]:
+    """Format the cells of a column according to its kind, one of `KINDS`."""
+    cells = []
+    for value in values:
+        number = value[0] if isinstance(value, tuple) else value
+        key = "" if math.isnan(number) else repr(float(number))
+        cells.append(Cell(KINDS[kind](value), key))
+    return cells

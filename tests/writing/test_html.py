@@ -126,7 +126,7 @@ def test_a_table_merges_the_limits_of_intervals():
     cells = {"ci_low": [0.0], "ci_high": [1.0], "segment": ["a"], "p_value": [0.5], "wins": [2]}
     table = PageTable.of(cells, "Caption", first=["segment"], hidden=["wins"])
     assert table.columns == [("Segment", "name"), ("Interval", "interval"), ("p", "p")]
-    assert table.rows == [("a", (0.0, 1.0), 0.5)]
+    assert table.rows == [("a", ("0.0000 to 1.0000", "0.0"), ("0.5000", "0.5"))]
 
 
 def test_narrow_outputs_contain_fewer_columns():
