@@ -39,9 +39,10 @@ def check_k(value: Any, has_mean: bool = False) -> Any:
 
 def check_undefined(value: Any) -> float:
     """Return `undefined` as a float if it is 0.0, 1.0 or nan; otherwise raise a ValueError."""
-    if door.is_finite_number(value) and value in (0, 1):
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if is_number and value in (0, 1):
         return float(value)
-    if isinstance(value, numbers.Real) and value != value:
+    if is_number and value != value:
         return math.nan  # always the same nan object, so that tuples that contain it compare equal
     raise ValueError(f"Argument 'undefined' must be 0.0, 1.0 or nan; got {value!r}.")
 

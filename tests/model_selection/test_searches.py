@@ -72,7 +72,7 @@ def test_refit_is_a_name_of_the_scorer():
 # Functions of scikit-learn -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["numpy", "csr", *FRAMES])
+@pytest.mark.parametrize("kind", ["numpy", "csr", "pandas", "polars"])
 def test_routing_and_a_query_column_give_the_same_scores_for_any_table(kind):
     X, y, qid = toy_data()
     column = "query_id" if kind in FRAMES else 1
