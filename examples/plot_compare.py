@@ -45,7 +45,7 @@ print("\n\n".join(comparison.sentences()))
 # %%
 # The plot shows mean differences with intervals. Filled points mark significant differences.
 
-figure, ax = plt.subplots(figsize=(4.8, 2.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 2.6), layout="constrained")
 sg.IntervalDisplay.from_comparison(comparison, ax=ax)
 plt.show()
 
@@ -53,6 +53,6 @@ plt.show()
 # The next plot shows the per-query differences of one pair. The trees have a higher mean, but they
 # are worse on 64 queries.
 
-figure, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=ax)
 plt.show()

@@ -24,7 +24,7 @@ print(f"their mean {np.mean(by_threshold):.3f}, μAP {sg.MuAP()(y_true, y_score)
 # %%
 # The plot shows the curve and the area under it.
 
-_, ax = plt.subplots(figsize=(4.8, 3.4), layout="constrained")
+_, ax = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
 display = sg.ThresholdCurveDisplay.from_predictions(
     y_true,
     y_score,
@@ -48,13 +48,13 @@ systems = {
     "finds the excellent": 3.0 * (y >= 4) + rng.normal(size=len(y)),
     "finds the relevant": 3.0 * (y >= 2) + rng.normal(size=len(y)),
 }
-_, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+_, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 of_systems = sg.ThresholdCurveDisplay.from_predictions(y, systems, qid=qid, ax=ax)
 plt.show()
 
 # %%
 # The last plot shows NDCNG of the same systems by cut-off, in the same colors.
 
-_, ax = plt.subplots(figsize=(4.8, 3.6), layout="constrained")
+_, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
 sg.CutoffCurveDisplay.from_predictions(y, systems, qid=qid, ax=ax)
 plt.show()

@@ -35,7 +35,7 @@ def rankers():
 
 def draw(comparison, path):
     """Draw intervals of the differences, and the per-query differences of one pair."""
-    figure = Figure(figsize=(11, 4), layout="constrained")
+    figure = Figure(figsize=(13, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     sg.IntervalDisplay.from_comparison(comparison, ax=left)
     sg.QueryDifferenceDisplay.from_comparison(comparison, system="trees", ax=right)

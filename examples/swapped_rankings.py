@@ -194,7 +194,7 @@ def draw_table_1(ax):
         relative=False,
         ax=ax,
         name="grades 1 0 3 3 2 0 1 4",
-        line_kw={"color": "#000000", "marker": "o"},
+        line_kw={"color": "#000000", "marker": "o", "markevery": slice(1, None)},
     )
     t, values = display.lines_[0].get_data()
     ax.fill_between(t, values, step="pre", color="0.9")

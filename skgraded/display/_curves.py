@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import check_grades, column, whole_number
+from skgraded._input.door import (
+    check_grades,
+    check_scores,
+    check_unjudged_documents,
+    whole_number,
+)
 from skgraded._input.query_source import is_column, read_queries
 from skgraded.display import _base
-from skgraded.display._base import LINESTYLES, NamedDisplay, Style, documented, legend_name
-from skgraded.display._systems import check_predictions, common_source, systems_first, systems_of
-from skgraded.judgments import Judgments
+from skgraded.display._base import Display, Style, documented, line_settings, name_text
+from skgraded.judgments import Judgments, as_judgments, without_unjudged
 from skgraded.measures import Measure, MuAP, curves
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
 
-MARKERS = (".", "x", "^", "s", "+")  # five markers and eight colors give 40 combinations
+LINESTYLES = ("-", "--", "-.", ":")
 MOST_SYSTEMS = 8  # maximum number of systems drawn by default
 MOST_MARKED = 12  # maximum number of markers per curve
 
 
-def _check_most(max_systems: int | None) -> int | None:
-    return None if max_systems is None else whole_number(max_systems, "max_systems", 1)
-
-
-class CurveDisplay(NamedDisplay):
+class CurveDisplay(Display):
     """Base class of plots with one or more curves per system."""
 
+    name: list[str] | None
+    lines_: list[Any]
     from_predictions: Any
+    _heights: Any  # one number per system; the highest systems are drawn first
+    _draw: Any
 
     @classmethod
     @documented
@@ -63,13 +66,11 @@ class CurveDisplay(NamedDisplay):
         **kwargs : dict
             Additional parameters of `from_predictions`.
         """
-        cls._need_matplotlib("from_estimator")
-        inspect.signature(cls.from_predictions).bind(y, X, **kwargs)  # refuses unknown parameters
         check_response_method(response_method)
-        names, estimators = systems_of(estimator, name, "estimator")
+        names, estimators = _base.systems_of(estimator, name, "estimator")
         source = qid if is_column(qid) else None
         if qid is None and group is None:
-            source = common_source(estimators)
+            source = _common_source(estimators)
         if source is not None:
             qid = read_queries(X, source)
         check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
@@ -93,17 +94,69 @@ class CurveDisplay(NamedDisplay):
         line_kw: Style = None,
     ) -> Self:
         """Draw the stored curves and return the display."""
-        self._max_systems = _check_most(max_systems)
-        return super().plot(ax, name=name, line_kw=line_kw)
-
-    def _drawn_systems(self, heights: np.ndarray) -> tuple[Any, Any, Any]:
-        """Return the systems to draw (highest first), their color indices, and a note or None."""
-        drawn = _base.best_first(heights)[: self._max_systems].tolist()
+        if max_systems is not None:
+            whole_number(max_systems, "max_systems", 1)
+        heights = self._heights()
+        names = _base.as_names(name, len(heights)) or self.name
+        drawn = _base.best_first(heights)[:max_systems].tolist()
+        note = (
+            None if len(drawn) == len(heights) else f"best {len(drawn)} of {len(heights)} systems"
+        )
+        self._begin(ax)
+        self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
         # Colors are assigned in input order, so that a system has the same color in all displays.
         looks = {s: first + i for i, s in enumerate(sorted(drawn))}
-        n = self._n_systems
-        return drawn, looks, None if len(drawn) == n else f"best {len(drawn)} of {n} systems"
+        self._draw({s: looks[s] for s in drawn}, names, note, line_kw)
+        return self
+
+    def _add_line(
+        self,
+        x: Any,
+        y: Any,
+        label: str | None,
+        colors: int,
+        styles: int,
+        style: Style,
+        **defaults: Any,
+    ) -> None:
+        """Draw a curve in the given color and line style, which are counted from 0."""
+        look = {"label": label, "color": self._color(colors)}
+        look["linestyle"] = LINESTYLES[(styles + styles // 8) % 4]
+        self.lines_ += self.ax_.plot(x, y, **look | defaults | line_settings(style))
+
+
+def check_predictions(
+    y_true: Any, y_score: Any, name: Any, unjudged_documents: str | None, **truth: Any
+) -> tuple[Judgments, list[str] | None, list[np.ndarray]]:
+    """Return the judgments, the names of the systems (or None), and their checked scores."""
+    rule = check_unjudged_documents(unjudged_documents)
+    names, systems = _base.systems_of(y_score, name, "y_score")
+    judgments = as_judgments(y_true, **truth)
+    arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
+    scores = [
+        check_scores(values, judgments.n_rows, argument)
+        for values, argument in zip(systems, arguments, strict=True)
+    ]
+    if rule is not None:
+        judgments, rows = without_unjudged(judgments, rule)
+        if rows is not None:  # row -1 has the score -inf
+            scores = [np.append(values, -np.inf)[rows] for values in scores]
+    return judgments, names, scores
+
+
+def _common_source(estimators: Sequence[Any]) -> Any:
+    """Return the query column or Series that all estimators specify."""
+    first, *others = (getattr(model, "qid", None) for model in estimators)
+    alike = (
+        qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
+    )
+    if first is None or not all(alike):
+        raise ValueError(
+            "from_estimator requires the query of each row: pass qid or group, or pass estimators "
+            "that all name the same column of X, such as QueryRanker(…, qid='query_id')."
+        )
+    return first
 
 
 class ThresholdCurveDisplay(CurveDisplay):
@@ -120,7 +173,7 @@ class ThresholdCurveDisplay(CurveDisplay):
     average_precision : array-like of shape (n_systems, n_thresholds) or (n_thresholds,)
         Mean AP^t of each step.
     mu_ap : array-like of shape (n_systems,) or float, optional
-        Area under each curve, for the legend; the threshold axis is scaled to 1.
+        μMAP of each system, for the legend.
     name : str or list of str, optional
         Names of the systems.
     relative : bool, default=True
@@ -145,7 +198,7 @@ class ThresholdCurveDisplay(CurveDisplay):
     >>> display.average_precision.round(3)
     array([[0.78 , 0.483, 0.403, 0.125]])
     >>> display.lines_[0].get_label()
-    'list (area / 4 = μAP = 0.448)'
+    'list (0.448)'
     """
 
     def __init__(
@@ -159,21 +212,14 @@ class ThresholdCurveDisplay(CurveDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.thresholds: np.ndarray = column(thresholds, "thresholds")
-        ends = np.concatenate(([0.0], self.thresholds, [np.inf]))
-        if not (ends[1:] > ends[:-1]).all():
-            raise ValueError(
-                f"thresholds must be positive, finite and in ascending order; got {thresholds!r}."
-            )
-        self.average_precision: np.ndarray = systems_first(
-            average_precision, "average_precision", (len(self.thresholds),)
+        self.thresholds: np.ndarray = np.asarray(thresholds, dtype=float)
+        shape = (len(self.thresholds),)
+        self.average_precision: np.ndarray = _base.systems_first(
+            average_precision, "average_precision", shape
         )
-        n_systems = len(self.average_precision)
-        self.mu_ap: np.ndarray | None = None
-        if mu_ap is not None:
-            self.mu_ap = column(np.atleast_1d(mu_ap), "mu_ap", n_systems, "average_precision")
-        self.relative = relative
-        super().__init__(name, n_systems, n_queries, n_undefined)
+        self.name = _base.as_names(name, len(self.average_precision))
+        self.mu_ap: np.ndarray | None = None if mu_ap is None else np.atleast_1d(mu_ap)
+        self.relative, self.n_queries, self.n_undefined = relative, n_queries, n_undefined
 
     @classmethod
     @documented
@@ -199,11 +245,9 @@ class ThresholdCurveDisplay(CurveDisplay):
         Parameters
         ----------
         ties, undefined, relative
-            As in `skgraded.measures.threshold_curve`. With ``relative=False``, areas are shown
-            only for a single query, where they equal μAP · r_max.
+            As in `skgraded.measures.threshold_curve`. With ``relative=False``, the legend contains
+            μAP only for a single query, where it is the area divided by r_max.
         """
-        cls._need_matplotlib("from_predictions")
-        _check_most(max_systems)
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
             y_true,
@@ -216,56 +260,39 @@ class ThresholdCurveDisplay(CurveDisplay):
         )
         settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
         steps = [curves.threshold_curve(judgments, values, **settings) for values in scores]
-        mu_ap = None
-        if relative or judgments.n_queries == 1:
-            mu_ap = [measure(judgments, values) for values in scores]
-        thresholds = steps[0].thresholds
+        thresholds, has_area = steps[0].thresholds, relative or judgments.n_queries == 1
         return cls(
             thresholds,
             [curve.average_precision for curve in steps],
-            mu_ap=mu_ap,
+            mu_ap=[measure(judgments, values) for values in scores] if has_area else None,
             name=names,
             relative=relative,
             n_queries=judgments.n_queries,
             n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
         ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
 
-    def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
-        self._take_axes(ax)
-        heights = self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
-        drawn, looks, title = self._drawn_systems(heights)
-        t = np.concatenate(([0.0], self.thresholds))
-        self.lines_: list[Any] = []
-        for s in drawn:
-            # Each marker is placed at the right end of its step, so there is no marker at t = 0.
-            style = {
-                "label": self._label(s, names, len(drawn)),
-                "color": self._color(looks[s]),
-                "linestyle": LINESTYLES[looks[s] % len(LINESTYLES)],
-                "drawstyle": "steps-pre",
-                "markevery": slice(1, None),
-            }
-            values = self.average_precision[s]
-            steps = np.concatenate((values[:1], values))
-            self.lines_ += self.ax_.plot(t, steps, **style | settings)
-        self._fit_height(zero=True)
-        if self.mu_ap is not None and len(drawn) > 1:
-            title = f"{title or 'system'} (area = μMAP)"
-        axis = "threshold t / top grade of the query" if self.relative else "threshold t"
-        counted = self._counted_queries()
-        side = "MAP with threshold t" if counted else "AP with threshold t"
-        self._write_around([axis, counted], side, title)
+    def _heights(self) -> np.ndarray:
+        return self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
 
-    def _label(self, s: int, names: list[str] | None, n_drawn: int) -> str | None:
-        name = None if names is None else legend_name(names[s])
-        if self.mu_ap is None:
-            return name
-        if n_drawn > 1 and name is not None:
-            return f"{name} ({self.mu_ap[s]:.3f})"
-        width = "" if self.relative else f" / {self.thresholds[-1]:g}"
-        measure = "μAP" if self.n_queries == 1 else "μMAP"
-        area = f"area{width} = {measure} = {self.mu_ap[s]:.3f}"
-        return area if name is None else f"{name} ({area})"
+    def _draw(
+        self, looks: dict[int, int], names: list[str] | None, note: str | None, style: Style
+    ) -> None:
+        t, area = np.append(0, self.thresholds), "μAP" if self.n_queries == 1 else "μMAP"
+        for s, look in looks.items():
+            label = None if names is None else name_text(names[s])
+            if self.mu_ap is not None:
+                text = f"{self.mu_ap[s]:.3f}"
+                label = f"{area} = {text}" if label is None else f"{label} ({text})"
+            values = self.average_precision[s]
+            steps = np.append(values[:1], values)
+            self._add_line(t, steps, label, look, look, style, drawstyle="steps-pre")
+        self.ax_.autoscale(axis="y")  # an earlier display has fixed the limits
+        self.ax_.set_ylim(bottom=0)
+        if self.mu_ap is not None and names is not None:
+            note = f"{note or 'system'} ({area})"
+        axis = "threshold t / top grade of the query" if self.relative else "threshold t"
+        counted = _base.query_counts(self.n_queries, self.n_undefined)
+        self._finish([axis, counted], f"{'MAP' if counted else 'AP'} with threshold t", note)
 
 
 class CutoffCurveDisplay(CurveDisplay):
@@ -315,11 +342,12 @@ class CutoffCurveDisplay(CurveDisplay):
         n_queries: int | None = None,
         n_undefined: ArrayLike | None = None,
     ):
-        self.cutoffs: np.ndarray = curves.check_cutoffs(cutoffs)
+        self.cutoffs: np.ndarray = np.asarray(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         shape = len(self.measures), len(self.cutoffs)
-        self.values: np.ndarray = systems_first(values, "values", shape)
-        super().__init__(name, len(self.values), n_queries, n_undefined)
+        self.values: np.ndarray = _base.systems_first(values, "values", shape)
+        self.name = _base.as_names(name, len(self.values))
+        self.n_queries, self.n_undefined = n_queries, n_undefined
 
     @classmethod
     @documented
@@ -350,8 +378,6 @@ class CutoffCurveDisplay(CurveDisplay):
         ties, cutoffs
             As in `skgraded.measures.cutoff_curve`.
         """
-        cls._need_matplotlib("from_predictions")
-        _check_most(max_systems)
         if measures is None:
             has_several = isinstance(y_score, Mapping) and len(y_score) > 1
             measures = ["ndcng"] if has_several else ["ndcg", "ndcng"]
@@ -378,45 +404,31 @@ class CutoffCurveDisplay(CurveDisplay):
             n_undefined=[measure.n_undefined(judgments) for measure in uncut],
         ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
 
-    def _draw(self, ax: Any, settings: Any, names: list[str] | None) -> None:
-        from matplotlib.ticker import MaxNLocator
+    def _heights(self) -> np.ndarray:
+        return self.values[:, 0, -1]
 
-        self._take_axes(ax)
-        drawn, looks, title = self._drawn_systems(self.values[:, 0, -1])
-        self.lines_: list[Any] = []
-        for s in drawn:
-            for i, values in enumerate(self.values[s]):
-                label = self._label(names, s, i)
-                style = {"label": label, **self._look(looks[s], i), **settings}
-                self.lines_ += self.ax_.plot(self.cutoffs, values, **style)
-        locator = self.ax_.xaxis.get_major_locator()
-        if isinstance(locator, MaxNLocator):  # else the user has set the ticks
-            locator.set_params(integer=True)
-        if title is not None:
-            title += f" by {self.measures[0]}@{self.cutoffs[-1]}"
-        side = f"{self.measures[0]}@n" if len(self.measures) == 1 else "measure@n"
-        counted = self._counted_queries()
-        side = f"{side}, mean" if counted else side
-        self._fit_height()
-        self._write_around(["cut-off n", counted], side, title)
-
-    def _look(self, system: int, i: int) -> dict[str, Any]:
-        """Return the color, line style and marker of the curve for measure i of a system."""
-        color = system + i if len(self.values) == 1 else system
-        look = system if len(self.measures) == 1 else i  # determines the line style
-        marker = look + (system // 8 if len(self.measures) > 1 else 0)
-        step = -(-len(self.cutoffs) // MOST_MARKED)
-        return {
-            "color": self._color(color),
-            "linestyle": LINESTYLES[look % len(LINESTYLES)],
-            "marker": MARKERS[marker % len(MARKERS)],
-            "markersize": 5,
-            "markevery": (system * step // 3 % step, step),
-        }
-
-    def _label(self, names: list[str] | None, s: int, i: int) -> str:
-        measure = f"{self.measures[i]}@n"
-        if names is None:
-            return measure
-        name = legend_name(names[s])
-        return name if len(self.measures) == 1 else f"{name}, {measure}"
+    def _draw(
+        self, looks: dict[int, int], names: list[str] | None, note: str | None, style: Style
+    ) -> None:
+        every = -(-len(self.cutoffs) // MOST_MARKED)
+        labels = [f"{name_text(measure)}@n" for measure in self.measures]
+        for s, look in looks.items():
+            for i, label in enumerate(labels):
+                if names is not None:
+                    name = name_text(names[s])
+                    label = name if len(labels) == 1 else f"{name}, {label}"
+                self._add_line(
+                    self.cutoffs,
+                    self.values[s, i],
+                    label,
+                    look + i if len(self.values) == 1 else look,
+                    look if len(labels) == 1 else i,
+                    style,
+                    marker=".",
+                    markevery=every,
+                )
+        self._tick_integers()
+        counted = _base.query_counts(self.n_queries, self.n_undefined)
+        side = labels[0] if len(labels) == 1 else "measure@n"
+        note = note and f"{note} by {self.measures[0]}@{self.cutoffs[-1]}"
+        self._finish(["cut-off n", counted], f"{side}, mean" if counted else side, note)

@@ -92,14 +92,10 @@ CASES = {
         "table 1": lambda ax: sg.ThresholdCurveDisplay.from_predictions(
             *LIST, relative=False, ax=ax
         ),
-        "one system": lambda ax: threshold(name="bm25", ax=ax),
-        "absolute": lambda ax: threshold(relative=False, undefined=NAN, ax=ax),
         "weights and ties": lambda ax: threshold(
             {"a": queries()[0] // 2, "b": 0 * queries()[0]}, is_weighted=True, ties="worst", ax=ax
         ),
-        "three systems": lambda ax: threshold(scores(3), ax=ax),
         "twelve systems": lambda ax: threshold(scores(12), ax=ax),
-        "all of twelve": lambda ax: threshold(scores(12), max_systems=None, ax=ax),
         "nothing relevant": lambda ax: sg.ThresholdCurveDisplay.from_predictions(
             [0, 0, 0], [1, 2, 3], qid=[1, 1, 2], undefined=NAN, ax=ax
         ),
@@ -112,29 +108,11 @@ CASES = {
     },
     "CutoffCurveDisplay": {
         "table 2": lambda ax: sg.CutoffCurveDisplay.from_predictions(*LIST, ax=ax),
-        "weights and measures": lambda ax: cutoff(
-            name="bm25",
-            is_weighted=True,
-            ax=ax,
-            cutoffs=[1, 2, 5, 40],
-            measures=["ap(undefined=nan,threshold=2)", sg.Precision(ties="worst"), "rr"],
-        ),
-        "one tie rule": lambda ax: sg.CutoffCurveDisplay.from_predictions(
-            [0, 2, 1], [5, 5, 5], ties="worst", measures=["ndcg", "ap"], ax=ax
-        ),
-        "one measure": lambda ax: cutoff(measures="precision", name="bm25", ax=ax),
         "three systems": lambda ax: cutoff(scores(3), ax=ax),
         "two measures of three systems": lambda ax: cutoff(
             scores(3), measures=["ndcng", "ap"], ax=ax
         ),
         "twelve systems": lambda ax: cutoff(scores(12), max_systems=3, ax=ax),
-        "two measures of all of twelve": lambda ax: cutoff(
-            scores(12), measures=["ndcng", "ap"], max_systems=None, ax=ax
-        ),
-        "a mapping of one system": lambda ax: cutoff(scores(1), ax=ax),
-        "long list": lambda ax: sg.CutoffCurveDisplay.from_predictions(
-            np.arange(150) % 3, np.arange(150), ax=ax
-        ),
         "arrays": lambda ax: sg.CutoffCurveDisplay(
             [1, 2, 5],
             np.arange(30).reshape(10, 3) / 30,
@@ -151,45 +129,28 @@ CASES = {
         "only pair, weighted": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
             comparison(2, test=None, is_weighted=True), ax=ax
         ),
-        "rounding makes no win": lambda ax: difference([0.5, -0.25, 1e-15, 0.1]).plot(ax),
         "twenty queries": lambda ax: difference(
             np.arange(20),
             query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
             mean=0.25,
             interval=(NAN, NAN),
         ).plot(ax),
-        "21 queries": lambda ax: difference(np.arange(21), query_ids=range(21)).plot(
-            ax, patch_kw={"lw": 2}
-        ),
-        "no query": lambda ax: difference([NAN], mean=NAN).plot(ax),
         "many queries": lambda ax: difference(np.sin(range(30_000)), mean=0.1).plot(ax),
     },
     "IntervalDisplay": {
         "three systems": lambda ax: sg.IntervalDisplay.from_evaluations(
             evaluations(3), level=0.9, ax=ax
         ),
-        "bootstrap": lambda ax: sg.IntervalDisplay.from_evaluations(
-            evaluations(2), measures="ndcng@5", method="bootstrap", n_resamples=200, rng=1, ax=ax
-        ),
         "one evaluation": lambda ax: sg.IntervalDisplay.from_evaluations(
             evaluations(3)["s1"], ax=ax
-        ),
-        "named evaluation": lambda ax: sg.IntervalDisplay.from_evaluations(
-            evaluations(3)["s1"], name="good", ax=ax
         ),
         "different queries": lambda ax: sg.IntervalDisplay.from_evaluations(
             {**systems("ab", 20), **systems("c", 30)}, measures="ndcng@10", ax=ax
         ),
         "baseline": lambda ax: sg.IntervalDisplay.from_comparison(comparison(3, "s1"), ax=ax),
         "pairs": lambda ax: sg.IntervalDisplay.from_comparison(many_systems(5), ax=ax),
-        "pairs without a test": lambda ax: sg.IntervalDisplay.from_comparison(
-            comparison(3, test=None), measures=MEASURES[1], ax=ax
-        ),
         "best of many pairs": lambda ax: sg.IntervalDisplay.from_comparison(
             many_systems(13), ax=ax
-        ),
-        "best of many systems": lambda ax: sg.IntervalDisplay.from_comparison(
-            many_systems(30), measures="mu_ap", ax=ax
         ),
         "many with a baseline": lambda ax: sg.IntervalDisplay.from_comparison(
             many_systems(30, baseline="run-3"), ax=ax

@@ -54,7 +54,6 @@ ROWS = [
         ValueError,
         "must be None, because the keys of y_score",
     ),
-    (lambda: predictions(CUTOFF, name=["b"]), TypeError, r"^name must be a str.*got \['b'\]"),
     (lambda: THRESHOLD([1], [1]).plot(max_systems=0), ValueError, "^max_systems must be at least"),
     # measures and cut-offs
     (
@@ -66,20 +65,14 @@ ROWS = [
     (lambda: predictions(CUTOFF, cutoffs=[0, 1]), ValueError, "^cutoffs must be at least 1; got 0"),
     (lambda: predictions(CUTOFF, cutoffs=10), ValueError, "^cutoffs must be 1-D; got a single va"),
     # pairs of systems
-    (
-        pair(),
-        ValueError,
-        r"select 2\. Choose one of these pairs: system='good', baseline='fair'; system='poor'",
-    ),
+    (pair(), ValueError, r"select 2\. Choose a pair, such as system='good', baseline='fair'; sys"),
     (pair(system="fair"), ValueError, "system='fair' and baseline=None must .* select 0"),
-    (pair(system="god"), ValueError, r"system must be one of .*'god'\. Did you mean 'good'\?"),
-    (pair(system="good", baseline="fairr"), ValueError, "^baseline must be .*Did you mean 'fair'"),
     # reports
     *(
         (
             lambda cls=cls: cls.from_comparison(reports()["good"]),
             TypeError,
-            r"must be of type Comparison, as returned by compare; got Evaluation\.",
+            r"of type Comparison, as returned by compare; got Evaluation\.",
         )
         for cls in (DIFFERENCE, INTERVAL)
     ),
@@ -88,47 +81,21 @@ ROWS = [
         for cls in (DIFFERENCE, INTERVAL)
     ),
     (
-        lambda: INTERVAL.from_evaluations(comparison()),
-        TypeError,
-        "^Argument evaluations must be of type Evaluation, as returned by evaluate; got Comparison",
-    ),
-    (
         lambda: INTERVAL.from_evaluations(reports() | {"half": [1]}),
         TypeError,
-        r"evaluations\['half'\] must be .*got list",
+        "of type Evaluation, as returned by evaluate; got list",
     ),
     (
         lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}),
         ValueError,
-        r"evaluations\['b'\] does not contain the measure NDCNG@5; it contains RR\.",
+        "one of the evaluated measures RR; got NDCNG@5",
     ),
     (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
     # arrays of the constructors
-    *(
-        (draw, ValueError, "empty|at least one")
-        for draw in (
-            lambda: THRESHOLD([1], np.empty((0, 1))),
-            lambda: CUTOFF([1], np.empty((1, 0, 1)), measures=[]),
-            lambda: INTERVAL(*np.empty((3, 0, 1)), measures=["AP"]),
-        )
-    ),
     (
         lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
         ValueError,
         "query_ids has 1 rows, but differences has 2",
-    ),
-    (
-        lambda: INTERVAL([[1], [2]], [[1]], [[1], [2]], measures="AP"),
-        ValueError,
-        r"shape of low must match .* means, \(2, 1\); got \(1, 1\)",
-    ),
-    *(
-        (
-            lambda wrong=wrong: THRESHOLD(wrong, [0.5, 0.5]),
-            ValueError,
-            "thresholds must be positive, finite and in ascending order",
-        )
-        for wrong in ([0, 1], [2, 1], [1, np.inf])
     ),
     (
         lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
@@ -136,24 +103,14 @@ ROWS = [
         r"average_precision must have shape \(n_systems, 2\)",
     ),
     (
-        lambda: THRESHOLD([1, 2], [0.5, 0.5], mu_ap=[0.5, 0.5]),
+        lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]),
         ValueError,
-        "mu_ap has 2 rows, but average_precision has 1",
-    ),
-    (
-        lambda: THRESHOLD([1, 2], [0.5, 0.5], name=["a", "b"]),
-        ValueError,
-        r"name must contain 1 names, one per system; got \['a'",
+        r"values must have shape \(n_systems, 2, 3\)",
     ),
     (
         lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()),
         ValueError,
         "name must contain 2 names, one per system; got 'a'",
-    ),
-    (
-        lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]),
-        ValueError,
-        r"values must have shape \(n_systems, 2, 3\)",
     ),
 ]
 
