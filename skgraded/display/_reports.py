@@ -234,21 +234,21 @@ class IntervalDisplay(Display):
         names = _base.as_names(name, len(self.means)) or self.name
         is_filled = np.ones(self.means.shape) if self.significant is None else self.significant
         tables = np.array([self.means, self.low, self.high, is_filled])
-        rows, series, subject = self.measures, [""], names
+        rows, series = self.measures, names or [""] * len(self.means)
         if len(self.means) > 1:
-            tables = tables.transpose(0, 2, 1)
-            rows, series, subject = names or [""] * len(self.means), self.measures, None
-            if len(series) == 1:
-                series, subject = [""], series
+            rows, series, tables = series, rows, tables.transpose(0, 2, 1)
         order = _base.best_first(tables[0, 0])
         self._begin(ax, 1.2 + len(rows) * (0.2 + 0.13 * len(series)))
-        self.ax_.set_yticks(range(len(rows)), [_row_text(rows[i]) for i in order], fontsize="small")
+        self.ax_.set_yticks(
+            range(len(rows)), [_pair_text(rows[i]) for i in order], fontsize="small"
+        )
         self.ax_.set_ylim(len(rows) - 0.5, -0.5)
         self._draw(tables[..., order], series, line_kw)
-        what = self.quantity if subject is None else f"{name_text(subject[0])}: {self.quantity}"
         intervals = "" if self.level is None else f"{percent_text(self.level)} intervals"
         counts = _base.query_counts(self.n_queries, self.n_undefined)
-        self._finish([what, ", ".join(filter(None, [intervals, counts]))])
+        below = ", ".join(filter(None, [intervals, counts]))
+        title = None if self.significant is None else "filled: significant"
+        self._finish([self.quantity, below], title=title)
         return self
 
     def _draw(self, tables: Any, series: list[str], style: Style) -> None:
@@ -265,10 +265,7 @@ class IntervalDisplay(Display):
             y = np.arange(len(means[i])) + 0.7 * ((i + 0.5) / len(series) - 0.5)
             look = {"linestyle": "none", "marker": MARKERS[i % len(MARKERS)], "markersize": 6}
             look |= {"color": self._color(first + i)} | settings
-            label = name_text(name)
-            if self.significant is not None and not name and is_filled.any():
-                label = "significant"
-            self.points_ += self.ax_.plot(means[i], y, **{"label": label or None} | look)
+            self.points_ += self.ax_.plot(means[i], y, **{"label": _pair_text(name)} | look)
             look["color"] = self.points_[-1].get_color()
             if self.significant is not None:
                 hollow = {"markerfacecolor": self.ax_.get_facecolor(), "zorder": 3}
@@ -276,8 +273,6 @@ class IntervalDisplay(Display):
                 self.hollow_ += self.ax_.plot(at, y, **look | hollow)
             bars = self.ax_.hlines(y, low[i], high[i], colors=look["color"], linewidth=1.5)
             self.intervals_.append(bars)
-        if self.significant is not None and not is_filled.all():
-            self.hollow_[-1].set_label("not significant")
 
 
 def _best_system(rows: Any) -> str:
@@ -287,8 +282,8 @@ def _best_system(rows: Any) -> str:
     return max(means, key=lambda name: np.nan_to_num(means[name], nan=-np.inf))
 
 
-def _row_text(name: str) -> str:
-    """Return the name of a row; for a long pair, place the two names on separate lines."""
+def _pair_text(name: str) -> str:
+    """Return a name as text; for a long pair, place the two names on separate lines."""
     parts = [name_text(part) for part in str(name).split(" − ")]
     return ("\n− " if sum(map(len, parts)) > _base.NAME_WIDTH else " − ").join(parts)
 
