@@ -36,10 +36,7 @@ def described(display):
     }
     yield from (f"{name}: {_stored(value)}" for name, value in stored.items())
     for ax in display.figure_.axes:
-        if ax.get_label() == "<colorbar>":
-            yield f"color bar {_one_line(ax.get_xlabel() or ax.get_ylabel())}"
-        else:
-            yield from _axes_lines(ax)
+        yield from _axes_lines(ax)
 
 
 def _stored(value):
@@ -77,19 +74,6 @@ def _axes_lines(ax):
             ]
             look = f"{color} {collection.get_linewidth()[0]:g}"
             yield f"segments {_label(collection)} {look}: {numbers(segments)}"
-    for image in ax.images:
-        array = np.ma.filled(image.get_array(), np.nan)
-        yield f"image {array.shape} from {image.norm.vmin:.4g} to {image.norm.vmax:.4g}: " + (
-            numbers(array)
-        )
-    texts = [
-        f"{_one_line(text.get_text())} at {numbers(text.get_position())} "
-        f"{text.get_color()} {text.get_fontweight()} {text.get_fontsize():.3g}"
-        for text in ax.texts
-    ]
-    yield from texts[:MOST_NUMBERS]
-    if len(texts) > MOST_NUMBERS:
-        yield f"{len(texts)} texts, {sum('bold' in text for text in texts)} bold"
     if legend:
         entries = " | ".join(_one_line(text.get_text()) for text in legend.get_texts())
         yield f"legend {legend.get_title().get_text()}: {entries}"
