@@ -1,30 +1,17 @@
-"""All measures with their reference implementations, settings and properties.
+"""All measures with the settings and properties that the common tests check.
 
-`conformance/generate.py` defines the measures and computes the values of short queries over all
-orders of tied documents. A reference here (`on_average`) is a closed form of the expectation, for
-long queries; it returns None for a query whose value is undefined. The references do not use the
-package under test. To add a measure, add its reference and one call of `register`;
-`test_no_measure_is_forgotten` fails if an exported measure is missing.
+`conformance/generate.py` defines the measures and computes their values over all orders of tied
+documents. To add a measure, add one call of `register`; `test_no_measure_is_forgotten` fails if an
+exported measure is missing.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import signature
 from itertools import combinations, product
-from math import comb, inf
+from math import inf, isnan
 
 import generate
 import numpy as np
-from oracle import (
-    DISCOUNTS,
-    GAINS,
-    average_pair_form,
-    expected_gains,
-    is_relevant,
-    signs,
-    tie_blocks,
-    untied,
-)
 
 import skgraded as sg
 
@@ -42,10 +29,20 @@ def reciprocal(ranks):
     return 1.0 / ranks
 
 
+def rank_less_1(ranks):
+    return ranks - 1.0
+
+
+# Functions with the values of a name, and this name.
+NAMES = {
+    (linear_gain := lambda grades: grades): "linear",
+    (log2_discount := lambda ranks: 1 / np.log2(ranks + 1)): "log2",
+    (log2_divisor := lambda ranks: np.log2(ranks + 1)): "log2",
+}
 GAIN_GRID = {
     "k": (*CUTOFFS, "mean"),
-    "gain": ("exp2", "linear", square_root),
-    "discount": ("log2", "letor", reciprocal),
+    "gain": ("exp2", "linear", linear_gain),
+    "discount": ("log2", "letor", log2_discount),
 }
 
 
@@ -54,7 +51,6 @@ class Entry:
     """A measure class: ``settings`` are its parameters besides ``ties`` and ``undefined``."""
 
     cls: type
-    on_average: Callable  # (grades, scores, **setting) -> value with the first tie rule, or None
     settings: list = field(default_factory=list)
     few: list = field(default_factory=list)  # for properties that do not depend on all settings
     scale_invariant: list = field(default_factory=list)  # scaling the grades changes nothing
@@ -77,35 +73,12 @@ class Entry:
             return ("worst", "best", "ordinal")
         return TIES if default else (None,)
 
-    def value(self, ties, grades, scores, **setting):
-        """Return the value for one tie rule without computing all orders, or None if undefined."""
-        if ties not in ("average", None):
-            scores = untied(grades, scores, ties, self.definition.unretrieved_last)
-        return self.on_average(grades, scores, **setting)
-
 
 REGISTRY: dict[str, Entry] = {}
 
 
-def always(*args, **setting):
-    return True
-
-
-def has_relevant(grades, threshold=None, **others):
-    return is_relevant(grades, threshold).any()
-
-
-def has_two_grades(grades, **others):
-    return len(set(grades)) > 1
-
-
-def register(cls, on_average, is_defined=has_relevant, **more):
-    """Add a measure; its functions are called only for queries whose value is defined."""
-
-    def average(grades, scores, **setting):
-        return on_average(grades, scores, **setting) if is_defined(grades, **setting) else None
-
-    REGISTRY[cls.__name__] = Entry(cls, average, **more)
+def register(cls, **properties):
+    REGISTRY[cls.__name__] = Entry(cls, **properties)
 
 
 def grid(**choices):
@@ -129,24 +102,8 @@ def grid(**choices):
     return settings
 
 
-# AP ----------------------------------------------------------------------------------------------
-
-
-def divisor_of(grades, k, threshold, divisor):
-    n_relevant = is_relevant(grades, threshold).sum()
-    return n_relevant if divisor == "relevant" else min(n_relevant, k or inf)
-
-
-def average_average_precision(grades, scores, k=None, threshold=None, divisor="min"):
-    def weight(values):
-        return is_relevant(values, threshold) / divisor_of(grades, k, threshold, divisor)
-
-    return average_pair_form(weight, grades, scores, k)
-
-
 register(
     sg.AP,
-    on_average=average_average_precision,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS, divisor=("min", "relevant")),
     few=[sg.AP(), sg.AP(k=3, threshold=2), sg.AP(k=3, divisor="relevant")],
     scale_invariant=[sg.AP()],
@@ -154,25 +111,8 @@ register(
 )
 
 
-# MuAP --------------------------------------------------------------------------------------------
-
-
-def over_levels(grades, value):
-    """Return the mean over grades above 0, weighted by the distance from the next lower grade."""
-    levels = sorted({grade for grade in grades if grade > 0})
-    distances = np.diff(levels, prepend=0.0) / levels[-1]  # they add up to 1
-    return sum(weight * value(level) for weight, level in zip(distances, levels, strict=True))
-
-
-def average_mu_average_precision(grades, scores, k=None, divisor="min"):
-    return over_levels(
-        grades, lambda level: average_average_precision(grades, scores, k, level, divisor)
-    )
-
-
 register(
     sg.MuAP,
-    on_average=average_mu_average_precision,
     settings=grid(k=CUTOFFS, divisor=("min", "relevant")),
     few=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
     scale_invariant=[sg.MuAP(), sg.MuAP(k=3), sg.MuAP(k=3, divisor="relevant")],
@@ -180,23 +120,8 @@ register(
 )
 
 
-# NDCG --------------------------------------------------------------------------------------------
-
-
-def average_ndcg(grades, scores, k=None, gain="exp2", discount="log2"):
-    gain, discount = GAINS.get(gain, gain), DISCOUNTS.get(discount, discount)
-    n, gains = len(grades), np.zeros(len(grades))
-    retrieved = expected_gains(gain, grades, scores)
-    gains[: len(retrieved)] = retrieved
-    ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])
-    discounts = discount(np.arange(1, n + 1))
-    ndcg_at = np.cumsum(gains * discounts) / np.cumsum(ideal * discounts)
-    return ndcg_at.mean() if k == "mean" else ndcg_at[min(k or n, n) - 1]
-
-
 register(
     sg.NDCG,
-    on_average=average_ndcg,
     settings=grid(**GAIN_GRID),
     few=[sg.NDCG(), sg.NDCG(k=3), sg.NDCG(k="mean", gain="linear", discount="letor")],
     scale_invariant=[sg.NDCG(gain="linear")],
@@ -209,17 +134,8 @@ register(
 )
 
 
-# NDCNG -------------------------------------------------------------------------------------------
-
-
-def average_ndcng(grades, scores, k=None, gain="exp2", discount="log2", max_grade=None):
-    top = max(grades) if max_grade is None else max_grade
-    return average_ndcg((np.asarray(grades) / top).tolist(), scores, k, gain, discount)
-
-
 register(
     sg.NDCNG,
-    on_average=average_ndcng,
     settings=grid(**GAIN_GRID, max_grade=(None, TOP_GRADE)),
     few=[
         sg.NDCNG(),
@@ -240,73 +156,17 @@ register(
 )
 
 
-# QMeasure ----------------------------------------------------------------------------------------
-
-
-def q_divisors(grades, k, beta, gain):
-    """Return p + β cg*(p) for each rank p, times min(R, k)."""
-    ideal = np.cumsum(gain(np.sort(np.asarray(grades, dtype=float))[::-1]))
-    n = min(is_relevant(grades, None).sum(), k or inf)
-    return n * (np.arange(1, len(grades) + 1) + beta * ideal)
-
-
-def average_q_measure(grades, scores, k=None, beta=1.0, gain="linear"):
-    """Above position a + i are a documents of earlier blocks and i - 1 documents of its block."""
-    gain = GAINS.get(gain, gain)
-    total, a, before = 0.0, 0, 0.0
-    divisors = q_divisors(grades, k, beta, gain)
-    for block in tie_blocks(grades, scores):
-        n, relevant = len(block), is_relevant(block, None)
-        counted = relevant + beta * gain(np.array(block))
-        others = np.outer(relevant, counted)
-        with_tied = (others.sum() - np.trace(others)) / (n * (n - 1)) if n > 1 else 0.0
-        i = np.arange(1, n + 1)
-        expected = relevant.mean() * before + (relevant * counted).mean() + (i - 1) * with_tied
-        total += (expected / divisors[a : a + n])[a + i <= (k or inf)].sum()
-        a, before = a + n, before + counted.sum()
-    return total
-
-
 register(
     sg.QMeasure,
-    on_average=average_q_measure,
-    settings=grid(k=CUTOFFS, beta=(1.0, 0, 10), gain=("linear", "exp2", square_root)),
+    settings=grid(k=CUTOFFS, beta=(1.0, 0, 10), gain=("linear", "exp2", linear_gain)),
     few=[sg.QMeasure(), sg.QMeasure(k=3, beta=10), sg.QMeasure(gain="exp2")],
     scale_invariant=[sg.QMeasure(beta=0)],
     ideal_is_one=[sg.QMeasure(), sg.QMeasure(k=1), sg.QMeasure(k=3, beta=10, gain="exp2")],
 )
 
 
-# Measures that are weighted sums of gains ---------------------------------------------------------
-
-
-def linear(gain, total):
-    """Return the reference of a measure that is a sum of gains over ranks."""
-
-    def on_average(grades, scores, **setting):
-        gains = expected_gains(lambda ranked: gain(ranked, grades, **setting), grades, scores)
-        return total(gains, grades, **setting)
-
-    return on_average
-
-
-def relevance(ranked, grades, threshold=None, **others):
-    return is_relevant(ranked, threshold)
-
-
-def share_of_top(ranked, grades, max_grade=None, **others):
-    return ranked / (max(grades) if max_grade is None else max_grade)
-
-
-def mean_of_ranks(gains, grades, k=None, **others):
-    """Divide the sum of the first k gains by k, or of all gains by the number of documents."""
-    divisor = gains.shape[-1] if k is None else k
-    return gains[..., :k].sum(axis=-1) / max(divisor, 1)
-
-
 register(
     sg.Precision,
-    on_average=linear(relevance, mean_of_ranks),
     undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Precision(), sg.Precision(k=3)],
@@ -314,20 +174,14 @@ register(
 )
 register(
     sg.GeneralizedPrecision,
-    on_average=linear(share_of_top, mean_of_ranks),
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3, max_grade=TOP_GRADE)],
     scale_invariant=[sg.GeneralizedPrecision(), sg.GeneralizedPrecision(k=3)],
 )
 
 
-def recall(gains, grades, k=None, threshold=None):
-    return gains[..., :k].sum(axis=-1) / is_relevant(grades, threshold).sum()
-
-
 register(
     sg.Recall,
-    on_average=linear(relevance, recall),
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Recall(k=3), sg.Recall(k=2, threshold=2)],
     scale_invariant=[sg.Recall(k=3)],
@@ -335,13 +189,8 @@ register(
 )
 
 
-def generalized_recall(gains, grades, k=None):
-    return gains[..., :k].sum(axis=-1) / sum(grade / max(grades) for grade in grades)
-
-
 register(
     sg.GeneralizedRecall,
-    on_average=linear(share_of_top, generalized_recall),
     settings=grid(k=CUTOFFS),
     few=[sg.GeneralizedRecall(k=3)],
     scale_invariant=[sg.GeneralizedRecall(k=3)],
@@ -349,14 +198,8 @@ register(
 )
 
 
-def r_precision(gains, grades, threshold=None):
-    n_relevant = is_relevant(grades, threshold).sum()
-    return gains[..., :n_relevant].sum(axis=-1) / n_relevant
-
-
 register(
     sg.RPrecision,
-    on_average=linear(relevance, r_precision),
     settings=grid(threshold=THRESHOLDS),
     few=[sg.RPrecision(), sg.RPrecision(threshold=2)],
     scale_invariant=[sg.RPrecision()],
@@ -364,33 +207,16 @@ register(
 )
 
 
-def rbp(gains, grades, k=None, persistence=0.8, **others):
-    seen = (1 - persistence) * float(persistence) ** np.arange(gains.shape[-1])
-    return (gains * seen)[..., :k].sum(axis=-1)
-
-
 register(
     sg.RBP,
-    on_average=linear(share_of_top, rbp),
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5), max_grade=(None, TOP_GRADE)),
     few=[sg.RBP(), sg.RBP(k=3, persistence=0.5, max_grade=TOP_GRADE)],
     scale_invariant=[sg.RBP()],
 )
 
 
-def absolute_gain(ranked, grades, gain="exp2", **others):
-    return 2.0**ranked - 1 if gain == "exp2" else GAINS.get(gain, gain)(ranked)
-
-
-def absolute_dcg(gains, grades, k=None, discount="log2", **others):
-    discounts = DISCOUNTS.get(discount, discount)(np.arange(1, gains.shape[-1] + 1))
-    return (gains * discounts)[..., :k].sum(axis=-1)
-
-
 register(
     sg.DCG,
-    on_average=linear(absolute_gain, absolute_dcg),
-    is_defined=always,
     always_defined=True,
     highest=inf,
     settings=grid(**GAIN_GRID | {"k": CUTOFFS}),
@@ -398,23 +224,8 @@ register(
 )
 
 
-# RR ----------------------------------------------------------------------------------------------
-
-
-def average_reciprocal_rank(grades, scores, k=None, threshold=None):
-    before = 0
-    for block in tie_blocks(grades, scores):
-        n, r = len(block), int(is_relevant(block, threshold).sum())
-        if r:
-            places = range(1, min(n - r + 1, (k or inf) - before) + 1)
-            return sum(comb(n - i, r - 1) / comb(n, r) / (before + i) for i in places)
-        before += n
-    return 0.0
-
-
 register(
     sg.RR,
-    on_average=average_reciprocal_rank,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.RR(), sg.RR(k=3, threshold=2)],
     scale_invariant=[sg.RR()],
@@ -422,113 +233,32 @@ register(
 )
 
 
-# GAP ---------------------------------------------------------------------------------------------
-
-
-def average_gap(grades, scores, k=None, gain="linear"):
-    gain = GAINS.get(gain, gain)
-    ideal = gain(np.sort(np.asarray(grades, dtype=float))[::-1])[:k].sum()
-    return average_pair_form(gain, grades, scores, k) / ideal
-
-
 register(
     sg.GAP,
-    on_average=average_gap,
-    settings=grid(k=CUTOFFS, gain=("linear", "exp2", square_root)),
+    settings=grid(k=CUTOFFS, gain=("linear", "exp2", linear_gain)),
     few=[sg.GAP(), sg.GAP(k=3, gain="exp2")],
     scale_invariant=[sg.GAP(), sg.GAP(k=3)],
     ideal_is_one=[sg.GAP(), sg.GAP(k=3, gain="exp2")],
 )
 
 
-# ERR ---------------------------------------------------------------------------------------------
-
-
-def stops_at(grades, all_grades, max_grade=None):
-    """Return the stop probability (2^g - 1) / 2^max of each grade."""
-    top = max(all_grades) if max_grade is None else max_grade
-    return np.expm1(np.asarray(grades) * np.log(2)) * 2.0**-top
-
-
-def average_err(grades, scores, k=None, max_grade=None):
-    """The user continues after j documents of a tie block with probability e_j / C(n, j).
-
-    e_j is the elementary symmetric sum of the probabilities to continue.
-    """
-    total, going_on, before = 0.0, 1.0, 0
-    for block in tie_blocks(grades, scores):
-        leaves = stops_at(block, grades, max_grade)
-        n = len(block)
-        symmetric = np.polynomial.Polynomial([1.0])
-        for leave in leaves:
-            symmetric *= np.polynomial.Polynomial([1.0, 1 - leave])
-        after = [e / comb(n, j) for j, e in enumerate(symmetric.coef.tolist())]
-        after += [0.0] * (n + 1 - len(after))
-        for i in range(1, n + 1):
-            if before + i <= (k or inf):
-                total += going_on * (after[i - 1] - after[i]) / (before + i)
-        going_on *= after[n]
-        before += n
-    return total
-
-
 register(
     sg.ERR,
-    on_average=average_err,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.ERR(), sg.ERR(k=3, max_grade=5)],  # an ideal list scores less than 1
 )
 
 
-# NERR --------------------------------------------------------------------------------------------
-
-
-def gains_if_rarely_stopped(grades, max_grade):
-    """Return gains by grade if all stop probabilities are tiny, so that ERR is Σ R / p."""
-    if stops_at(grades, grades, max_grade).max() > 1e-17:
-        return None
-    gains = np.expm1(np.asarray(grades) * np.log(2))
-    return dict(zip(grades, gains / gains.max(), strict=True))
-
-
-def over_ranks(gains, k):
-    return (gains / np.arange(1, gains.shape[-1] + 1))[..., :k].sum(axis=-1)
-
-
-def average_nerr(grades, scores, k=None, max_grade=None):
-    ideal = np.array([sorted(grades, reverse=True)])
-    gains = gains_if_rarely_stopped(grades, max_grade)
-    if gains is None:
-        return average_err(grades, scores, k, max_grade) / average_err(grades, grades, k, max_grade)
-    expected = expected_gains(np.vectorize(gains.get, otypes=[float]), grades, scores)
-    return over_ranks(expected, k) / over_ranks(np.array([gains[g] for g in ideal[0]]), k)
-
-
 register(
     sg.NERR,
-    on_average=average_nerr,
     settings=grid(k=CUTOFFS, max_grade=(None, TOP_GRADE)),
     few=[sg.NERR(), sg.NERR(k=3, max_grade=5)],
     ideal_is_one=[sg.NERR(), sg.NERR(k=1), sg.NERR(k=3, max_grade=5)],
 )
 
 
-# Success -----------------------------------------------------------------------------------------
-
-
-def average_success(grades, scores, k=None, threshold=None):
-    failure, before = 1.0, 0
-    for block in tie_blocks(grades, scores):
-        n, r = len(block), int(is_relevant(block, threshold).sum())
-        n_drawn = int(np.clip((k or inf) - before, 0, n))
-        failure *= comb(n - r, n_drawn) / comb(n, n_drawn)
-        before += n
-    return 1.0 - failure
-
-
 register(
     sg.Success,
-    on_average=average_success,
     undefined_on_request=True,
     settings=grid(k=CUTOFFS, threshold=THRESHOLDS),
     few=[sg.Success(k=3), sg.Success(k=2, threshold=2)],
@@ -536,19 +266,8 @@ register(
 )
 
 
-# InterpolatedPrecision ---------------------------------------------------------------------------
-
-
-def worst_interpolated_precision(grades, scores, recall=0, threshold=None):
-    ranked = np.ravel(tie_blocks(grades, untied(grades, scores, "worst")))
-    hits = np.cumsum(is_relevant(ranked, threshold))
-    enough = hits >= np.floor(recall * is_relevant(grades, threshold).sum() + 0.5)
-    return np.max(hits / np.arange(1, len(hits) + 1) * enough, initial=0.0)
-
-
 register(
     sg.InterpolatedPrecision,
-    on_average=worst_interpolated_precision,
     settings=grid(recall=(0, 0.1, 0.5, 1), threshold=THRESHOLDS),
     few=[sg.InterpolatedPrecision(), sg.InterpolatedPrecision(0.5, threshold=2)],
     scale_invariant=[sg.InterpolatedPrecision(0.5)],
@@ -556,55 +275,25 @@ register(
 )
 
 
-# SetPrecision, SetRecall, SetF -------------------------------------------------------------------
-
-
-def retrieved_and_relevant(grades, scores, threshold):
-    retrieved, relevant = np.array(scores) > -inf, is_relevant(grades, threshold)
-    return (retrieved & relevant).sum(), retrieved.sum(), relevant.sum()
-
-
-def set_precision(grades, scores, threshold=None):
-    n_hits, n_retrieved, _ = retrieved_and_relevant(grades, scores, threshold)
-    return n_hits / max(n_retrieved, 1)
-
-
-def set_recall(grades, scores, threshold=None):
-    n_hits, _, n_relevant = retrieved_and_relevant(grades, scores, threshold)
-    return n_hits / n_relevant
-
-
-def set_f(grades, scores, threshold=None, beta=1):
-    p, r = set_precision(grades, scores, threshold), set_recall(grades, scores, threshold)
-    return (beta**2 + 1) * p * r / (r + beta**2 * p) if p and r else 0.0
-
-
 register(
     sg.NumRet,
-    on_average=lambda grades, scores: retrieved_and_relevant(grades, scores, None)[1],
-    is_defined=always,
     always_defined=True,
     highest=inf,
     settings=[{}],
     few=[sg.NumRet()],
     scale_invariant=[sg.NumRet()],
 )
-for counting, place in (sg.NumRel, 2), (sg.NumRelRet, 0):
+for counting in (sg.NumRel, sg.NumRelRet):
     register(
         counting,
-        is_defined=always,
         always_defined=True,
         highest=inf,
-        on_average=lambda *args, place=place, **setting: retrieved_and_relevant(*args, **setting)[
-            place
-        ],
         settings=grid(threshold=THRESHOLDS),
         few=[counting()],
         scale_invariant=[counting()],
     )
 register(
     sg.SetPrecision,
-    on_average=set_precision,
     undefined_on_request=True,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.SetPrecision()],
@@ -612,7 +301,6 @@ register(
 )
 register(
     sg.SetRecall,
-    on_average=set_recall,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.SetRecall(), sg.SetRecall(threshold=2)],
     scale_invariant=[sg.SetRecall()],
@@ -620,32 +308,14 @@ register(
 )
 register(
     sg.SetF,
-    on_average=set_f,
     settings=grid(threshold=THRESHOLDS, beta=(1, 0, 0.5, 3)),
     few=[sg.SetF(), sg.SetF(threshold=2, beta=0.5)],
     scale_invariant=[sg.SetF()],
 )
 
 
-# Bpref -------------------------------------------------------------------------------------------
-
-
-def average_bpref(grades, scores, threshold=None):
-    n_relevant = int(is_relevant(grades, threshold).sum())
-    cap = max(min(n_relevant, len(grades) - n_relevant), 1)
-    total, above = 0.0, 0
-    for block in tie_blocks(grades, scores):
-        r = int(is_relevant(block, threshold).sum())
-        m = len(block) - r
-        capped = [min(above + n, n_relevant) for n in range(m + 1)]
-        total += r * (1 - np.mean(capped) / cap)
-        above += m
-    return total / n_relevant
-
-
 register(
     sg.Bpref,
-    on_average=average_bpref,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.Bpref(), sg.Bpref(threshold=2)],
     scale_invariant=[sg.Bpref()],
@@ -653,24 +323,8 @@ register(
 )
 
 
-# Judged and RBPResidual --------------------------------------------------------------------------
-
-
-def average_judged(grades, scores, k=None):
-    known = expected_gains(lambda ranked: ~np.isnan(ranked), grades, scores)[:k]
-    return known.mean() if len(known) else 0.0
-
-
-def average_rbp_residual(grades, scores, k=None, persistence=0.8):
-    unjudged = expected_gains(np.isnan, grades, scores)[:k]
-    ranks = np.arange(len(unjudged))
-    return (1 - persistence) * (unjudged * persistence**ranks).sum() + persistence ** len(ranks)
-
-
 register(  # for long queries, no grade is nan
     sg.Judged,
-    on_average=average_judged,
-    is_defined=always,
     always_defined=True,
     settings=grid(k=CUTOFFS),
     few=[sg.Judged(k=3)],
@@ -680,8 +334,6 @@ register(  # for long queries, no grade is nan
 
 register(
     sg.RBPResidual,
-    on_average=average_rbp_residual,
-    is_defined=always,
     always_defined=True,
     settings=grid(k=CUTOFFS, persistence=(0.8, 0, 0.5, 0.95)),
     few=[sg.RBPResidual(), sg.RBPResidual(k=3, persistence=0.5)],
@@ -689,41 +341,8 @@ register(
 )
 
 
-# Compat ------------------------------------------------------------------------------------------
-
-
-def average_compat(grades, scores, persistence=0.95):
-    """The documents of one grade among the first j of a tie block are hypergeometric."""
-    ideal = sorted((grade for grade in grades if grade > 0), reverse=True)
-    blocks = tie_blocks(grades, scores)
-    n = sum(map(len, blocks))
-    total = best = 0.0
-    for i in range(1, max(n, len(ideal)) + 1):
-        before, start = [], 0
-        for block in blocks:
-            if start + len(block) > i:
-                break
-            before, start = before + block, start + len(block)
-        else:
-            block = [0.0]
-        j = min(i, n) - start
-        for grade in set(ideal):
-            m, c, a = block.count(grade), before.count(grade), ideal[:i].count(grade)
-            total += (
-                persistence ** (i - 1)
-                / i
-                * sum(
-                    comb(m, h) * comb(len(block) - m, j - h) / comb(len(block), j) * min(c + h, a)
-                    for h in range(max(0, j - len(block) + m), min(m, j) + 1)
-                )
-            )
-        best += persistence ** (i - 1) / i * min(i, len(ideal))
-    return total / best
-
-
 register(
     sg.Compat,
-    on_average=average_compat,
     settings=grid(persistence=(0.95, 0, 0.5)),
     few=[sg.Compat(), sg.Compat(0.5)],
     scale_invariant=[sg.Compat()],
@@ -731,19 +350,8 @@ register(
 )
 
 
-# PairAccuracy and AUC ----------------------------------------------------------------------------
-
-
-def pair_accuracy(grades, scores):
-    """Share of correctly ordered pairs with different grades; equal scores count 1/2."""
-    above = signs(grades) == 1
-    return np.mean((signs(scores)[above] + 1) / 2)
-
-
 register(
     sg.PairAccuracy,
-    on_average=pair_accuracy,
-    is_defined=has_two_grades,
     settings=grid(),
     few=[sg.PairAccuracy()],
     scale_invariant=[sg.PairAccuracy()],
@@ -751,18 +359,8 @@ register(
 )
 
 
-def has_both_kinds(grades, threshold=None):
-    return len(set(is_relevant(grades, threshold).tolist())) == 2
-
-
-def auc(grades, scores, threshold=None):
-    return pair_accuracy(is_relevant(grades, threshold), scores)
-
-
 register(
     sg.AUC,
-    on_average=auc,
-    is_defined=has_both_kinds,
     settings=grid(threshold=THRESHOLDS),
     few=[sg.AUC(), sg.AUC(threshold=2)],
     scale_invariant=[sg.AUC()],
@@ -770,27 +368,8 @@ register(
 )
 
 
-# TauAP -------------------------------------------------------------------------------------------
-
-
-def average_tau_ap(grades, scores):
-    """Above position a + i are a documents of earlier blocks; half of i - 1 tied pairs agree."""
-    total, before = 0.0, np.array([])
-    for block in tie_blocks(grades, scores, unretrieved_last=True):
-        block, a = np.array(block), len(before)
-        above, equal = np.greater.outer(before, block), np.equal.outer(before, block)
-        with_earlier = (above + equal / 2).sum() / len(block)
-        for i in range(1, len(block) + 1):
-            if a + i > 1:
-                total += (with_earlier + (i - 1) / 2) / (a + i - 1)
-        before = np.concatenate([before, block])
-    return 2 / (len(grades) - 1) * total - 1
-
-
 register(
     sg.TauAP,
-    on_average=average_tau_ap,
-    is_defined=has_two_grades,
     settings=grid(),
     lowest=-1,
     few=[sg.TauAP()],
@@ -798,21 +377,8 @@ register(
 )
 
 
-# KendallTau --------------------------------------------------------------------------------------
-
-
-def kendall_tau(grades, scores):
-    of_grades, of_scores = signs(grades), signs(scores)
-    if not of_scores.any():
-        return 0.0
-    n_untied = (of_grades != 0).sum() * (of_scores != 0).sum()
-    return (of_grades * of_scores).sum() / np.sqrt(n_untied)
-
-
 register(
     sg.KendallTau,
-    on_average=kendall_tau,
-    is_defined=has_two_grades,
     settings=grid(),
     lowest=-1,
     few=[sg.KendallTau()],
@@ -821,21 +387,8 @@ register(
 )
 
 
-# SpearmanRho -------------------------------------------------------------------------------------
-
-
-def spearman_rho(grades, scores):
-    # A mean rank minus the mean of all ranks is half of (number below - number above).
-    of_grades, of_scores = signs(grades).sum(axis=1), signs(scores).sum(axis=1)
-    if not of_scores.any():
-        return 0.0
-    return (of_grades @ of_scores) / np.sqrt((of_grades @ of_grades) * (of_scores @ of_scores))
-
-
 register(
     sg.SpearmanRho,
-    on_average=spearman_rho,
-    is_defined=has_two_grades,
     settings=grid(),
     lowest=-1,
     few=[sg.SpearmanRho()],
@@ -844,47 +397,9 @@ register(
 )
 
 
-# EDRC --------------------------------------------------------------------------------------------
-
-RANK_DISCOUNTS = {
-    "linear": lambda rank: rank,
-    "log2": lambda rank: np.log2(1 + rank),
-    "exp2": lambda rank: 2.0**rank,
-}
-
-
-def rank_less_1(ranks):
-    return ranks - 1.0
-
-
-def edrc(grades, scores, discount="linear", prior=0.5):
-    """EDRC by its definition, pair by pair; the grade nan implies no preference."""
-    discount = RANK_DISCOUNTS.get(discount, discount)
-    n = len(grades)
-    prefers = [[grades[v] > grades[w] for w in range(n)] for v in range(n)]
-    total, z = 0.0, 0.0
-    rank = {}
-    for v in sorted(range(n), key=lambda v: -np.nan_to_num(grades[v], nan=-1.0)):
-        preferred = [w for w in range(n) if prefers[w][v]]
-        rank[v] = 1 + max((rank[w] for w in preferred), default=0)
-        if rank[v] == 1:
-            continue
-        compared = [w for w in range(n) if w != v and not prefers[v][w]]
-        expected = [
-            (scores[w] > scores[v]) * 1.0 if prefers[w][v] and scores[w] != scores[v] else prior
-            for w in compared
-        ]
-        divisor = discount(np.array([rank[v]], dtype=float))[0]
-        total += sum(expected) / divisor
-        z += len(compared) / divisor
-    return 2 / z * total - 1 if z else None
-
-
 register(
     sg.EDRC,
-    on_average=edrc,
-    is_defined=always,
-    settings=grid(discount=("linear", "log2", "exp2", rank_less_1), prior=(0.5, 0, 0.3, 1)),
+    settings=grid(discount=("linear", "log2", "exp2", log2_divisor), prior=(0.5, 0, 0.3, 1)),
     lowest=-1,
     few=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25), sg.EDRC(discount=rank_less_1)],
     scale_invariant=[sg.EDRC(), sg.EDRC(discount="exp2", prior=0.25)],
@@ -893,7 +408,6 @@ register(
 
 # All measures ------------------------------------------------------------------------------------
 
-ALL_SETTINGS = [(name, setting) for name, entry in REGISTRY.items() for setting in entry.settings]
 FEW = [measure for entry in REGISTRY.values() for measure in entry.few]
 SCALE_INVARIANT = [measure for entry in REGISTRY.values() for measure in entry.scale_invariant]
 IDEAL_IS_ONE = [measure for entry in REGISTRY.values() for measure in entry.ideal_is_one]
@@ -921,3 +435,18 @@ def rebuilt(measure, **changes):
     """The same measure with some parameters changed."""
     kept = {name: getattr(measure, name) for name in signature(type(measure)).parameters}
     return type(measure)(**(kept | changes))
+
+
+def by_definition(name, setting, grades, scores, digits=50):
+    """Return the value of a query for each tie rule; None if the query has no value."""
+    entry = REGISTRY[name]
+    values = generate.values_of_orders(
+        name,
+        [None if isnan(grade) else grade for grade in grades],
+        [None if score == -inf else score for score in scores],
+        digits,
+        **entry.definition.defaults | {key: NAMES.get(v, v) for key, v in setting.items()},
+    )
+    if values is None:
+        return dict.fromkeys(entry.tie_rules)
+    return {ties: float(generate.RULES[ties or "ordinal"](values)) for ties in entry.tie_rules}

@@ -186,11 +186,6 @@ def labelled_summary(seed, label):
     return replace(summary, by="part", segments=parts, labels=[label])
 
 
-def two_judges():
-    """Evaluations of two systems for 20 human-judged and 30 machine-judged queries."""
-    return [systems(["a", "b"], n, measures=("AP", "RR")) for n in (20, 30)]
-
-
 def in_segments(**settings):
     """A Comparison within segments, with query ids of several types."""
     ids = [("de", 1), "q", 2, 2.5, -0.25, True]

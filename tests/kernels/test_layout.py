@@ -51,27 +51,6 @@ def test_64_bit_ids_are_numbered_in_order_of_first_appearance(n_ids):
 GOLDEN = 0x9E3779B97F4A7C15
 
 
-def mixed_bits(bits):
-    """Return the result of the function in `hashing.h`."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-def same_key(n):
-    """Return ids of 24 bytes that have the same 64-bit key."""
-    first = np.arange(n, dtype=np.uint64)
-    state = mixed_bits(np.uint64(GOLDEN * 25 % 2**64) ^ first) + np.uint64(GOLDEN)
-    return [row.tobytes() for row in np.stack([first, state, first * 0], axis=1)]
-
-
-def same_sum(n):
-    """Return ids of 16 bytes whose words have the same weighted sum."""
-    first = np.arange(n, dtype=np.uint64)
-    factor = GOLDEN * pow(0xD1B54A32D192ED03, -1, 2**64) % 2**64
-    return [row.tobytes() for row in np.stack([first, -(first * np.uint64(factor))], axis=1)]
-
-
 def same_product(n):
     """Return integers whose products with GOLDEN have equal halves, except for one bit each."""
     half = np.arange(n, dtype=np.uint64)
@@ -79,15 +58,13 @@ def same_product(n):
     return (product * np.uint64(pow(GOLDEN, -1, 2**64))).view(np.int64)
 
 
-@pytest.mark.parametrize("ids_of", [same_key, same_sum, same_product])
-def test_ids_that_collide_without_a_seed_are_numbered_as_fast_as_others(ids_of):
+def test_ids_that_collide_without_a_seed_are_numbered_as_fast_as_others():
     """With equal hashes, 100,000 ids take some 10 s instead of 0.02 s."""
-    ids = ids_of(100_000)
-    qid = ids if isinstance(ids, np.ndarray) else pytest.importorskip("pyarrow").array(ids)
+    ids = same_product(100_000)
     start = time.process_time()
-    judgments = sg.Judgments(np.ones(len(ids)), qid=qid)
+    judgments = sg.Judgments(np.ones(len(ids)), qid=ids)
     assert time.process_time() - start < 2
-    assert judgments.query_ids.tolist() == list(ids)
+    assert judgments.query_ids.tolist() == ids.tolist()
 
 
 def pair_sums(weights):

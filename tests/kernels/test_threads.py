@@ -20,7 +20,6 @@ import threadpoolctl
 
 import skgraded as sg
 from skgraded._kernels.threads import ROWS_PER_THREAD, n_threads, run_chunks
-from skgraded.judgments import MOST_REMEMBERED
 from skgraded.measures import mean_over_queries
 
 
@@ -106,22 +105,6 @@ def test_several_threads_can_use_the_same_judgments_at_once():
 
         with ThreadPoolExecutor(len(measures)) as pool:
             for measure, values in zip(measures, pool.map(score, measures), strict=True):
-                np.testing.assert_array_equal(values, alone[measure])
-
-
-def test_threads_that_evict_plans_of_other_threads_compute_the_same_values():
-    # There are more measures than cached plans, and each thread uses them in a different order.
-    y_true, y_score, qid = manyrows.make_rows(n=2 * ROWS_PER_THREAD)
-    measures = [sg.NDCG(k=k) for k in range(1, MOST_REMEMBERED // 2 + 5)]
-    alone = {m: m.per_query(y_true, y_score, qid=qid) for m in measures}
-    judgments = sg.Judgments(y_true, qid=qid)
-    orders = np.random.default_rng(0).permuted(np.tile(range(len(measures)), (4, 1)), axis=1)
-    with ThreadPoolExecutor(4) as pool:
-        for values_of in pool.map(
-            lambda order: {measures[i]: measures[i].per_query(judgments, y_score) for i in order},
-            orders,
-        ):
-            for measure, values in values_of.items():
                 np.testing.assert_array_equal(values, alone[measure])
 
 

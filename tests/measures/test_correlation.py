@@ -33,12 +33,6 @@ def test_the_discount_of_edrc_receives_ranks_from_2():
     assert calls and all(ranks == [2, 3, 4] for ranks in calls)
 
 
-def test_only_the_ratios_of_the_discounts_of_edrc_count():
-    grades, scores = [3, 2, 1, 0], [1, 4, 2, 3]
-    tiny = sg.EDRC(discount=lambda ranks: ranks * 1e-310)
-    assert tiny(grades, scores) == pytest.approx(sg.EDRC()(grades, scores), rel=1e-6)
-
-
 @pytest.mark.parametrize("cls", CORRELATIONS)
 def test_a_correlation_is_at_most_1_for_the_same_order_and_at_least_minus_1_for_the_reverse(cls):
     for n in [*range(2, 60), 120, 333]:

@@ -1,63 +1,25 @@
 """Long queries: many grade levels, and cut-offs far above the length of a tie block.
 
-Short queries do not reach every algorithm (few or many levels, all sorted or only the top k), so
-here each measure is compared with its plain definition on longer ones.
+Short queries do not reach every algorithm (few or many levels, all sorted or only the top k). Long
+queries without ties are compared with the definition, and those with ties with the values of the
+same documents in the orders that their scores allow.
 """
 
 import math
 from fractions import Fraction
-from functools import cache
 from itertools import pairwise, product
 
+import generate
 import numpy as np
 import pytest
-from queries import Queries
-from registry import REGISTRY, build
+from registry import REGISTRY, build, by_definition
 
 import skgraded as sg
 
 pytestmark = pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-12}
-
-
-def check(name, setting, queries):
-    for ties in REGISTRY[name].tie_rules:
-        measure = build(name, setting, ties=ties)
-        values = measure.per_query(queries.y_true, queries.y_score, qid=queries.qid)
-        expected = [REGISTRY[name].value(ties, *part, **setting) or 0.0 for part in queries.parts]
-        np.testing.assert_allclose(values, expected, **TOLERANCE, err_msg=str(measure))
-
-
-TIED = np.round(np.linspace(-2, 2, 23), 2)
-
-
-@cache
-def queries_with_levels(n_levels, n):
-    """Queries of n documents that use ``n_levels`` grades > 0 each, and tie in several ways."""
-    rng = np.random.default_rng(n_levels)
-    levels = np.round(np.cumsum(rng.exponential(0.3, n_levels) + 0.01), 6)
-    scorings = [
-        rng.choice(TIED, n),
-        rng.choice([-np.inf, *TIED[:5]], n),
-        np.full(n, 0.5),
-        rng.normal(size=n),
-    ]
-    columns = []
-    for qid, scores in enumerate(scorings):
-        others = rng.choice([0.0, *levels], n - n_levels)
-        grades = rng.permutation(np.concatenate([levels, others]))
-        columns.append((grades, scores, np.full(n, qid)))
-    return interleaved(columns, rng)
-
-
-def interleaved(columns, rng):
-    """Shuffle the rows of several (grades, scores, qid) together."""
-    columns = [np.concatenate(column) for column in zip(*columns, strict=True)]
-    order = rng.permutation(len(columns[0]))
-    return Queries(*(column[order] for column in columns))
-
-
 DEPTHS = (None, 10, 40, 100, 5000)
+WITH_TIES = [name for name, entry in REGISTRY.items() if entry.tie_rules != (None,)]
 
 
 def deep_settings(name, start):
@@ -68,23 +30,79 @@ def deep_settings(name, start):
         yield setting | ({"k": DEPTHS[place % len(DEPTHS)]} if is_depth else {})
 
 
+def graded(n_levels, n):
+    """Return n grades with this number of levels above 0, in random order."""
+    rng = np.random.default_rng(n_levels)
+    levels = np.round(np.cumsum(rng.exponential(0.3, n_levels) + 0.01), 3)
+    return rng.permutation(np.append(levels, rng.choice([0.0, *levels], n - n_levels)))
+
+
+def check_definition(name, setting, grades, scores):
+    expected = by_definition(name, setting, grades.tolist(), scores.tolist(), digits=20)
+    for ties, value in expected.items():
+        measure = build(name, setting, ties=ties)
+        np.testing.assert_allclose(
+            measure(grades, scores), value or 0.0, **TOLERANCE, err_msg=str(measure)
+        )
+
+
 @pytest.mark.parametrize("n_levels", [1, 17])
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_measure_equals_its_definition_on_long_queries(name, n_levels):
+    rng = np.random.default_rng(0)
     for setting in deep_settings(name, n_levels):
-        check(name, setting, queries_with_levels(n_levels, 120))
+        grades = graded(n_levels, 50 if n_levels > 1 or setting.get("k") == "mean" else 120)
+        scores = rng.permutation(len(grades)) * 1.0
+        if not REGISTRY[name].definition.unretrieved_last:
+            scores[scores < len(grades) // 4] = -np.inf
+        if REGISTRY[name].definition.of_scores:
+            scores = np.floor(scores / 3)  # the definition includes ties
+        check_definition(name, setting, grades, scores)
 
 
 # Sums over pairs of documents change their method with the number of levels.
 @pytest.mark.parametrize("n_levels", [2, 5, 15, 16, 18, 33, 64, 65, 200])
 @pytest.mark.parametrize("name", ["GAP", "EDRC"])
 def test_sums_over_pairs_equal_their_definition_for_any_number_of_levels(name, n_levels):
-    check(name, next(deep_settings(name, n_levels)), queries_with_levels(n_levels, 250))
+    scores = np.random.default_rng(n_levels).permutation(250)
+    check_definition(name, {}, graded(n_levels, 250), scores // (1 if name == "GAP" else 20) * 1.0)
 
 
-@pytest.mark.parametrize("name", ["ERR", "TauAP", "PairAccuracy"])
-def test_measures_equal_their_definition_on_200_levels(name):
-    check(name, {}, queries_with_levels(200, 300))
+# Ties --------------------------------------------------------------------------------------------
+
+
+def mean_over_orders(measure, grades, scores):
+    """Return the mean of the values over all orders of tied documents, each without ties."""
+    is_last = REGISTRY[type(measure).__name__].definition.unretrieved_last
+    known = [None if score == -np.inf else score for score in scores.tolist()]
+    orders = np.array(
+        list(generate.ranked_lists(generate.tie_blocks(grades.tolist(), known, is_last)))
+    )
+    others = np.tile(grades[scores == -np.inf] if not is_last else [], (len(orders), 1))
+    places = np.append(-np.arange(orders.shape[1]), np.full(others.shape[1], -np.inf))
+    return measure.per_query(
+        np.hstack([orders, others]).ravel(),
+        np.tile(places, len(orders)),
+        group=[len(places)] * len(orders),
+    ).mean()
+
+
+@pytest.mark.parametrize("name", [name for name in WITH_TIES if name != "InterpolatedPrecision"])
+@pytest.mark.parametrize("n_levels", [2, 16, 66])
+def test_the_value_of_ties_is_the_mean_over_all_orders(name, n_levels):
+    grades = graded(n_levels, 150)
+    scores = -np.arange(150.0)
+    # blocks of two and three documents, also at the cut-offs 10, 40 and 100
+    for first, last in ((2, 4), (8, 11), (39, 41), (99, 102), (140, 142)):
+        scores[first:last] = scores[first]
+    one_block = np.where(np.arange(150) < 100, np.where(np.arange(150) < 4, 1.0, 0.0), -np.inf)
+    few = np.zeros(150)
+    few[[2, 50, 120]] = 1, 2, 3  # 4 orders of the first block, and 96 of the long block
+    for setting in deep_settings(name, n_levels):
+        measure = build(name, setting, ties="average")
+        for rows in ((grades, scores), (few, one_block)):
+            expected = mean_over_orders(measure, *rows)
+            np.testing.assert_allclose(measure(*rows), expected, **TOLERANCE, err_msg=str(measure))
 
 
 # The top k may be found without a full sort if k is much smaller than the query. Each list of
@@ -107,31 +125,40 @@ SCORINGS = {
 }
 
 
-@cache
-def top_k_queries(scoring):
-    """Return interleaved queries of 1 to 1000 documents with the scores of ``scoring``."""
-    rng = np.random.default_rng(len(scoring))
-    columns = []
-    for qid, n in enumerate([1000, 257, 129, 65, 64, 33, 20, 5, 1]):
-        grades = rng.choice([0, 0, 0, 0, 1, 2, 3, 4], n).astype(float)
-        columns.append((grades, SCORINGS[scoring](n, rng), np.full(n, qid)))
-    return interleaved(columns, rng)
+SIZES = (1000, 257, 129, 65, 64, 33, 20, 5, 1)
+RULES = {"ordinal": 0, "best": -1, "worst": 1}  # signs of the grade among equal scores
 
 
-WITH_CUT_OFF = [name for name, entry in REGISTRY.items() if "k" in entry.settings[0]]
+def in_order(grades, scores, ties):
+    """Return distinct scores in the order of a tie rule."""
+    order = np.lexsort((np.arange(len(grades)), RULES[ties] * grades, -scores))
+    places = np.argsort(order).astype(float)
+    return np.where(scores > -np.inf, -places, -np.inf)
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 def test_cut_offs_inside_ties_at_any_depth(scoring):
-    for k in (1, 2, 10, 16, 32, 33, 64, 128, 999):
-        check("NDCG", {"k": k}, top_k_queries(scoring))
+    rng = np.random.default_rng(len(scoring))
+    for n in SIZES:
+        grades = rng.choice([0, 0, 0, 0, 1, 2, 3, 4], n).astype(float)
+        scores = SCORINGS[scoring](n, rng)
+        _, block, size = np.unique(-scores, return_inverse=True, return_counts=True)
+        mean_gains = np.bincount(block, 2.0**grades - 1) / size
+        gains = np.sort(block)  # the blocks in ranked order
+        gains = mean_gains[gains] * (np.sort(-scores) < np.inf) / np.log2(np.arange(n) + 2)
+        for k in (1, 2, 10, 16, 32, 33, 64, 128, 999):
+            assert sg.DCG(k=k)(grades, scores) == pytest.approx(gains[:k].sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", WITH_CUT_OFF)
-def test_cut_offs_inside_ties_for_every_measure(name):
-    for place, scoring in enumerate(SCORINGS, start=WITH_CUT_OFF.index(name)):
-        if place % 4 == 1:
-            check(name, {"k": (1, 32, 400)[place % 3]}, top_k_queries(scoring))
+@pytest.mark.parametrize("name", [n for n in WITH_TIES if "k" in REGISTRY[n].settings[0]])
+def test_tie_rules_inside_the_cut_off_equal_the_order_without_ties(name):
+    rng = np.random.default_rng(0)
+    for scoring, n in product(SCORINGS.values(), SIZES):
+        grades, scores = rng.choice([0, 0, 0, 0, 1, 2, 3, 4], n).astype(float), scoring(n, rng)
+        for ties, k in zip(RULES, rng.choice([1, 10, 32, 400], 3).tolist(), strict=True):
+            measure = build(name, {"k": k}, ties=ties)
+            expected = measure(grades, in_order(grades, scores, ties))
+            assert measure(grades, scores) == pytest.approx(expected, abs=1e-12), measure
 
 
 def test_100000_levels_do_not_take_quadratic_time():

@@ -4,7 +4,6 @@ from math import log2, nan
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, ndcg_score
 
 import skgraded as sg
 
@@ -74,24 +73,3 @@ class TestExtremeGrades:
             np.testing.assert_allclose(values, expected, rtol=1e-12)
         with pytest.raises(ValueError, match="max_grade=1e[+]30 is so large that"):
             sg.NDCNG(gain=np.sqrt, max_grade=1e30)(grades * unit, scores, qid=qid)
-
-
-class TestScikitLearn:
-    @pytest.mark.parametrize("k", [None, 1, 3])
-    def test_ndcg_with_linear_gain_is_ndcg_score(self, k):
-        rng = np.random.default_rng(0)
-        y_true = rng.integers(0, 5, (40, 12)).astype(float)
-        y_true[:, 0] += 0.5
-        y_score = np.round(rng.normal(size=(40, 12)), 1)
-        measure = sg.NDCG(k=k, gain="linear")
-        value = measure(y_true.ravel(), y_score.ravel(), group=[12] * 40)
-        assert value == pytest.approx(ndcg_score(y_true, y_score, k=k), rel=1e-9)
-
-    def test_ap_without_ties_is_average_precision_score(self):
-        rng = np.random.default_rng(0)
-        for n in (1, 2, 10, 200):
-            y_true = rng.integers(0, 2, n)
-            y_true[0] = 1
-            y_score = rng.permutation(n)
-            expected = average_precision_score(y_true, y_score)
-            assert sg.AP()(y_true, y_score) == pytest.approx(expected, rel=1e-9)

@@ -45,30 +45,6 @@ def test_values_with_unjudged_documents_do_not_depend_on_other_queries_or_measur
         np.testing.assert_array_equal(alone, parts)
 
 
-class TestRBPResidual:
-    def test_bounds_rbp_for_any_grades_of_the_unjudged_documents(self):
-        rng = np.random.default_rng(0)
-        queries = unjudged_queries(seed=7)
-        unjudged = np.isnan(queries.y_true)
-        settings = {"k": None, "persistence": 0.8}
-        rows = queries.y_score, queries.qid
-        residual = sg.RBPResidual(**settings).per_query(queries.y_true, rows[0], qid=rows[1])
-        rbp = sg.RBP(**settings, max_grade=2.5)
-        low = rbp.per_query(np.where(unjudged, 0, queries.y_true), rows[0], qid=rows[1])
-        high = rbp.per_query(np.where(unjudged, 2.5, queries.y_true), rows[0], qid=rows[1])
-        assert (high <= low + residual + 1e-12).all()
-        grades = np.where(unjudged, rng.uniform(0, 2.5, len(unjudged)), queries.y_true)
-        between = rbp.per_query(grades, rows[0], qid=rows[1])
-        assert (low <= between + 1e-12).all() and (between <= high + 1e-12).all()
-
-    @pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
-    def test_the_residual_of_a_long_judged_list_is_not_negative(self):
-        grades = np.zeros(10_000)
-        for persistence in (0.3, 0.8, 0.95, 0.999):
-            value = sg.RBPResidual(persistence=persistence)(grades, -np.arange(10_000))
-            assert value == pytest.approx(persistence**10_000, abs=1e-12) and value >= 0
-
-
 @pytest.mark.parametrize("measure", [sg.Compat(), sg.Compat(0.999), sg.Bpref(), sg.Success(k=50)])
 @pytest.mark.filterwarnings("ignore:More than 1,000 rows are evaluated as one query")
 def test_a_long_tied_query_is_exact_and_quick(measure):

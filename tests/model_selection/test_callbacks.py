@@ -1,17 +1,13 @@
 """Callbacks of scikit-learn, such as progress bars, receive the boosting rounds of QueryRanker."""
 
-import re
-
 import numpy as np
 import pytest
-import sklearn
 from catboost import CatBoostRanker
 from lightgbm import LGBMRanker
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBRanker
@@ -21,7 +17,7 @@ from skgraded.model_selection import QueryKFold
 
 pytestmark = pytest.mark.filterwarnings("ignore:early_stopping=True chooses:UserWarning")
 
-sklearn_callback = pytest.importorskip("sklearn.callback", reason="needs scikit-learn ≥ 1.9")
+pytest.importorskip("sklearn.callback", reason="needs scikit-learn ≥ 1.9")
 
 ROUNDS = 7
 LIGHTGBM = LGBMRanker(n_estimators=ROUNDS, verbose=-1, n_jobs=1)
@@ -122,50 +118,6 @@ def test_the_callbacks_of_a_search_receive_the_rounds_of_each_fit():
     n_fits = 2 * 3 + 1
     assert recorder.ended.count("QueryRanker fit") == n_fits
     assert recorder.ended.count("QueryRanker round") == n_fits * ROUNDS
-
-
-def test_a_failing_fit_does_not_stop_a_search_with_callbacks():
-    X, y, _ = data()
-    y = y + np.where(np.arange(len(y)) == 0, 0.5, 0)  # LightGBM rejects fractional grades
-    recorder = Recorder()
-    with (
-        pytest.warns(FitFailedWarning, match="must be integers"),
-        pytest.warns(UserWarning, match="non-finite"),
-    ):
-        search(refit=False).set_callbacks(recorder).fit(X, y)
-    assert recorder.ended.count("QueryRanker fit") == 2 * 1
-    assert "GridSearchCV fit" in recorder.ended
-
-
-@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.nightly)])
-def test_a_progress_bar_shows_a_line_per_fit(n_jobs, capsys):
-    pytest.importorskip("rich", reason='needs rich: pip install "skgraded[test]"')
-    X, y, _ = data()
-    search(n_jobs=n_jobs).set_callbacks(sklearn_callback.ProgressBar()).fit(X, y)
-    shown = capsys.readouterr().out
-    assert set(re.findall(r"QueryRanker - fit #(\d)", shown)) == set("012345")
-
-
-@pytest.mark.parametrize("routing", [False, True])
-def test_a_scoring_monitor_logs_the_training_score_of_each_fit(routing):
-    X, y, qid = data()
-    scorer = sg.make_ranking_scorer(["ndcng@10", "mu_map"])
-    monitor = sklearn_callback.ScoringMonitor(scoring=scorer)
-    with sklearn.config_context(enable_metadata_routing=routing):
-        ranker = sg.QueryRanker(LIGHTGBM, qid=None if routing else -1).set_callbacks(monitor)
-        search = GridSearchCV(
-            ranker,
-            GRID,
-            return_train_score=True,
-            scoring=scorer,
-            refit="MuAP",
-            cv=GroupKFold(3).set_split_request(groups="qid") if routing else QueryKFold(3, qid=-1),
-        )
-        search.fit(X, y, **({"qid": qid} if routing else {}))
-    log = [row for row in monitor.get_logs().data if len(row["task_id_path"]) == 3]
-    for name in scorer.names:
-        expected = np.ravel([search.cv_results_[f"split{i}_train_{name}"] for i in range(3)], "F")
-        assert [row[name] for row in log] == pytest.approx(expected.tolist(), abs=0)
 
 
 def test_clones_keep_callbacks_and_fits_leave_no_state():

@@ -1,7 +1,6 @@
 """cross_evaluate: folds, out-of-fold values, times, failures and weights."""
 
 import re
-import sys
 
 import joblib
 import numpy as np
@@ -91,16 +90,6 @@ def test_out_of_fold_values_equal_a_loop(ranking, cv):
     assert not hasattr(ranker, "estimator_")
 
 
-@pytest.mark.parametrize("routing", [False, True])
-def test_rankers_pipelines_and_regressors_give_the_same_values(ranking, of_ridge, routing):
-    X, y, qid = ranking
-    pipeline = make_pipeline(StandardScaler(with_std=False), sg.QueryRanker(Ridge()))
-    with sklearn.config_context(enable_metadata_routing=routing):
-        for ranker in (Ridge(), sg.QueryRanker(Ridge()), pipeline):
-            cv = sg.cross_evaluate(ranker, X, y, qid=qid, cv=4)
-            assert_same_values(cv, of_ridge, atol=1e-9)
-
-
 @pytest.mark.parametrize("kind", TABLES)
 def test_all_kinds_of_tables_give_the_same_values(kind):
     X, y, qid = toy_data()
@@ -120,15 +109,6 @@ def test_queries_are_looked_up_in_a_series_or_given_by_group_sizes(ranking, of_r
     by_size = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, group=np.bincount(qid), cv=4)
     by_id = sg.cross_evaluate(sg.QueryRanker(Ridge()), X, y, qid=qid, cv=4)
     assert_same_values(by_size, by_id)
-
-
-@pytest.mark.parametrize(
-    "kind", [int, "q{:03}".format, lambda q: (q // 7, q % 7)], ids=["int", "text", "pairs"]
-)
-def test_the_folds_do_not_depend_on_the_kind_of_ids(ranking, of_ridge, kind):
-    X, y, qid = ranking
-    cv = sg.cross_evaluate(Ridge(), X, y, qid=tuple(map(kind, qid.tolist())), cv=4)
-    assert_same_values(cv, of_ridge)
 
 
 def test_splits_are_a_list_or_a_splitter_that_ignores_groups(ranking, of_ridge):
@@ -203,25 +183,6 @@ def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
         assert np.isnan(spread) if len(values) == 1 else spread == pytest.approx(values.std(ddof=1))
 
 
-def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
-    X, y, qid = ranking
-    folds = repeated_folds(qid, 2)
-    first_train = X[folds[0][0]]
-
-    class FailsOnce(Ridge):
-        def fit(self, X, y):
-            if X.shape == first_train.shape and (X == first_train).all():
-                raise RuntimeError("no")
-            return super().fit(X, y)
-
-    settings = {"qid": qid, "measures": "ap"}
-    with pytest.warns(FitFailedWarning, match="1 of 8 folds .* 10 queries have the value nan"):
-        cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **settings)
-    once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **settings).per_query["AP"]
-    twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings).per_query["AP"]
-    np.testing.assert_allclose(cv.per_query["AP"], np.where(cv.fold == 0, once, twice))
-
-
 # Fold means, times, estimators, progress ---------------------------------------------------------
 
 
@@ -286,16 +247,6 @@ def test_workers_give_the_same_values_and_inherit_the_configuration(ranking, of_
     with sklearn.config_context(assume_finite=True), joblib.parallel_config("threading"):
         cv = sg.cross_evaluate(Configured(), X, y, qid=qid, cv=4, n_jobs=2, progress=True)
     assert_same_values(cv, of_ridge)
-
-
-@pytest.mark.parametrize("progress", [False, True])
-def test_a_progress_bar_counts_the_folds(ranking, progress, monkeypatch, capsys):
-    pytest.importorskip("tqdm")
-    X, y, qid = ranking
-    monkeypatch.setitem(sys.modules, "ipykernel", sys)  # as in a notebook, which shows bars
-    sg.cross_evaluate(Ridge(), X, y, qid=qid, cv=4, progress=progress)
-    shown = capsys.readouterr().err
-    assert [text in shown for text in ("folds: 100%", "4/4")] == [progress] * 2
 
 
 # Weights -----------------------------------------------------------------------------------------

@@ -186,6 +186,12 @@ def test_training_stops_after_the_best_round_and_prints_nothing(name, patience, 
     assert capfd.readouterr() == ("", "")
 
 
+def test_the_first_round_of_a_flat_curve_is_the_best():
+    # Without a cut-off, precision is the same for all rankings.
+    ranker = known("LGBMRanker", measure="p", n_iter_no_change=5)
+    assert (ranker.best_iteration_, ranker.n_iter_) == (1, 1 + 5)
+
+
 @every_estimator
 def test_held_out_queries_stop_the_training_like_the_same_queries_as_X_val(name):
     X, y, qid = data()
@@ -438,31 +444,6 @@ def test_callbacks_of_the_user_are_called(name):
         ranker = stopped(name, {"callbacks": [counter]})
         assert counter.n == ranker.n_iter_
     assert ranker.n_iter_ == known(name).n_iter_ < ROUNDS
-
-
-@pytest.mark.parametrize("metric", [None, "ndcg"])
-def test_lightgbm_computes_no_built_in_metric(metric):
-    history = {}  # callbacks also record the last round
-    ranker = stopped(
-        LGBMRanker(metric=metric, **LIGHTGBM), {"callbacks": [lightgbm.record_evaluation(history)]}
-    )
-    assert history["validation"] == ranker.evals_result_["validation"]
-    assert list(ranker.estimator_.evals_result_["validation"]) == ["NDCNG@10"]
-    assert ranker.estimator_.best_score_ == {"validation": {"NDCNG@10": ranker.best_score_}}
-
-
-def test_a_callback_may_end_lightgbm_before_the_patience_is_exhausted():
-    def end(env):
-        if env.iteration == 2:
-            raise lightgbm.callback.EarlyStopException(8, env.evaluation_result_list)
-
-    end.order = 25  # after the round was measured
-    ranker = stopped("LGBMRanker", {"callbacks": [end]})
-    assert ranker.n_iter_ == 3
-    assert ranker.estimator_.booster_.best_iteration == ranker.best_iteration_ <= 3
-    X, _, _ = data()
-    best = ranker.estimator_.predict(X, num_iteration=ranker.best_iteration_)
-    np.testing.assert_array_equal(ranker.predict(X), best)
 
 
 def test_missing_values_and_feature_types_of_xgboost_also_apply_to_held_out_rows():

@@ -8,9 +8,9 @@ import pytest
 from lightgbm import LGBMRanker
 from never_fitted import NeverFitted
 from scipy.stats import loguniform
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import FitFailedWarning
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -169,15 +169,6 @@ def test_equal_weights_do_not_change_a_search(data, weight):
     pd.testing.assert_frame_equal(weighted.comparison_.to_frame(), plain.comparison_.to_frame())
 
 
-def test_row_weights_with_the_same_mean_in_each_query_are_equal_weights(data):
-    X, y, qid = data
-    weights = np.random.default_rng(0).random(len(y))
-    weights /= (np.bincount(qid, weights) / np.bincount(qid))[qid]  # the means are 1 up to rounding
-    assert np.ptp(sg.Judgments(y, qid=qid, sample_weight=weights).weights) > 0
-    fitted = race(cv=3).fit(X, y, qid=qid, sample_weight=weights)
-    assert fitted.comparison_.to_frame()["p_value"].notna().all()
-
-
 def test_queries_of_weight_0_do_not_count(data):
     X, y, qid = data
     has_weight = qid % 2 == 0
@@ -204,15 +195,6 @@ def test_all_queries_of_a_fold_may_have_weight_0(data):
         table["mean_test_score"], table[folds_with_weight].mean(axis=1)
     )
     assert race(cv=folds).fit(X, y, qid=qid, sample_weight=weights).comparison_.test == "t"
-
-
-def test_repeated_folds_average_the_values_of_a_query(data):
-    X, y, qid = data
-    folds = list(GroupKFold(3).split(X, y, qid))
-    once, twice = (race(level=None, cv=cv).fit(X, y, qid=qid) for cv in (folds, folds * 2))
-    np.testing.assert_allclose(
-        once.cv_results_["mean_test_score"], twice.cv_results_["mean_test_score"]
-    )
 
 
 def test_a_failed_candidate_is_dropped_and_named(data):
@@ -266,31 +248,11 @@ def test_a_measure_with_values_for_one_or_two_queries_drops_nothing(data, n_defi
     assert np.isfinite(fitted.to_frame()["ci_low"]).all() == (n_defined == 2)
 
 
-def test_one_candidate_is_a_race_without_rivals(data):
-    X, y, qid = data
-    fitted = race({"estimator__alpha": [1]}).fit(X, y, qid=qid)
-    assert fitted.survivors_.tolist() == [0]
-    assert fitted.n_fits_ == 6
-
-
 def test_searches_can_be_cloned_and_pickled(search):
     assert clone(search).get_params()["cv"] == 6
     loaded = pickle.loads(pickle.dumps(search))
     pd.testing.assert_frame_equal(loaded.to_frame(), search.to_frame())
     assert "RacingSearchCV" in search._repr_html_()
-
-
-def test_a_race_of_classifiers_is_a_classifier(data):
-    X, y, qid = data
-    classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
-    unfitted = race({"logisticregression__C": [0.1, 1]}, classifier, cv=2)
-    assert is_classifier(unfitted)
-    assert not hasattr(unfitted, "predict_proba") and not hasattr(unfitted, "other")
-    fitted = clone(unfitted).fit(X, y, qid=qid)
-    assert fitted.n_features_in_ == X.shape[1]
-    assert fitted.classes_.tolist() == np.unique(y).tolist()
-    expected = fitted.best_estimator_.predict_proba(X)
-    np.testing.assert_array_equal(fitted.predict_proba(X), expected)
 
 
 def test_lightgbm_candidates_race_with_early_stopping(data):

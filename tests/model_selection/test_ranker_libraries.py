@@ -261,37 +261,6 @@ def test_a_ranker_of_an_unknown_library_receives_queries_by_argument_name(estima
     np.testing.assert_allclose(ranker.predict(X), X @ (inside.T @ y), rtol=1e-9)
 
 
-def hiding(estimator):
-    class Hiding(type(estimator)):
-        def fit(self, X, y=None, **kwargs):
-            return super().fit(X, y, **kwargs)
-
-    Hiding.__name__ = type(estimator).__name__  # contained in an ignored warning of LightGBM 4.6
-    return Hiding(**estimator.get_params())
-
-
-@params_of(ONE_EACH)
-def test_a_subclass_that_hides_the_arguments_of_fit_receives_queries(name):
-    X, y, qid = toy()
-    weights = np.arange(1.0, 26.0)[qid]
-    ranker = sg.QueryRanker(hiding(ONE_EACH[name]))
-    values = ranker.fit(X, y, qid=qid, sample_weight=weights).predict(X)
-    expected = sg.QueryRanker(ONE_EACH[name]).fit(X, y, qid=qid, sample_weight=weights)
-    np.testing.assert_array_equal(values, expected.predict(X))
-
-
-class LGBMByQid(LGBMRanker):
-    def fit(self, X, y, qid):
-        return super().fit(X, y, group=np.unique(qid, return_counts=True)[1])
-
-
-def test_a_subclass_with_another_query_argument_receives_it():
-    X, y, qid = toy()
-    values = sg.QueryRanker(LGBMByQid(**LIGHTGBM)).fit(X, y, qid=qid).predict(X)
-    expected = sg.QueryRanker(ONE_EACH["LightGBM"]).fit(X, y, qid=qid).predict(X)
-    np.testing.assert_array_equal(values, expected)
-
-
 # As estimators -----------------------------------------------------------------------------------
 
 WITH_LISTS = CatBoostRanker(cat_features=["kind"], custom_metric=["NDCG"], **CATBOOST)

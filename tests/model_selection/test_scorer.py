@@ -10,8 +10,6 @@ import sklearn
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
 from table_kinds import FRAMES, TABLES, toy_data
 
@@ -127,16 +125,6 @@ def test_a_classifier_with_two_grades_is_scored_by_its_decision_function():
     model = RandomForestClassifier(n_estimators=5, random_state=0).fit(X, y > 1)
     expected = NDCNG(y, model.predict_proba(X)[:, 1], qid=qid)  # it has no decision function
     assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == expected
-
-
-def test_a_classifier_with_more_grades_is_scored_by_the_expected_grade():
-    X, y, qid = grades_by_class()
-    y = np.where(y == 3, 7, y)  # the grades need not be 0, 1, 2, …
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    probabilities = model.predict_proba(X)
-    expected_grade = sum(c * probabilities[:, i] for i, c in enumerate([0, 1, 2, 7]))
-    expected = NDCNG(y, expected_grade, qid=qid)
-    assert sg.make_ranking_scorer(NDCNG)(model, X, y, qid=qid) == pytest.approx(expected, abs=1e-12)
 
 
 def test_response_method_selects_the_first_method_of_the_estimator():

@@ -1,16 +1,12 @@
 """Scorers and QueryRanker in the searches and cross-validation functions of scikit-learn."""
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
-from catboost import CatBoostRanker
-from lightgbm import LGBMRanker
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score, cross_validate
 from table_kinds import FRAMES, TABLES, toy_data
-from xgboost import XGBRanker
 
 import skgraded as sg
 
@@ -186,32 +182,3 @@ def test_training_scores_of_workers_do_not_warn_for_text_queries(routing):
         SCORER(model, X[train], y[train], qid=ids[train])
         with pytest.warns(sg.TornQueryWarning):
             SCORER(model, X[train[1:]], y[train[1:]], qid=ids[train[1:]])
-
-
-@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.nightly)])
-def test_workers_stop_rankers_early_like_a_single_thread(routing, backend):
-    X, y, qid = toy_data()
-    boosters = [
-        LGBMRanker(n_estimators=20, min_child_samples=5, n_jobs=1, verbose=-1),
-        XGBRanker(n_estimators=20, max_depth=3, n_jobs=1),
-        CatBoostRanker(
-            iterations=20, depth=3, thread_count=1, verbose=False, allow_writing_files=False
-        ),
-    ]
-    ranker = sg.QueryRanker(None, early_stopping=True, n_iter_no_change=3, random_state=0)
-    with joblib.parallel_config(backend):
-        sequential, parallel = (
-            GridSearchCV(
-                ranker,
-                {"estimator": boosters},
-                n_jobs=n_jobs,
-                cv=by_query(2),
-                error_score="raise",
-                scoring=SCORER,
-            ).fit(X, y, qid=qid)
-            for n_jobs in (1, 2)
-        )
-    for fold in ("split0_test_score", "split1_test_score"):
-        np.testing.assert_array_equal(parallel.cv_results_[fold], sequential.cv_results_[fold])
-    assert parallel.best_estimator_.best_iteration_ == sequential.best_estimator_.best_iteration_
-    assert parallel.score(X, y, qid=qid) == NDCNG(y, sequential.predict(X), qid=qid)

@@ -1,6 +1,5 @@
 """Warnings about queries of which a ranker is fitted on, or scores, only some rows."""
 
-import pickle
 import re
 import warnings
 from functools import partial
@@ -8,13 +7,11 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.dummy import DummyRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
-    HalvingGridSearchCV,
     KFold,
     ShuffleSplit,
     cross_val_score,
@@ -134,14 +131,6 @@ def test_regressors_and_rankers_fitted_with_group_sizes_store_no_query_ids():
     SCORER(model, X[200:], y[200:], qid=qid[200:])
 
 
-def test_a_ranker_stores_a_few_numbers_per_query():
-    n_queries = 1000
-    qid = np.repeat(np.arange(n_queries), 50)
-    X = np.random.default_rng(0).normal(size=(len(qid), 1))
-    ranker = sg.QueryRanker(DummyRegressor()).fit(X, np.arange(len(qid)) % 5, qid=qid)
-    assert len(pickle.dumps(ranker)) < 40 * n_queries
-
-
 # Incomplete queries in X, known from a Series ----------------------------------------------------
 
 
@@ -183,25 +172,6 @@ def test_splits_of_rows_warn_about_incomplete_queries(rows, cv):
     assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), test) for _, test in splits]
 
 
-def test_a_halving_search_over_rows_warns_at_each_fit_and_score_on_some_rows(rows):
-    X, y, qid = rows
-    search = HalvingGridSearchCV(
-        sg.QueryRanker(Ridge(), qid=qid),
-        {"estimator__alpha": [0.1, 1]},
-        resource="n_samples",
-        min_resources=60,
-        factor=2,
-        random_state=0,
-        cv=GroupKFold(3),
-        scoring=sg.make_ranking_scorer("ndcng@10", qid=qid),
-    )
-    search, issued = caught(lambda: search.fit(X, y, groups=qid))
-    n_partial = 3 * np.sum(search.cv_results_["n_resources"] < len(y))
-    assert n_partial > 0
-    assert len(counts(issued, "fit")) == n_partial
-    assert len(counts(issued, "score")) == 2 * n_partial  # also on the training rows
-
-
 def test_splits_by_query_do_not_warn(rows):
     X, y, qid = (part[(rows[2] <= 6).to_numpy()] for part in rows)
     pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(), qid=qid))
@@ -216,13 +186,6 @@ def test_splits_by_query_do_not_warn(rows):
     search.fit(X, y, groups=qid).score(X, y)
 
 
-def test_a_ranker_in_a_pipeline_warns_if_the_pipeline_keeps_the_index(rows):
-    X, y, qid = rows
-    pipeline = make_pipeline(StandardScaler(), sg.QueryRanker(Ridge(), qid=qid))
-    with pytest.warns(sg.TornQueryWarning, match=PARTIAL):
-        pipeline.set_output(transform="pandas").fit(X[:100], y[:100])
-
-
 def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
     X, y, qid = rows
     some = (qid <= 12).to_numpy(copy=True)
@@ -232,18 +195,6 @@ def test_one_missing_row_is_enough_but_queries_without_rows_do_not_count(rows):
     _, issued = caught(lambda: ranker.fit(X[some], y[some]))
     assert counts(issued, "fit") == [(1, 12, 1)]
     assert "such as 7, are" in str(issued[0].message)
-
-
-def test_the_order_of_rows_and_repeated_rows_do_not_matter(rows):
-    X, y, qid = rows
-    order = np.random.default_rng(0).permutation(len(y))
-    ranker = sg.QueryRanker(Ridge(), qid=qid.sort_values())
-    ranker.fit(X.iloc[order], y[order])
-    twice = np.concatenate([order, order[:50]])
-    ranker.fit(X.iloc[twice], y[twice])
-    drawn = np.repeat(order[:120], 2)
-    _, issued = caught(lambda: ranker.fit(X.iloc[drawn], y[drawn]))
-    assert counts(issued, "fit") == [counts_by_hand(qid.to_numpy(), order[:120])]
 
 
 KINDS = {
@@ -266,16 +217,6 @@ def test_incomplete_queries_of_any_kind_of_ids_are_counted(rows, kind):
     _, issued = caught(lambda: scorer(model, X[:100], y[:100]))
     assert counts(issued, "score") == [counts_by_hand(qid.to_numpy(), np.arange(100))]
     assert f"such as {ids.tolist()[0]!r}, are" in str(issued[0].message)
-
-
-def test_labels_without_a_query_belong_to_no_query(rows):
-    X, y, qid = rows
-    gaps = qid.astype(float)
-    gaps.iloc[5] = np.nan
-    others = np.flatnonzero((qid != qid.iloc[5]).to_numpy())
-    sg.QueryRanker(Ridge(), qid=gaps).fit(X.iloc[others], y[others])
-    whole = np.flatnonzero(gaps.notna())
-    sg.QueryRanker(Ridge(), qid=gaps).fit(X.iloc[whole], y[whole])
 
 
 def test_rows_omitted_on_purpose_are_also_omitted_from_the_series(rows):

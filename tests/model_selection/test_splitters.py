@@ -44,12 +44,6 @@ def test_folds_equal_the_folds_of_group_k_fold(make):
         assert rows_of(QueryKFold(3, qid=source).split(X)) == expected
 
 
-def test_query_ids_may_have_no_order():
-    ids = ["a", ("a", 1), 3, "a", 3, ("a", 1)]
-    for train, test in QueryKFold(3, qid="query").split(frame_of(ids)):
-        assert len(test) == 2 and {ids[i] for i in test}.isdisjoint(ids[i] for i in train)
-
-
 def test_shuffled_folds_keep_queries_whole_and_depend_on_the_seed():
     _, _, qid = toy_data()
     X = frame_of(qid)
@@ -171,13 +165,6 @@ def test_a_ranker_does_not_train_on_the_query_column_of_its_early_stopping(sessi
     assert ranker.predict(frame).tolist() == ranker.predict(features).tolist()
 
 
-def test_an_estimator_that_reads_the_query_column_receives_it(sessions):
-    _, y, _, frame = sessions
-    ranker = make_pipeline(Counting(), sg.QueryRanker(Ridge(), qid=-1))
-    result = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(3, "session"), return_estimator=True)
-    assert {fitted[-1].n_features_in_ for fitted in result.estimators} == {3}
-
-
 # Scorers -----------------------------------------------------------------------------------------
 
 
@@ -226,16 +213,6 @@ def test_a_scorer_reads_the_query_column_of_the_ranker(routing):
     refitted = ranker.fit(X, y)
     with pytest.warns(sg.TornQueryWarning):
         assert NDCNG(search, X.iloc[:50], y[:50]) == NDCNG(refitted, X.iloc[:50], y[:50])
-
-
-def test_the_steps_of_a_pipeline_transform_once_per_score():
-    X, y, qid = toy_data()
-    X = np.column_stack([qid, X])
-    pipeline = make_pipeline(Counting(), "passthrough", sg.QueryRanker(Ridge(), qid=0)).fit(X, y)
-    expected = sg.NDCNG(k=10)(y, pipeline.predict(X), qid=qid)
-    Counting.calls = 0
-    assert NDCNG(pipeline, X, y) == expected
-    assert Counting.calls == 1
 
 
 def test_qid_in_the_call_takes_precedence_over_the_ranker():

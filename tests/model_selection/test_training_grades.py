@@ -133,14 +133,3 @@ def test_built_in_objectives_support_bagging_by_query(data):
     X, y, qid = data
     bagging = {"bagging_by_query": True, "subsample": 0.5, "subsample_freq": 1}
     sg.QueryRanker(LGBMRanker(**QUIET, **bagging)).fit(X, np.minimum(y // 1, 4), qid=qid)
-
-
-@pytest.mark.nightly
-def test_more_than_65536_grades():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(70_000, 1))
-    y = np.exp(X[:, 0] + rng.normal(size=len(X)))
-    estimator = LGBMRanker(n_estimators=1, n_jobs=1, verbose=-1)
-    ranker = sg.QueryRanker(estimator, grades="gain").fit(X, y, group=[1000] * 70)
-    assert len(ranker.estimator_.get_params()["label_gain"]) == 70_000 > 2**16
-    assert ranker.score(X, y, group=[1000] * 70) > 0.1

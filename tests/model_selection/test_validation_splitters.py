@@ -8,13 +8,12 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from table_kinds import FRAMES, TABLES
 from xgboost import XGBRanker
 
 import skgraded as sg
 from skgraded.datasets import make_ranking
-from skgraded.model_selection import QueryKFold, QueryTimeSeriesSplit
+from skgraded.model_selection import QueryTimeSeriesSplit
 
 LIGHTGBM = {
     "n_estimators": 30,
@@ -145,21 +144,3 @@ def test_cross_evaluate_tests_the_later_queries_of_a_time_series_split():
         sg.QueryRanker(Ridge()), np.delete(X, 1, axis=1), y, qid=qid.astype(float), cv=splits
     )
     np.testing.assert_allclose(report.per_query["MuAP"], expected.per_query["MuAP"], atol=1e-12)
-
-
-def test_cross_evaluate_reads_the_query_column_of_the_splitter():
-    X, y, qid, _ = data()
-    frame = TABLES["pandas"](X)
-    cv = QueryKFold(4, qid="query_id")
-    expected = sg.cross_evaluate(sg.QueryRanker(Ridge(), qid="query_id"), frame, y, cv=cv)
-    adding = FunctionTransformer(lambda table: table.assign(twice=2 * table["age"]))
-    inside = make_pipeline(adding, sg.QueryRanker(Ridge(), qid="query_id"))
-    report = sg.cross_evaluate(inside, frame, y, cv=cv)
-    assert report.query_ids.tolist() == expected.query_ids.tolist()
-    assert report.mean()["MuAP"] == pytest.approx(expected.mean()["MuAP"])
-    plain = sg.cross_evaluate(make_pipeline(StandardScaler(), Ridge()), frame, y, cv=cv)
-    assert plain.query_ids.tolist() == expected.query_ids.tolist()
-    # The column of the ranker takes precedence over the column of the splitter.
-    ranker = sg.QueryRanker(Ridge(), qid="query_id")
-    by_day = sg.cross_evaluate(ranker, frame, y, cv=QueryKFold(5, qid="words"))
-    assert sorted(by_day.query_ids.tolist()) == sorted(set(qid.tolist()))
