@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from small_reports import compared, only_row
 
-from skgraded.stats.intervals import BLOCK
 from skgraded.stats.paired_samples import summarize_pair
 from skgraded.stats.paired_tests import enough_resamples, p_values
 
@@ -56,24 +55,6 @@ def test_sums_of_flips_that_are_equal_up_to_rounding_are_equal_at_any_scale(scal
     assert p == min(1, 2 * n_reached / 8)
     d = np.array([0.1, 0.2, 0.3, 0.4]) * scale  # only 2 of the 16 outcomes are as extreme
     assert only_row(compared(np.zeros(4), d, n_resamples=199))["p_value"] == 2 / 16
-
-
-def test_drawing_flips_in_batches_does_not_change_the_p_value():
-    d = np.random.default_rng(0).normal(0.1, 1, 256)
-    bits = np.frombuffer(np.random.default_rng(7).bytes(5000 * 32), np.uint8).reshape(5000, 32)
-    assert bits.size * 8 > BLOCK
-    sums = np.where(np.unpackbits(bits, axis=1), -d, d).sum(axis=1)
-    expected = 2 * (min((sums <= d.sum()).sum(), (sums >= d.sum()).sum()) + 1) / (5000 + 1)
-    assert 0.02 < expected < 0.9
-    assert p_values("randomization", d[None], 5000, np.random.default_rng(7)) == expected
-    # all flips
-    d = np.random.default_rng(2).normal(0.3, 1, 17)
-    signs = 1 - 2 * (np.arange(2**17)[:, None] >> np.arange(17) & 1)
-    assert signs.size > BLOCK
-    sums = signs @ d
-    expected = 2 * min((sums <= d.sum() + 1e-9).mean(), (sums >= d.sum() - 1e-9).mean())
-    assert 0.02 < expected < 0.9
-    assert p_values("randomization", d[None], 2**17, 0) == expected
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -168,17 +149,6 @@ def test_the_number_of_resamples_depends_on_the_number_of_tests(
     n_tests, level, correction, expected
 ):
     assert enough_resamples(n_tests, level, correction) == expected
-
-
-@pytest.mark.parametrize("test", ["randomization", "bootstrap"])
-def test_resamples_are_shared_by_all_rows(test):
-    rows = np.random.default_rng(0).normal(0.1, 1, (6, 40))
-    rows[2, 7] = rows[3, 30] = rows[5, 39] = 0
-    rows[5, 20:] = np.nan
-    together = p_values(test, rows, 999, 5)
-    for i in range(5):
-        assert together[i] == p_values(test, rows[i : i + 1], 999, 5)[0]
-    assert len(set(together)) == 6
 
 
 def test_a_sample_contains_outcomes_the_mean_and_the_deviation():

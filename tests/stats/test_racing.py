@@ -60,34 +60,6 @@ def test_nothing_is_dropped_after_a_few_queries():
     assert not look.is_dropped.any()
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-50, 1e-20, 1e10, 1e200])
-def test_the_scale_of_the_values_does_not_decide_who_is_dropped(scale):
-    values = equal_candidates(300, 6, np.random.default_rng(0)) - 0.01 * np.arange(6)
-    expected, look = race(values, margin=0.002)
-    remaining, scaled = race(values * scale, margin=0.002 * scale)
-    assert 1 < len(expected) < 6
-    assert remaining.tolist() == expected.tolist()
-    np.testing.assert_allclose(scaled.difference / scale, look.difference)
-    np.testing.assert_allclose(scaled.half_width / scale, look.half_width)
-
-
-def test_values_that_grow_by_a_large_factor_during_a_race_are_compared():
-    values = equal_candidates(300, 6, np.random.default_rng(0))
-    values[:60] *= 1e-200
-    remaining, look = race(values)
-    assert np.isfinite(look.half_width).all()
-    assert len(remaining) > 1
-
-
-def test_a_small_difference_between_large_values_is_neither_certain_nor_ignored():
-    rng = np.random.default_rng(0)
-    common = 1e9 * rng.random((300, 1))
-    differences = rng.normal(0, 1, (300, 3)) - [0, 0, 1]
-    remaining, look = race(common + differences)
-    assert remaining.tolist() == [0, 1]
-    np.testing.assert_allclose(look.half_width, race(differences)[1].half_width, rtol=1e-4)
-
-
 def test_one_small_difference_does_not_drop_a_candidate():
     values = equal_candidates(300, 4, np.random.default_rng(0))
     values[:, 3] = values[:, 2]
@@ -96,9 +68,3 @@ def test_one_small_difference_does_not_drop_a_candidate():
     look = Race(4, 0.95, 0.0, np.random.default_rng(0)).look(values, 1.0)
     assert look.difference[3] == pytest.approx(-1e-6 / 300)
     assert look.is_dropped.tolist() == [True, True, False, False]
-
-
-def test_a_last_look_at_one_query_drops_nothing():
-    look = Race(2, 0.95, 0.0, np.random.default_rng(0)).look(np.array([[1.0, 0.0]]), 1.0)
-    assert look.difference.tolist() == [0, -1]
-    assert not look.is_dropped.any()

@@ -26,12 +26,6 @@ def test_p_values_and_intervals_equal_scipy(sizes, factor):
         assert interval == pytest.approx(expected.confidence_interval(level), rel=1e-10)
 
 
-def test_huge_values_have_the_same_p_value():
-    x, y = np.array([1.0, 3, 4, 9]), np.array([2.0, 7, 8])
-    expected = stats.ttest_ind(x, y, equal_var=False).pvalue
-    assert welch_p_value(group(x * 2.0**900), group(y * 2.0**900)) == pytest.approx(expected)
-
-
 def test_groups_with_identical_values():
     # 2 of the C(5, 2) = 10 assignments of the values to the groups are as extreme
     assert welch_p_value(group([0.1] * 2), group([0.3] * 3)) == 2 / 10
@@ -41,12 +35,6 @@ def test_groups_with_identical_values():
     assert welch_p_value(group([0.1] * 2), group([5, 5.001] * 50)) == 2 / 2**2
     assert np.isnan(welch_p_value(group([0.1]), group([0.2, 0.3])))
     assert np.isnan(welch_interval(group([0.1]), group([0.2, 0.3]), 0.95)).all()
-
-
-def test_equal_values_can_be_removed_from_a_group():
-    values = np.random.default_rng(0).random(9)
-    moments = Moments.of(np.append(values, [0.25] * 4))
-    assert GroupMean.without(moments, 4, 0.25) == pytest.approx(group(values), rel=1e-12)
 
 
 @pytest.mark.parametrize("counts, sizes", [((1, 9), (10, 10)), ((0, 3), (7, 5)), ((2, 2), (4, 4))])
