@@ -1,8 +1,5 @@
 """The adapter that belongs to an estimator."""
 
-import ast
-from pathlib import Path
-
 import numpy as np
 import pytest
 from catboost import CatBoost, CatBoostRegressor
@@ -11,12 +8,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.linear_model import Ridge
 from xgboost import XGBRanker, XGBRegressor
 
-import skgraded
-from skgraded.boosting.adapter import LIBRARIES, Adapter, BoosterAdapter, adapter_of
+from skgraded.boosting.adapter import Adapter, BoosterAdapter, adapter_of
 from skgraded.boosting.rows import Rows
 from skgraded.datasets import make_ranking
-
-PACKAGE = Path(skgraded.__file__).parent
 
 
 class UserRanker(XGBRanker):
@@ -67,17 +61,3 @@ def test_rounds_are_not_reported_if_fit_accepts_no_callbacks():
     adapter.report_to(pytest.fail)
     model = adapter.fit(Rows(X, y, {}, np.bincount(qid)), {})
     assert model.booster_.num_trees() == 3
-
-
-def test_only_modules_of_adapters_compare_with_names_of_libraries():
-    files_of_libraries = {PACKAGE / "boosting" / f"{package}.py" for package in LIBRARIES}
-    names = [f'"{package}"' for package in LIBRARIES]
-    for path in set(PACKAGE.rglob("*.py")) - files_of_libraries:
-        source = path.read_text(encoding="utf-8").lower()
-        if not any(name in source for name in names):
-            continue
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, (ast.Compare, ast.Dict, ast.Set, ast.MatchValue)):
-                leaves = [leaf for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)]
-                texts = {str(leaf.value).lower() for leaf in leaves}
-                assert not texts & set(LIBRARIES), f"{path}:{node.lineno} names a library"

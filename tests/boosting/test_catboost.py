@@ -106,13 +106,6 @@ def test_a_decimal_grade_equal_to_the_threshold_is_relevant(parts):
     assert_close(recorded["validation"], by_round(model, sg.AP(threshold=3), *parts[1]))
 
 
-def test_the_pools_of_a_regression_need_no_queries(parts):
-    (X, y, qid), (Z, t, other) = parts
-    metric = eval_metric("ndcng", qid, other)
-    model, recorded = trained(metric, Pool(X, y), Pool(Z, t), loss_function="RMSE")
-    assert_close(recorded["validation"], by_round(model, sg.NDCNG(), Z, t, other))
-
-
 def test_outside_training_the_number_of_rows_determines_the_data_set():
     train, valid = [1, 1, 1], [1, 2, 2, 2]
     metric = eval_metric("ndcng", train, valid)

@@ -1,7 +1,5 @@
 """Early stopping of scikit-learn's HistGradientBoostingRegressor in QueryRanker."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,12 +130,6 @@ def test_training_stops_at_the_maximum_number_of_rounds(max_iter):
     assert (ranker.best_iteration_, ranker.n_iter_) == (best, last)
 
 
-def test_a_stopped_model_gives_the_same_predictions_after_pickling(usual):
-    again = pickle.loads(pickle.dumps(usual))
-    assert again.estimator_.n_iter_ == usual.best_iteration_ < usual.n_iter_
-    np.testing.assert_array_equal(again.predict(EVAL_X), usual.predict(EVAL_X))
-
-
 # Settings of the estimator -----------------------------------------------------------------------
 
 
@@ -157,23 +149,6 @@ def test_stopping_settings_of_the_estimator_have_no_effect_and_are_restored(usua
     assert estimator.get_params() == ranker.estimator_.get_params() == expected
     assert usual.estimator_.get_params() == BOOSTER.get_params()
     assert not hasattr(estimator, "n_iter_")
-
-
-def test_subclasses_may_lack_parameters_in_their_signatures(usual):
-    class WithFewParameters(HistGradientBoostingRegressor):
-        def __init__(self, max_iter=100):
-            super().__init__(
-                max_iter=max_iter,
-                **{
-                    name: value
-                    for name, value in BOOSTER.get_params().items()
-                    if name != "max_iter"
-                },
-            )
-
-    ranker = stopped(WithFewParameters(ROUNDS))
-    assert ranker.evals_result_ == usual.evals_result_
-    assert ranker.estimator_.get_params() == {"max_iter": ROUNDS}
 
 
 def test_categorical_columns_of_a_frame_stay_categorical():
