@@ -73,11 +73,6 @@ def test_rows_and_distinct_ids_have_the_same_keys_in_every_layout(layout):
     assert keys(column).tolist() == expected.tolist()
 
 
-def test_many_distinct_texts_have_distinct_keys():
-    texts = pa.array(np.arange(200_000).astype(str).astype(object))
-    assert len(np.unique(keys(texts))) == 200_000
-
-
 def test_texts_that_differ_in_a_single_bit_have_distinct_keys():
     texts = [b"\0" * n for n in range(40)]
     for n in (1, 7, 8, 9, 16, 31):
@@ -100,18 +95,6 @@ def test_texts_are_numbered_in_order_of_first_appearance(layout):
         assert query_of_row.tolist() == [distinct.index(text) for text in texts]
 
 
-def test_many_mixed_texts_of_all_lengths_are_numbered_as_in_a_dict():
-    rng = np.random.default_rng(0)
-    pool = [str(i) * (i % 9) for i in range(5000)]  # the texts "" and "8" * 8 are among them
-    texts = [pool[i] for i in rng.integers(0, len(pool), 50_000)]
-    number_of = {}
-    expected = [number_of.setdefault(text, len(number_of)) for text in texts]
-    for kind in (KINDS[name] for name in KINDS if name != "binary"):
-        codes, distinct, *_ = texts_of(pa.array(texts, kind)).numbered()
-        assert codes.tolist() == expected
-        assert distinct.tolist() == list(number_of)
-
-
 STRINGS = ["b", "a", "b", "", "Köln", "東京", "a" * 40, "東京", "a"]
 
 
@@ -124,20 +107,6 @@ def test_python_strings_are_numbered_in_order_of_first_appearance(convert):
         assert set(map(type, judgments.query_ids)) == {str}
         query_of_row = layout_of(judgments).query_of_row
         assert query_of_row.tolist() == [distinct.index(text) for text in texts]
-
-
-def test_strings_among_other_objects_are_ids():
-    for ids in (["a", 1, "a"], ["1", 1, "1"]):
-        judgments = sg.Judgments(np.zeros(3), qid=ids)
-        assert judgments.query_ids.tolist() == ids[:2]
-        assert layout_of(judgments).query_of_row.tolist() == [0, 1, 0]
-
-
-def test_texts_are_copied_in_the_given_order_in_every_layout():
-    for column in map(chunked, LAYOUTS.values()):
-        rows = np.random.default_rng(0).permutation(len(column)).repeat(2)
-        table = arrow.take(pa.table({"query": arrow.ids(column)}), rows)
-        assert table["query"].to_pylist() == [column[row].as_py() for row in rows.tolist()]
 
 
 USES = {
