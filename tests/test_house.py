@@ -66,18 +66,6 @@ NOT_FOR_USERS = (
     "maintaining.md",
 )
 PRIVATE_ROOMS = ("_kernels", "_input")  # every room may import their files
-# Private names of other libraries that we use; docs/relied_on.md explains each.
-OF_OTHER_LIBRARIES = (
-    "._replace",
-    "sys._getframe",
-    "ddf._meta",
-    "model._predictors",
-    "booster._network",
-    "Params._dummy",
-    "self._setDefault",
-    "self._set",
-    "estimator._init_callback_context",
-)
 VERSION = ("skgraded", "__version__")  # the only name that rooms may import from the package
 
 
@@ -175,83 +163,13 @@ def test_stats_and_writing_import_no_reports_and_no_measures(room):
         assert rooms <= {"_kernels", "_input", "stats", room}, path.name
 
 
-def is_private(name):
-    return name.startswith("_") and not name.endswith("__")
-
-
-def private_names_defined_in(cls):
-    for node in ast.walk(cls):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield node.attr
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-@cache
-def classes():
-    """Return (path, syntax tree, names of the base classes) of each class of the package."""
-    return [
-        (path, node, {ast.unparse(base).partition("[")[0].split(".")[-1] for base in node.bases})
-        for path in files()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef)
-    ]
-
-
-@cache
-def definitions():
-    """Map each private name to the (path, class) pairs that define it."""
-    known = {}
-    for path, cls, _ in classes():
-        for name in private_names_defined_in(cls):
-            known.setdefault(name, set()).add((path, cls.name))
-    return known
-
-
-@cache
-def ancestors_of(name):
-    bases = set().union(*(bases for _, cls, bases in classes() if cls.name == name))
-    return {name}.union(*map(ancestors_of, bases - {name}))
-
-
-def are_relatives(first, second):
-    return first in ancestors_of(second) or second in ancestors_of(first)
-
-
-def test_no_object_is_asked_for_the_private_parts_of_another_room():
-    """Compare owners: the class of `self` and its relatives, or classes of the file or room."""
-    wrong = []
-    for path in files():
-        room, tree = room_of(module_of(path)), ast.parse(path.read_text(encoding="utf-8"))
-        class_of = {
-            node: cls.name
-            for cls in ast.walk(tree)
-            if isinstance(cls, ast.ClassDef)
-            for node in ast.walk(cls)
-        }
-        for node in ast.walk(tree):
-            if not (isinstance(node, ast.Attribute) and is_private(node.attr)):
-                continue
-            owners = definitions().get(node.attr, set())
-            if node in class_of and ast.unparse(node.value) in ("self", "cls", "super()"):
-                is_allowed = any(are_relatives(class_of[node], owner) for _, owner in owners)
-            else:
-                rooms = {room_of(module_of(file)) for file, _ in owners}
-                is_allowed = rooms == {room} or any(file == path for file, _ in owners)
-            if not is_allowed and not ast.unparse(node).endswith(OF_OTHER_LIBRARIES):
-                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno} {ast.unparse(node)}")
-    assert not wrong
-
-
 def test_no_room_imports_private_names_of_another():
     wrong = [
         f"{path.relative_to(ROOT)}:{line} {module} {name}"
         for path in files()
         for line, module, name in imports_of(path)
         if room_of(module) not in (room_of(module_of(path)), *PRIVATE_ROOMS)
-        and any(map(is_private, [*module.split(".")[2:], name or ""]))
+        and any(part.startswith("_") for part in [*module.split(".")[2:], name or ""])
     ]
     assert not wrong
 

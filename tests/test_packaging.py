@@ -17,21 +17,6 @@ def text_of(name):
     return path.read_text(encoding="utf-8")
 
 
-def test_actions_are_pinned_to_commits():
-    folder = ROOT / ".github" / "workflows"
-    if not folder.exists():
-        pytest.skip("the sdist contains no files of the repository")
-    used = [
-        line
-        for path in sorted(folder.glob("*.yml"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if "uses:" in line
-    ]
-    assert used
-    for line in used:
-        assert re.search(r"uses: \S+@[0-9a-f]{40}  # v\d+\.\d+\.\d+$", line), line
-
-
 def test_wheels_are_built_for_each_python_version_of_the_classifiers():
     settings = ConfigParser()
     settings.read_string(text_of("setup.cfg"))

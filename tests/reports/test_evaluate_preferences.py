@@ -63,17 +63,6 @@ def test_values_equal_the_definitions_for_each_user(form, items):
     assert (n_undefined > 0) == (items in ("predicted", range(4)))
 
 
-def test_the_edrc_of_each_user_equals_edrc_per_query():
-    pairs, users, predicted, scores = random_users(30, seed=4)
-    for settings in ({}, {"discount": "exp2", "prior": 0.3}, {"items": "predicted"}):
-        for predictions in (predicted, scores):
-            ev = sg.evaluate_preferences(pairs, predictions, qid=users, **settings)
-            expected = sg.edrc_per_query(pairs, predictions, qid=users, **settings)
-            assert ev.query_ids.tolist() == list(expected)
-            (values,) = ev.per_query.values()
-            np.testing.assert_array_equal(values, list(expected.values()))
-
-
 def test_names_contain_the_settings():
     def of_neighbors(v, w):
         return 0.5

@@ -89,22 +89,6 @@ def five():
     )
 
 
-def test_the_defaults_equal_the_documented_settings():
-    rng = np.random.default_rng(0)
-    y, scores, qid = rng.integers(0, 3, 90), rng.random((2, 90)), np.arange(90) // 6
-    first, second = (sg.evaluate(y, y_score, qid=qid, measures="ndcg") for y_score in scores)
-    assert len(first.worst()) == len(first.best()) == 10
-    settings = {"level": 0.95, "n_resamples": 9999, "rng": 0}
-    assert first.confidence_interval(rng=0) == first.confidence_interval(**settings)
-    pd.testing.assert_frame_equal(first.summary(), first.summary(**settings))
-    by_default = sg.compare({"one": first, "other": second}, rng=0)
-    with_settings = sg.compare(
-        {"one": first, "other": second}, test="randomization", correction="holm", **settings
-    )
-    assert (by_default.level, by_default.n_resamples) == (0.95, 9999)
-    assert by_default.to_json() == with_settings.to_json()
-
-
 def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
     assert five.summary(method="bootstrap").equals(five.summary(method="bootstrap"))
     assert not five.summary(method="bootstrap").equals(five.summary(method="bootstrap", rng=1))
@@ -268,12 +252,6 @@ def test_without_flags_no_query_is_undefined():
     ev = sg.Evaluation(["a", "b"], {"AP": [0.5, 0.0], "RR": [1.0, 0.0]})
     assert ev.n_undefined == {"AP": 0, "RR": 0} and ev.mean() == {"AP": 0.25, "RR": 0.5}
     assert ev == sg.Evaluation(["a", "b"], ev.per_query, {"AP": [0, 0], "RR": [0, 0]})
-
-
-def test_masked_values_are_nan():
-    values = np.ma.array([0.5, 0.75, 0.25], mask=[False, True, False])
-    ev = sg.Evaluation([1, 2, 3], {"AP": values})
-    np.testing.assert_array_equal(ev.per_query["AP"], [0.5, np.nan, 0.25])
 
 
 @pytest.mark.parametrize(

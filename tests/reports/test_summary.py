@@ -1,6 +1,5 @@
 """Summaries: merged parts equal the whole, and the numbers equal the Evaluation."""
 
-import json
 import pickle
 from datetime import timedelta
 from decimal import Decimal
@@ -80,27 +79,6 @@ class TestSegments:
         assert whole == expected and whole.to_json() == expected.to_json()
         assert sg.Summary.from_json(whole.to_json()) == whole
         assert pickle.loads(pickle.dumps(whole)) == whole
-
-    def test_json_contains_plain_numbers_and_is_small(self):
-        rng = np.random.default_rng(0)
-        n, systems = 10_000, ["a", "b", "c"]
-        frame = pd.DataFrame(
-            {
-                "query": np.repeat([rng.bytes(16).hex() for _ in range(n)], 10),
-                "grade": rng.integers(0, 3, 10 * n) * (rng.random(10 * n) < 0.2),
-                "country": np.repeat(rng.choice(["de", "fr", "us"], n), 10),
-                **{name: rng.normal(size=10 * n) for name in systems},
-            }
-        )
-        summaries = sg.evaluate_batches([frame], "grade", systems, "query", by="country")
-        text = summaries.to_json()
-        assert len(text) < 150_000 and sg.Summaries.from_json(text) == summaries
-        report, summary = json.loads(text), summaries.systems["b"]
-        assert report["mean"]["b"] == summary.mean() and report["n_queries"] == n
-        for part in report["segments"]:
-            assert part["mean"]["b"] == summary.segments[part["segment"]].mean()
-            assert part["n_undefined"]["b"] == summary.segments[part["segment"]].n_undefined
-        assert len(summary.to_json()) < 40_000
 
     def test_the_table_and_the_page_show_segments(self):
         whole = self.segmented(make())

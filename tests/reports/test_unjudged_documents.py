@@ -152,13 +152,6 @@ class TestJudgedShares:
         assert comparison.judged is None and "Judged@2" not in comparison.leaderboard().more
         assert "Judged" not in comparison.to_html() + evaluation.to_html()
 
-    def test_take_selects_the_judged_shares_of_the_same_queries(self, queries):
-        whole = evaluate(queries, **self.SETTINGS)
-        some = [4, 0, 17]
-        np.testing.assert_array_equal(
-            whole.take(some).judged["Judged@5"], whole.judged["Judged@5"][some]
-        )
-
     def test_concat_equals_the_evaluation_of_all_rows(self, queries):
         halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
         joined, whole = sg.Evaluation.concat(halves), evaluate(queries, **self.SETTINGS)
@@ -245,24 +238,6 @@ class TestCompare:
         sg.compare(systems, test=None)
         assert not recwarn
 
-    def test_systems_that_cannot_be_compared_do_not_warn_about_their_shares(self, recwarn):
-        systems = self.systems()
-        systems["new"] = systems["new"].take(np.arange(2))
-        with pytest.raises(ValueError, match="queries"):
-            sg.compare(systems, rng=0)
-        assert not recwarn
-
-    def test_judged_as_a_measure_is_shown_once(self):
-        board = self.compare(measures=["ndcg@2", "judged@2"]).leaderboard()
-        assert board.measures == ["NDCG@2", "Judged@2"] and "Judged@2" not in board.more
-        assert "judgments favor" in board.verdict
-
-    def test_segments_keep_one_column_for_all_queries(self):
-        with pytest.warns(UserWarning, match="Judged@2"):
-            comparison = sg.compare(self.systems(), rng=0, by=["x", "y"] * 6)
-        board = comparison.leaderboard()
-        assert board.measures == ["NDCG@2 in x", "NDCG@2 in y"] and "Judged@2" in board.more
-
 
 class TestUnanswered:
     """Queries for which a system retrieved nothing."""
@@ -297,10 +272,3 @@ class TestUnanswered:
         assert caught[0].filename == __file__
         assert message in comparison.sentences()[-1] and message in comparison.to_html()
         assert comparison.leaderboard().verdict.endswith(comparison.sentences()[-1])
-
-    def test_judges_are_compared_with_one_warning(self):
-        grades = {"human": self.Y, "gpt": self.Y, "llama": [0, 1, 2] * 4}
-        scores = {"a": [3, 2, 1] * 4, "b": [1, 2, 3] + [-inf] * 9}
-        with pytest.warns(UserWarning, match="b retrieved nothing for 3 of 4 queries") as caught:
-            sg.compare_judges(grades, scores, group=self.GROUP, rng=0, n_resamples=100)
-        assert len(caught) == 1
