@@ -272,8 +272,7 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
         **{name: name for name in args.systems},
     }
     is_large = args.kind == FOLDER
-    test = ("t" if is_large else "randomization") if args.test == "auto" else args.test
-    test = None if test == "none" else test
+    test = {"auto": "t" if is_large else "randomization", "none": None}.get(args.test, args.test)
     settings = {
         "baseline": names.get(args.baseline, args.baseline),
         "test": test,

@@ -77,11 +77,10 @@ def _tabulate_values(systems: Systems, args: Namespace) -> Any:
 
 def _tabulate_side_by_side(comparison: Comparison) -> Any:
     """Return one row per measure and query, with one column per system."""
-    ids, systems = plain_list(comparison.query_ids), comparison.systems
     return [
-        {"measure": measure, "query": query, **dict(zip(systems, cells, strict=True))}
+        {"measure": measure, "query": query, **dict(zip(comparison.systems, cells, strict=True))}
         for measure, values in comparison.per_query.items()
-        for query, cells in zip(ids, values.T.tolist(), strict=True)
+        for query, cells in zip(plain_list(comparison.query_ids), values.T.tolist(), strict=True)
     ]
 
 
@@ -99,8 +98,9 @@ class Style(NamedTuple):
 def _list_terminal_tables(comparison: Comparison, args: Namespace) -> list[str]:
     parts = [str(comparison.leaderboard())]
     if len(comparison.rows["system"]) <= MOST_ROWS:
-        columns = select_columns(comparison, rank_rows(comparison))
-        parts.append(tables.aligned(fitting(columns, "terminal")))
+        parts.append(
+            tables.aligned(fitting(select_columns(comparison, rank_rows(comparison)), "terminal"))
+        )
     return parts
 
 

@@ -137,7 +137,7 @@ class Table:
             If `digits` is not an integer ≥ 0, `label` is passed without `caption`, or one of them
             contains ``%``, ``#`` or ``&`` without a backslash.
         ImportError
-            If pandas or Jinja2 is not installed.
+            If Jinja2 is not installed.
         """
         return tables.latex(self._shown_in_latex(), caption=caption, label=label, digits=digits)
 
@@ -211,7 +211,7 @@ class Report(Table):
         """Write the report as a self-contained HTML page.
 
         If `path` is None, the page is returned as a string. The default title is the kind of
-        report. An ImportError is raised if pandas or Jinja2 is not installed.
+        report. An ImportError is raised if Jinja2 is not installed.
         """
         check_page_packages()
         return text_or_file(self._page(title).html(), path)
@@ -220,11 +220,8 @@ class Report(Table):
         """Return the text and the table that a notebook shows."""
         return repr(self), self.to_frame()
 
-    def _repr_html_(self) -> str | None:
-        try:
-            words, frame = self._in_notebook()
-        except ImportError:  # without pandas, a notebook shows the repr
-            return None
+    def _repr_html_(self) -> str:
+        words, frame = self._in_notebook()
         table = frame.to_html(index=False, max_rows=MAX_ROWS, float_format="{:.4f}".format)
         words = escape(shorten(words, MAX_TEXT, placeholder=" …"))
         return utf8(
@@ -233,10 +230,9 @@ class Report(Table):
 
 
 def check_page_packages() -> None:
-    """Raise an ImportError if a package that HTML pages require is missing."""
-    with needs("An HTML page", "pandas", "jinja2"):
+    """Raise an ImportError if Jinja2, which HTML pages require, is missing."""
+    with needs("An HTML page", "jinja2"):
         import jinja2  # noqa: F401
-        import pandas  # noqa: F401
 
 
 # Fields ------------------------------------------------------------------------------------------

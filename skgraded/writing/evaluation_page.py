@@ -150,7 +150,7 @@ def _means_table(frame: Any, level: float) -> PageTable:
 
 def render(template: str, page: dict[str, Any]) -> str:
     """Render a template with the content of a page."""
-    with needs("An HTML page", "pandas", "jinja2"):
+    with needs("An HTML page", "jinja2"):
         import jinja2  # noqa: F401
     from skgraded import __version__
 

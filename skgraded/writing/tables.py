@@ -97,8 +97,7 @@ class Grid(NamedTuple):
 
 def frame(data: Any, **settings: Any) -> Any:
     """Create a DataFrame from columns or rows; pandas is imported only when needed."""
-    with needs("A table of results", "pandas"):
-        import pandas as pd
+    import pandas as pd
 
     return pd.DataFrame(data, **settings)
 
@@ -132,7 +131,7 @@ def latex(
         with_interval="{} {}".format,
         digits=digits,
     )
-    with needs("to_latex", "pandas", "jinja2"):
+    with needs("to_latex", "jinja2"):
         import pandas as pd
 
         # By default, older versions of pandas omit rows of very long tables.
