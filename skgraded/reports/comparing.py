@@ -17,6 +17,7 @@ from skgraded.reports import pairing
 from skgraded.reports.comparison import Comparison
 from skgraded.reports.comparison_rows import (
     FAMILIES,
+    Rows,
     Settings,
     check_choice,
     compare_rows,
@@ -33,7 +34,7 @@ from skgraded.reports.evaluation import (
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import check_settings
-from skgraded.stats.paired_samples import PairedSample, summarize_pair
+from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
 from skgraded.stats.paired_tests import (
     FEWEST,
     TESTS,
@@ -278,18 +279,12 @@ def _compare_values(
     if is_default:
         n_tests = max(map(len, families_of(keys, family)))
         settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
-    rows = list(zip(*map(np.ndarray.tolist, keys.values()), strict=True))
-    differences = [
-        values.differences(system, first, measure, segment)
-        for segment, system, measure, first in rows
-    ]
-    samples = [
-        _sample(paired._replace(values=values), *pair)
-        for pair in zip(rows, differences, strict=True)
-    ]
-    work = len(rows) * settings.n_resamples
-    has_bar = progress and draws_resamples(test)
-    with counting_bar(has_bar, work, desc="resamples", unit=" rows", unit_scale=True) as advance:
+    differences, samples = _summarize_pairs(paired._replace(values=values), keys)
+    work = len(samples) * settings.n_resamples
+    draws = draws_resamples(test)
+    with counting_bar(
+        progress and draws, work, desc="resamples", unit=" rows", unit_scale=True
+    ) as advance:
         p = _p_values(differences, len(values.segments or [None]), settings, advance)
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
     return Comparison(
@@ -301,7 +296,7 @@ def _compare_values(
         family=family,
         level=level,
         rows=compare_rows(keys, samples, p, settings, differences),
-        n_resamples=settings.n_resamples if draws_resamples(test) else None,
+        n_resamples=settings.n_resamples if draws else None,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids),
         is_weighted=values.weights is not None,
@@ -346,25 +341,33 @@ def _with_segments(
     return replace(values, segments=[name for name, _ in segments], segment=segment)
 
 
-def _sample(
-    paired: pairing.Paired, row: tuple[Any, str, str, str], differences: np.ndarray
-) -> PairedSample:
-    """Return the summary statistics of the differences in a row."""
-    segment, system, measure, baseline = row
-    values, counts = paired.values, ~np.isnan(differences)
-    queries = values.queries_of(segment)
-    weights = values.weights_of(queries)
-    systems = [values.systems.index(name) for name in (system, baseline)]
-    mean, baseline_mean = (
-        mean_over_queries(np.where(counts, of_system, np.nan), weights)
-        for of_system in values.per_query[measure][systems][:, queries]
-    )
-    undefined_in_both = counts & paired.undefined[measure][systems][:, queries].all(axis=0)
-    if weights is not None:
-        weights = weights[counts]
-    return summarize_pair(
-        differences[counts], weights, (mean, baseline_mean), int(undefined_in_both.sum())
-    )
+def _summarize_pairs(
+    paired: pairing.Paired, keys: Rows
+) -> tuple[list[np.ndarray], list[PairedSample]]:
+    """Return the differences of each row, with nan for excluded queries, and their summary."""
+    values, differences, samples = paired.values, [], []
+    place = {name: i for i, name in enumerate(values.systems)}
+    queries = {segment: values.queries_of(segment) for segment in values.segments or [None]}
+    weights = {segment: values.weights_of(queries[segment]) for segment in queries}
+    for segment, system, measure, baseline in zip(*keys.values(), strict=True):
+        pair, weight = [place[system], place[baseline]], weights[segment]
+        first, second = both = values.per_query[measure][pair][:, queries[segment]]
+        undefined = paired.undefined[measure][pair][:, queries[segment]].all(axis=0)
+        of_queries = differences_by_query(first, second, weight, merge=True)
+        is_known = ~np.isnan(of_queries)
+        mean, baseline_mean = (
+            mean_over_queries(np.where(is_known, row, np.nan), weight) for row in both
+        )
+        differences.append(of_queries)
+        samples.append(
+            summarize_pair(
+                of_queries[is_known],
+                None if weight is None else weight[is_known],
+                (mean, baseline_mean),
+                int((is_known & undefined).sum()),
+            )
+        )
+    return differences, samples
 
 
 def _p_values(

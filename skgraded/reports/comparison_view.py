@@ -209,10 +209,11 @@ def page_of(comparison: Any, title: str | None = None) -> Any:
     if comparison.query_values is not None and comparison.segments is None:
         order = [comparison.systems.index(name) for name in board.systems]
         second = board.systems[1] if comparison.baseline is None else comparison.baseline
+        values = comparison.query_values
         queries = QueryTable(
-            comparison.query_ids,
-            {name: values[order] for name, values in comparison.per_query.items()},
-            comparison.weights,
+            values.query_ids,
+            {name: of_systems[order] for name, of_systems in values.per_query.items()},
+            values.weights,
             board.systems,
             board.systems.index(second),
         )

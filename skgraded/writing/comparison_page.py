@@ -13,9 +13,9 @@ from skgraded.writing.evaluation_page import MAX_QUERIES, render
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
 MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
 SECTIONS = {
+    "intervals": "Intervals",
     "leaderboard": "Leaderboard",
     "words": "Findings",
-    "intervals": "Intervals",
     "table": "Table",
     "queries": "Queries",
 }
@@ -52,7 +52,7 @@ class ComparisonPage:
     queries: QueryTable | None = None  # None without per-query values
 
     def html(self) -> str:
-        """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
+        """Render the page as HTML."""
         systems, letters = self.board.systems, self.board.letters
         heading = self.rows["heading"]
         return render(

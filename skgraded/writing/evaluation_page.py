@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.needs import needs
 from skgraded._input.versions import versions
 from skgraded._input.words import counted
 from skgraded.writing import text
@@ -54,7 +53,7 @@ class EvaluationPage:
     n_unanswered: int = 0  # number of queries for which nothing was retrieved
 
     def html(self) -> str:
-        """Render the page as HTML; raise an ImportError if Jinja2 is not installed."""
+        """Render the page as HTML."""
         tables = {"summary": _means_table(self.summary, self.level)}
         if self.segments is not None:
             tables["segments"] = _means_table(self.segments, self.level)
@@ -150,8 +149,6 @@ def _means_table(frame: Any, level: float) -> PageTable:
 
 def render(template: str, page: dict[str, Any]) -> str:
     """Render a template with the content of a page."""
-    with needs("An HTML page", "jinja2"):
-        import jinja2  # noqa: F401
     from skgraded import __version__
 
     others = {name: number for name, number in versions().items() if name != "skgraded"}

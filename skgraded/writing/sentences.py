@@ -4,7 +4,7 @@ Systems are described by two patterns: "a leads on AP (0.5000); significantly be
 is significantly better than b on AP: 0.5000 against 0.4000, +0.1000 (95 % interval 0.0500 to …".
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from skgraded._input.words import counted, plural
@@ -15,6 +15,7 @@ from skgraded.writing import text
 MOST_NAMED = 3  # maximum number of names in a list
 MOST_RESULTS = 4  # maximum number of sentences in a verdict
 MAX_JUDGED_GAP = 0.1 + 1e-12  # allows for rounding errors
+DIFFERS = "differs significantly from"  # if a test of ranks does not favor the higher mean
 Row = dict[str, Any]  # a row of a comparison, keyed by column
 
 
@@ -139,15 +140,14 @@ def describe_pair(row: Row, procedure: Procedure) -> str:
     (``n_all``), and the smallest possible corrected p-value if no outcome could be significant
     (``smallest_p``, else nan), with whether the resamples limit it (``is_limited``).
     """
-    system, n, is_known = row["system"], row["n_queries"], row["difference"] == row["difference"]
+    is_known = row["difference"] == row["difference"]
     relation = "is not significantly better than"
     if procedure.test is None or not is_known:
         relation = "is not tested against"
     elif row["is_significant"]:
-        relation = "is significantly better than"
-        if row["ranks_contradict"] or row["difference"] == 0:
-            relation = "differs significantly from"
-    claim = f"{system} {relation} {row['baseline']} on {row['heading']}"
+        has_winner = not row["ranks_contradict"] and row["difference"] != 0
+        relation = "is significantly better than" if has_winner else DIFFERS
+    claim = f"{row['system']} {relation} {row['baseline']} on {row['heading']}"
     if not is_known:
         return f"{claim}: too few queries with a value."
     means = f"{text.fixed(row['mean'])} against {text.fixed(row['baseline_mean'])}"
@@ -156,46 +156,47 @@ def describe_pair(row: Row, procedure: Procedure) -> str:
     if row["p_adjusted"] == row["p_adjusted"]:
         p_equation = text.p_equation(row["p_adjusted"], row["p_is_bound"])
         p = f", {p_equation}{procedure.correction_text}"
-    counts = f"{text.outcomes(row)} over {query_counts(n)}"
+    counts = f"{text.outcomes(row)} over {query_counts(row['n_queries'])}"
     result = f"{claim}: {means}, {text.signed(row['difference'])}{interval}{p}; {counts}."
-    return " ".join([result, *_notes(row, procedure, relation)])
+    return " ".join([result, *_notes(row, procedure, relation == DIFFERS)])
 
 
-def _notes(row: Row, procedure: Procedure, relation: str) -> Iterator[str]:
+def _notes(row: Row, procedure: Procedure, ranks_decide: bool) -> list[str]:
     """Explain the result of a row, and count the queries without values."""
-    test, n, n_differing = procedure.test, row["n_queries"], row["n_queries"] - row["ties"]
-    if row["ci_low"] == row["ci_high"]:
-        yield "All differences are equal, so the interval has no width."
-    if relation == "differs significantly from":
-        yield f"The test compares ranks, which do not favor {row['system']}."
-    elif row["is_significant"] and contains_zero(row):
-        is_step = row["p_value"] * procedure.n_tests > 1 - procedure.level + 1e-12
-        yield (
-            "The interval contains 0 because intervals use Bonferroni's threshold, which is "
-            "stricter than Holm's."
-            if procedure.correction == "holm" and is_step
-            else "The interval contains 0 because Student's t makes other assumptions than the test."
-        )
-    if row["is_significant"] and row["ci_low"] < row["ci_high"]:
-        if assumed := assumption(str(test), n_differing, procedure.level):
-            yield f"With so few queries, the test assumes {assumed}."
-    if row["smallest_p"] == row["smallest_p"]:
-        limit = counted(n_differing, "query that differs", "queries that differ")
-        if row["is_limited"]:
-            limit = f"{procedure.n_resamples:,} resamples"
-        yield (
-            f"No outcome could have been significant: with {limit}, the smallest possible "
-            f"{text.p_equation(row['smallest_p'])}{procedure.correction_text}."
-        )
-    elif not row["is_significant"] and row["min_detectable"] == row["min_detectable"]:
-        yield (
-            f"With {query_counts(n)}, the smallest difference detectable at 80 % power is "
-            f"{text.fixed(row['min_detectable'])}."
-        )
-    if n < row["n_all"]:
-        yield f"Undefined or without weight: {query_counts(row['n_all'] - n)}, left out."
-    if row["n_undefined"] > 0:  # nan: unknown
-        yield f"Undefined for both systems: {query_counts(row['n_undefined'])}."
+    n, n_differing = row["n_queries"], row["n_queries"] - row["ties"]
+    is_significant, has_width = row["is_significant"], row["ci_low"] < row["ci_high"]
+    is_step = row["p_value"] * procedure.n_tests > 1 - procedure.level + 1e-12
+    why = (
+        "intervals use Bonferroni's threshold, which is stricter than Holm's"
+        if procedure.correction == "holm" and is_step
+        else "Student's t makes other assumptions than the test"
+    )
+    assumed = is_significant and assumption(str(procedure.test), n_differing, procedure.level)
+    limit = (
+        f"{procedure.n_resamples:,} resamples"
+        if row["is_limited"]
+        else counted(n_differing, "query that differs", "queries that differ")
+    )
+    smallest_p, detectable = text.p_equation(row["smallest_p"]), row["min_detectable"]
+    is_impossible = row["smallest_p"] == row["smallest_p"]
+    is_detectable = not is_significant and not is_impossible and detectable == detectable
+    notes = {
+        "All differences are equal, so the interval has no width.": row["ci_low"] == row["ci_high"],
+        f"The test compares ranks, which do not favor {row['system']}.": ranks_decide,
+        f"The interval contains 0 because {why}.": (
+            is_significant and not ranks_decide and contains_zero(row)
+        ),
+        f"With so few queries, the test assumes {assumed}.": assumed and has_width,
+        f"No outcome could have been significant: with {limit}, the smallest possible {smallest_p}"
+        f"{procedure.correction_text}.": is_impossible,
+        f"With {query_counts(n)}, the smallest difference detectable at 80 % power is "
+        f"{text.fixed(detectable)}.": is_detectable,
+        f"Undefined or without weight: {query_counts(row['n_all'] - n)}, left out.": (
+            n < row["n_all"]
+        ),
+        f"Undefined for both systems: {query_counts(row['n_undefined'])}.": row["n_undefined"] > 0,
+    }
+    return [note for note, is_true in notes.items() if is_true]
 
 
 def query_counts(n: int) -> str:

@@ -241,6 +241,16 @@ def test_segments_have_a_table():
 # Comparison --------------------------------------------------------------------------------------
 
 
+def test_the_intervals_are_open_at_the_top_of_a_comparison():
+    html = compared(n_queries=5).to_html()
+    verdict, intervals, leaderboard = map(
+        html.index,
+        ('<p class="verdict">', '<section aria-labelledby="intervals">', 'id="leaderboard"'),
+    )
+    assert verdict < intervals < leaderboard
+    assert '<h2 id="intervals">' in html and '<summary><h2 id="intervals">' not in html
+
+
 def test_the_page_of_a_comparison_contains_its_table_intervals_and_sentences():
     cmp = compared(["old", "new", "newer"])
     page = Page(cmp.to_html())
