@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from engine_libraries import library
 from lightgbm import LGBMRanker
-from matplotlib.figure import Figure
 from scripts import EXAMPLES, PNG, needs_optuna, run
 from sklearn.linear_model import Ridge
 
@@ -90,20 +89,6 @@ def test_a_page_and_a_figure_of_a_comparison_are_written(tmp_path):
     assert "the worst queries of trees" in output
     assert page.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
     assert picture.read_bytes().startswith(PNG)
-
-
-def test_a_figure_is_saved_completely_or_not_at_all(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES)
-    from saving import save
-
-    path = tmp_path / "figure.png"
-    for width in (1, 2):
-        save(Figure(figsize=(width, 1)), path, dpi=50)
-        assert int.from_bytes(path.read_bytes()[16:20], "big") == width * 50
-    kept = path.read_bytes()
-    with pytest.raises(TypeError, match="no_such_parameter"):
-        save(Figure(), path, dpi=50, no_such_parameter=1)
-    assert path.read_bytes() == kept and os.listdir(tmp_path) == ["figure.png"]
 
 
 @pytest.mark.nightly

@@ -38,7 +38,7 @@ pairs = st.lists(
 
 
 @pytest.mark.parametrize("cycles", RULES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(true=pairs, predicted=pairs, prior=st.sampled_from([0.5, 0.0, 0.7]))
 def test_small_graphs_agree_with_a_direct_implementation(cycles, true, predicted, prior):
     got = quiet(sg.edrc_score, true, predicted, prior=prior, cycles=cycles)
@@ -66,7 +66,7 @@ def stated(true, is_predicted, items):
     return (np.mean(points), 2 * np.mean(points) - 1) if pairs else (0, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     true=pairs,
     predicted=pairs,

@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -73,11 +74,14 @@ def test_without_a_level_the_results_are_those_of_grid_search(data):
 
 def test_equal_seeds_give_equal_searches_for_every_number_of_jobs(data):
     X, y, qid = data
-    distributions = {"estimator__alpha": loguniform(1, 1e8)}
-    first, second = (
-        race(distributions, n_iter=5, n_jobs=n_jobs, random_state=3).fit(X, y, qid=qid)
-        for n_jobs in (1, 2)
-    )
+    settings = {"n_iter": 3, "cv": 3, "random_state": 3}
+    with joblib.parallel_config("threading"):
+        first, second = (
+            race({"estimator__alpha": loguniform(1, 1e8)}, n_jobs=n_jobs, **settings).fit(
+                X, y, qid=qid
+            )
+            for n_jobs in (1, 2)
+        )
     pd.testing.assert_frame_equal(first.to_frame(), second.to_frame())
 
 

@@ -184,6 +184,16 @@ def test_control_limits_predict_the_next_value_of_the_same_season():
     assert limits[6] == pytest.approx([0.51, 0.51 - 0.9, 0.51 + 0.9])  # its sampling error is large
 
 
+def test_a_mean_on_its_control_limits_is_inside():
+    days = [
+        sg.Summary.of(evaluation({"AP": [0.5] * 3}, np.arange(3) + 3 * day), label=str(day))
+        for day in range(8)
+    ]
+    frame = sg.trend(days)
+    assert frame[["mean", "lower", "upper"]].values[-1].tolist() == [0.5, 0.5, 0.5]
+    assert not frame["is_outside"].any()
+
+
 def test_the_error_of_a_share_solves_its_quadratic_equation():
     counts, sizes = np.array([1, 0, 3]), np.array([4, 5, 10])
     errors = share_errors(counts, sizes)
