@@ -37,8 +37,8 @@ class Comparison(Report):
     systems, measures : list of str
     rows : dict of str to ndarray
         Columns of the table: those of `to_frame`, and whether each difference ``is_significant``,
-        whether the ranks favor the system with the lower mean (``ranks_contradict``), and whether
-        p-values are only upper bounds (``p_is_bound``). There is one row per pair of systems,
+        whether one system is significantly better (``has_winner``; false if a significant test of
+        ranks favors the lower mean), and whether p-values are only upper bounds (``p_is_bound``). There is one row per pair of systems,
         measure and, with `by`, segment.
     baseline, test, correction, family, level, n_resamples
         As in `compare`; `test` is not "auto", and `n_resamples` is None only if the test draws no
@@ -102,8 +102,9 @@ class Comparison(Report):
         """Create a Comparison from the result of `to_dict`."""
         segments, values = written["segments"], written["query_values"]
         segments = None if segments is None else list(map(id_from_json, segments))
-        rows = {name: _read_column(cells) for name, cells in written["rows"].items()}
-        rows["segment"] = object_array(list(map(id_from_json, written["rows"]["segment"])))
+        columns = dict(written["rows"])
+        segment = object_array(list(map(id_from_json, columns.pop("segment"))))
+        rows = {"segment": segment, **{name: _read_column(columns[name]) for name in columns}}
         report = {field.name: written[field.name] for field in fields(cls)} | {
             "rows": rows,
             "segments": segments,

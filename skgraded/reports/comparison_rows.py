@@ -18,7 +18,7 @@ from skgraded.stats.power import detectable_effect
 from skgraded.writing.text import label
 
 FAMILIES = ("all", "measure")  # values of `family`
-FLAGS = ("is_significant", "ranks_contradict", "p_is_bound")  # columns that `to_frame` omits
+FLAGS = ("is_significant", "has_winner", "p_is_bound")  # columns that `to_frame` omits
 Rows = dict[str, np.ndarray]  # columns of a comparison; `compare` describes them
 
 
@@ -125,7 +125,8 @@ def compare_rows(
     with np.errstate(all="ignore"):
         effect_size = np.where(deviation == 0, np.nan, mean_difference / deviation)
         difference = np.where((n > 0) & (ties == n), 0.0, mean - baseline_mean)
-    min_detectable, contradict, is_bound = np.full(len(n), np.nan), n < 0, n < 0
+    min_detectable, is_bound = np.full(len(n), np.nan), np.zeros(len(n), dtype=bool)
+    has_winner = significant & (difference != 0)
     if test is not None:
         smallest, are_limits = smallest_p_values(test, n, ties, n_resamples)
         is_bound = are_limits & ~(p_values > smallest * (1 + 1e-9))
@@ -134,9 +135,9 @@ def compare_rows(
         detectable = effect * deviation / np.sqrt(TESTS[test].efficiency)
         min_detectable = np.where(can_detect, detectable, np.nan)
         if TESTS[test].compares_ranks:
-            for i in np.flatnonzero(significant).tolist():
+            for i in np.flatnonzero(has_winner).tolist():
                 known = differences[i][~np.isnan(differences[i])]
-                contradict[i] = ranks_contradict(known, difference[i])
+                has_winner[i] = not ranks_contradict(known, difference[i])
     return {
         "segment": keys["segment"],
         "system": keys["system"],
@@ -158,6 +159,6 @@ def compare_rows(
         "baseline_mean": baseline_mean,
         "ci_method": np.full(len(n), "t", dtype=object),
         "is_significant": significant,
-        "ranks_contradict": contradict,
+        "has_winner": has_winner,
         "p_is_bound": is_bound,
     }

@@ -351,10 +351,9 @@ def _outcomes_of(rows: Rows) -> dict[tuple[str, str], bool]:
     """Return whether the first system of each pair significantly outperforms the second."""
     outcomes = {}
     for row in list_rows(rows):
-        has_winner = row["is_significant"] and not row["ranks_contradict"]
         pair = row["system"], row["baseline"]
-        outcomes[pair] = has_winner and row["difference"] > 0
-        outcomes[pair[::-1]] = has_winner and row["difference"] < 0
+        outcomes[pair] = row["has_winner"] and row["difference"] > 0
+        outcomes[pair[::-1]] = row["has_winner"] and row["difference"] < 0
     return outcomes
 
 

@@ -73,11 +73,13 @@ class QueryValues:
 
     def queries_of(self, segment: Any) -> Any:
         """Return the positions of a segment's queries, or of all queries if `segment` is None."""
-        segments = self.segments or []
-        check_choice("segment", segment, segments)
         if segment is None:
             return slice(None)
-        return np.flatnonzero(self.segment == segments.index(segment))
+        # A dict, because == of a NumPy date and a tuple returns an array.
+        place = {name: i for i, name in enumerate(self.segments or [])}
+        if segment not in place:
+            check_choice("segment", segment, place)
+        return np.flatnonzero(self.segment == place[segment])
 
 
 class Paired(NamedTuple):

@@ -145,8 +145,7 @@ def describe_pair(row: Row, procedure: Procedure) -> str:
     if procedure.test is None or not is_known:
         relation = "is not tested against"
     elif row["is_significant"]:
-        has_winner = not row["ranks_contradict"] and row["difference"] != 0
-        relation = "is significantly better than" if has_winner else DIFFERS
+        relation = "is significantly better than" if row["has_winner"] else DIFFERS
     claim = f"{row['system']} {relation} {row['baseline']} on {row['heading']}"
     if not is_known:
         return f"{claim}: too few queries with a value."

@@ -70,7 +70,8 @@ def table():
 )
 def test_a_sentence_reports_p_and_whether_it_is_significant(pair, level, p, expected):
     comparison = compared(*pair, level=level, test="t")
-    rows = {"p_adjusted": np.array([p]), "is_significant": np.array([is_significant(p, level)])}
+    flag = np.array([is_significant(p, level)])
+    rows = {"p_adjusted": np.array([p]), "is_significant": flag, "has_winner": flag}
     comparison = replace(comparison, rows=comparison.rows | rows)
     assert expected in comparison.sentences()[0]
 
