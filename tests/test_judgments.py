@@ -177,6 +177,13 @@ def test_scores_are_not_cached():
     assert sg.RR()(judgments, scores) == 1
 
 
+def test_only_the_results_of_the_last_measures_are_cached():
+    judgments = sg.Judgments([2, 0, 1, 0], qid=[1, 1, 2, 2])
+    for i in range(100):
+        sg.NDCG(gain=lambda grades, i=i: grades * (i + 1))(judgments, [1, 2, 3, 4])
+    assert len(layout_of(judgments)._memory) == 32
+
+
 def test_pickled_judgments_give_the_same_values():
     queries = random_queries(seed=1, n_queries=20, sizes=(1, 9), grades=(0, 1, 2, 4))
     judgments = sg.Judgments(queries.y_true, qid=queries.qid)
