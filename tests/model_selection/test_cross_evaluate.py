@@ -183,6 +183,25 @@ def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
         assert np.isnan(spread) if len(values) == 1 else spread == pytest.approx(values.std(ddof=1))
 
 
+def test_a_failed_fold_does_not_count_in_the_mean_of_several_tests(ranking):
+    X, y, qid = ranking
+    folds = repeated_folds(qid, 2)
+    first_train = X[folds[0][0]]
+
+    class FailsOnce(Ridge):
+        def fit(self, X, y):
+            if X.shape == first_train.shape and (X == first_train).all():
+                raise RuntimeError("no")
+            return super().fit(X, y)
+
+    settings = {"qid": qid, "measures": "ap"}
+    with pytest.warns(FitFailedWarning, match="1 of 8 folds .* 10 queries have the value nan"):
+        cv = sg.cross_evaluate(FailsOnce(), X, y, cv=folds, error_score=np.nan, **settings)
+    once = sg.cross_evaluate(Ridge(), X, y, cv=folds[4:], **settings).per_query["AP"]
+    twice = sg.cross_evaluate(Ridge(), X, y, cv=folds, **settings).per_query["AP"]
+    np.testing.assert_allclose(cv.per_query["AP"], np.where(cv.fold == 0, once, twice))
+
+
 # Fold means, times, estimators, progress ---------------------------------------------------------
 
 
