@@ -152,6 +152,13 @@ class TestJudgedShares:
         assert comparison.judged is None and "Judged@2" not in comparison.leaderboard().more
         assert "Judged" not in comparison.to_html() + evaluation.to_html()
 
+    def test_take_selects_the_judged_shares_of_the_same_queries(self, queries):
+        whole = evaluate(queries, **self.SETTINGS)
+        some = [4, 0, 17]
+        np.testing.assert_array_equal(
+            whole.take(some).judged["Judged@5"], whole.judged["Judged@5"][some]
+        )
+
     def test_concat_equals_the_evaluation_of_all_rows(self, queries):
         halves = [evaluate(queries, queries.qid % 2 == i, **self.SETTINGS) for i in (0, 1)]
         joined, whole = sg.Evaluation.concat(halves), evaluate(queries, **self.SETTINGS)
