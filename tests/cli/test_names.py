@@ -22,7 +22,8 @@ def test_official_is_what_trec_eval_prints(data_dir, capsys):
     means = printed["all"].loc["num_ret":"P_1000"].astype(float).to_dict()
     assert values.to_dict() == pytest.approx(means, abs=5.1e-5)
     entry = report(capsys, f"evaluate -m official {files}")["STANDARD"]
-    assert entry["mean"] | entry["total"] == values.to_dict()
+    # Old versions of pandas round the last bits when they read numbers.
+    assert entry["mean"] | entry["total"] == pytest.approx(values.to_dict(), rel=1e-14)
     out = run(capsys, f"evaluate -m official --format csv --per-query {files}").out
     table = pd.read_csv(io.StringIO(out), dtype={"query": str}).set_index("query")
     for query, row in table.drop(columns=["run", "gm_map"]).iterrows():

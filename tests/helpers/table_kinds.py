@@ -1,10 +1,10 @@
 """The same numbers in every kind of table that estimators are given."""
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 from scipy import sparse
 
 NAMES = ["age", "query_id", "links", "words"]
@@ -31,8 +31,7 @@ def select(frame, names):
 
 def from_duckdb(columns):
     """Return a DuckDB relation, whose rows are computed when they are needed."""
-    duckdb = pytest.importorskip("duckdb")
-    return duckdb.connect().from_arrow(pa.table(columns))
+    return duckdb.from_arrow(pa.table(columns))
 
 
 # Functions that convert a dict of columns to each kind of table that `data` accepts
