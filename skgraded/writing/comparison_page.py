@@ -109,8 +109,8 @@ class ComparisonPage:
             cells = text.format_cells([cell.value for cell in marked], "value")
             columns.append(
                 [
-                    {**cell._asdict(), "best": of_mean.best, "mark": of_mean.mark}
-                    for cell, of_mean in zip(cells, marked, strict=True)
+                    {"text": shown, "key": key, "best": cell.best, "mark": cell.mark}
+                    for (shown, key), cell in zip(cells, marked, strict=True)
                 ]
             )
         columns += [text.format_cells(shares, "value") for shares in board.more.values()]
