@@ -51,7 +51,6 @@ TESTS = {
     ],
     "large": [
         "tests/large/test_batches.py",
-        "tests/large/test_parts.py",
         "tests/large/test_sources.py",
         "tests/reports",
     ],

@@ -147,26 +147,6 @@ def test_more_swaps_lower_the_value_and_many_give_a_random_order():
     np.testing.assert_allclose(grades.mean(axis=0), 2, atol=5 * np.sqrt(2 / 4000))
 
 
-def test_nonuniform_rankings_of_a_call_have_the_same_grades():
-    grades = make_swapped_rankings(n_levels=20, uniform=False, n_rankings=30, random_state=0)
-    counts = np.array([np.bincount(ranking, minlength=20) for ranking in grades])
-    assert counts.shape == (30, 20)
-    assert (counts == counts[0]).all() and len(set(counts[0])) > 3
-
-
-def test_each_nonuniform_call_draws_new_grades():
-    counts = [
-        np.bincount(
-            make_swapped_rankings(n_levels=20, uniform=False, random_state=seed)[0], minlength=20
-        )
-        for seed in range(200)
-    ]
-    assert len(np.unique(counts, axis=0)) == 200
-    assert np.any(np.equal(counts, 0))  # unused levels
-    # Every distribution equally likely: the share of a level has the mean 1/20.
-    np.testing.assert_allclose(np.mean(counts, axis=0), 100 / 20, atol=5 * 5 / np.sqrt(200))
-
-
 def test_nonuniform_rankings_have_at_least_two_grade_levels():
     for shape in ((2, 2), (3, 2), (2, 10)):
         for seed in range(50):

@@ -2,11 +2,6 @@
 
 import decimal
 import doctest
-import gzip
-import os
-import random
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -27,7 +22,6 @@ from large_tables import (
     texts_with_equal_keys,
     whole_pieces,
 )
-from pyarrow.dataset import ParquetFragmentScanOptions
 
 import skgraded as sg
 from skgraded._input.arrow_strings import marks
@@ -263,31 +257,6 @@ def test_folders_with_any_name_are_read_and_links_are_followed(tmp_path):
         measured(inside.parent)
 
 
-@pytest.mark.parametrize("name", ["rows.parquet", "rows.csv.gz"])
-def test_flipped_bits_of_files_with_checksums_never_change_a_value(tmp_path, name):
-    if not hasattr(ParquetFragmentScanOptions, "page_checksum_verification"):
-        pytest.skip("pyarrow before 17 does not verify checksums of Parquet pages")
-    frame = table(40, text=True)
-    expected = sg.Summary.of(in_memory(frame))
-    path = tmp_path / name
-    if path.suffix == ".parquet":
-        frame.to_parquet(path, write_page_checksum=True)
-    else:
-        path.write_bytes(gzip.compress(frame.to_csv(index=False).encode(), mtime=0))
-    data, rng = path.read_bytes(), random.Random(0)
-    n_errors = 0
-    for _ in range(60):
-        flipped = bytearray(data)
-        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-        path.write_bytes(flipped)
-        try:
-            assert measured(path) == expected
-        except (ValueError, TypeError) as error:
-            assert name in str(error)
-            n_errors += 1
-    assert n_errors > 25  # the other bits belong to a column that is not read
-
-
 # The recipe for Ray ------------------------------------------------------------------------------
 
 RECIPE = Path(__file__).parents[2] / "docs" / "recipes" / "other_engines.md"
@@ -344,48 +313,6 @@ def test_a_split_query_is_found_if_another_query_has_the_same_key():
 
 
 # Disks -------------------------------------------------------------------------------------------
-
-FULL = """
-import resource, signal, sys
-from large_tables import *
-from skgraded.large import batch_steps as steps
-steps.ROWS, steps.MAX_ROWS_IN_MEMORY, steps.MAX_BYTES_OF_IDS = 200, 900, 1000
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-frame = table(9000)
-limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
-settings = {**COLUMNS, "measures": MEASURES, "partitioning": sys.argv[1]}
-try:
-    sg.evaluate_batches(pieces(frame, 30), **settings)
-except OSError as error:
-    print(error)
-resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-assert sg.evaluate_batches(pieces(frame, 30), **settings) == sg.Summary.of(in_memory(frame))
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("partitioning", "action"),
-    [
-        ("shuffle", "writing rows for partitioning='shuffle'"),
-        ("clustered", "writing query ids"),
-    ],
-)
-def test_a_full_disk_is_one_clear_error_and_the_next_run_succeeds(tmp_path, partitioning, action):
-    helpers = str(Path(__file__).parents[1] / "helpers")
-    process = subprocess.run(
-        [sys.executable, "-c", FULL, partitioning],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env=os.environ
-        | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join([helpers, *sys.path])},
-    )
-    assert process.stdout.startswith(f"[Errno 27] Error while {action} to {tmp_path}: "), process
-    assert "Set TMPDIR to a folder on a larger disk" in process.stdout
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_few_rows_are_not_written_to_disk_and_no_file_is_left(tmp_path, monkeypatch, request):

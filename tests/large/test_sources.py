@@ -168,20 +168,6 @@ def test_rows_that_duckdb_reorders():
     assert measured(relation) == sg.Summary.of(in_memory(frame))
 
 
-def test_a_connection_of_duckdb_is_free_after_an_error():
-    relation = SOURCES["DuckDB"](pd.concat([table(text=True)] * 100).assign(score="high"))
-    with pytest.raises(TypeError, match="y_score must contain numbers"):
-        measured(relation)
-    assert relation.aggregate("count(*)").fetchall() > [(100_000,)]
-
-
-def test_column_names_in_duckdb_may_contain_quotes_and_spaces():
-    frame = table()
-    relation = SOURCES["DuckDB"](frame.rename(columns={"score": 'the "best", score'}))
-    expected = sg.Summary.of(in_memory(frame))
-    assert measured(relation, y_score='the "best", score') == expected
-
-
 # Hive layout -------------------------------------------------------------------------------------
 
 

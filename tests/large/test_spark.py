@@ -196,18 +196,6 @@ def test_the_error_about_workers_without_skgraded_is_one_line(
         spark.measured([table(3)])
 
 
-def test_workers_do_not_import_pyspark_ml(session):
-    """Each worker would compile pyspark.ml again, because Spark sends it as a zip file."""
-    from skgraded.large.spark import _mapped
-
-    def is_imported(batches):
-        for _ in batches:
-            yield pa.RecordBatch.from_pydict({"n": ["pyspark.ml" in sys.modules]})
-
-    rows = _mapped(session.range(2), is_imported, "n boolean").collect()
-    assert {row.n for row in rows} == {False}
-
-
 # pyspark.ml --------------------------------------------------------------------------------------
 
 
