@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from saving import save  # noqa: E402
 
 N_QUERIES = 1000
+FORK = multiprocessing.get_context("fork")
 tqdm.monitor_interval = 0  # a fork while tqdm's thread holds its lock would wait forever
 
 
@@ -74,9 +75,8 @@ def _write_on(write, path, ready):
 
 def _killed(write, path, rng):
     """Kill a writer soon after the start of its first, second or third write."""
-    context = multiprocessing.get_context("fork")
-    ready = context.Event()
-    process = context.Process(target=_write_on, args=(write, path, ready))
+    ready = FORK.Event()
+    process = FORK.Process(target=_write_on, args=(write, path, ready))
     process.start()
     ready.wait()
     for _ in range(rng.randint(1, 3)):
@@ -98,7 +98,10 @@ def _rounds(name, write, folder, kills):
     rng, path = random.Random(name), folder / "report.png"
     complete = []
     for number in (0, 1):
-        write(number, path)
+        # Writers may start threads, and a fork of a process with threads may wait forever.
+        process = FORK.Process(target=write, args=(number, path))
+        process.start()
+        process.join()
         complete.append(path.read_bytes())
     n_incomplete = n_within = 0
     for _ in range(kills):
