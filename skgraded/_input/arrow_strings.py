@@ -36,11 +36,6 @@ class Texts:
         codes, rows, *rest = number_texts(self.base, self.starts, self.stops)
         return codes, self.at(rows), *rest
 
-    def have_equal_keys(self) -> bool:
-        """Return whether two texts have the same 64-bit key, which equal texts always have."""
-        keys = np.sort(hash_texts(self.base, self.starts, self.stops))
-        return bool((keys[1:] == keys[:-1]).any())
-
     def at(self, rows: np.ndarray) -> np.ndarray:
         """Return the texts of the given rows as an array of Python objects."""
         if isinstance(self.source, np.ndarray):

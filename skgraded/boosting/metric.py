@@ -33,7 +33,7 @@ class BoostingMetric:
 
     def means(self, judgments: Judgments, preds: ArrayLike) -> list[float]:
         """Return the mean of each measure."""
-        scores = check_predictions(preds, judgments.n_rows)
+        scores = read_predictions(preds, judgments.n_rows)
         means = mean_scores(self.measures, judgments, scores)
         for measure in self.measures:
             _check_defined(measure, has_value(measure, judgments))
@@ -41,7 +41,7 @@ class BoostingMetric:
 
     def sums(self, judgments: Judgments, preds: ArrayLike) -> np.ndarray:
         """Return three rows: sums of weighted values, weights, and weights of defined queries."""
-        scores = check_predictions(preds, judgments.n_rows)
+        scores = read_predictions(preds, judgments.n_rows)
         all_values = score_queries(self.measures, judgments, scores)
         weights = np.ones(judgments.n_queries) if judgments.weights is None else judgments.weights
         sums = np.zeros((3, len(all_values)))
@@ -111,7 +111,7 @@ def refuse_part(what: object, instead: str) -> NoReturn:
     )
 
 
-def check_predictions(preds: ArrayLike, n_rows: int) -> np.ndarray:
+def read_predictions(preds: ArrayLike, n_rows: int) -> np.ndarray:
     """Return the predictions as float64; raise an error unless there is one score per document."""
     scores = np.ascontiguousarray(preds, dtype=np.float64)
     if scores.ndim != 1:

@@ -10,7 +10,7 @@ from skgraded._input.door import number_validator, whole_number
 from skgraded._kernels.gradients import push_queries
 from skgraded._kernels.sums import LINEAR, PAIR
 from skgraded._kernels.threads import run_chunks
-from skgraded.boosting.metric import check_predictions
+from skgraded.boosting.metric import read_predictions
 from skgraded.judgments import Judgments, Layout, layout_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as as_measure
@@ -54,7 +54,7 @@ class Objective:
 
         Both arrays contain finite 32-bit floats, clipped to half the largest 32-bit float.
         """
-        scores, layout = check_predictions(preds, judgments.n_rows), layout_of(judgments)
+        scores, layout = read_predictions(preds, judgments.n_rows), layout_of(judgments)
         order, codes = layout.remember("swaps", lambda: _shuffled(layout))
         plan = prepared(self.measure, layout).plan
         gradients = np.empty(judgments.n_rows, dtype=np.float32)

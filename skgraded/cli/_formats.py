@@ -263,8 +263,9 @@ def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
     return str(of_system.to_html(title=args.title or name))
 
 
-# The functions that print what `evaluate` and `compare` return, and the reports by system.
 class Format(NamedTuple):
+    """The functions that print what `evaluate` and `compare` return, and the reports by system."""
+
     evaluate: Callable[[Any, Systems, Namespace], str]
     compare: Callable[[Comparison, Systems, Namespace], str]
 

@@ -224,20 +224,6 @@ def read_run_table(
     return _read(path, RUN, progress, split, third, allow_empty).refuse_repeats()
 
 
-def is_qrels(head: bytes) -> bool:
-    """Return whether the first bytes of a file, which may be a table, are those of qrels.
-
-    The answer is also true for three columns that end with a number: the reader explains the error.
-    """
-    head = head.removeprefix(text_files.BOM)
-    line = DATA.search(head)
-    if line is None or text_files.JSON.match(head):
-        return line is not None
-    words = text_files.split_line(line[0], 3)
-    is_number = text_files.number_in(words[-1]) is not None
-    return _is_header(line[0]) or len(words) in (3, 4) and is_number
-
-
 def run_tag(path: Any) -> str | None:
     """Return the tag in the first lines of a TREC run; None without a file or a single tag."""
     if not os.path.isfile(path):

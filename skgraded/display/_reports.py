@@ -17,8 +17,8 @@ from skgraded.measures import Measure
 from skgraded.reports.comparison import Comparison, aligned_differences
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.report import evaluated_name
-from skgraded.stats.corrections import is_significant
 from skgraded.stats.paired_samples import count_outcomes
+from skgraded.writing.columns import select_rows, swap_systems
 from skgraded.writing.text import percent_text, signed
 
 MARKERS = "os^Dv*Pph8"
@@ -187,22 +187,20 @@ class IntervalDisplay(Display):
         """
         check_comparison(comparison)
         shown = measure_names(measures, comparison.measures)
-        table = comparison.to_frame()
-        by_measure = [table[table["measure"] == name] for name in shown]  # pairs in equal order
-        difference, low, high, p, n_queries = (
-            np.stack([rows[name] for rows in by_measure], axis=1)
-            for name in ("difference", "ci_low", "ci_high", "p_adjusted", "n_queries")
-        )
+        table = comparison.rows
+        # The pairs have the same order for each measure.
+        by_measure = [select_rows(table, table["measure"] == name) for name in shown]
         first, baseline = by_measure[0], comparison.baseline
-        if baseline is None and len(first) > MOST_ROWS:
+        if baseline is None and len(first["system"]) > MOST_ROWS:
             baseline = _best_system(first)
         # Swap the systems of a pair so that the baseline, or the worse system, is the second.
         is_turned = first["system"] == baseline if baseline is not None else first["difference"] < 0
-        systems = np.where(is_turned, first["baseline"], first["system"])
-        others = np.where(is_turned, first["system"], first["baseline"])
-        turned = is_turned.to_numpy()[:, np.newaxis]
-        difference = np.where(turned, -difference, difference)
-        low, high = np.where(turned, -high, low), np.where(turned, -low, high)
+        by_measure = [swap_systems(rows, is_turned) for rows in by_measure]
+        difference, low, high, significant, n_queries = (
+            np.stack([rows[name] for rows in by_measure], axis=1)
+            for name in ("difference", "ci_low", "ci_high", "is_significant", "n_queries")
+        )
+        systems, others = by_measure[0]["system"], by_measure[0]["baseline"]
         drawn, quantity = _base.best_first(difference[:, 0]), "mean difference"
         names = [f"{system} − {other}" for system, other in zip(systems, others, strict=True)]
         if baseline is not None:
@@ -212,7 +210,6 @@ class IntervalDisplay(Display):
             quantity += ", the best" if comparison.baseline is None else ""
             if len(drawn) < n_others:
                 quantity += f"\nbest {len(drawn)} of {n_others} systems"
-        significant = [[is_significant(x, comparison.level) for x in row] for row in p[drawn]]
         return cls(
             difference[drawn],
             low[drawn],
@@ -223,7 +220,7 @@ class IntervalDisplay(Display):
             zero_line=True,
             level=comparison.level,
             n_queries=n_queries[drawn],
-            significant=None if comparison.test is None else significant,
+            significant=None if comparison.test is None else significant[drawn],
         ).plot(ax=ax, line_kw=line_kw)
 
     @documented

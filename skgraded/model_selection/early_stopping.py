@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.words import plain, plain_list
-from skgraded.boosting.metric import check_predictions, has_value
+from skgraded.boosting.metric import has_value, read_predictions
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure
@@ -44,7 +44,7 @@ class StoppingState:
 
     def see(self, scores: np.ndarray) -> None:
         """Evaluate the validation scores of a new round and update the best round."""
-        scores = check_predictions(scores, self.judgments.n_rows)
+        scores = read_predictions(scores, self.judgments.n_rows)
         means = mean_scores(self.measures, self.judgments, scores)
         for values, mean in zip(self.history.values(), means, strict=True):
             values.append(mean)

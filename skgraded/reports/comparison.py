@@ -104,7 +104,7 @@ class Comparison(Report):
         segments = None if segments is None else list(map(id_from_json, segments))
         columns = dict(written["rows"])
         segment = object_array(list(map(id_from_json, columns.pop("segment"))))
-        rows = {"segment": segment, **{name: _read_column(columns[name]) for name in columns}}
+        rows = {"segment": segment, **{name: _column_from_json(columns[name]) for name in columns}}
         report = {field.name: written[field.name] for field in fields(cls)} | {
             "rows": rows,
             "segments": segments,
@@ -201,7 +201,7 @@ class Comparison(Report):
     def __repr__(self) -> str:
         if self.segments is not None:
             return (
-                f"Comparison({view.count_queries(self)}: {', '.join(self.systems)} by "
+                f"Comparison({view.describe_size(self)}: {', '.join(self.systems)} by "
                 f"{', '.join(self.measures)})"
             )
         names = ("system", "baseline", "measure", "difference", "p_adjusted")
@@ -227,7 +227,7 @@ def aligned_differences(
     return comparison._values().differences(system, baseline, measure, segment)
 
 
-def _read_column(cells: list[Any]) -> np.ndarray:
+def _column_from_json(cells: list[Any]) -> np.ndarray:
     """Convert a column in JSON to an array; None becomes nan."""
     if isinstance(cells[0], str):
         return object_array(cells)

@@ -18,7 +18,7 @@ from skgraded.stats import corrections
 from skgraded.stats.paired_tests import draws_resamples, smallest_p_values
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
-from skgraded.writing.columns import list_rows, swap_systems, take_rows
+from skgraded.writing.columns import list_rows, means_of_systems, select_rows, swap_systems
 from skgraded.writing.sentences import Procedure
 from skgraded.writing.tables import Grid, Interval, Marked
 from skgraded.writing.text import Bound
@@ -42,20 +42,11 @@ RESULTS = (  # possible results when a leading system is compared with another s
 def order_systems(comparison: Any) -> list[str]:
     """Return the systems in the order of the leaderboard: best system by the first measure first."""
     n_headings = len(headings_of(comparison.measures, comparison.segments))
-    means = _means_of(take_rows(comparison.rows, slice(None, None, n_headings)))
+    means = means_of_systems(select_rows(comparison.rows, slice(None, None, n_headings)))
     return sorted(
         comparison.systems,
         key=lambda name: math.inf if math.isnan(means[name]) else -means[name],
     )
-
-
-def _means_of(rows: Rows) -> dict[str, float]:
-    """Return the mean of each system for one measure, from the first row with this system."""
-    means: dict[str, float] = {}
-    for row in list_rows(rows):
-        means.setdefault(row["system"], row["mean"])
-        means.setdefault(row["baseline"], row["baseline_mean"])
-    return means
 
 
 def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = False) -> Rows:
@@ -68,9 +59,7 @@ def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = Fals
     order = order_systems(comparison)
     place = {name: i for i, name in enumerate(order)}
     rows = comparison.rows if rows is None else rows
-    heading = np.arange(len(rows["system"])) % len(
-        headings
-    )  # the order of the rows: see `pair_systems`
+    heading = np.arange(len(rows["system"])) % len(headings)  # in the order of `pair_systems`
     rows = rows | {"heading": object_array([headings[i] for i in heading])}
     if in_text or comparison.baseline is None:
         system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
@@ -80,7 +69,7 @@ def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = Fals
     keys: list[Any] = [[place[name] for name in rows[key]] for key in PAIR[::-1]]
     if in_text:
         keys.append(~rows["is_significant"])
-    return take_rows(rows, np.lexsort([*keys, heading]))
+    return select_rows(rows, np.lexsort([*keys, heading]))
 
 
 def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
@@ -173,7 +162,7 @@ def caveats(comparison: Any) -> list[str]:
     return [*filter(None, [gap, sentences.unanswered(systems, comparison.n_unanswered, n_queries)])]
 
 
-def count_queries(comparison: Any) -> str:
+def describe_size(comparison: Any) -> str:
     """Return the numbers of queries and segments as text."""
     text = sentences.query_counts(comparison.n_queries)
     if comparison.segments is not None:
@@ -191,7 +180,7 @@ def _lead(comparison: Any) -> str:
     against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
     weighted = ", weighted" if comparison.is_weighted else ""
     procedure = describe_procedure(comparison)
-    lead = f"{against}. {count_queries(comparison)}{weighted}; {procedure}."
+    lead = f"{against}. {describe_size(comparison)}{weighted}; {procedure}."
     if draws_resamples(comparison.test):
         seed = "" if comparison.seed is None else f", seed {comparison.seed}"
         lead += f" {comparison.n_resamples:,} resamples{seed}."
@@ -308,8 +297,8 @@ def leaderboard_of(comparison: Any) -> Leaderboard:
     letters = dict(zip(order, _letters(), strict=False))
     columns, standings = [], []
     for i, ((measure, segment), heading) in enumerate(headings.items()):
-        rows = take_rows(comparison.rows, slice(i, None, len(headings)))
-        means = _means_of(rows)
+        rows = select_rows(comparison.rows, slice(i, None, len(headings)))
+        means = means_of_systems(rows)
         outcomes = {} if comparison.test is None else _outcomes_of(rows)
         intervals = _intervals_of(comparison, measure, segment, heading)
         best = max(-math.inf if math.isnan(mean) else mean for mean in means.values())

@@ -19,8 +19,6 @@ from skgraded.reports import pairing
 from skgraded.reports.report import (
     ConfidenceIntervals,
     Report,
-    as_array,
-    as_arrays,
     as_query_ids,
     check_page_packages,
     concatenated,
@@ -28,6 +26,8 @@ from skgraded.reports.report import (
     means_rows,
     means_text,
     plain_numbers,
+    read_field,
+    read_fields,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.stats.paired_samples import deviations_of_queries
@@ -105,11 +105,11 @@ class Evaluation(Report):
             undefined = dict.fromkeys(self.per_query, np.zeros(n, dtype=bool))
         fields = {
             "query_ids": ids,
-            "per_query": as_arrays(self.per_query, "per_query", n),
-            "undefined": as_arrays(undefined, "undefined", n, bool),
+            "per_query": read_fields(self.per_query, "per_query", n),
+            "undefined": read_fields(undefined, "undefined", n, bool),
         }
         if self.weights is not None:
-            fields["weights"] = as_array(self.weights, "weights", n)
+            fields["weights"] = read_field(self.weights, "weights", n)
         vars(self).update(fields)  # the dataclass is frozen
 
     def to_dict(self) -> dict[str, Any]:

@@ -152,7 +152,7 @@ class Report(Table):
         if type(self) is not type(other):
             return NotImplemented
         names = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
-        return all(are_equal(getattr(self, name), getattr(other, name)) for name in names)
+        return all(have_equal_content(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -238,17 +238,19 @@ def check_page_packages() -> None:
 # Fields ------------------------------------------------------------------------------------------
 
 
-def are_equal(first: Any, second: Any) -> bool:
+def have_equal_content(first: Any, second: Any) -> bool:
     """Return whether two values of a field are equal; nan equals nan."""
     if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
         equal_nan = np.asarray(first).dtype.kind == np.asarray(second).dtype.kind == "f"
         return np.array_equal(first, second, equal_nan=equal_nan)
     if isinstance(first, dict) and isinstance(second, dict):
-        return list(first) == list(second) and are_equal([*first.values()], [*second.values()])
+        return list(first) == list(second) and have_equal_content(
+            [*first.values()], [*second.values()]
+        )
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
-        return len(first) == len(second) and all(map(are_equal, first, second))
+        return len(first) == len(second) and all(map(have_equal_content, first, second))
     if is_dataclass(first) and type(first).__eq__ is object.__eq__:
-        return type(first) is type(second) and are_equal(vars(first), vars(second))
+        return type(first) is type(second) and have_equal_content(vars(first), vars(second))
     return bool(first == second or (first != first and second != second))
 
 
@@ -275,7 +277,7 @@ def _are_distinct(ids: np.ndarray) -> bool:
     return set(map(type, objects)) == {str} and len(set(objects)) == len(objects)
 
 
-def as_array(values: Any, name: str, n: int, dtype: Any = float) -> np.ndarray:
+def read_field(values: Any, name: str, n: int, dtype: Any = float) -> np.ndarray:
     """Convert values to an array, and check that it has one element per query."""
     array = np.asarray(unmasked(values), dtype=dtype)
     if array.shape != (n,):
@@ -283,6 +285,6 @@ def as_array(values: Any, name: str, n: int, dtype: Any = float) -> np.ndarray:
     return array
 
 
-def as_arrays(values: Any, name: str, n: int, dtype: Any = float) -> dict[str, np.ndarray]:
-    """Convert each value of a dict that is keyed by measure with `as_array`."""
-    return {key: as_array(of_key, f"{name}[{key!r}]", n, dtype) for key, of_key in values.items()}
+def read_fields(values: Any, name: str, n: int, dtype: Any = float) -> dict[str, np.ndarray]:
+    """Convert each value of a dict that is keyed by measure with `read_field`."""
+    return {key: read_field(of_key, f"{name}[{key!r}]", n, dtype) for key, of_key in values.items()}

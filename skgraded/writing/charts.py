@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skgraded.writing.columns import list_rows, swap_systems, take_rows
+from skgraded.writing.columns import list_rows, means_of_systems, select_rows, swap_systems
 from skgraded.writing.text import interval_text, shortened, signed
 
 MAX_INTERVALS = 24  # maximum number of intervals on one axis
@@ -65,16 +65,16 @@ def charted(rows: Mapping[str, np.ndarray]) -> tuple[Mapping[str, np.ndarray], s
     n_rows = len(rows["system"])
     if n_rows <= MAX_INTERVALS:
         return rows, ""
-    means: dict[str, float] = {}
-    for row in list_rows(rows):
-        for name, mean in (("system", row["mean"]), ("baseline", row["baseline_mean"])):
-            means.setdefault(row[name], -math.inf if math.isnan(mean) else mean)
+    means = {
+        name: -math.inf if math.isnan(mean) else mean
+        for name, mean in means_of_systems(rows).items()
+    }
     if len(set(rows["baseline"])) == 1:
         ranked, others = rows, rows["system"].tolist()
         note = f"The {MAX_INTERVALS} of {n_rows} systems with the highest means are shown."
     else:
         best = max(means, key=lambda name: means[name])
-        ranked = take_rows(rows, (rows["system"] == best) | (rows["baseline"] == best))
+        ranked = select_rows(rows, (rows["system"] == best) | (rows["baseline"] == best))
         ranked = swap_systems(ranked, ranked["system"] != best)
         others = ranked["baseline"].tolist()
         note = (
@@ -82,7 +82,7 @@ def charted(rows: Mapping[str, np.ndarray]) -> tuple[Mapping[str, np.ndarray], s
             f"measure, {shortened(best)}, are shown."
         )
     order = sorted(range(len(others)), key=lambda i: -means[others[i]])[:MAX_INTERVALS]
-    return take_rows(ranked, order), note
+    return select_rows(ranked, order), note
 
 
 def pair_name(system: str, baseline: str) -> str:

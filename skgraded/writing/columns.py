@@ -58,9 +58,18 @@ OF_OTHER_SYSTEM = {
 }
 
 
-def take_rows(rows: Mapping[str, np.ndarray], positions: Any) -> dict[str, np.ndarray]:
+def select_rows(rows: Mapping[str, np.ndarray], positions: Any) -> dict[str, np.ndarray]:
     """Select rows of a table of columns."""
     return {name: column[positions] for name, column in rows.items()}
+
+
+def means_of_systems(rows: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Return the mean of each system for one measure, from the first row with this system."""
+    means: dict[str, float] = {}
+    for row in list_rows(rows):
+        means.setdefault(row["system"], row["mean"])
+        means.setdefault(row["baseline"], row["baseline_mean"])
+    return means
 
 
 def swap_systems(rows: Mapping[str, np.ndarray], is_swapped: Any) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from skgraded._input.words import counted
 from skgraded.writing import charts, sentences, text
-from skgraded.writing.columns import PageTable, take_rows
+from skgraded.writing.columns import PageTable, select_rows
 from skgraded.writing.evaluation_page import MAX_QUERIES, render
 
 MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
@@ -76,7 +76,7 @@ class ComparisonPage:
                 "is_tested": self.is_tested,
                 "forests": [
                     charts.forest(
-                        name, take_rows(self.rows, heading == name), letters, self.is_tested
+                        name, select_rows(self.rows, heading == name), letters, self.is_tested
                     )
                     for name in dict.fromkeys(heading)
                 ],

@@ -19,7 +19,7 @@ from small_reports import (
 
 import skgraded as sg
 from skgraded.writing import charts, comparison_page, text
-from skgraded.writing.columns import COLUMNS, PageTable, fitting, list_rows, take_rows
+from skgraded.writing.columns import COLUMNS, PageTable, fitting, list_rows, select_rows
 
 REPORTS = (  # one report per class
     "Evaluation with unjudged documents",
@@ -520,7 +520,7 @@ def test_rows_to_chart_include_the_best_system_first():
     assert (swapped["difference"], swapped["ci_low"], swapped["ci_high"]) == (0, -0.02, 0.05)
     assert (swapped["mean"], swapped["baseline_mean"]) == (7 / 30, 0)
     assert note == "The 7 of 28 pairs with the best system by this measure, s7, are shown."
-    few = take_rows(rows, slice(24))
+    few = select_rows(rows, slice(24))
     assert charts.charted(few)[0] is few and charts.charted(few)[1] == ""
     of_baseline = table_of(
         system=[f"s{i}" for i in range(25)],
