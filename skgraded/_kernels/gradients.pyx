@@ -17,7 +17,7 @@ from skgraded._kernels.sums import PAIR
 cdef extern from "swaps.h" nogil:
     enum: LANES
     enum: TIES_BY_SCORES
-    bint make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
+    void make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
     int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
     struct Ranked:
         Py_ssize_t n, k
@@ -88,8 +88,7 @@ cdef bint rank(
     cdef Py_ssize_t i, start = 0
     for i in range(n):
         scores[i] = all_scores[rows[i]]
-    if make_keys(scores, keys, n, mask):
-        return False
+    make_keys(scores, keys, n, mask)
     sort_in_place(keys, keys + n, n)
     if kind_of_ties(keys, n, mask, scores) == TIES_BY_SCORES:
         while start < n:

@@ -57,16 +57,12 @@ static inline uint64_t ordered_bits(double x) {
 }
 
 // Keys whose ascending order is the descending order of the scores: the upper bits of a score, and
-// its position in the lower bits. Returns whether a score is NaN.
-FOR_PROCESSORS [[maybe_unused]] static bool make_keys(
+// its position in the lower bits.
+FOR_PROCESSORS [[maybe_unused]] static void make_keys(
     const double* scores, uint64_t* keys, ptrdiff_t n, uint64_t mask
 ) {
-    uint64_t has_nan = 0;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        has_nan |= uint64_t(scores[i] != scores[i]);
+    for (ptrdiff_t i = 0; i < n; i++)
         keys[i] = (ordered_bits(-scores[i]) & ~mask) | uint64_t(i);
-    }
-    return has_nan != 0;
 }
 
 enum Ties { NO_TIES, TIES_BY_KEYS, TIES_BY_SCORES };

@@ -41,7 +41,7 @@ cdef extern from "loops.h" nogil:
         const double* numbers, const Py_ssize_t* order, Py_ssize_t n, Py_ssize_t n_all,
         double* gathered
     )
-    bint make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
+    void make_keys(const double* scores, uint64_t* keys, Py_ssize_t n, uint64_t mask)
     enum: NO_TIES, TIES_BY_SCORES
     int kind_of_ties(const uint64_t* keys, Py_ssize_t n, uint64_t mask, const double* scores)
     void mark_blocks(const uint64_t* keys, Py_ssize_t n, uint64_t mask, int32_t* ends)
@@ -153,17 +153,14 @@ cdef inline Py_ssize_t mark_ties(
     return n_blocks
 
 
-cdef bint rank_query(
+cdef void rank_query(
     const double* scores, const int32_t* codes, Py_ssize_t n, Py_ssize_t depth, Ranking* ranking
 ) noexcept nogil:
-    """Rank the retrieved documents of a query to `depth`, or to the end of a tie at `depth`.
-
-    Returns whether a score is NaN.
-    """
+    """Rank the retrieved documents of a query to `depth`, or to the end of a tie at `depth`."""
     cdef uint64_t mask = position_mask(n), not_retrieved = ordered_bits(INFINITY)
     cdef uint64_t* keys = ranking.keys
     cdef Py_ssize_t m, n_all
-    cdef bint has_nan = make_keys(scores, keys, n, mask)
+    make_keys(scores, keys, n, mask)
     cdef Py_ssize_t n_sorted = sort_top(keys, ranking.spare, n, min(n, depth), mask)
     n_all = min(n, depth)
     while 0 < n_all < n_sorted and keys[n_all] ^ keys[n_all - 1] <= mask:
@@ -181,7 +178,6 @@ cdef bint rank_query(
     if m < n_all:
         ranking.ends[m] = <int32_t>n_all
     take_codes(codes, keys, ranking.codes, n_all, mask)
-    return has_nan
 
 
 cdef const int32_t* order_ties(const Ranking* ranking, Py_ssize_t n, int ties) noexcept nogil:
@@ -1048,11 +1044,10 @@ def sum_queries(
     """Rank queries first..last-1 once and write each plan's sum to its row of `outs`.
 
     `order`, `starts`, `codes` and `level_starts` are those of `lay_out`; `outs` has the shape
-    (n_plans, n_queries). Returns whether a score is NaN; if so, the sums are invalid.
+    (n_plans, n_queries).
     """
     cdef vector[Sum] sums = sums_of(plans, outs)
     cdef Py_ssize_t q, i, row, n, size = 0, depth = 1
-    cdef bint has_nan = False
     for i in range(<Py_ssize_t>sums.size()):
         depth = max(depth, sums[i].k)
     for q in range(first_query, last_query):
@@ -1081,10 +1076,9 @@ def sum_queries(
             else:
                 gather(&scores[0], &order[row], n, starts[last_query] - row, gathered.data())
                 query = gathered.data()
-            has_nan |= rank_query(query, &codes[row], n, depth, &ranking)
+            rank_query(query, &codes[row], n, depth, &ranking)
             for i in range(<Py_ssize_t>sums.size()):
                 sums[i].out[q] = sum_query(
                     &sums[i], &ranking, row, level_starts[q],
                     level_starts[q + 1] - level_starts[q],
                 )
-    return has_nan
