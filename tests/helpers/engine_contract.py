@@ -282,13 +282,13 @@ class LazyEngineContract(EngineContract):
         with pytest.raises(TypeError, match="unexpected keyword argument 'by'"):
             engine.per_query([ROWS], by="other")
 
-    def test_the_example_in_readme_gives_the_summary_of_the_rows(self, engine):
+    def test_the_example_in_the_recipes_gives_the_summary_of_the_rows(self, engine):
         frame = table(30)
         import_module(f"skgraded.{engine.name}")
         data = engine.frame_of([frame.rename(columns={"query": "qid"})])
         names = {"ddf": data, "sdf": data, "dataset": data, "skgraded": sg}
         expected = sg.Summary.of(in_memory(frame, "mu_map", weighted=False))
-        assert eval(examples("README.md")[engine.name.title()], names) == expected
+        assert eval(examples("docs/recipes/index.md")[engine.name.title()], names) == expected
 
     def test_docstring_examples(self, engine):
         """Pytest does not collect these examples, because the library may not be installed."""

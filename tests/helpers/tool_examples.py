@@ -1,4 +1,4 @@
-"""The examples in the list of tools in README."""
+"""The examples in the list of tools of the recipes."""
 
 import re
 from pathlib import Path

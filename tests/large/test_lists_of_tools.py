@@ -1,4 +1,4 @@
-"""README lists tools with an example each, which runs with the real tool."""
+"""The recipes list tools with an example each, which runs with the real tool."""
 
 import re
 import tempfile
@@ -16,7 +16,7 @@ import skgraded as sg
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the tools themselves
 
 
-EXAMPLES = examples("README.md")
+EXAMPLES = examples("docs/recipes/index.md")
 X, Y, QID = sg.datasets.make_ranking(n_queries=30, random_state=0)
 FRAME = pd.DataFrame(X).add_prefix("f").assign(qid=QID)
 RANKER = sg.QueryRanker(Ridge(), qid="qid").fit(FRAME, Y)
