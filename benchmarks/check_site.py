@@ -49,7 +49,7 @@ SEARCHES = {
     "NDCNG": "skgraded.NDCNG.html",
     "split queries": "html",
     "ColumnTransformer": "recipes/column_transformer.html",
-    "time series split": "recipes/time_splits.html",
+    "time series split": "time_splits.html",
     "LLM": "judges.html",
     "MLflow": "recipes/mlflow.html",
     "PyTerrier": "coming_from.html",
