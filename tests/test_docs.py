@@ -94,13 +94,13 @@ def test_the_table_of_ties_is_up_to_date(page, ohsumed, ties):
     assert f'| ties="{ties}" | {values[0]} | {values[1]} |' in page
 
 
-def test_the_tables_of_unjudged_documents_are_up_to_date(page, ohsumed):
+def test_the_values_of_unjudged_documents_are_up_to_date(ohsumed):
     script = runpy.run_path(str(DOCS.parent / "benchmarks" / "unjudged.py"))
     lines = script["tables"](ohsumed[0])
     benchmarks = (DOCS.parent / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert "\n".join(lines[:6]) in page and "\n".join(lines[7:]) in page
     assert "\n".join(lines[:6]) in benchmarks and "\n".join(lines[7:]) in benchmarks
-    for value in ("0.527 to 0.429", "0.439 to 0.367", "0.526 is close to 0.527", "up to 0.255"):
+    page = " ".join((DOCS / "unjudged.md").read_text(encoding="utf-8").split())
+    for value in ("0.409 and 0.335", "0.429 and 0.483", "0.526 and 0.483", "is 0.722", "to 0.255"):
         assert value in page and all(
             f" {number} " in " ".join(lines) for number in re.findall(r"[0-9.]+", value)
         )
