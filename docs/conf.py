@@ -131,11 +131,15 @@ def _block(translator, node):
 
 
 FORMULA = re.compile(r"^### (\w+)\n.*?```\{math\}\n(.*?)```", re.MULTILINE | re.DOTALL)
-FORMULAS = dict(FORMULA.findall((Path(__file__).parent / "formulas.md").read_text("utf-8")))
+FORMULAS = {
+    name: formula
+    for page in ("formulas.md", "user_models_and_pairs.md")
+    for name, formula in FORMULA.findall((Path(__file__).parent / page).read_text("utf-8"))
+}
 
 
 def _set_formula(app, what, name, obj, options, lines):
-    """The page of a measure has its formula, from formulas.md, below its first line."""
+    """The page of a measure has its formula, from the pages of formulas, below its first line."""
     measure = name.removeprefix("skgraded.")
     if what == "class" and measure in FORMULAS:
         formula = [f"   {line}" for line in FORMULAS[measure].splitlines()]

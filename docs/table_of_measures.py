@@ -1,4 +1,4 @@
-"""Write the table of all measures into docs/measures.md, from what @registered has registered.
+"""Write the table of all measures into docs/measure_names.md, from what @registered has registered.
 
 python docs/table_of_measures.py
 """
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skgraded.measures.base import MEASURES, other_names, parameters_of
 
-PAGE = Path(__file__).parent / "measures.md"
+PAGE = Path(__file__).parent / "measure_names.md"
 START, END = "<!-- made by docs/table_of_measures.py -->\n", "<!-- end -->\n"
 
 

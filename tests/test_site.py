@@ -81,7 +81,8 @@ def test_names_are_listed_once_and_the_index_contains_every_page():
 
 
 def test_every_measure_has_a_formula():
-    page = (DOCS / "formulas.md").read_text(encoding="utf-8")
+    pages = ("formulas.md", "user_models_and_pairs.md")
+    page = "".join((DOCS / name).read_text(encoding="utf-8") for name in pages)
     sections = dict(re.findall(r"(?ms)^### (\w+)\n(.*?)(?=^##|\Z)", page))
     assert sorted(sections) == sorted(sg.measures.MEASURES)
     for name, text in sections.items():
