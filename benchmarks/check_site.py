@@ -52,7 +52,7 @@ SEARCHES = {
     "time series split": "time_splits.html",
     "LLM": "judges.html",
     "MLflow": "recipes/mlflow.html",
-    "PyTerrier": "coming_from.html",
+    "PyTerrier": "coming_from/ir_measures.html",
     "got no qid": "troubleshooting/queries.html",
 }
 # One of each kind of the many pages that are made of docstrings.

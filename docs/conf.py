@@ -40,6 +40,7 @@ PAGES = {
     "../benchmarks/README.md": "benchmarks.md",
     "../../benchmarks/README.md": "../benchmarks.md",  # in docs/recipes
     "../conformance/README.md": "conformance.md",
+    "../../conformance/README.md": "../conformance.md",  # in docs/coming_from
     "../CONTRIBUTING.md": "contributing.md",
     "../MAINTAINING.md": "maintaining.md",
     "../CHANGELOG.md": "changelog.md",
@@ -102,7 +103,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "coming_from": [], "changelog": []}
+html_sidebars = {"index": [], "changelog": []}
 
 # Formulas are MathML: browsers draw them by themselves, so that the site needs neither a script nor
 # a network for them, and screen readers read them.

@@ -181,6 +181,7 @@ def words_in_code_of_the_docs():
     for page in [
         docs.parent / "README.md",
         *docs.glob("*.md"),
+        *docs.glob("coming_from/*.md"),
         *docs.glob("recipes/*.md"),
         *docs.glob("troubleshooting/*.md"),
     ]:
