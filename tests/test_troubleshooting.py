@@ -136,6 +136,13 @@ def xgboost_ranker(y=y, rows=slice(None), **keywords):
     XGBRanker(**parameters).fit(X[rows], y[rows], qid=qid[rows], sample_weight=weight)
 
 
+def xgboost_folds():
+    import xgboost as xgb
+
+    folds = list(GroupKFold(3).split(X, y, qid))
+    xgb.cv({"objective": "rank:ndcg"}, xgb.DMatrix(X, y, qid=qid), 2, folds=folds)
+
+
 def catboost_ranker(rows, group_id):
     from catboost import CatBoostRanker
 
@@ -175,6 +182,7 @@ WITHOUT_ROUTING = {
     "Relevance degress": lambda: xgboost_ranker(20 * y),
     "map can only": lambda: xgboost_ranker(objective="rank:map"),
     "`qid` must be sorted": lambda: xgboost_ranker(rows=MIXED),
+    "slice does not": xgboost_folds,
     "Size of weight": lambda: xgboost_ranker(weight=np.ones(len(y))),
     "Groupwise loss": lambda: catboost_ranker(slice(None), None),
     "queryIds should be grouped": lambda: catboost_ranker(MIXED, qid[MIXED]),

@@ -1,5 +1,6 @@
 """Validation of the argument `by`, which specifies the segment of each query, and of dates."""
 
+import reprlib
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Any
@@ -74,15 +75,14 @@ def refuse_too_many(segments: list[Any]) -> None:
 
 
 def _segment_of_each(ids: list[Any], by: Any) -> list[Any]:
-    if isinstance(by, (str, bytes, set, frozenset)) or not hasattr(by, "__len__"):
+    is_column = hasattr(by, "__len__") and len(getattr(by, "shape", "1")) == 1
+    if isinstance(by, (str, bytes, set, frozenset)) or not is_column:
         raise TypeError(
             "Argument 'by' must be an array with one segment per query, or a dict or pandas Series "
-            f"that maps query ids to segments; got {by!r}."
+            f"that maps query ids to segments; got {reprlib.repr(by)}."
         )
     refuse_damaged(by, "Argument 'by'")
     if hasattr(by, "iloc"):
-        if by.ndim != 1:
-            raise TypeError("Argument 'by' is a DataFrame: pass only its segment column.")
         if not by.index.is_unique:
             label = by.index[by.index.duplicated()].tolist()[0]
             raise ValueError(f"The index of 'by' must be unique, but it contains {label!r} twice.")

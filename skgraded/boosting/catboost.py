@@ -7,6 +7,7 @@ query weight per row.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Collection, Sequence
 from types import SimpleNamespace
 from typing import Any, Self
@@ -228,9 +229,10 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         called outside training, the number of rows determines which of the two describes the
         queries.
 
-        **The value is 0 for training rows that CatBoost shuffles.** CatBoost shuffles rows if there
-        are categorical features or ``boosting_type="Ordered"``, unless ``has_time=True``. Early
-        stopping depends only on the evaluation rows, which are never shuffled.
+        **The value is 0, with a UserWarning, for training rows that CatBoost shuffles.** CatBoost
+        shuffles rows if there are categorical features or ``boosting_type="Ordered"``, unless
+        ``has_time=True``. Early stopping depends only on the evaluation rows, which are never
+        shuffled.
 
     Examples
     --------
@@ -262,6 +264,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         self._group_ids = group_id, eval_group_id
         self._learn = _DataSet(group_id, "group_id")
         self._eval = _DataSet(eval_group_id, "eval_group_id")
+        self._has_warned = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Pickle cannot import classes that are created at run time.
@@ -273,7 +276,8 @@ class _EvalMetric(_Metric, BoostingMetric):
         target = np.asarray(target)
         rows = self._rows_of(target)
         if rows is None:
-            return 0.0, 1.0
+            self._warn_of_shuffled_rows()
+            return 0.0, 1.0  # CatBoost cannot record NaN
         scores = np.asarray(approxes[0] if len(approxes) == 1 else np.transpose(approxes))
         judgments = judgments_of(rows, target, rows.sizes, weight)
         return self.means(judgments, scores)[0], 1.0
@@ -301,6 +305,15 @@ class _EvalMetric(_Metric, BoostingMetric):
         if is_eval:
             return self._eval
         return self._learn if is_learn else None
+
+    def _warn_of_shuffled_rows(self) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"CatBoost shuffles the training rows, so {self.names[0]} cannot be computed for "
+                "them: 0 is recorded in each round. The values for the evaluation rows are right.",
+                stacklevel=6,
+            )
 
     def _rows_of_length(self, n: int) -> _DataSet:
         is_learn, is_eval = n == self._learn.n, n == self._eval.n

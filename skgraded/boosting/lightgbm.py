@@ -38,6 +38,9 @@ WHOLE_GRADE_OBJECTIVES = (  # a tuple, not a set, because a callable objective m
 )
 
 
+LONGEST_QUERY = 10_000  # maximum number of rows of a query for LightGBM's lambdarank
+
+
 # LightGBM in QueryRanker -------------------------------------------------------------------------
 
 
@@ -150,6 +153,16 @@ class _LGBMAdapter(BoosterAdapter):
         elif callable(self._objective) and self.query_argument and not self._has_metric:
             model.set_params(metric="None")
         return model, grades
+
+    def fit_arguments(self, rows: Rows) -> dict[str, Any]:
+        arguments = super().fit_arguments(rows)
+        sizes = arguments.get("group")
+        if sizes is not None and self._objective == "lambdarank" and max(sizes) > LONGEST_QUERY:
+            raise ValueError(
+                f"A query has {max(sizes)} rows, but LightGBM's lambdarank accepts at most "
+                f"{LONGEST_QUERY}: use LGBMRanker(objective=skgraded.lightgbm.objective('ndcg'))."
+            )
+        return arguments
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
         report = self.report

@@ -167,7 +167,7 @@ def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measu
             "measures must not be a mapping: pass a list of measures. Only make_ranking_scorer "
             "accepts mappings."
         )
-    if not isinstance(measures, Iterable):
+    if not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ():
         raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
     parsed = [measure(m) for m in measures]
     if not parsed:

@@ -101,6 +101,12 @@ def test_the_sums_of_two_workers_give_the_mean_over_all_queries():
         assert metric.means_of_sums(sums) == pytest.approx(metric.means(whole, scores))
 
 
+@pytest.mark.parametrize("weight", [1, 0.25])
+def test_a_single_defined_query_suffices_for_a_mean_over_workers(weight):
+    metric, judgments = custom_metric("rr"), sg.Judgments([0, 1], sample_weight=[weight] * 2)
+    assert metric.means_of_sums(metric.sums(judgments, [2.0, 1.0])) == [1 / 2]
+
+
 @pytest.mark.parametrize(
     "text",
     ["AP(threshold=1e-05)@3", "NDCG(ties='worst',gain='linear')@mean", "EDRC(discount='log2')"],

@@ -85,7 +85,7 @@ MEASURES = [
     (lambda: as_measures(["ndcg", "ndgc"]), ValueError, "Unknown measure 'ndgc'"),
     *(
         (partial(as_measures, value), TypeError, "measures? must")
-        for value in (None, 5, [None], [["ndcg"]], {"map": "ndcng@10"})
+        for value in (None, 5, np.array("ap"), [None], [["ndcg"]], {"map": "ndcng@10"})
     ),
     (
         lambda: gap(gain=lambda grades: grades + 1),

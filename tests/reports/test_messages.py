@@ -266,8 +266,9 @@ SEGMENTS = [
             ),
             ("topic", T, "'by' must be an array .* or a dict .*; got 'topic'"),
             ({0, 1, 2}, T, "'by' must be an array"),
+            (np.array("topic"), T, r"'by' must be an array .*; got array\('topic'"),
             (pd.Series("all", index=[0, 0, 1, 2]), V, "unique, but it contains 0 twice"),
-            (pd.DataFrame({0: ["a"]}), T, "'by' is a DataFrame"),
+            (pd.DataFrame({0: ["a"]}), T, "'by' must be an array"),
         ]
     )
 ]
