@@ -1,8 +1,7 @@
 """Adapters that tell QueryRanker how to fit a model; the file of each library registers its own."""
 
 import inspect
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -13,8 +12,51 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import InputTags, get_tags
 
 from skgraded._input.door import check_weights, column
+from skgraded._input.needs import is_installed
 from skgraded.boosting.rows import WEIGHT, Queries, Rows
 
+# These sets contain the names of all libraries.
+# Aliases of n_estimators:
+ROUND_PARAMETERS = frozenset(
+    {
+        "iterations",
+        "max_iter",
+        "n_estimators",
+        "n_iter",
+        "nrounds",
+        "num_boost_round",
+        "num_iteration",
+        "num_iterations",
+        "num_round",
+        "num_rounds",
+        "num_tree",
+        "num_trees",
+    }
+)
+# Arguments of fit with initial scores, and arguments that depend on the order of the rows:
+FIRST_SCORES = ("init_score", "base_margin", "baseline")
+BY_POSITION = ("pairs", "graph", "subgroup_id", "group_weight")
+# Arguments of fit that conflict with early stopping:
+CONFLICTING = frozenset(
+    {
+        "base_margin_eval_set",
+        "early_stopping_rounds",
+        "eval_class_weight",
+        "eval_group",
+        "eval_init_score",
+        "eval_metric",
+        "eval_names",
+        "eval_set",
+        "init_model",
+        "metric_period",
+        "sample_weight_eval_set",
+        "use_best_model",
+        "xgb_model",
+    }
+)
+# Parameters that select the type of booster, and the types that modify existing trees:
+KIND_PARAMETERS = ("boost", "booster", "boosting", "boosting_type")
+CHANGING = frozenset({"dart", "gblinear"})
 QUERY_ARGUMENTS = ("qid", "group", "group_id")
 LIBRARIES = ("catboost", "lightgbm", "sklearn", "xgboost")  # each has a file in this folder
 
@@ -44,11 +86,6 @@ def adapter_of(estimator: Any, grades_are_gains: bool = False) -> Any:
     return Adapter(estimator, grades_are_gains)
 
 
-def _takes_any(parameters: Mapping[str, inspect.Parameter]) -> bool:
-    """Return whether the parameters include ``**kwargs``."""
-    return any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-
-
 class WholeEstimator:
     """Methods of adapters that concern the whole estimator, which may be a pipeline.
 
@@ -76,10 +113,6 @@ class WholeEstimator:
 class Adapter(WholeEstimator):
     """Generic adapter for regressors and rankers; subclasses override model-specific methods."""
 
-    # Names of fit arguments: those with initial scores, and those that depend on the row order.
-    # Both tuples cover all libraries, because the estimator's library may be unknown.
-    first_scores: tuple[str, ...] = ("init_score", "base_margin", "baseline")
-    by_position: tuple[str, ...] = ("pairs", "graph", "subgroup_id", "group_weight")
     max_rounds: int | None = 0  # only boosters have rounds
     report: Callable[[], object] | None = None  # called after each round
 
@@ -126,7 +159,7 @@ class Adapter(WholeEstimator):
 
     def first_scores_in(self, fit_params: dict[str, Any]) -> list[str]:
         """Return the names of the passed fit arguments that contain initial scores."""
-        return [name for name in self.first_scores if fit_params.get(name) is not None]
+        return [name for name in FIRST_SCORES if fit_params.get(name) is not None]
 
     def check_by_row(
         self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str, n_queries: int
@@ -137,17 +170,12 @@ class Adapter(WholeEstimator):
             for name in self.first_scores_in(fit_params)
         }
         if sample_weight is not None:
-            if WEIGHT not in self.fit_parameters and not _takes_any(self.fit_parameters):
-                raise ValueError(
-                    f"sample_weight is not supported by {type(self.estimator).__name__}.fit: omit "
-                    "the weights, or wrap an estimator that accepts them."
-                )
             by_row[WEIGHT] = check_weights(sample_weight, n, expected, n_queries)
         return by_row
 
     def refuse_positions(self, fit_params: dict[str, Any]) -> None:
         """Raise an error if an argument contains row positions, because rows will be reordered."""
-        for name in self.by_position:
+        for name in BY_POSITION:
             if fit_params.get(name) is not None:
                 raise ValueError(
                     f"Argument {name} refers to rows by position, but QueryRanker must reorder the "
@@ -203,17 +231,7 @@ class BoosterAdapter(Adapter):
     """
 
     package: str  # import name of the library, set by `adapts`
-    polars_since: tuple[int, ...] = ()  # first version of the library that accepts polars frames
-    by_position: tuple[str, ...] = ()
-    # Parameters that select the booster type, and booster types that modify existing trees.
-    kind_parameters: tuple[str, ...] = ()
-    changing: frozenset[str] = frozenset()
-    # All aliases of n_estimators, and the settings that disable the library's own early stopping.
-    round_parameters: frozenset[str] = frozenset({"n_estimators"})
-    without_stopping: dict[str, Any] = {}
-    # Fit arguments that conflict with early stopping, and the fit argument for an initial model.
-    conflicting: frozenset[str] = frozenset()
-    init_model_argument: str = ""
+    without_stopping: dict[str, Any] = {}  # settings that disable the library's early stopping
 
     def with_callback(self, fit_params: dict[str, Any], callback: Any) -> dict[str, Any]:
         """Return the fit arguments with a callback after those that the user passes."""
@@ -222,7 +240,7 @@ class BoosterAdapter(Adapter):
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
         model, labels = self.labeled(rows.grades)
-        names = self.round_parameters & model.get_params().keys()
+        names = ROUND_PARAMETERS & model.get_params().keys()
         model.set_params(**dict.fromkeys(names, n_rounds), **self.without_stopping)
         return self.train(model, labels, rows, fit_params)
 
@@ -230,20 +248,14 @@ class BoosterAdapter(Adapter):
     def max_rounds(self) -> int | None:  # type: ignore[override]
         """The maximum number of rounds, or None if the parameters do not set it."""
         parameters = self.estimator.get_params()
-        numbers = (parameters.get(name) for name in self.round_parameters)
+        numbers = (parameters.get(name) for name in ROUND_PARAMETERS)
         return max((number for number in numbers if number is not None), default=None)
-
-    @property
-    def version(self) -> tuple[int, ...]:
-        """The library's version as a tuple of numbers."""
-        parts = sys.modules[self.package].__version__.split(".")
-        return tuple(int(part) for part in parts[:3] if part.isdecimal())
 
     @cached_property
     def fit_parameters(self) -> dict[str, inspect.Parameter]:
         """The parameters of fit, including inherited parameters hidden behind ``**kwargs``."""
         parameters = super().fit_parameters
-        if _takes_any(parameters):
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
             cls: Any = next(
                 c
                 for c in type(self.estimator).__mro__
@@ -253,39 +265,31 @@ class BoosterAdapter(Adapter):
         return parameters
 
     def readable(self, X: Any) -> Any:
-        """Convert sparse input to CSR format, and unsupported polars frames to NumPy arrays."""
-        if sparse.issparse(X):
-            return sparse.csr_matrix(X)
-        if not type(X).__module__.startswith("polars."):
-            return X
-        if self.version < self.polars_since:
-            return X.to_numpy()
-        self.check_polars(X)
-        return X
+        """Convert polars frames to pandas, and sparse input to CSR with the smallest index type.
 
-    def check_polars(self, X: Any) -> None:
-        """Raise a ValueError if the library cannot read a column of a polars frame."""
+        CatBoost requires 32-bit indices. Text in a polars frame would abort LightGBM's process.
+        """
+        if sparse.issparse(X):
+            X = X.tocsr()
+            return sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+        if type(X).__module__.startswith("polars."):
+            return X.to_pandas() if is_installed("pyarrow") else X.to_numpy()
+        return X
 
     def check_stopping(self, fit_params: dict[str, Any]) -> None:
         """Raise a ValueError if the booster cannot be stopped early or if settings conflict."""
         parameters = self.estimator.get_params()
-        kinds = {parameters.get(name) for name in self.kind_parameters}
-        for kind in kinds & self.changing:
+        for kind in CHANGING & {parameters.get(name) for name in KIND_PARAMETERS}:
             raise ValueError(
                 f"early_stopping=True does not support the booster {kind!r}, which modifies the "
                 "trees of earlier rounds: choose another booster."
             )
         names = {name for name, value in fit_params.items() if value is not None}
-        for name in sorted(names & self.conflicting):
+        for name in sorted(names & CONFLICTING):
             raise ValueError(
-                f"Omit the argument {name}: with early_stopping=True, QueryRanker passes the "
-                f"validation set to {type(self.estimator).__name__} and decides when to stop. To "
-                "choose the validation set, pass X_val, y_val and qid_val."
-            )
-        if self.init_model_argument in names:
-            raise ValueError(
-                "With early_stopping=True, training cannot continue from an existing model: omit "
-                f"{self.init_model_argument}."
+                f"Omit the argument {name}: with early_stopping=True, QueryRanker starts a new "
+                f"model, passes the validation set to {type(self.estimator).__name__} and decides "
+                "when to stop. To choose the validation set, pass X_val, y_val and qid_val."
             )
         callbacks = [*(parameters.get("callbacks") or ()), *(fit_params.get("callbacks") or ())]
         for callback in callbacks:

@@ -14,12 +14,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from skgraded._input.docstrings import documented
 from skgraded._input.needs import needs
 from skgraded._input.queries import query_codes
-from skgraded.boosting.adapter import BoosterAdapter, adapts
+from skgraded.boosting.adapter import ROUND_PARAMETERS, BoosterAdapter, adapts
 from skgraded.boosting.docstring_sections import ON_METRICS
 from skgraded.boosting.frames import library_locals
 from skgraded.boosting.metric import BoostingMetric, judgments_of, keep_while_alive
@@ -56,44 +55,12 @@ BUILT_IN = ("Precision", "Recall", "PairAccuracy")
 class _CatBoostAdapter(BoosterAdapter):
     """Adapter for CatBoostRanker, CatBoostRegressor, CatBoost and their subclasses."""
 
-    polars_since = (1, 2, 9)
-    first_scores = ("baseline",)
-    by_position = ("pairs", "graph", "subgroup_id")
-    round_parameters = frozenset({"iterations", "n_estimators", "num_boost_round", "num_trees"})
-    conflicting = frozenset(
-        {
-            "eval_set",
-            "early_stopping_rounds",
-            "use_best_model",
-            "metric_period",
-        }
-    )
-    init_model_argument = "init_model"
-
-    def check_by_row(
-        self, sample_weight: Any, fit_params: dict[str, Any], n: int, expected: str, n_queries: int
-    ) -> dict[str, np.ndarray]:
-        if fit_params.get("group_weight") is not None:
-            raise ValueError(
-                "group_weight is not supported: pass sample_weight instead. QueryRanker averages "
-                "the row weights of each query and passes the means to CatBoost."
-            )
-        return super().check_by_row(sample_weight, fit_params, n, expected, n_queries)
-
     def fit_arguments(self, rows: Rows) -> dict[str, Any]:
         arguments = super().fit_arguments(rows)
         if self.query_argument and WEIGHT in arguments:
             del arguments[WEIGHT]  # YetiRank, the default objective, ignores row weights
             arguments["group_weight"] = np.repeat(rows.query_weights, np.asarray(rows.sizes))
         return arguments
-
-    def readable(self, X: Any) -> Any:
-        """Convert `X` to a type that CatBoost accepts; CatBoost requires 32-bit sparse indices."""
-        X = super().readable(X)
-        if sparse.issparse(X):
-            # Rebuilding the matrix converts its indices to the smallest sufficient integer type.
-            X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
-        return X
 
     def copy(self, left_out: Collection[str] = (), **changes: Any) -> Any:
         """Return an unfitted copy of the estimator with some parameters removed or changed."""
@@ -128,7 +95,7 @@ class _CatBoostAdapter(BoosterAdapter):
         return model
 
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
-        model = self.copy(STOPPING | self.round_parameters, iterations=n_rounds)
+        model = self.copy(STOPPING | ROUND_PARAMETERS, iterations=n_rounds)
         return self.train(model, rows.grades, rows, fit_params)
 
     def train(self, model: Any, labels: Any, rows: Rows, fit_params: dict[str, Any]) -> Any:
@@ -225,9 +192,8 @@ def eval_metric(measure: Measure | str, group_id: ArrayLike, eval_group_id: Arra
         An object with the methods that CatBoost calls. Its class has the name of the measure, which
         CatBoost shows (``Precision()``, ``Recall()`` and ``PairAccuracy()`` for those measures,
         because CatBoost refuses its own metrics of these names for some losses). ``evaluate``
-        raises a ValueError if the data sets do not match `group_id` and `eval_group_id`. If it is
-        called outside training, the number of rows determines which of the two describes the
-        queries.
+        raises a ValueError if the data sets do not match `group_id` and `eval_group_id`, or if it
+        is called outside training.
 
         **The value is 0, with a UserWarning, for training rows that CatBoost shuffles.** CatBoost
         shuffles rows if there are categorical features or ``boosting_type="Ordered"``, unless
@@ -287,7 +253,7 @@ class _EvalMetric(_Metric, BoostingMetric):
         # CatBoost calls this method from its function `_train`, whose arguments include the pools.
         pools = library_locals("train_pool", Pool)
         if not pools:
-            return self._rows_of_length(len(target))
+            raise ValueError(f"Only CatBoost can call {self!r}, because it reads the Pools.")
         test_pool = pools.get("test_pool")
         eval_pools = test_pool if isinstance(test_pool, (list, tuple)) else [test_pool]
         is_learn = np.array_equal(self._learn.labels_of(pools["train_pool"]), target)
@@ -314,15 +280,6 @@ class _EvalMetric(_Metric, BoostingMetric):
                 "them: 0 is recorded in each round. The values for the evaluation rows are right.",
                 stacklevel=6,
             )
-
-    def _rows_of_length(self, n: int) -> _DataSet:
-        is_learn, is_eval = n == self._learn.n, n == self._eval.n
-        if is_learn == is_eval:
-            raise ValueError(
-                f"Outside training, {self!r} identifies a data set by its number of rows; got {n} "
-                f"rows, but group_id has {self._learn.n} and eval_group_id has {self._eval.n}."
-            )
-        return self._eval if is_eval else self._learn
 
 
 class _DataSet:

@@ -48,38 +48,7 @@ LONGEST_QUERY = 10_000  # maximum number of rows of a query for LightGBM's lambd
 class _LGBMAdapter(BoosterAdapter):
     """Adapter for LGBMRanker, LGBMRegressor and their subclasses."""
 
-    polars_since = (4, 7)
-    first_scores = ("init_score",)
-    kind_parameters = ("boosting_type", "boosting", "boost")
-    changing = frozenset({"dart"})
-    round_parameters = frozenset(
-        {
-            "n_estimators",
-            "num_iterations",
-            "num_iteration",
-            "n_iter",
-            "num_tree",
-            "num_trees",
-            "num_round",
-            "num_rounds",
-            "nrounds",
-            "num_boost_round",
-            "max_iter",
-        }
-    )
     without_stopping = {"early_stopping_round": 0}
-    conflicting = frozenset(
-        {
-            "eval_set",
-            "eval_names",
-            "eval_group",
-            "eval_init_score",
-            "eval_class_weight",
-            "eval_metric",
-            "early_stopping_rounds",
-        }
-    )
-    init_model_argument = "init_model"
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
@@ -116,14 +85,6 @@ class _LGBMAdapter(BoosterAdapter):
             f"{gains}wrap a regressor: QueryRanker(LGBMRegressor()) or "
             "QueryRanker(HistGradientBoostingRegressor())"
         )
-
-    def check_polars(self, X: Any) -> None:
-        for name, dtype in X.schema.items():
-            if not (dtype.is_integer() or dtype.is_float() or str(dtype) == "Boolean"):
-                raise ValueError(
-                    f"X contains the polars column {name!r} of the type {dtype}, with which LightGBM "
-                    "aborts the process: convert the column to numbers, or pass X.to_pandas()."
-                )
 
     @property
     def _has_metric(self) -> bool:
@@ -196,7 +157,7 @@ class _LGBMAdapter(BoosterAdapter):
         arguments: dict[str, Any] = {"eval_names": ["validation"]}
         # Without the copy, LightGBM could mistake the validation set for the training set.
         grades = validation.grades.copy()
-        if self.version >= (4, 7):
+        if "eval_X" in self.fit_parameters:  # since LightGBM 4.7
             arguments |= {"eval_X": (validation.X,), "eval_y": (grades,)}
         else:
             arguments["eval_set"] = [(validation.X, grades)]
@@ -293,8 +254,6 @@ def _read_arguments(
 
 def _judgments_of(owner: Any, labels: Any, group: Any, weight: Any) -> Judgments:
     """Return the judgments of a Dataset, or of an array of labels."""
-    if labels is None:
-        raise ValueError("The Dataset has no labels: pass label= to lightgbm.Dataset.")
     if group is None:
         raise ValueError(
             "The Dataset has no query sizes, which ranking measures require: pass group= "

@@ -28,8 +28,6 @@ class Objective:
     norm: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.norm, (bool, np.bool_)):
-            raise TypeError(f"norm must be True or False; got {self.norm!r}.")
         for name, value in {
             "measure": as_measure(self.measure),
             "truncation": whole_number(self.truncation, "truncation", 1),
@@ -38,9 +36,10 @@ class Objective:
         }.items():
             object.__setattr__(self, name, value)
         if not is_trainable(self.measure):
+            trainable = [name for name, cls in MEASURES.items() if is_trainable(cls())]
             raise TypeError(
                 f"The measure {self.measure} cannot be used as an objective: choose one of "
-                f"{', '.join(trainable_measures())}, with or without a cut-off, and use "
+                f"{', '.join(trainable)}, with or without a cut-off, and use "
                 f"{self.measure} as a metric."
             )
 
@@ -96,11 +95,6 @@ def is_trainable(measure: Measure) -> bool:
         return False
     # Without a discount, all ranks have the same weight.
     return plan.kind == PAIR or (plan.kind == LINEAR and plan.discount is not None)
-
-
-def trainable_measures() -> list[str]:
-    """Return the names of the registered measures that can be used as objectives."""
-    return [name for name, cls in MEASURES.items() if is_trainable(cls())]
 
 
 def _shuffled(layout: Layout) -> tuple[np.ndarray, np.ndarray]:

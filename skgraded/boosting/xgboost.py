@@ -36,22 +36,7 @@ HIGHER_IS_BETTER = {*MAXIMIZED, *MEASURES}
 class _XGBAdapter(BoosterAdapter):
     """Adapter for XGBRanker, XGBRegressor and their subclasses."""
 
-    polars_since = (3, 0)
-    first_scores = ("base_margin",)
-    kind_parameters = ("booster",)
-    changing = frozenset({"dart", "gblinear"})
     without_stopping = {"early_stopping_rounds": None}
-    conflicting = frozenset(
-        {
-            "eval_set",
-            "eval_group",
-            "eval_metric",
-            "sample_weight_eval_set",
-            "base_margin_eval_set",
-            "early_stopping_rounds",
-        }
-    )
-    init_model_argument = "xgb_model"
 
     @property
     def grade_limit(self) -> tuple[int, str] | None:
@@ -251,8 +236,6 @@ class _CustomMetric(BoostingMetric):
 
 def _judgments_of(dmatrix: Any) -> Judgments:
     labels, ends = dmatrix.get_label(), dmatrix.get_uint_info("group_ptr")
-    if len(labels) == 0:
-        raise ValueError("The DMatrix has no labels: pass label= to xgboost.DMatrix.")
     if len(ends) == 0:
         raise ValueError(
             "The DMatrix has no queries, which ranking measures require: pass qid= or group= "

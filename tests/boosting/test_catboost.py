@@ -107,15 +107,6 @@ def test_a_decimal_grade_equal_to_the_threshold_is_relevant(parts):
     assert_close(recorded["validation"], by_round(model, sg.AP(threshold=3), *parts[1]))
 
 
-def test_outside_training_the_number_of_rows_determines_the_data_set():
-    train, valid = [1, 1, 1], [1, 2, 2, 2]
-    metric = eval_metric("ndcng", train, valid)
-    for qid, grades in ((train, [0.0, 2, 1]), (valid, [1.0, 2, 1, 0])):
-        scores = -np.arange(len(grades), dtype=float)
-        expected = sg.evaluate(grades, scores, qid=qid, measures="ndcng").mean()["NDCNG"]
-        assert metric.evaluate([scores], np.array(grades, "float32"), None) == (expected, 1.0)
-
-
 # Training rows, which CatBoost may shuffle -------------------------------------------------------
 
 
