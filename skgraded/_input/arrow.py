@@ -13,7 +13,7 @@ from skgraded._input import arrow_strings
 from skgraded._input.door import scores_as_given
 from skgraded._input.queries import missing_id, refuse_inexact
 from skgraded._input.tables import frame_of, refuse_unknown
-from skgraded._input.words import object_array, refuse_unwritable
+from skgraded._input.words import object_array
 
 ARROW = (pa.Table, pa.RecordBatch)
 DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a scale ≥ 0
@@ -21,7 +21,7 @@ DECIMAL = pa.decimal256(76, 38)  # wide enough for all decimal128 values with a 
 
 def is_table(part: Any) -> bool:
     """Return whether `part` is an Arrow batch, or a frame of any library that has rows."""
-    return isinstance(part, ARROW) or hasattr(frame_of(part, "the table"), "to_pandas")
+    return isinstance(part, ARROW) or hasattr(frame_of(part), "to_pandas")
 
 
 def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
@@ -39,7 +39,7 @@ def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
             f"__arrow_c_stream__; got {type(part).__name__}."
         )
     refuse_unknown(names, part.columns)
-    frame = frame_of(part, "the table")
+    frame = frame_of(part)
     is_polars = frame.implementation.is_polars()
     if not (is_polars or frame.implementation.is_pandas()):
         part = frame.to_pandas()
@@ -48,8 +48,6 @@ def as_arrow(part: Any, names: Sequence[str]) -> pa.Table:
         try:
             columns[name] = (_from_polars if is_polars else _from_pandas)(part[name])
         except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-            for row, value in enumerate(part[name]):
-                refuse_unwritable(value, f"Column {name!r} in row {row}")
             raise TypeError(
                 f"Column {name!r} with dtype {part[name].dtype} cannot be converted to a single "
                 f"Arrow type: {error}"
@@ -73,9 +71,8 @@ def _from_pandas(series: Any) -> pa.Array:
     if not (isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf"):
         return pa.Array.from_pandas(series)
     values = series.to_numpy()
-    is_long_double = values.dtype.itemsize > 8
-    dtype = np.float64 if is_long_double else values.dtype.newbyteorder("=")
-    return pa.array(values.astype(dtype, copy=False))
+    dtype = values.dtype if values.dtype.itemsize <= 8 else np.dtype(float)  # no long doubles
+    return pa.array(values.astype(dtype.newbyteorder("="), copy=False))
 
 
 def missing(column: pa.ChunkedArray) -> np.ndarray:

@@ -78,14 +78,12 @@ def _shape_and_advice(values: Any, array: np.ndarray, name: str) -> str:
     """Return the shape, and how to pass a matrix, or qrels and a run, as 1-D arrays."""
     if array.ndim == 0:
         return "a single value."
-    shape = f"an array of shape {array.shape}."
-    if array.ndim > 2:
-        return shape
-    if array.shape[1] == 1 or name not in SIDES:
-        return f"{shape} Pass one column, or use .ravel()."
-    labels = getattr(values, "column_names", getattr(values, "columns", ()))
-    is_table = array.dtype.kind not in "buif" or any(isinstance(label, str) for label in labels)
-    return f"{shape} Pass one column.{JOIN if is_table else MATRIX}"
+    advice = " Pass one column, or use .ravel()."
+    if name in SIDES and array.shape[1] > 1:
+        labels = getattr(values, "column_names", getattr(values, "columns", ()))
+        is_table = array.dtype.kind not in "buif" or any(isinstance(name, str) for name in labels)
+        advice = f" Pass one column.{JOIN if is_table else MATRIX}"
+    return f"an array of shape {array.shape}.{advice}"
 
 
 def refuse_unordered(values: Any, name: str) -> None:
@@ -133,9 +131,6 @@ def read_numbers(
         array = object_array(values if isinstance(values, (list, tuple)) else array.tolist())
     if array.dtype.kind != "O":
         raise TypeError(f"{name} must contain numbers; its dtype is {array.dtype}.")
-    whole = np.array(array.tolist()) if set(map(type, array)) == {int} else array
-    if whole.dtype.kind in "iu":  # such as a nullable column without missing values
-        return whole
     out = np.empty(len(array))
     for row, value in enumerate(array):
         if is_missing(value):

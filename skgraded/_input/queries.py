@@ -1,6 +1,5 @@
 """Query ids, group sizes and the rows of each query."""
 
-import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -13,7 +12,6 @@ from skgraded._input.needs import is_installed
 from skgraded._input.words import (
     are_utf8,
     is_missing,
-    is_writable,
     object_array,
     plain,
     plain_list,
@@ -21,7 +19,6 @@ from skgraded._input.words import (
 )
 from skgraded._kernels import layout
 
-NUMBERS = re.compile(r"U?Int\d+|Float\d+")  # types of nullable columns of pandas
 BY_NAME = "QueryRanker, make_ranking_scorer, QueryKFold and cross_evaluate"
 
 
@@ -59,13 +56,8 @@ def _number_blocks(qid: Any, n: int | None, expected: str | None, name: str) -> 
     """
     ids, categories = _read_ids(qid, name)
     if n is not None and len(ids) != n:
-        message = f"{name} has {len(ids)} rows, but {expected} has {n}."
-        if categories is None and not isinstance(ids, Texts) and _are_sizes(ids, n):
-            message += (
-                f" The values of {name} add up to {n}: if they are query sizes, pass them as "
-                "group=, or convert them to ids with np.repeat(np.arange(len(sizes)), sizes)."
-            )
-        raise ValueError(message)
+        advice = " Pass query sizes as group=." if name == "qid" else ""
+        raise ValueError(f"{name} has {len(ids)} rows, but {expected} has {n}.{advice}")
     if len(ids) == 0:
         raise ValueError(f"{name} is empty: at least one id is required.")
     heads = None
@@ -77,16 +69,9 @@ def _number_blocks(qid: Any, n: int | None, expected: str | None, name: str) -> 
         queries = categories.at(queries)
     elif categories is not None:
         for code in queries.tolist():
-            if not is_writable(categories[code]):
-                refuse_unwritable(categories[code], f"{name} in row {int(np.argmax(ids == code))}")
+            refuse_unwritable(categories[code], name)
         queries = object_array([categories[code] for code in queries.tolist()])
     return len(ids), heads, codes, queries, *rest
-
-
-def _are_sizes(ids: Any, n: int) -> bool:
-    """Return whether the ids may be query sizes: integers ≥ 1 that add up to n."""
-    are_whole = all(door.is_finite_number(size) and size >= 1 and size % 1 == 0 for size in ids)
-    return are_whole and sum(map(int, ids)) == n
 
 
 def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -100,30 +85,23 @@ def sortable_ids(ids: np.ndarray, codes: np.ndarray) -> np.ndarray:
 
 def group_sizes(group: Any, n: int, expected: str = "y_true") -> np.ndarray:
     """Return the sizes of consecutive queries after checking that the sizes add up to n rows."""
-    try:
-        sizes = door.column(group, "group")
-    except TypeError as error:
-        raise TypeError(f"{error}{_advice_on_ids(group, n)}") from None
-    advice = _advice_on_ids(sizes, n)
+    sizes = door.column(group, "group")
     bad = ~((sizes >= 1) & (sizes == np.floor(sizes)) & np.isfinite(sizes))
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(
-            f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}.{advice}"
+            f"group must contain only integers ≥ 1, but group[{i}] is {sizes[i]:g}. Pass the query "
+            "id of each row as qid=."
         )
     with np.errstate(over="ignore"):
         total = sizes.sum()
     if total != n:
         raise ValueError(
-            f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}.{advice}"
+            f"The sizes in group add up to {total:.0f} rows, but {expected} has {n}. Pass the "
+            "query id of each row as qid=."
         )
     _refuse_unsorted_index(group)
     return sizes.astype(np.intp)
-
-
-def _advice_on_ids(group: Any, n: int) -> str:
-    has_ids = hasattr(group, "__len__") and len(group) == n
-    return " If group contains the query id of each row, pass it as qid." if has_ids else ""
 
 
 def _refuse_unsorted_index(group: Any) -> None:
@@ -248,8 +226,8 @@ def _number(
     texts = texts_of_strings(ids) if has_strings else ids
     if isinstance(texts, Texts):
         numbered = texts.numbered()
-        if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1].tolist()):
-            _hash_codes(ids, name, row_of)  # raises an error with the row
+        if getattr(ids, "dtype", np.dtype("O")).kind == "U" and not are_utf8(numbered[1]):
+            refuse_unwritable(tuple(numbered[1]), name)
         return numbered
     if not isinstance(ids, np.ndarray) or ids.dtype.kind == "O" or ids.dtype.itemsize > 8:
         codes, queries = _hash_codes(ids, name, row_of)
@@ -358,8 +336,6 @@ def _read_typed(qid: Any, name: str) -> tuple[Any, Any]:
     if hasattr(qid, "dictionary_encode") and not hasattr(qid, "factorize"):
         return _read_arrow(qid, name)
     array = np.asarray(qid) if hasattr(qid, "__array__") else object_array(list(qid))
-    if array.dtype.kind == "O" and NUMBERS.fullmatch(kind) and not any(map(is_missing, array)):
-        array = array.astype(kind.lower())  # nullable numbers of pandas 2
     is_text = storage is not None
     return array if array.dtype.kind in "iuf" or is_text else list(qid), None
 

@@ -8,28 +8,9 @@ from typing import Any
 import numpy as np
 
 from skgraded._input.arrow_strings import refuse_damaged
-from skgraded._input.words import is_missing, is_writable, plain_list, refuse_unwritable
+from skgraded._input.words import is_missing, plain_list, refuse_unwritable
 
 MOST = 100  # maximum number of segments; all pairs of segments are compared
-
-
-class SegmentDict(dict[Any, Any]):
-    """A dict keyed by segment, in which dates are stored as ISO text; both forms find a value."""
-
-    def __init__(self, segments: Mapping[Any, Any]) -> None:
-        super().__init__({as_segment(segment): value for segment, value in segments.items()})
-
-    def __missing__(self, segment: Any) -> Any:
-        if as_segment(segment) is segment:
-            raise KeyError(segment)
-        return self[as_segment(segment)]
-
-    def __contains__(self, segment: Any) -> bool:
-        return super().__contains__(as_segment(segment))
-
-    def get(self, segment: Any, default: Any = None) -> Any:
-        """Return the value of a segment, or the default."""
-        return super().get(as_segment(segment), default)
 
 
 def as_segment(segment: Any) -> Any:
@@ -50,8 +31,7 @@ def segments_of(
     ids = plain_list(query_ids)
     positions: dict[Any, list[int]] = {}
     for i, (query, segment) in enumerate(zip(ids, _segment_of_each(ids, by), strict=True)):
-        if not is_writable(segment):
-            refuse_unwritable(segment, f"The segment of query {query!r} in 'by'")
+        refuse_unwritable(segment, "Argument 'by'")
         if is_missing(segment):
             raise ValueError(
                 f"Argument 'by' has no segment for query {query!r}: the value is {segment!r}."

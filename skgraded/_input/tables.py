@@ -15,21 +15,14 @@ UNLABELLED = frozenset((type(None), np.ndarray, list))
 Labels = Sequence[tuple[str, Any]]  # arguments and their indexes, which differ pairwise
 
 
-def frame_of(table: Any, name: str) -> Any:
+def frame_of(table: Any) -> Any:
     """Return a frame of any library as a frame of narwhals, or None for all other objects."""
     package = type(table).__module__.partition(".")[0]
     if isinstance(table, np.ndarray) or package in ENGINES:
         return None
     import narwhals.stable.v2 as nw
 
-    try:
-        frame = nw.from_native(table, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        names = list(getattr(table, "column_names", table.columns))
-        twice = next(column for column in names if names.count(column) > 1)
-        raise ValueError(
-            f"Several columns of {name} are named {twice!r}: rename all but one."
-        ) from None
+    frame = nw.from_native(table, pass_through=True)
     return frame if isinstance(frame, (nw.DataFrame, nw.LazyFrame)) else None
 
 
@@ -40,7 +33,7 @@ def as_table(X: Any) -> Any:
     """Convert `X` to a CSR matrix, a pandas or polars frame or an array; copy only if necessary."""
     if hasattr(X, "tocsr"):
         return X.tocsr()  # selecting rows of a CSC matrix would leave the indices unsorted
-    frame = frame_of(X, "X")
+    frame = frame_of(X)
     if hasattr(frame, "collect"):
         raise TypeError(f"X is a {type(X).__name__}, which has no rows yet: collect it first.")
     if frame is None or not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
@@ -129,7 +122,7 @@ def read_named(data: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _columns_of_frame(data: Any, names: list[str]) -> dict[str, Any]:
     """Return the named columns of a frame of any library; a lazy frame computes only these."""
-    frame = frame_of(data, "data")
+    frame = frame_of(data)
     if frame is None and hasattr(data, "column_names"):  # an Arrow record batch
         refuse_unknown(names, data.column_names)
         return {name: data[name] for name in names}

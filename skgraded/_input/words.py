@@ -8,13 +8,11 @@ import reprlib
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 
 LONGEST = 100  # maximum number of characters in compared words; the running time is quadratic
-MOST_NESTED = 16  # maximum number of nested tuples in an id, because ids are read recursively
 
 
 def nearest(word: Any, known: Iterable[Any]) -> str | None:
@@ -78,15 +76,6 @@ def are_utf8(texts: Iterable[str]) -> bool:
     return text.isascii() or not _SURROGATE.search(text)
 
 
-def is_writable(value: Any, depth: int = 0) -> bool:
-    """Return whether an id or name can be written to all tables and files."""
-    if isinstance(value, str):
-        return value.isascii() or not _SURROGATE.search(value)
-    if not isinstance(value, tuple):
-        return True
-    return depth < MOST_NESTED and all(map(is_writable, value, repeat(depth + 1)))
-
-
 def check_names(names: Iterable[Any], argument: str) -> None:
     """Raise an error unless all names in an argument are strings that can be written."""
     for name in names:
@@ -96,11 +85,14 @@ def check_names(names: Iterable[Any], argument: str) -> None:
 
 
 def refuse_unwritable(value: Any, where: str) -> None:
-    """Raise a ValueError unless the value `is_writable`."""
-    if not is_writable(value):
+    """Raise a ValueError if a text, or a text in a tuple, cannot be encoded in files."""
+    if isinstance(value, tuple):
+        for element in value:
+            refuse_unwritable(element, where)
+    elif isinstance(value, str) and not are_utf8([value]):
         raise ValueError(
-            f"{where} contains {reprlib.repr(plain(value))}: remove lone surrogates, which UTF-8 "
-            f"cannot encode, and use at most {MOST_NESTED} nested tuples."
+            f"{where} contains {reprlib.repr(value)}: remove lone surrogates, which UTF-8 cannot "
+            "encode."
         )
 
 

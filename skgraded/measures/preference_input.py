@@ -90,7 +90,7 @@ def read_pairs(pairs: Any, name: str) -> list[tuple[Any, Any]]:
 def _rows(pairs: Any, name: str) -> list[Any]:
     """Convert pairs to a list; values in frames and arrays become plain Python values."""
     refuse_damaged(pairs, f"Argument {name}")
-    frame = frame_of(pairs, f"argument {name}")
+    frame = frame_of(pairs)
     if frame is not None:
         if len(frame.columns) != 2:
             raise ValueError(

@@ -311,7 +311,7 @@ def _read_rows(y_judges: Any, y_scores: Any, qid: Any, group: Any) -> _Rows:
 
 def _named_arrays(columns: Any, argument: str, noun: str) -> dict[str, Any]:
     """Return the columns of a mapping or frame as a dict. At least two columns are required."""
-    frame = frame_of(columns, argument)
+    frame = frame_of(columns)
     names = list(columns) if isinstance(columns, Mapping) else getattr(frame, "columns", None)
     if names is None:
         raise TypeError(

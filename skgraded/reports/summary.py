@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.segments import SegmentDict
 from skgraded._input.words import lowest_ids, object_array, order_of, plain_list, refuse_unwritable
 from skgraded.measures import Measure
 from skgraded.reports.evaluation import LEVEL, Evaluation
@@ -212,7 +211,7 @@ class Mergeable(Report):
     def __post_init__(self) -> None:
         if self.segments is not None:
             ordered = sorted(self.segments.items(), key=lambda item: order_of(item[0]))
-            vars(self)["segments"] = SegmentDict(dict(ordered))  # the dataclass is frozen
+            vars(self)["segments"] = dict(ordered)  # the dataclass is frozen
 
     @classmethod
     def merge(cls, parts: Iterable[Self]) -> Self:

@@ -140,23 +140,23 @@ def texts_with(kind, *ends):
 
 NOT_UTF_8 = pa.array([b"a", b"\xff", b"b"], pa.binary()).view(pa.string())
 DAMAGED = {
-    "end after the buffer": (texts_with(pa.string(), 0, 1, 10**9, 3), "damaged Arrow memory: .* 2"),
+    "end after the buffer": (texts_with(pa.string(), 0, 1, 10**9, 3), "damaged Arrow memory.* 2"),
     "end before the start": (texts_with(pa.large_string(), 0, 3, 1, 3), "damaged Arrow memory"),
     "negative end": (texts_with(pa.binary(), 0, -(10**9), 1, 3), "damaged Arrow memory"),
     "code without text": (
         pa.DictionaryArray.from_arrays(pa.array([0, 1, 10**8]), pa.array(["a", "b"]), safe=False),
-        "damaged Arrow memory: .* 2 out of bounds: 100000000",
+        "damaged Arrow memory.* 2 out of bounds: 100000000",
     ),
-    "text": (NOT_UTF_8, r"must be UTF-8 text; row 1 is b'\\xff'"),
-    "large text": (NOT_UTF_8.cast("large_string"), r"must be UTF-8 text; row 1 is b'\\xff'"),
-    "coded text": (NOT_UTF_8.dictionary_encode(), r"must be UTF-8 text; row 1 is b'\\xff'"),
+    "text": (NOT_UTF_8, "not UTF-8"),
+    "large text": (NOT_UTF_8.cast("large_string"), "not UTF-8"),
+    "coded text": (NOT_UTF_8.dictionary_encode(), "not UTF-8"),
     "sliced text": (
         pa.concat_arrays([NOT_UTF_8, NOT_UTF_8])[2:5],
-        r"must be UTF-8 text; row 2 is b'\\xff'",
+        "not UTF-8",
     ),
 }
 if VIEWS:
-    DAMAGED["view"] = NOT_UTF_8.cast("string_view"), r"must be UTF-8 text; row 1 is b'\\xff'"
+    DAMAGED["view"] = NOT_UTF_8.cast("string_view"), "not UTF-8"
     DAMAGED["view without buffer"] = (
         pa.Array.from_buffers(
             view, 3, [None, pa.py_buffer(np.array([[40, 0, 7, 0]] * 3, dtype="u4"))]

@@ -74,7 +74,6 @@ def test_every_function_reads_float32_grades_as_decimals(read):
         np.array([-BIG - 2, -BIG - 1, -BIG]),
         np.array([2**64 - 3, 2**64 - 2, 2**64 - 1], dtype=np.uint64),
         [BIG, BIG + 1, BIG + 2],
-        np.array([BIG, BIG + 1, BIG + 2], dtype=object),
     ],
     ids=str,
 )
@@ -87,6 +86,5 @@ def test_scores_that_float64_would_round_are_ranked_exactly(scores):
 def test_timestamps_in_nanoseconds_are_ranked_exactly():
     pandas = pytest.importorskip("pandas")
     stamps = pandas.Series(np.array([1_700_000_000_000_000_001, 1_700_000_000_000_000_002]))
-    for scores in (stamps, stamps.astype("Int64")):
-        assert sg.RR()([0, 1], scores) == 1
-        assert sg.RR()([1, 0], scores) == 1 / 2
+    assert sg.RR()([0, 1], stamps) == 1
+    assert sg.RR()([1, 0], stamps) == 1 / 2

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.linear_model import Ridge
 from table_kinds import FRAMES, NAMED, toy_data
@@ -81,7 +82,7 @@ def test_a_ranker_reads_queries_and_features_by_name(kind):
     assert ranker.feature_names_in_.tolist() == ["age", "links", "words"]
     scores = expected.predict(np.delete(X, 1, axis=1))
     np.testing.assert_allclose(ranker.predict(FRAMES[kind](X)), scores, rtol=1e-12, atol=1e-12)
-    with pytest.raises(ValueError, match="Several columns of X are named 'a': rename all but one"):
+    with pytest.raises(ValueError, match="Expected unique column names"):
         ranker.fit(pd.DataFrame(X, columns=list("abca")), y)
 
 
@@ -98,12 +99,12 @@ def test_sparse_columns_of_pandas_stay_sparse():
     assert Seen.dtypes == ["Sparse[float64, 0]"] * 3 or set(Seen.dtypes) == {"Sparse[float64, 0.0]"}
 
 
-def test_lightgbm_gets_no_column_of_polars_for_which_it_aborts_the_process():
-    lightgbm = pytest.importorskip("lightgbm", minversion="4.7")
+def test_lightgbm_receives_categories_of_polars_and_refuses_text():
     X, y, qid = toy_data()
     frame = pl.DataFrame(X[:, :1], schema=["age"]).with_columns(kind=pl.Series(["x", "y"] * 120))
-    ranker = sg.QueryRanker(lightgbm.LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1))
-    for dtype in (pl.String, pl.Categorical, pl.Enum(["x", "y"])):
-        with pytest.raises(ValueError, match="X contains the polars column 'kind' of the type"):
-            ranker.fit(frame.with_columns(pl.col("kind").cast(dtype)), y, qid=qid)
-    ranker.fit(frame.with_columns(kind=pl.col("kind") == "x"), y, qid=qid)
+    ranker = sg.QueryRanker(LGBMRanker(n_estimators=2, verbose=-1, n_jobs=1))
+    for dtype in (pl.Categorical, pl.Enum(["x", "y"])):
+        typed = frame.with_columns(pl.col("kind").cast(dtype))
+        assert len(set(ranker.fit(typed, y, qid=qid).predict(typed))) > 1
+    with pytest.raises(ValueError, match="dtypes must be int, float or bool"):  # not an abort
+        ranker.fit(frame, y, qid=qid)

@@ -220,7 +220,7 @@ def test_a_scorer_cannot_be_made(call, error, message):
             "two columns of the name",
             lambda: find("q", zeros("score", "q", "q")),
             ValueError,
-            "Several columns of X are named 'q': rename all but one",
+            "Expected unique column names",
         ),
         (
             "array without names",
