@@ -196,9 +196,9 @@ class IntervalDisplay(Display):
         # Swap the systems of a pair so that the baseline, or the worse system, is the second.
         is_turned = first["system"] == baseline if baseline is not None else first["difference"] < 0
         by_measure = [swap_systems(rows, is_turned) for rows in by_measure]
-        difference, low, high, significant, n_queries = (
+        difference, low, high, significant, n_defined = (
             np.stack([rows[name] for rows in by_measure], axis=1)
-            for name in ("difference", "ci_low", "ci_high", "is_significant", "n_queries")
+            for name in ("difference", "ci_low", "ci_high", "is_significant", "n_defined")
         )
         systems, others = by_measure[0]["system"], by_measure[0]["baseline"]
         drawn, quantity = _base.best_first(difference[:, 0]), "mean difference"
@@ -219,7 +219,7 @@ class IntervalDisplay(Display):
             quantity=quantity,
             zero_line=True,
             level=comparison.level,
-            n_queries=n_queries[drawn],
+            n_queries=n_defined[drawn],
             significant=None if comparison.test is None else significant[drawn],
         ).plot(ax=ax, line_kw=line_kw)
 

@@ -104,11 +104,12 @@ def compare(
         The result of `to_frame` has the columns
 
         - ``segment`` (with `by`), ``system``, ``measure``,
-        - ``mean``: mean of the system over ``n_queries`` queries,
+        - ``mean``: mean of the system over ``n_defined`` queries,
         - ``difference``: ``mean`` minus ``baseline_mean``,
         - ``ci_low``, ``ci_high``: Student's t interval for the mean difference; see Notes,
         - ``p_value``, ``p_adjusted``: p-value before and after the correction; nan without a test,
-        - ``n_queries``: number of queries with values for both systems and a positive weight,
+        - ``n_queries``: number of all queries (with `by`, of the segment),
+        - ``n_defined``: number of queries with values for both systems and a positive weight,
         - ``wins``, ``ties``, ``losses``: number of queries for which the system is better, equal
           up to rounding errors (1e-12, relative for values above 1), or worse,
         - ``n_undefined``: number of ties that are undefined for both systems; nan for Summaries,
@@ -133,7 +134,7 @@ def compare(
 
     Notes
     -----
-    The tests use the n per-query differences d with mean d̄:
+    The tests use the n = ``n_defined`` per-query differences d with mean d̄:
 
     - "randomization" is Fisher's randomization test [1]_, which flips signs:
       p = 2 · min(P(d̄* ≤ d̄), P(d̄* ≥ d̄)), at most 1. It uses all 2^n flips if there are at most
@@ -295,7 +296,7 @@ def _compare_values(
         correction=correction,
         family=family,
         level=level,
-        rows=compare_rows(keys, samples, p, settings, differences),
+        rows=compare_rows(keys, values.sizes(), samples, p, settings, differences),
         n_resamples=settings.n_resamples if draws else None,
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         n_queries=len(values.query_ids),

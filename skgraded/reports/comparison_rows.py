@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -99,6 +99,7 @@ def check_choice(name: str, value: Any, known: Iterable[Any]) -> None:
 
 def compare_rows(
     keys: Rows,
+    sizes: Mapping[Any, int],
     samples: Sequence[PairedSample],
     p_values: np.ndarray,
     settings: Settings,
@@ -106,8 +107,8 @@ def compare_rows(
 ) -> Rows:
     """Return the rows of a comparison: the columns of `compare`, and the `FLAGS`.
 
-    Each row has a sample and a p-value, which is nan without a test. Tests of ranks also need the
-    `differences`, which may contain nan.
+    `sizes` contains the number of all queries in each segment. Each row has a sample and a p-value,
+    which is nan without a test. Tests of ranks also need the `differences`, which may contain nan.
     """
     test, correction, level, n_resamples, _, family = settings
     mean, baseline_mean, wins, ties, losses, n_undefined, mean_difference, deviation = (
@@ -148,7 +149,8 @@ def compare_rows(
         "ci_high": ci_high,
         "p_value": p_values,
         "p_adjusted": p_adjusted,
-        "n_queries": n,
+        "n_queries": np.array([sizes[segment] for segment in keys["segment"]]),
+        "n_defined": n,
         "wins": wins,
         "ties": ties,
         "losses": losses,

@@ -96,11 +96,7 @@ def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
 def row_sentences(comparison: Any) -> list[tuple[dict[str, Any], str]]:
     """Return pairs (row, sentence); significant rows of each measure come first."""
     smallest, are_limits = _smallest_p_values(comparison)
-    rows = comparison.rows | {
-        "n_all": _count_all_queries(comparison),
-        "smallest_p": smallest,
-        "is_limited": are_limits,
-    }
+    rows = comparison.rows | {"smallest_p": smallest, "is_limited": are_limits}
     procedures = {name: procedure_of(comparison, name) for name in comparison.measures}
     ranked = list_rows(rank_rows(comparison, rows, in_text=True))
     return [(row, sentences.describe_pair(row, procedures[row["measure"]])) for row in ranked]
@@ -112,7 +108,7 @@ def _smallest_p_values(comparison: Any) -> tuple[np.ndarray, np.ndarray]:
     It is nan for other rows. Also return whether the number of resamples limits it.
     """
     rows, test, level = comparison.rows, comparison.test, comparison.level
-    n, ties, p_values = rows["n_queries"], rows["ties"], rows["p_value"]
+    n, ties, p_values = rows["n_defined"], rows["ties"], rows["p_value"]
     limits = np.full(len(n), np.nan)
     if test is None:
         return limits, n < 0
@@ -125,19 +121,6 @@ def _smallest_p_values(comparison: Any) -> tuple[np.ndarray, np.ndarray]:
                 p[place] = smallest[i]
                 limits[i] = corrections.adjust(p, comparison.correction)[place]
     return np.where(corrections.is_significant(limits, level), np.nan, limits), are_limits
-
-
-def _count_all_queries(comparison: Any) -> np.ndarray:
-    """Return the number of queries in the segment of each row, including excluded queries."""
-    rows, segments = comparison.rows, comparison.segments
-    n_rows = len(rows["n_queries"])
-    if segments is None:
-        return np.full(n_rows, comparison.n_queries)
-    if comparison.query_values is not None:
-        sizes = np.bincount(comparison.query_values.segment)
-    else:  # for Summaries, only the number of queries with values is known
-        sizes = rows["n_queries"].reshape(-1, len(segments)).max(axis=0)
-    return np.resize(sizes, n_rows)
 
 
 def procedure_of(comparison: Any, measure: str, part: str | None = None) -> Procedure:

@@ -67,6 +67,12 @@ class QueryValues:
         values, weights = self.per_query[measure][:, queries], self.weights_of(queries)
         return [mean_interval(row, weights, level, "t") for row in values]
 
+    def sizes(self) -> dict[Any, int]:
+        """Return the number of all queries in each segment, or keyed by None without segments."""
+        if self.segments is None or self.segment is None:
+            return {None: len(self.query_ids)}
+        return dict(zip(self.segments, np.bincount(self.segment).tolist(), strict=True))
+
     def weights_of(self, queries: Any) -> np.ndarray | None:
         """Return the weights of the queries at these positions, or None if there are no weights."""
         return None if self.weights is None else self.weights[queries]

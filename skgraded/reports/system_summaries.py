@@ -278,6 +278,7 @@ class Summaries(Mergeable):
             _between(parts[segment], first, system, measure)
             for segment, system, measure, first in zip(*keys.values(), strict=True)
         ]
+        sizes = {segment: part.n_queries for segment, part in parts.items()}
         samples = [of_pair.sample() for of_pair in differences]
         p_values = np.array([of_pair.p_value(settings.test) for of_pair in differences])
         return Comparison(
@@ -285,7 +286,7 @@ class Summaries(Mergeable):
             measures=measures,
             baseline=baseline,
             seed=None,
-            rows=rows.compare_rows(keys, samples, p_values, settings),
+            rows=rows.compare_rows(keys, sizes, samples, p_values, settings),
             segments=segments,
             test=settings.test,
             correction=settings.correction,

@@ -39,6 +39,7 @@ COLUMNS = {
     "n_undefined": Column("Undefined", "count"),
     "effect_size": Column("Effect size", "signed"),
     "n_queries": Column("Queries", "count"),
+    "n_defined": Column("Defined", "count"),
     # folds
     "fold": Column("Fold", "count"),
     "fit_time": Column("Fit\u00a0(s)", "seconds"),

@@ -136,9 +136,9 @@ def pair_counts(rows: Sequence[Row], is_tested: bool) -> str:
 def describe_pair(row: Row, procedure: Procedure) -> str:
     """Describe a row, whose `system` has the higher mean.
 
-    The row also contains its ``heading``, the number of queries including excluded queries
-    (``n_all``), and the smallest possible corrected p-value if no outcome could be significant
-    (``smallest_p``, else nan), with whether the resamples limit it (``is_limited``).
+    The row also contains its ``heading``, and the smallest possible corrected p-value if no outcome
+    could be significant (``smallest_p``, else nan), with whether the resamples limit it
+    (``is_limited``).
     """
     is_known = row["difference"] == row["difference"]
     relation = "is not significantly better than"
@@ -155,14 +155,14 @@ def describe_pair(row: Row, procedure: Procedure) -> str:
     if row["p_adjusted"] == row["p_adjusted"]:
         p_equation = text.p_equation(row["p_adjusted"], row["p_is_bound"])
         p = f", {p_equation}{procedure.correction_text}"
-    counts = f"{text.outcomes(row)} over {query_counts(row['n_queries'])}"
+    counts = f"{text.outcomes(row)} over {query_counts(row['n_defined'])}"
     result = f"{claim}: {means}, {text.signed(row['difference'])}{interval}{p}; {counts}."
     return " ".join([result, *_notes(row, procedure, relation == DIFFERS)])
 
 
 def _notes(row: Row, procedure: Procedure, ranks_decide: bool) -> list[str]:
     """Explain the result of a row, and count the queries without values."""
-    n, n_differing = row["n_queries"], row["n_queries"] - row["ties"]
+    n, n_differing = row["n_defined"], row["n_defined"] - row["ties"]
     is_significant, has_width = row["is_significant"], row["ci_low"] < row["ci_high"]
     is_step = row["p_value"] * procedure.n_tests > 1 - procedure.level + 1e-12
     why = (
@@ -190,8 +190,8 @@ def _notes(row: Row, procedure: Procedure, ranks_decide: bool) -> list[str]:
         f"{procedure.correction_text}.": is_impossible,
         f"With {query_counts(n)}, the smallest difference detectable at 80 % power is "
         f"{text.fixed(detectable)}.": is_detectable,
-        f"Undefined or without weight: {query_counts(row['n_all'] - n)}, left out.": (
-            n < row["n_all"]
+        f"Undefined or without weight: {query_counts(row['n_queries'] - n)}, left out.": (
+            n < row["n_queries"]
         ),
         f"Undefined for both systems: {query_counts(row['n_undefined'])}.": row["n_undefined"] > 0,
     }

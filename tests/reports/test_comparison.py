@@ -313,7 +313,7 @@ def test_queries_are_paired_by_ids_of_any_kind_in_any_order(table):
 def test_the_columns_describe_the_values(table):
     comparison = sg.compare(table, baseline="fair", test="t", correction=None)
     frame = comparison.to_frame()
-    assert frame.columns.tolist()[:9] == [
+    assert frame.columns.tolist()[:10] == [
         "system",
         "measure",
         "mean",
@@ -323,6 +323,7 @@ def test_the_columns_describe_the_values(table):
         "p_value",
         "p_adjusted",
         "n_queries",
+        "n_defined",
     ]
     measures = ["AP(undefined=nan)", "NDCNG@5", "RR"]
     assert comparison.systems == ["rough", "fair", "good"]
@@ -337,7 +338,8 @@ def test_the_columns_describe_the_values(table):
         assert row["mean"] == table[row["system"]].mean()[row["measure"]]
         assert row["baseline_mean"] == table["fair"].mean()[row["measure"]]
         assert row["difference"] == pytest.approx(d.mean(), abs=1e-12)
-        assert row["n_queries"] == len(d) == (48 if "nan" in row["measure"] else 50)
+        assert row["n_queries"] == 50
+        assert row["n_defined"] == len(d) == (48 if "nan" in row["measure"] else 50)
         counts = [np.sum(d > 1e-12), np.sum(abs(d) <= 1e-12), np.sum(d < -1e-12)]
         assert [row["wins"], row["ties"], row["losses"]] == counts
         assert row["effect_size"] == pytest.approx(d.mean() / d.std(ddof=1), rel=1e-9)
@@ -401,10 +403,39 @@ def test_the_scale_of_the_weights_changes_no_column():
 
 def test_queries_undefined_in_either_system_are_left_out_and_counted():
     row = only_row(compared([0.5, np.nan, 0.25, 1, 0], [1, 0.5, np.nan, 1, 0.25], test="t"))
-    assert row["n_queries"] == 3
+    assert row["n_queries"] == 5 and row["n_defined"] == 3
     assert row["mean"] == (1 + 1 + 0.25) / 3
     assert row["baseline_mean"] == (0.5 + 1 + 0) / 3
     assert row["p_value"] == pytest.approx(stats.ttest_1samp([0.5, 0, 0.25], 0).pvalue)
+
+
+@pytest.mark.parametrize("summarize", [dict, sg.Summaries.of])
+def test_n_queries_counts_all_queries_and_n_defined_those_with_both_values(summarize):
+    nan, weights = np.nan, [1, 1, 1, 1, 0]
+    values = {
+        "a": {"AP": [0.5, 0.25, 0, 0, 1], "RR": [0.5, nan, 0.25, 0.75, 1]},
+        "b": {"AP": [1, 0.5, 0, 1, 1], "RR": [1, 1, nan, 0.5, 1]},
+    }
+    evaluations = {
+        name: evaluation(of_system, weights=weights) for name, of_system in values.items()
+    }
+    undefined = {"AP": np.array([0, 0, 1, 0, 0], dtype=bool)}  # with undefined=0.0
+    evaluations = {
+        name: replace(ev, undefined=ev.undefined | undefined) for name, ev in evaluations.items()
+    }
+    comparison = sg.compare(summarize(evaluations), test="t")
+    table = columns(comparison)
+    assert table["n_queries"] == [5, 5] and table["n_defined"] == [4, 2]
+    d = [1 - 0.5, 0.5 - 0.75]  # of RR
+    assert table["ci_high"][1] == pytest.approx(
+        stats.t.interval(1 - 0.05 / 2, 2 - 1, np.mean(d), stats.sem(d))[1]
+    )
+    assert "over 2 queries." in comparison.sentences()[1]
+    assert " Undefined or without weight: 3 queries, left out." in comparison.sentences()[1]
+    assert comparison.to_dict()["rows"]["n_defined"] == [4, 2]
+    for names in (comparison.to_markdown().splitlines()[0].split("|"), comparison.to_frame()):
+        names = [name.strip() for name in names]
+        assert names[names.index("n_queries") + 1] == "n_defined"
 
 
 @pytest.mark.parametrize("test", [*TESTS, None])
@@ -415,7 +446,7 @@ def test_without_a_defined_query_all_numbers_are_nan(test):
     }
     result = sg.compare(both, test=test)
     none, some = result.to_frame().to_dict("records")
-    assert none["n_queries"] == 0
+    assert none["n_queries"] == 2 and none["n_defined"] == 0
     assert np.isnan([none[name] for name in ("mean", "difference", "p_value", "p_adjusted")]).all()
     systems = "a is not tested against b"
     assert result.sentences()[0] == f"{systems} on AP(undefined=nan): too few queries with a value."
@@ -431,7 +462,7 @@ def test_weights_count_in_means_and_intervals():
     assert row["difference"] == pytest.approx(
         (4 * 0.5 + 1 * 0.5 - 1 * 0.25 - 2 * 0.25 + 2 * 0.25) / 10
     )
-    assert row["n_queries"] == 5
+    assert row["n_queries"] == 6 and row["n_defined"] == 5
     assert np.isnan([row["p_value"], row["p_adjusted"]]).all()
     plain = only_row(compared(a[:3] + a[4:], b[:3] + b[4:], test=None))
     assert row["ci_low"] != plain["ci_low"]
@@ -448,7 +479,7 @@ def test_the_scale_of_weights_changes_nothing_and_a_weight_of_0_is_removal(pair)
         assert {name: type(cell) for name, cell in row.items()} == {
             name: type(cell) for name, cell in few.items()
         }
-        for name, cell in few.items():
+        for name, cell in (few | {"n_queries": 40}).items():
             expected = cell if isinstance(cell, str) else pytest.approx(cell, rel=1e-12)
             assert row[name] == expected
 

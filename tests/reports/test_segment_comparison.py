@@ -30,6 +30,32 @@ def test_a_segment_is_compared_as_its_queries_alone(three, test):
         pd.testing.assert_frame_equal(rows, sg.compare(alone, **settings).to_frame(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("is_summary", [False, True])
+def test_n_queries_counts_the_queries_of_a_segment(is_summary):
+    frame = pd.DataFrame(
+        {
+            "grade": [1, 0, 0, 0, 1, 0, 0, 0, 0, 0],
+            "a": range(10),
+            "b": range(10, 0, -1),
+            "query": np.repeat(list("vwxyz"), 2),
+            "part": np.repeat(["head", "tail"], [4, 6]),
+        }
+    )
+    measures = ["rr(undefined=nan)", "rr"]
+    settings = {"qid": "query", "measures": measures}
+    if is_summary:
+        reports = sg.evaluate_batches([frame], "grade", ["a", "b"], by="part", **settings)
+        comparison = sg.compare(reports, by="part")
+    else:
+        reports = sg.evaluate("grade", ["a", "b"], data=frame, **settings)
+        comparison = sg.compare(reports, by=["head"] * 2 + ["tail"] * 3, test="t")
+    table = comparison.to_frame()
+    assert table["segment"].tolist() == ["head", "tail"] * 2
+    assert table["n_queries"].tolist() == [2, 3] * 2
+    assert table["n_defined"].tolist() == [1, 1, 2, 3]  # w, y and z have no relevant document
+    assert "Undefined or without weight: 2 queries, left out." in " ".join(comparison.sentences())
+
+
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "fdr_bh"])
 def test_tests_are_corrected_over_all_segments(three, correction):
     table = sg.compare(three, by=BY, test="t", correction=correction).to_frame()
