@@ -24,7 +24,7 @@ from skgraded.reports.comparing import checked_settings
 from skgraded.reports.comparison_rows import FAMILIES
 from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.paired_tests import TESTS, draws_resamples
-from skgraded.writing.sentences import judged_gap
+from skgraded.writing.sentences import caveats
 from skgraded.writing.text import utf8
 
 FILES = """\
@@ -257,8 +257,8 @@ def _run_command(args: Namespace) -> str:
     if args.command == "compare":
         comparison = compare(report, by=args.by, progress=args.progress, **settings)
         return FORMATS[args.format].compare(comparison, systems, args)
-    if gap := judged_gap(list(systems), share_of_judged(systems, args)):
-        warnings.warn(gap, stacklevel=2)
+    for text in caveats(list(systems), share_of_judged(systems, args)):
+        warnings.warn(text, stacklevel=2)
     return FORMATS[args.format].evaluate(report, systems, args)
 
 

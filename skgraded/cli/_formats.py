@@ -22,7 +22,7 @@ from skgraded.reports.comparison_view import (
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting, list_rows
-from skgraded.writing.sentences import pair_counts
+from skgraded.writing.sentences import count_significant
 from skgraded.writing.text import percent_text
 
 MOST_SENTENCES = 8  # maximum number of sentences; more pairs are counted
@@ -200,7 +200,7 @@ def _describe_findings(comparison: Comparison, systems: Systems) -> list[str]:
             lines += [f"- {sentence}" for sentence in sentences[i * n : (i + 1) * n]]
         else:
             pairs = [row for row in rows if row["measure"] == measure]
-            lines.append(f"- {pair_counts(pairs, comparison.test is not None)}.")
+            lines.append(f"- {count_significant(pairs, comparison.test is not None)}.")
     if len(rows) > MOST_SENTENCES:
         lines += ["", "For a sentence per pair, use --format html; for all values, csv or json."]
     return lines

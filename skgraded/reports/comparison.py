@@ -192,29 +192,19 @@ class Comparison(Report):
         """Return one sentence per row.
 
         For each measure, significant differences come first. Each sentence begins with the system
-        that has the higher mean, and reports if no outcome of the test could have been significant.
-        The last sentences report shares of judged documents that differ by more than 0.1, and
+        that has the higher mean. The last sentences report shares of judged documents that differ by more than 0.1, and
         systems that retrieved nothing for more than half of the queries.
         """
         return [*(text for _, text in view.row_sentences(self)), *view.caveats(self)]
 
     def __repr__(self) -> str:
-        if self.segments is not None:
-            return (
-                f"Comparison({view.describe_size(self)}: {', '.join(self.systems)} by "
-                f"{', '.join(self.measures)})"
-            )
-        names = ("system", "baseline", "measure", "difference", "p_adjusted")
-        rows = [
-            f"{system} - {baseline}, {measure}: {difference:+.4f}, p={p:.3g}"
-            for system, baseline, measure, difference, p in zip(
-                *(self.rows[name] for name in names), strict=True
-            )
-        ]
-        return f"Comparison({self.n_queries} queries: {'; '.join(rows)})"
+        size, systems = view.describe_size(self), ", ".join(self.systems)
+        return f"Comparison({size}: {systems} by {', '.join(self.measures)})"
 
     def _page(self, title: str | None = None) -> Any:
-        return view.page_of(self, title)
+        from skgraded.reports.comparison_page import ComparisonPage
+
+        return ComparisonPage(self, title)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()

@@ -1,25 +1,24 @@
-"""What a Comparison shows: ranked rows, sentences, the leaderboard and the page."""
+"""What a Comparison shows: ranked rows, sentences and the leaderboard."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby, product
+from itertools import count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skgraded._input.words import counted, object_array
-from skgraded.reports.comparison_rows import FLAGS, Rows, families_of, headings_of, segment_texts
+from skgraded.reports.comparison_rows import FLAGS, Rows, headings_of
 from skgraded.reports.report import Table
-from skgraded.stats import corrections
-from skgraded.stats.paired_tests import draws_resamples, smallest_p_values
+from skgraded.stats.corrections import CORRECTIONS
+from skgraded.stats.paired_tests import TESTS
 from skgraded.stats.rounding import are_equal
 from skgraded.writing import sentences, tables
 from skgraded.writing.columns import list_rows, means_of_systems, select_rows, swap_systems
-from skgraded.writing.sentences import Procedure
 from skgraded.writing.tables import Grid, Interval, Marked
 from skgraded.writing.text import Bound
 
@@ -28,10 +27,9 @@ if TYPE_CHECKING:
 
 BETTER, WORSE = "▲", "▼"
 PAIR = ("system", "baseline")  # columns with the names of a pair
-RESULTS = (  # possible results when a leading system is compared with another system
+RESULTS = (  # of a leading system compared with another system
     "significantly better than",
     "not significantly better than",
-    "significantly worse than",
     "not tested against",
 )
 
@@ -49,7 +47,7 @@ def order_systems(comparison: Any) -> list[str]:
     )
 
 
-def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = False) -> Rows:
+def rank_rows(comparison: Any, *, in_text: bool = False) -> Rows:
     """Return the rows of each measure in leaderboard order, and their ``heading``.
 
     Without a baseline, and `in_text`, `system` is the better of the two systems in each row.
@@ -58,9 +56,8 @@ def rank_rows(comparison: Any, rows: Rows | None = None, *, in_text: bool = Fals
     headings = list(headings_of(comparison.measures, comparison.segments).values())
     order = order_systems(comparison)
     place = {name: i for i, name in enumerate(order)}
-    rows = comparison.rows if rows is None else rows
-    heading = np.arange(len(rows["system"])) % len(headings)  # in the order of `pair_systems`
-    rows = rows | {"heading": object_array([headings[i] for i in heading])}
+    heading = np.arange(len(comparison.rows["system"])) % len(headings)  # see `pair_systems`
+    rows = comparison.rows | {"heading": object_array([headings[i] for i in heading])}
     if in_text or comparison.baseline is None:
         system, baseline = (np.array([place[name] for name in rows[key]]) for key in PAIR)
         is_tie = are_equal(rows["mean"], rows["baseline_mean"]) | np.isnan(rows["difference"])
@@ -95,111 +92,51 @@ def select_columns(comparison: Any, rows: Rows) -> dict[str, list[Any]]:
 
 def row_sentences(comparison: Any) -> list[tuple[dict[str, Any], str]]:
     """Return pairs (row, sentence); significant rows of each measure come first."""
-    smallest, are_limits = _smallest_p_values(comparison)
-    rows = comparison.rows | {"smallest_p": smallest, "is_limited": are_limits}
-    procedures = {name: procedure_of(comparison, name) for name in comparison.measures}
-    ranked = list_rows(rank_rows(comparison, rows, in_text=True))
-    return [(row, sentences.describe_pair(row, procedures[row["measure"]])) for row in ranked]
+    level, is_tested = comparison.level, comparison.test is not None
+    corrections = {name: describe_correction(comparison, name) for name in comparison.measures}
+    return [
+        (row, sentences.describe_pair(row, level, corrections[row["measure"]], is_tested))
+        for row in list_rows(rank_rows(comparison, in_text=True))
+    ]
 
 
-def _smallest_p_values(comparison: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest possible corrected p-value of rows that could not be significant.
-
-    It is nan for other rows. Also return whether the number of resamples limits it.
-    """
-    rows, test, level = comparison.rows, comparison.test, comparison.level
-    n, ties, p_values = rows["n_defined"], rows["ties"], rows["p_value"]
-    limits = np.full(len(n), np.nan)
-    if test is None:
-        return limits, n < 0
-    smallest, are_limits = smallest_p_values(test, n, ties, comparison.n_resamples)
-    is_open = ~rows["is_significant"] & (ties != n)
-    for tests in families_of(rows, comparison.family):
-        for place, i in enumerate(tests):
-            if is_open[i]:
-                p = p_values[tests]
-                p[place] = smallest[i]
-                limits[i] = corrections.adjust(p, comparison.correction)[place]
-    return np.where(corrections.is_significant(limits, level), np.nan, limits), are_limits
-
-
-def procedure_of(comparison: Any, measure: str, part: str | None = None) -> Procedure:
-    """Return the test of a measure and its correction; a family within it is named `part`."""
-    p_values, has_part = comparison.rows["p_value"], False
+def describe_correction(comparison: Any, measure: str) -> str:
+    """Return a phrase about the correction for a measure's tests, or "" for a single test."""
+    p_values, family = comparison.rows["p_value"], ""
     if comparison.family == "measure" and len(comparison.measures) > 1:
-        p_values, has_part = p_values[comparison.rows["measure"] == measure], True
-    return Procedure(
-        comparison.test,
-        comparison.level,
-        comparison.n_resamples,
-        comparison.correction,
-        int(np.count_nonzero(~np.isnan(p_values))),
-        (part or measure) if has_part else None,
-    )
-
-
-def caveats(comparison: Any) -> list[str]:
-    """Report different shares of judged documents, and systems that retrieved nothing."""
-    systems, n_queries = comparison.systems, comparison.n_queries
-    gap = sentences.judged_gap(systems, comparison.judged or {})
-    return [*filter(None, [gap, sentences.unanswered(systems, comparison.n_unanswered, n_queries)])]
-
-
-def describe_size(comparison: Any) -> str:
-    """Return the numbers of queries and segments as text."""
-    text = sentences.query_counts(comparison.n_queries)
-    if comparison.segments is not None:
-        text += f" in {counted(len(comparison.segments), 'segment', 'segments')}"
-    return text
+        p_values = p_values[comparison.rows["measure"] == measure]
+        family = " of each measure"
+    n_tests = np.count_nonzero(~np.isnan(p_values))
+    if n_tests < 2:
+        return ""
+    correction = comparison.correction
+    words = "no correction" if correction is None else CORRECTIONS[correction].words
+    return f" with {words} over {n_tests} tests{family}"
 
 
 def describe_procedure(comparison: Any) -> str:
     """Name the test and, for several tests, the correction and its family."""
-    return str(procedure_of(comparison, comparison.measures[0], "each measure"))
+    if comparison.test is None:
+        return "no test"
+    return TESTS[comparison.test].words + describe_correction(comparison, comparison.measures[0])
 
 
-def _lead(comparison: Any) -> str:
-    """Describe the comparison and its test in the text below the title of a page."""
-    against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
-    weighted = ", weighted" if comparison.is_weighted else ""
-    procedure = describe_procedure(comparison)
-    lead = f"{against}. {describe_size(comparison)}{weighted}; {procedure}."
-    if draws_resamples(comparison.test):
-        seed = "" if comparison.seed is None else f", seed {comparison.seed}"
-        lead += f" {comparison.n_resamples:,} resamples{seed}."
-    return lead
-
-
-def page_of(comparison: Any, title: str | None = None) -> Any:
-    """Return the content of the HTML page."""
-    from skgraded.writing.comparison_page import ComparisonPage, QueryTable
-
-    board, queries, rows = leaderboard_of(comparison), None, rank_rows(comparison)
-    table = select_columns(comparison, rows)
-    if comparison.correction is None:
-        table.pop("p_adjusted", None)
-    if comparison.query_values is not None and comparison.segments is None:
-        order = [comparison.systems.index(name) for name in board.systems]
-        second = board.systems[1] if comparison.baseline is None else comparison.baseline
-        values = comparison.query_values
-        queries = QueryTable(
-            values.query_ids,
-            {name: of_systems[order] for name, of_systems in values.per_query.items()},
-            values.weights,
-            board.systems,
-            board.systems.index(second),
-        )
-    return ComparisonPage(
-        title=f"Comparison of {len(comparison.systems)} systems" if title is None else title,
-        lead=_lead(comparison),
-        board=board,
-        level=comparison.level,
-        is_tested=comparison.test is not None,
-        rows=rows,
-        table=table,
-        sentences=row_sentences(comparison),
-        queries=queries,
+def caveats(comparison: Any) -> list[str]:
+    """Report different shares of judged documents, and systems that retrieved nothing."""
+    return sentences.caveats(
+        comparison.systems,
+        comparison.judged or {},
+        comparison.n_unanswered or (),
+        comparison.n_queries,
     )
+
+
+def describe_size(comparison: Any) -> str:
+    """Return the numbers of queries and segments as text."""
+    text = sentences.count_queries(comparison.n_queries)
+    if comparison.segments is not None:
+        text += f" in {counted(len(comparison.segments), 'segment', 'segments')}"
+    return text
 
 
 # Leaderboards -----------------------------------------------------------------------------------
@@ -264,20 +201,17 @@ class Leaderboard(Table):
             [[name, *row, *shares] for name, row, *shares in rows],
         )
 
-    def __str__(self) -> str:
-        return f"{tables.aligned(self._shown())}\n{self.note}"
-
     def __repr__(self) -> str:
-        return f"Leaderboard of {len(self.systems)} systems by {', '.join(self.measures)}"
+        return f"{tables.aligned(self._shown())}\n{self.note}"
 
 
 def leaderboard_of(comparison: Any) -> Leaderboard:
     """Create the leaderboard of a comparison, with one column per heading."""
     systems, baseline = comparison.systems, comparison.baseline
     headings = headings_of(comparison.measures, comparison.segments)
-    texts = segment_texts(comparison.segments or [])
     order = order_systems(comparison)
-    letters = dict(zip(order, _letters(), strict=False))
+    words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
+    letters = dict(zip(order, words, strict=False))  # a, b, …, z, aa, ab and so on
     columns, standings = [], []
     for i, ((measure, segment), heading) in enumerate(headings.items()):
         rows = select_rows(comparison.rows, slice(i, None, len(headings)))
@@ -291,18 +225,16 @@ def leaderboard_of(comparison: Any) -> Leaderboard:
                 Marked(
                     means[name],
                     name in leaders,
-                    _mark(name, order, letters, outcomes, baseline),
+                    _mark(name, letters, outcomes, baseline),
                     intervals[name],
                 )
                 for name in order
             ]
         )
         results = _results(order, leaders, outcomes)
-        standings.append(
-            sentences.Standing(measure, texts.get(segment), tuple(leaders), best, results)
-        )
-    shown = list(headings.values())
-    places = [systems.index(name) for name in order]
+        standings.append(sentences.Standing(heading, leaders, best, results))
+    shown, places = list(headings.values()), [systems.index(name) for name in order]
+    verdict = sentences.verdict(standings, len(comparison.segments or [None]))
     return Leaderboard(
         order,
         shown,
@@ -310,7 +242,7 @@ def leaderboard_of(comparison: Any) -> Leaderboard:
         letters,
         baseline,
         _note(comparison.test is not None, baseline),
-        " ".join([sentences.verdict(standings), *caveats(comparison)]),
+        " ".join([verdict, *caveats(comparison)]),
         {
             name: shares[places].tolist()
             for name, shares in (comparison.judged or {}).items()
@@ -340,47 +272,30 @@ def _intervals_of(comparison: Any, measure: str, segment: Any, heading: str) -> 
 
 def _mark(
     name: str,
-    order: Sequence[str],
     letters: Mapping[str, str],
     outcomes: Mapping[tuple[str, str], bool],
     baseline: str | None,
 ) -> str:
     """Return the mark that shows the significant differences of a system."""
-    if name == baseline:
-        return ""
-    if baseline is not None:
-        is_worse = outcomes.get((baseline, name), False)
-        return BETTER * outcomes.get((name, baseline), False) + WORSE * is_worse
-    shown: list[str] = []
-    for is_beaten, group in groupby(order, lambda other: outcomes.get((name, other))):
-        run = [letters[other] for other in group]
-        if is_beaten:  # four or more consecutive letters become a range, such as a–d
-            shown += [f"{run[0]}–{run[-1]}"] if len(run) > 3 else run
-    return ("" if len(order) <= 26 else ",").join(shown)
+    if baseline is None:
+        beaten = [letter for other, letter in letters.items() if outcomes.get((name, other))]
+        return ("" if len(letters) <= 26 else ",").join(beaten)
+    if outcomes.get((name, baseline)):
+        return BETTER
+    return WORSE if outcomes.get((baseline, name)) else ""
 
 
 def _results(
     order: Sequence[str], leaders: Sequence[str], outcomes: Mapping[tuple[str, str], bool]
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
+) -> dict[str, list[str]]:
     """Group the other systems by the result of their comparison with the leaders."""
     groups: dict[str, list[str]] = {result: [] for result in RESULTS}
-    for other in order if leaders else ():
-        better = [outcomes.get((leader, other)) for leader in leaders]
-        if other in leaders:
-            continue
-        if any(outcomes.get((other, leader)) for leader in leaders):
-            groups[RESULTS[2]].append(other)
-        elif None in better:
-            groups[RESULTS[3]].append(other)
-        else:
-            groups[RESULTS[0] if all(better) else RESULTS[1]].append(other)
-    return tuple((result, tuple(names)) for result, names in groups.items() if names)
-
-
-def _letters() -> Iterator[str]:
-    """Generate a, b, …, z, aa, ab and so on."""
-    for length in count(1):
-        yield from map("".join, product(ascii_lowercase, repeat=length))
+    for other in order:
+        if other not in leaders:
+            results = [outcomes.get((leader, other)) for leader in leaders]
+            result = RESULTS[0] if all(results) else RESULTS[1]
+            groups[RESULTS[2] if None in results else result].append(other)
+    return groups
 
 
 def _note(is_tested: bool, baseline: str | None) -> str:

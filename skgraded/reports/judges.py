@@ -450,8 +450,11 @@ def _compare_systems(
         for name, scores in rows.scores.items()
     }
     systems, reports = list(evaluations), list(evaluations.values())
-    gap = sentences.judged_gap(systems, mean_judged(reports)) or sentences.unanswered(
-        systems, [report.n_unanswered for report in reports], judgments.n_queries
+    caveats = sentences.caveats(
+        systems,
+        mean_judged(reports),
+        [report.n_unanswered for report in reports],
+        judgments.n_queries,
     )
     # Remove what `compare` warns about, so that it does not warn once per judge.
     silent = {name: replace(ev, judged=None, unanswered=None) for name, ev in evaluations.items()}
@@ -462,7 +465,7 @@ def _compare_systems(
             for measure in measures
         },
         compare(silent, **settings).to_frame().to_dict("records"),
-        f"With the grades of {judge}, {gap}" if gap else "",
+        f"With the grades of {judge}, {caveats[0]}" if caveats else "",
     )
 
 

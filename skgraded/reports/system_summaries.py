@@ -154,7 +154,7 @@ class Summaries(Mergeable):
     >>> summaries["lgbm"]
     Summary(3 queries: RR=1.0000)
     >>> sg.compare(summaries, baseline="bm25")
-    Comparison(3 queries: lgbm - bm25, RR: +0.3333, p=0.184)
+    Comparison(3 queries: bm25, lgbm by RR)
     """
 
     systems: dict[str, Summary]

@@ -29,7 +29,6 @@ class PairedTest(NamedTuple):
     smallest_p: Callable[[int, Any], tuple[float, bool]]
     draws: bool = False  # whether the test draws resamples
     p_of_t: Callable[[int, float], float] | None = None  # for sums: the p-value of n and t
-    assumes: str | None = None  # assumption required for significance if there are few queries
     compares_ranks: bool = False  # whether p may favor the system with the lower mean
     # Pitman efficiency relative to the t-test for normally distributed differences.
     efficiency: float = 1.0
@@ -74,11 +73,6 @@ def enough_resamples(n_tests: int, level: float, correction: str | None) -> int:
     # n resamples yield p ≥ 2 / (n + 1); choose n to make this a tenth of the strictest threshold.
     strictest = (1 - level) / (max(n_tests, 1) if correction else 1)
     return min(max(FEWEST, math.ceil(20 / strictest * (1 - 1e-9)) - 1), MOST)
-
-
-def assumption(test: str, n_differing: int, level: float) -> str | None:
-    """Return the assumption without which `n_differing` queries are too few, or None."""
-    return TESTS[test].assumes if p_of_identical(n_differing) > 1 - level else None
 
 
 def ranks_contradict(differences: np.ndarray, mean: float) -> bool:
@@ -249,7 +243,6 @@ TESTS = {
         _t,
         lambda n, _: (0.0, False),  # p can be arbitrarily small
         p_of_t=p_of_t,
-        assumes="that differences are normally distributed",
     ),
     "wilcoxon": PairedTest(
         "Wilcoxon signed-rank test",
@@ -263,7 +256,6 @@ TESTS = {
         _bootstrap,
         lambda _, n_resamples: (1 / (n_resamples + 1), True),
         draws=True,
-        assumes="that these queries stand for all",
     ),
 }
 

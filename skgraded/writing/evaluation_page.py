@@ -73,13 +73,13 @@ class EvaluationPage:
             },
         )
 
-    def _verdict(self) -> list[tuple[str, str]]:
-        """Describe the first two means and their intervals; return pairs (text, full name)."""
+    def _verdict(self) -> str:
+        """Describe the first two means and their intervals."""
         means = []
         for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
             interval = text.level_interval((record["ci_low"], record["ci_high"]), self.level)
             means.append(f"{record['measure']}: {text.fixed(record['mean'])}{interval}")
-        return text.name_parts("; ".join(means), self.per_query)
+        return "; ".join(means)
 
     def lead(self) -> str:
         """Return the numbers of queries, measures and folds as text."""
@@ -122,7 +122,7 @@ class EvaluationPage:
         if self.weights is not None:
             weights = text.json_numbers(self.weights[kept])
             columns.append({"name": "Weight", "kind": "plain", "values": weights})
-        return {"ids": text.labels(self.query_ids[kept]), "columns": columns}
+        return {"ids": list(map(text.label, self.query_ids[kept])), "columns": columns}
 
     def _positions(self) -> np.ndarray:
         """Return the sorted positions of the queries in the table."""

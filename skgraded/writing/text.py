@@ -1,13 +1,12 @@
 """Format names and numbers as text, mainly for HTML pages."""
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input.words import counted, plain, printable
+from skgraded._input.words import plain, printable
 
 NAME = 48  # characters; longer names are shortened
 NOTED_SHARE = 0.1  # a larger share of undefined queries is noted beside the means
@@ -28,32 +27,12 @@ def label(name: Any) -> str:
     return text if text.isprintable() else printable(text)
 
 
-def labels(names: Iterable[Any]) -> list[str]:
-    """Return query ids, systems or measures as texts."""
-    return [label(name) for name in names]
-
-
 def shortened(name: object, width: int = NAME) -> str:
     """Shorten a name to at most `width` characters by replacing its middle with "…"."""
     text = label(name)
     if len(text) <= width:
         return text
     return f"{text[: width - width // 3 - 1]}…{text[-(width // 3) :]}"
-
-
-def name_parts(sentence: str, names: Iterable[str]) -> list[tuple[str, str]]:
-    """Split a sentence into text and names, as pairs of the displayed text and the full name.
-
-    For text between names, the full name is "". Only names that are shortened, or that may contain
-    right-to-left text, become separate parts.
-    """
-    special = [name for name in names if name and (len(name) > NAME or not name.isascii())]
-    pattern = "|".join(map(re.escape, sorted(special, key=len, reverse=True)))
-    pieces = re.split(f"({pattern})", sentence) if special else [sentence]
-    return [
-        (shortened(piece), label(piece)) if i % 2 else (printable(piece), "")
-        for i, piece in enumerate(pieces)
-    ]
 
 
 def utf8(text: str) -> str:
@@ -112,18 +91,6 @@ def p_text(p: float | Bound) -> str:
     if value < 0.00005:
         return "< 0.0001"
     return f"≤ {fixed(value)}" if isinstance(p, Bound) else fixed(value)
-
-
-def p_equation(p: float, is_bound: bool = False) -> str:
-    """Format a p-value or its upper bound for a sentence, such as "p = 0.0125"."""
-    text = p_text(Bound(p) if is_bound else p)
-    return f"p {text}" if text[0] in "<≤" else f"p = {text}"
-
-
-def outcomes(row: Any) -> str:
-    """Count the wins, losses and ties of a row."""
-    words = ("wins", "win"), ("losses", "loss"), ("ties", "tie")
-    return ", ".join(counted(row[name], word, name) for name, word in words)
 
 
 class Cell(NamedTuple):

@@ -3,7 +3,6 @@
 import html
 import io
 import itertools
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -170,21 +169,6 @@ def test_a_progress_bar_counts_the_resamples(monkeypatch, table, settings, n_bar
         assert bar.n == bar.total > 0
 
 
-@pytest.mark.parametrize(
-    "test, supposed",
-    [
-        ("t", "that differences are normally distributed"),
-        ("bootstrap", "that these queries stand for all"),
-    ],
-)
-def test_a_sentence_states_the_assumption_of_a_test_of_few_queries(test, supposed):
-    sentence = compared(np.zeros(5), [0.1, 0.11, 0.12, 0.11, 0.1], test=test).sentences()[0]
-    assert sentence.startswith("b is significantly better than a")
-    assert sentence.endswith(f"With so few queries, the test assumes {supposed}.")
-    many = compared(np.zeros(6), [0.1, 0.11, 0.12, 0.11, 0.1, 0.1], test=test).sentences()[0]
-    assert many.startswith("b is significantly better than a") and "assumes" not in many
-
-
 def test_ties_of_queries_undefined_in_both_are_counted():
     y = [1, 0, 0, 0, 1, 0, 1, 0]
     group = [2, 2, 2, 2]
@@ -242,7 +226,7 @@ def test_a_family_of_each_measure_equals_a_comparison_by_this_measure_alone(corr
         both = both[both["measure"] == measure].reset_index(drop=True)
         pd.testing.assert_frame_equal(both, expected.to_frame().assign(measure=measure))
         texts = [
-            re.sub(r"over the (\d+ tests) of \w+", r"over \1", text)
+            text.replace(" tests of each measure", " tests")
             for text in comparison.sentences()
             if f" on {measure} " in text.replace(":", " ")
         ]
@@ -253,41 +237,12 @@ def test_the_family_is_named():
     evaluations = systems("abc", 60, ("AP", "RR"))
     comparison = sg.compare(evaluations, test="t", family="measure")
     assert sg.compare(evaluations, test="t").family == "all"
-    assert "with Holm's correction over the 3 tests of AP; " in comparison.sentences()[0]
-    lead = "60 queries; paired t-test with Holm's correction over the 3 tests of each measure."
+    family = "with Holm's correction over 3 tests of each measure"
+    assert f"{family}; " in comparison.sentences()[0]
+    lead = f"60 queries; paired t-test {family}."
     assert f"All pairs. {lead}" in html.unescape(comparison.to_html())
     with pytest.raises(ValueError, match="family must be one of .*'all', 'measure'.*'query'"):
         sg.compare(evaluations, family="query")
-
-
-@pytest.mark.parametrize(
-    "test, correction, n_steps, n_assumptions",
-    [
-        ("t", "holm", 7, 0),
-        ("t", "bonferroni", 0, 0),
-        ("randomization", "holm", 7, 1),
-        ("randomization", "bonferroni", 0, 1),
-        ("wilcoxon", "holm", 3, 3),
-        ("t", "fdr_bh", 0, 0),
-    ],
-)
-def test_sentences_explain_why_intervals_of_significant_differences_contain_0(
-    test, correction, n_steps, n_assumptions
-):
-    rng = np.random.default_rng(1)
-    hardness, skill = rng.normal(-0.5, 1, 43), np.linspace(-0.9, 0.9, 18)[:, None]
-    values = 1 / (1 + np.exp(-(hardness + skill + rng.normal(0, 0.6, (18, 43)))))
-    evaluations = {f"s{i:02}": evaluation(row) for i, row in enumerate(values)}
-    result = sg.compare(evaluations, correction=correction, **drawn(test))
-    frame = result.to_frame()
-    n_zero = (frame["p_adjusted"] <= 0.05) & (frame["ci_low"] <= 0) & (frame["ci_high"] >= 0)
-    notes = [text.partition(" The interval contains 0 because ")[2] for text in result.sentences()]
-    assert sum(map(bool, notes)) == n_zero.sum() == n_steps + n_assumptions
-    steps = "intervals use Bonferroni's threshold, which is stricter than Holm's."
-    assert notes.count(steps) == n_steps == (n_zero & (frame["p_value"] > 0.05 / 153)).sum()
-    assert notes.count("Student's t makes other assumptions than the test.") == n_assumptions
-    count = f"significantly, {n_zero.sum()} of them with an interval that contains 0"
-    assert (count in result.to_html()) == bool(n_zero.any())
 
 
 # Pairing -----------------------------------------------------------------------------------------
@@ -498,7 +453,7 @@ def test_a_sentence_contains_the_means_the_interval_the_p_value_and_the_wins():
         f"{row['ci_low']:.4f} to {row['ci_high']:.4f}), p = {row['p_value']:.4f}; 10 wins, "
         "5 losses, 5 ties over 20 queries."
     ]
-    assert repr(comparison) == f"Comparison(20 queries: b - a, AP: +0.0938, p={row['p_value']:.3g})"
+    assert repr(comparison) == "Comparison(20 queries: a, b by AP)"
     (turned,) = compared(b, a, test="t").sentences()
     assert turned == comparison.sentences()[0].replace("b is", "a is").replace("than a", "than b")
     assert (
@@ -521,9 +476,7 @@ def test_a_sentence_reports_that_ranks_and_mean_disagree():
     assert sentence.startswith(
         "a differs significantly from b on AP: 1.0000 against 0.9370, +0.0630 (95 % interval"
     )
-    assert sentence.endswith(
-        "3 wins, 27 losses, 0 ties over 30 queries. The test compares ranks, which do not favor a."
-    )
+    assert sentence.endswith("3 wins, 27 losses, 0 ties over 30 queries.")
     board = compared(np.ones(30), 1 + d, test="wilcoxon", baseline=None).leaderboard()
     assert board.verdict == "a leads on AP (1.0000); not significantly better than b."
     assert [row[0].mark for row in board.cells] == ["", ""]
@@ -542,44 +495,6 @@ def test_the_sentences_of_a_table_name_the_correction(table):
     assert "with no correction over 6 tests;" in sentences[0]
 
 
-@pytest.mark.parametrize(
-    "test, n, n_resamples, reason",
-    [
-        ("randomization", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
-        ("wilcoxon", 5, 9999, "with 5 queries that differ, the smallest possible p = 0.0625."),
-        ("randomization", 30, 199, "with 199 resamples, the smallest possible p = 0.0100."),
-        ("bootstrap", 30, 150, "with 150 resamples, the smallest possible p = 0.0066."),
-        ("t", 1, 9999, "with 1 query that differs, the smallest possible p = 1.0000."),
-        ("randomization", 6, 9999, None),
-        ("wilcoxon", 6, 9999, None),
-        ("t", 2, 9999, None),
-    ],
-)
-def test_a_sentence_states_if_no_outcome_could_be_significant(test, n, n_resamples, reason):
-    d = np.linspace(0.01, 0.4, n) * (-1.0) ** np.arange(n)
-    level = 0.999 if n == 30 else 0.95
-    comparison = compared(np.zeros(n), d, **drawn(test, n_resamples=n_resamples), level=level)
-    (sentence,) = comparison.sentences()
-    better, other = "ba" if d.mean() > 0 else "ab"
-    assert sentence.startswith(f"{better} is not significantly better than {other} on AP: ")
-    if reason is None:
-        assert "No outcome" not in sentence
-    else:
-        assert sentence.endswith(f". No outcome could have been significant: {reason}")
-
-
-def test_sentences_state_that_the_correction_makes_significance_impossible():
-    rng = np.random.default_rng(0)
-    comparison = compared(*rng.random((4, 7)), correction="bonferroni")
-    assert not any("No outcome" in sentence for sentence in comparison.sentences())
-    comparison = compared(*rng.random((5, 7)), correction="bonferroni")
-    for sentence in comparison.sentences():
-        assert sentence.endswith(
-            "with 7 queries that differ, the smallest possible p = 0.0625 with Bonferroni's "
-            "correction over 4 tests."
-        )
-
-
 def test_a_new_test_is_one_entry(table, monkeypatch):
     def sign_test(rows, *_):
         return [stats.binomtest(int((row > 0).sum()), len(row)).pvalue for row in rows]
@@ -595,7 +510,7 @@ def test_a_new_test_is_one_entry(table, monkeypatch):
     )
     assert "; sign test.</p>" in comparison.to_html()
     (sentence,) = compared(np.zeros(4), d[:4], test="sign").sentences()
-    assert "with 4 queries that differ, the smallest possible p = 0.1250." in sentence
+    assert sentence.endswith("With 4 queries, no difference is detectable at 80 % power.")
     with pytest.raises(ValueError, match="rng has no effect, because test='sign' draws no"):
         sg.compare(table, test="sign", rng=0)
     with pytest.raises(ValueError, match="test='sign' requires per-query values"):

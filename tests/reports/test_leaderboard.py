@@ -140,7 +140,7 @@ def test_a_verdict_counts_further_measures_that_disagree():
         "b leads on M1",
         "b leads on M2",
         "b leads on M3",
-        "The result differs for 2 more measures.",
+        "The leaderboard contains 2 more results.",
     ]
 
 
@@ -151,7 +151,7 @@ def test_the_verdict_states_that_no_query_has_a_value():
     assert not any(cell.best for row in board.cells for cell in row)
 
 
-def test_the_verdict_on_segments_groups_those_with_the_same_leader():
+def test_the_verdict_names_the_leader_of_each_segment():
     values, by = np.linspace(0.2, 0.5, 60), np.repeat(["x", "y", "z"], 20)
     noise = np.random.default_rng(0).normal(0, 0.01, 60)
     lead = np.where(by == "z", -0.1, 0.1)
@@ -160,18 +160,14 @@ def test_the_verdict_on_segments_groups_those_with_the_same_leader():
         compared = sg.compare(of_values(*systems), by=by, **{"test": "t"} | settings)
         return compared.leaderboard().verdict
 
-    assert result(values, values + 0.1 + noise) == f"b leads on AP in x, y and z; {BETTER} a."
     assert result(values, values + lead + noise) == (
-        f"b leads on AP in x and y; {BETTER} a. a leads on AP in z (0.4517); {BETTER} b."
+        f"b leads on AP in x (0.3465); {BETTER} a. b leads on AP in y (0.4506); {BETTER} a. "
+        f"a leads on AP in z (0.4517); {BETTER} b."
     )
     small = np.where(by == "x", 0.1, 0.0001) + np.tile([0.01, -0.01], 30)
     assert result(values, values + small, values - 0.2) == (
-        f"b leads on AP in y and z; {BETTER} c; {NOT_BETTER} a. "
-        f"b leads on AP in x (0.3483); {BETTER} a and c."
-    )
-    assert result(values, values + lead + noise, test=None) == (
-        "b leads on AP in x and y; not tested against a. "
-        "a leads on AP in z (0.4517); not tested against b."
+        f"b leads on AP in x (0.3483); {BETTER} a and c. b leads on AP in y (0.3501); {BETTER} c; "
+        f"{NOT_BETTER} a. b leads on AP in z (0.4518); {BETTER} c; {NOT_BETTER} a."
     )
 
 
@@ -219,10 +215,10 @@ def test_every_form_shows_the_best_and_the_marks(three):
     page = sg.compare(three, baseline="a", rng=0).to_html()
     assert re.search(rf'<strong>{best}</strong> <span class="mark">▲</span>', page)
     assert page.index('id="leaderboard"') < page.index('id="words"') < page.index('id="table"')
-    assert repr(board) == "Leaderboard of 3 systems by AP, RR"
+    assert repr(board) == str(board)
 
 
-def test_consecutive_letters_become_a_range_and_there_are_more_than_26():
+def test_marks_list_letters_and_there_are_more_than_26():
     values = np.linspace(0.2, 0.5, 40)
     noise = np.random.default_rng(0).normal(0, 0.001, (8, 40))
     levels = (values + i / 20 + noise[i] for i in range(8))
@@ -230,7 +226,7 @@ def test_consecutive_letters_become_a_range_and_there_are_more_than_26():
     board = comparison.leaderboard()
     assert list(board.letters.items())[:2] == [("h", "a"), ("g", "b")] and "a h " in str(board)
     marks = [row[0].mark for row in board.cells]
-    assert marks == ["b–h", "c–h", "d–h", "e–h", "fgh", "gh", "h", ""]
+    assert marks == ["bcdefgh", "cdefgh", "defgh", "efgh", "fgh", "gh", "h", ""]
     rng = np.random.default_rng(0)
     systems = {f"s{i}": evaluation({"AP": rng.random(5) / 2 + i / 100}) for i in range(30)}
     board = sg.compare(systems, test="t", correction=None).leaderboard()

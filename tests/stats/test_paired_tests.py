@@ -131,7 +131,6 @@ def test_one_query_and_equal_differences_have_large_p_values(test):
     assert only_row(two)["p_value"] == 2 / 2**2
     (sentence,) = two.sentences()
     assert sentence.startswith("b is not significantly better than a on AP: ")
-    assert "All differences are equal, so the interval has no width." in sentence
 
 
 @pytest.mark.parametrize(

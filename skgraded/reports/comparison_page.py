@@ -1,0 +1,145 @@
+"""The HTML page of a comparison."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skgraded.reports import comparison_view as view
+from skgraded.stats.paired_tests import draws_resamples
+from skgraded.writing import charts, sentences, text
+from skgraded.writing.columns import PageTable, select_rows
+from skgraded.writing.evaluation_page import MAX_QUERIES, render
+
+MAX_VALUES = 150_000  # maximum number of per-query values on a page (about 1.5 MB)
+MAX_SENTENCES = 12  # maximum number of visible sentences per measure; the rest are collapsed
+SECTIONS = {
+    "intervals": "Intervals",
+    "leaderboard": "Leaderboard",
+    "words": "Findings",
+    "table": "Table",
+    "queries": "Queries",
+}
+FIRST = "system", "baseline", "segment", "measure", "mean", "baseline_mean"  # columns
+
+
+class ComparisonPage(NamedTuple):
+    """The page of a Comparison."""
+
+    comparison: Any
+    title: str | None
+
+    def html(self) -> str:
+        """Render the page as HTML."""
+        comparison, board = self.comparison, view.leaderboard_of(self.comparison)
+        rows, data = view.rank_rows(comparison), _data_of_queries(comparison, board)
+        percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
+        caption = (
+            f"Mean differences with {percent} intervals (Student's t); effect size: mean "
+            "difference divided by the standard deviation of the differences"
+        )
+        table = view.select_columns(comparison, rows)
+        return render(
+            "comparison.html.j2",
+            {
+                "title": self.title or f"Comparison of {len(comparison.systems)} systems",
+                "lead": _describe_comparison(comparison),
+                "verdict": board.verdict,
+                "leaderboard": _tabulate_leaderboard(board),
+                "sections": {
+                    anchor: name
+                    for anchor, name in SECTIONS.items()
+                    if anchor != "queries" or data is not None
+                },
+                "groups": _group_sentences(comparison),
+                "percent": percent,
+                "is_tested": is_tested,
+                "forests": [
+                    charts.forest(
+                        heading,
+                        select_rows(rows, rows["heading"] == heading),
+                        board.letters,
+                        is_tested,
+                    )
+                    for heading in board.measures
+                ],
+                "summary": PageTable.of(table, caption, FIRST, hidden=("min_detectable",)),
+                "n_queries": comparison.n_queries,
+                "kept": f"those with the largest differences by {comparison.measures[0]}",
+                "data": data,
+            },
+        )
+
+
+def _describe_comparison(comparison: Any) -> str:
+    """Describe the comparison and its test in the text below the title."""
+    against = "All pairs" if comparison.baseline is None else f"Baseline: {comparison.baseline}"
+    weighted = ", weighted" if comparison.is_weighted else ""
+    procedure = view.describe_procedure(comparison)
+    lead = f"{against}. {view.describe_size(comparison)}{weighted}; {procedure}."
+    if draws_resamples(comparison.test):
+        seed = "" if comparison.seed is None else f", seed {comparison.seed}"
+        lead += f" {comparison.n_resamples:,} resamples{seed}."
+    return lead
+
+
+def _tabulate_leaderboard(board: Any) -> PageTable:
+    columns: list[list[Any]] = [
+        [
+            {"letter": board.letters[name], "name": name, "is_baseline": name == board.baseline}
+            for name in board.systems
+        ]
+    ]
+    for marked in zip(*board.cells, strict=True):
+        cells = text.format_cells([cell.value for cell in marked], "value")
+        columns.append(
+            [
+                {"text": shown, "key": key, "best": cell.best, "mark": cell.mark}
+                for (shown, key), cell in zip(cells, marked, strict=True)
+            ]
+        )
+    columns += [text.format_cells(shares, "value") for shares in board.more.values()]
+    headings = [("System", "system"), *((name, "mean") for name in board.measures)]
+    headings += [(name, "value") for name in board.more]
+    note = board.note.replace("* best", "Means; bold: best")
+    return PageTable(note, headings, list(zip(*columns, strict=True)))
+
+
+def _group_sentences(comparison: Any) -> list[tuple[str, list[str], list[str]]]:
+    """Return a title, visible sentences and collapsed sentences for each heading."""
+    groups: dict[str, list[Any]] = {}
+    for row, sentence in view.row_sentences(comparison):
+        groups.setdefault(row["heading"], []).append((row, sentence))
+    described = []
+    for heading, pairs in groups.items():
+        rows, texts = [row for row, _ in pairs], [sentence for _, sentence in pairs]
+        outcome = sentences.count_significant(rows, comparison.test is not None)
+        described.append((f"{heading}: {outcome}", texts[:MAX_SENTENCES], texts[MAX_SENTENCES:]))
+    return described
+
+
+def _data_of_queries(comparison: Any, board: Any) -> dict[str, Any] | None:
+    """Return the data for the table of queries; None with segments or without per-query values."""
+    values = comparison.query_values
+    if values is None or comparison.segments is not None:
+        return None
+    systems, weights = board.systems, values.weights
+    order = [comparison.systems.index(name) for name in systems]
+    baseline = systems[1] if comparison.baseline is None else comparison.baseline
+    # If there are many queries, keep those with the largest differences between systems.
+    n_columns = len(systems) * len(comparison.measures)
+    limit = min(MAX_QUERIES, max(200, MAX_VALUES // n_columns))
+    first = values.per_query[comparison.measures[0]]
+    spread = np.fmax.reduce(first) - np.fmin.reduce(first)
+    kept = np.sort(np.argsort(-spread, kind="stable")[:limit])
+    return {
+        "ids": list(map(text.label, values.query_ids[kept])),
+        "systems": list(map(text.label, systems)),
+        "letters": list(board.letters.values()),
+        "measures": list(map(text.label, comparison.measures)),
+        "baseline": systems.index(baseline),
+        "values": [
+            [text.json_numbers(of_system[kept]) for of_system in of_systems[order]]
+            for of_systems in values.per_query.values()
+        ],
+        "weights": None if weights is None else text.json_numbers(weights[kept]),
+    }
