@@ -8,29 +8,22 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skgraded._input.door import (
-    check_grades,
-    check_scores,
-    check_unjudged_documents,
-    whole_number,
-)
+from skgraded._input.door import check_grades, check_scores, check_unjudged_documents
 from skgraded._input.query_source import is_column, read_queries
 from skgraded.display import _base
-from skgraded.display._base import Display, Style, documented, line_settings, name_text
+from skgraded.display._base import COLORS, Display, Style, documented, name_text
 from skgraded.judgments import Judgments, as_judgments, without_unjudged
 from skgraded.measures import Measure, MuAP, curves
 from skgraded.model_selection.scorer import check_response_method, document_scores
 from skgraded.model_selection.split_queries import warn_of_split_queries
 
 LINESTYLES = ("-", "--", "-.", ":")
-MOST_SYSTEMS = 8  # maximum number of systems drawn by default
 MOST_MARKED = 12  # maximum number of markers per curve
 
 
 class CurveDisplay(Display):
     """Base class of plots with one or more curves per system."""
 
-    name: list[str] | None
     lines_: list[Any]
     from_predictions: Any
     _heights: Any  # one number per system; the highest systems are drawn first
@@ -67,7 +60,7 @@ class CurveDisplay(Display):
             Additional parameters of `from_predictions`.
         """
         check_response_method(response_method)
-        names, estimators = _base.systems_of(estimator, name, "estimator")
+        names, estimators = _base.split_systems(estimator, name)
         source = qid if is_column(qid) else None
         if qid is None and group is None:
             source = _common_source(estimators)
@@ -85,45 +78,20 @@ class CurveDisplay(Display):
         return cls.from_predictions(judgments, scores, ax=ax, **kwargs)
 
     @documented
-    def plot(
-        self,
-        ax: Any = None,
-        *,
-        name: str | list[str] | None = None,
-        max_systems: int | None = MOST_SYSTEMS,
-        line_kw: Style = None,
-    ) -> Self:
+    def plot(self, ax: Any = None, *, line_kw: Style = None) -> Self:
         """Draw the stored curves and return the display."""
-        if max_systems is not None:
-            whole_number(max_systems, "max_systems", 1)
-        heights = self._heights()
-        names = _base.as_names(name, len(heights)) or self.name
-        drawn = _base.best_first(heights)[:max_systems].tolist()
-        note = (
-            None if len(drawn) == len(heights) else f"best {len(drawn)} of {len(heights)} systems"
-        )
         self._begin(ax)
         self.lines_ = []
         first = len(self.ax_.lines)  # curves of an earlier display
         # Colors are assigned in input order, so that a system has the same color in all displays.
-        looks = {s: first + i for i, s in enumerate(sorted(drawn))}
-        self._draw({s: looks[s] for s in drawn}, names, note, line_kw)
+        looks = {s: first + s for s in _base.best_first(self._heights())}
+        self._draw(looks, dict(line_kw or {}))
         return self
 
-    def _add_line(
-        self,
-        x: Any,
-        y: Any,
-        label: str | None,
-        colors: int,
-        styles: int,
-        style: Style,
-        **defaults: Any,
-    ) -> None:
-        """Draw a curve in the given color and line style, which are counted from 0."""
-        look = {"label": label, "color": self._color(colors)}
-        look["linestyle"] = LINESTYLES[(styles + styles // 8) % 4]
-        self.lines_ += self.ax_.plot(x, y, **look | defaults | line_settings(style))
+    def _add_line(self, x: Any, y: Any, label: str | None, i: int, **look: Any) -> None:
+        """Draw a curve in the i-th color."""
+        look = {"label": label, "color": COLORS[i % len(COLORS)]} | look
+        self.lines_ += self.ax_.plot(x, y, **look)
 
 
 def check_predictions(
@@ -131,7 +99,7 @@ def check_predictions(
 ) -> tuple[Judgments, list[str] | None, list[np.ndarray]]:
     """Return the judgments, the names of the systems (or None), and their checked scores."""
     rule = check_unjudged_documents(unjudged_documents)
-    names, systems = _base.systems_of(y_score, name, "y_score")
+    names, systems = _base.split_systems(y_score, name)
     judgments = as_judgments(y_true, **truth)
     arguments = ["y_score"] if names is None else [f"y_score of {key!r}" for key in names]
     scores = [
@@ -178,10 +146,6 @@ class ThresholdCurveDisplay(CurveDisplay):
         Names of the systems.
     relative : bool, default=True
         Whether the thresholds are relative to the top grade of each query.
-    n_queries : int, optional
-        Number of queries.
-    n_undefined : array-like of shape (n_thresholds,) of int, optional
-        Number of queries without a document at or above each threshold.
 
     Attributes
     ----------
@@ -209,17 +173,15 @@ class ThresholdCurveDisplay(CurveDisplay):
         mu_ap: ArrayLike | None = None,
         name: str | list[str] | None = None,
         relative: bool = True,
-        n_queries: int | None = None,
-        n_undefined: ArrayLike | None = None,
     ):
         self.thresholds: np.ndarray = np.asarray(thresholds, dtype=float)
         shape = (len(self.thresholds),)
         self.average_precision: np.ndarray = _base.systems_first(
             average_precision, "average_precision", shape
         )
-        self.name = _base.as_names(name, len(self.average_precision))
         self.mu_ap: np.ndarray | None = None if mu_ap is None else np.atleast_1d(mu_ap)
-        self.relative, self.n_queries, self.n_undefined = relative, n_queries, n_undefined
+        self.name = [name] if isinstance(name, str) else name
+        self.relative = relative
 
     @classmethod
     @documented
@@ -237,7 +199,6 @@ class ThresholdCurveDisplay(CurveDisplay):
         ties: str = "average",
         undefined: float = 0.0,
         relative: bool = True,
-        max_systems: int | None = MOST_SYSTEMS,
         line_kw: Style = None,
     ) -> Self:
         """Plot one curve per system, given the scores of one or more systems.
@@ -245,8 +206,7 @@ class ThresholdCurveDisplay(CurveDisplay):
         Parameters
         ----------
         ties, undefined, relative
-            As in `skgraded.measures.threshold_curve`. With ``relative=False``, the legend contains
-            μAP only for a single query, where it is the area divided by r_max.
+            As in `skgraded.measures.threshold_curve`.
         """
         measure = MuAP(ties=ties, undefined=undefined)
         judgments, names, scores = check_predictions(
@@ -260,39 +220,35 @@ class ThresholdCurveDisplay(CurveDisplay):
         )
         settings: Any = {"ties": ties, "undefined": undefined, "relative": relative}
         steps = [curves.threshold_curve(judgments, values, **settings) for values in scores]
-        thresholds, has_area = steps[0].thresholds, relative or judgments.n_queries == 1
         return cls(
-            thresholds,
+            steps[0].thresholds,
             [curve.average_precision for curve in steps],
-            mu_ap=[measure(judgments, values) for values in scores] if has_area else None,
+            mu_ap=[measure(judgments, values) for values in scores],
             name=names,
             relative=relative,
-            n_queries=judgments.n_queries,
-            n_undefined=curves.n_undefined_at(judgments, thresholds, relative),
-        ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
+        ).plot(ax=ax, line_kw=line_kw)
 
     def _heights(self) -> np.ndarray:
         return self.average_precision[:, 0] if self.mu_ap is None else self.mu_ap
 
-    def _draw(
-        self, looks: dict[int, int], names: list[str] | None, note: str | None, style: Style
-    ) -> None:
-        t, area = np.append(0, self.thresholds), "μAP" if self.n_queries == 1 else "μMAP"
+    def _draw(self, looks: dict[int, int], style: dict[str, Any]) -> None:
+        t, title = np.append(0, self.thresholds), None
+        if self.mu_ap is not None and self.name is not None:
+            title = "system (μMAP)"
         for s, look in looks.items():
-            label = None if names is None else name_text(names[s])
+            label = None if self.name is None else name_text(self.name[s])
             if self.mu_ap is not None:
                 text = f"{self.mu_ap[s]:.3f}"
-                label = f"{area} = {text}" if label is None else f"{label} ({text})"
+                label = f"μMAP = {text}" if label is None else f"{label} ({text})"
             values = self.average_precision[s]
             steps = np.append(values[:1], values)
-            self._add_line(t, steps, label, look, look, style, drawstyle="steps-pre")
+            line = LINESTYLES[look // len(COLORS) % 4]
+            settings = {"drawstyle": "steps-pre", "linestyle": line} | style
+            self._add_line(t, steps, label, look, **settings)
         self.ax_.autoscale(axis="y")  # an earlier display has fixed the limits
         self.ax_.set_ylim(bottom=0)
-        if self.mu_ap is not None and names is not None:
-            note = f"{note or 'system'} ({area})"
         axis = "threshold t / top grade of the query" if self.relative else "threshold t"
-        counted = _base.query_counts(self.n_queries, self.n_undefined)
-        self._finish([axis, counted], f"{'MAP' if counted else 'AP'} with threshold t", note)
+        self._finish(axis, "AP with threshold t, mean", title)
 
 
 class CutoffCurveDisplay(CurveDisplay):
@@ -311,10 +267,6 @@ class CutoffCurveDisplay(CurveDisplay):
         Names of the measures without their cut-off.
     name : str or list of str, optional
         Names of the systems.
-    n_queries : int, optional
-        Number of queries.
-    n_undefined : array-like of shape (n_measures,) of int, optional
-        Number of queries for which each measure is undefined.
 
     Attributes
     ----------
@@ -339,15 +291,12 @@ class CutoffCurveDisplay(CurveDisplay):
         *,
         measures: str | list[str],
         name: str | list[str] | None = None,
-        n_queries: int | None = None,
-        n_undefined: ArrayLike | None = None,
     ):
         self.cutoffs: np.ndarray = np.asarray(cutoffs)
         self.measures = [measures] if isinstance(measures, str) else list(measures)
         shape = len(self.measures), len(self.cutoffs)
         self.values: np.ndarray = _base.systems_first(values, "values", shape)
-        self.name = _base.as_names(name, len(self.values))
-        self.n_queries, self.n_undefined = n_queries, n_undefined
+        self.name = [name] if isinstance(name, str) else name
 
     @classmethod
     @documented
@@ -365,7 +314,6 @@ class CutoffCurveDisplay(CurveDisplay):
         ties: str | None = None,
         measures: str | Measure | Iterable[str | Measure] | None = None,
         cutoffs: ArrayLike | None = None,
-        max_systems: int | None = MOST_SYSTEMS,
         line_kw: Style = None,
     ) -> Self:
         """Plot one curve per system and measure, given the scores of one or more systems.
@@ -400,35 +348,23 @@ class CutoffCurveDisplay(CurveDisplay):
             [curve.values for curve in points],
             measures=[measure.name for measure in uncut],
             name=names,
-            n_queries=judgments.n_queries,
-            n_undefined=[measure.n_undefined(judgments) for measure in uncut],
-        ).plot(ax=ax, max_systems=max_systems, line_kw=line_kw)
+        ).plot(ax=ax, line_kw=line_kw)
 
     def _heights(self) -> np.ndarray:
         return self.values[:, 0, -1]
 
-    def _draw(
-        self, looks: dict[int, int], names: list[str] | None, note: str | None, style: Style
-    ) -> None:
+    def _draw(self, looks: dict[int, int], style: dict[str, Any]) -> None:
         every = -(-len(self.cutoffs) // MOST_MARKED)
         labels = [f"{name_text(measure)}@n" for measure in self.measures]
         for s, look in looks.items():
             for i, label in enumerate(labels):
-                if names is not None:
-                    name = name_text(names[s])
+                if self.name is not None:
+                    name = name_text(self.name[s])
                     label = name if len(labels) == 1 else f"{name}, {label}"
-                self._add_line(
-                    self.cutoffs,
-                    self.values[s, i],
-                    label,
-                    look + i if len(self.values) == 1 else look,
-                    look if len(labels) == 1 else i,
-                    style,
-                    marker=".",
-                    markevery=every,
-                )
+                color = look + i if len(self.values) == 1 else look
+                line = LINESTYLES[(look // len(COLORS) if len(labels) == 1 else i) % 4]
+                settings = {"marker": ".", "markevery": every, "linestyle": line} | style
+                self._add_line(self.cutoffs, self.values[s, i], label, color, **settings)
         self._tick_integers()
-        counted = _base.query_counts(self.n_queries, self.n_undefined)
         side = labels[0] if len(labels) == 1 else "measure@n"
-        note = note and f"{note} by {self.measures[0]}@{self.cutoffs[-1]}"
-        self._finish(["cut-off n", counted], f"{side}, mean" if counted else side, note)
+        self._finish("cut-off n", f"{side}, mean")

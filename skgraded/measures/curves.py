@@ -103,12 +103,6 @@ def threshold_curve(
     )
 
 
-def n_undefined_at(judgments: Judgments, thresholds: np.ndarray, relative: bool) -> np.ndarray:
-    """Count, for each threshold, the queries whose grades are all below the threshold."""
-    tops = layout_of(judgments).top_grades
-    return np.searchsorted(np.sort((tops > 0).astype(float) if relative else tops), thresholds)
-
-
 def cutoff_curve(
     y_true: ArrayLike | Judgments,
     y_score: ArrayLike,

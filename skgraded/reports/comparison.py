@@ -143,7 +143,7 @@ class Comparison(Report):
         The n queries are those with both values and a positive weight; with `segment`, only the
         queries of this segment.
         """
-        differences = aligned_differences(self, system, baseline, measure, segment)
+        differences = self._values().differences(system, baseline, measure, segment)
         return differences[~np.isnan(differences)]
 
     # Tables --------------------------------------------------------------------------------------
@@ -208,13 +208,6 @@ class Comparison(Report):
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         return self.leaderboard().verdict, self.to_frame()
-
-
-def aligned_differences(
-    comparison: Comparison, system: str, baseline: str, measure: str, segment: Any = None
-) -> np.ndarray:
-    """Return `Comparison.differences` for all queries, with nan for excluded queries."""
-    return comparison._values().differences(system, baseline, measure, segment)
 
 
 def _column_from_json(cells: list[Any]) -> np.ndarray:

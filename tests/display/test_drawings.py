@@ -68,7 +68,8 @@ def many_systems(n_systems, n_queries=40, baseline=None, is_summary=False):
 
 
 def difference(values, **settings):
-    return sg.QueryDifferenceDisplay(values, measure="AP", system="b", baseline="a", **settings)
+    names = {"measure": "AP", "system": "b", "baseline": "a", "level": 0.9}
+    return sg.QueryDifferenceDisplay(values, **names | settings)
 
 
 def curves(cls, systems=None, is_weighted=False, **settings):
@@ -104,7 +105,7 @@ CASES = {
             [[0.5, 0.25, 0.125], [0.75, 0.25, NAN]],
             name=HOSTILE[:2],
             relative=False,
-        ).plot(ax, max_systems=1, name=["new", "names"], line_kw={"ls": ":"}),
+        ).plot(ax, line_kw={"linestyle": ":"}),
     },
     "CutoffCurveDisplay": {
         "table 2": lambda ax: sg.CutoffCurveDisplay.from_predictions(*LIST, ax=ax),
@@ -112,12 +113,12 @@ CASES = {
         "two measures of three systems": lambda ax: cutoff(
             scores(3), measures=["ndcng", "ap"], ax=ax
         ),
-        "twelve systems": lambda ax: cutoff(scores(12), max_systems=3, ax=ax),
+        "twelve systems": lambda ax: cutoff(scores(12), ax=ax),
         "arrays": lambda ax: sg.CutoffCurveDisplay(
             [1, 2, 5],
             np.arange(30).reshape(10, 3) / 30,
             measures=[f"m{i}" for i in range(10)],
-        ).plot(ax, line_kw={"ms": 9}),
+        ).plot(ax, line_kw={"markersize": 9}),
     },
     "QueryDifferenceDisplay": {
         "pair with a baseline": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
@@ -129,13 +130,10 @@ CASES = {
         "only pair, weighted": lambda ax: sg.QueryDifferenceDisplay.from_comparison(
             comparison(2, test=None, is_weighted=True), ax=ax
         ),
-        "twenty queries": lambda ax: difference(
-            np.arange(20),
-            query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
-            mean=0.25,
-            interval=(NAN, NAN),
+        "one query": lambda ax: difference([0.5], mean=0.5, interval=(NAN, NAN)).plot(ax),
+        "many queries": lambda ax: difference(
+            np.sin(range(30_000)), mean=0.1, interval=(0, 0.2)
         ).plot(ax),
-        "many queries": lambda ax: difference(np.sin(range(30_000)), mean=0.1).plot(ax),
     },
     "IntervalDisplay": {
         "three systems": lambda ax: sg.IntervalDisplay.from_evaluations(
@@ -149,7 +147,7 @@ CASES = {
         ),
         "baseline": lambda ax: sg.IntervalDisplay.from_comparison(comparison(3, "s1"), ax=ax),
         "pairs": lambda ax: sg.IntervalDisplay.from_comparison(many_systems(5), ax=ax),
-        "best of many pairs": lambda ax: sg.IntervalDisplay.from_comparison(
+        "largest of many pairs": lambda ax: sg.IntervalDisplay.from_comparison(
             many_systems(13), ax=ax
         ),
         "many with a baseline": lambda ax: sg.IntervalDisplay.from_comparison(
@@ -161,7 +159,7 @@ CASES = {
             [[NAN], [NAN]],
             measures="AP",
             name=["one query", "none"],
-        ).plot(ax, line_kw={"ms": 9, "c": "black"}),
+        ).plot(ax, line_kw={"markersize": 9, "color": "black"}),
         "hostile names": lambda ax: sg.IntervalDisplay(
             [[1, 2]] * 4, [[0, 1]] * 4, [[2, 3]] * 4, measures=HOSTILE[:2], name=HOSTILE
         ).plot(ax),

@@ -23,7 +23,6 @@ def differences(ax):
         mean=0.25,
         interval=(0.1, 0.4),
         level=0.95,
-        query_ids=[f"a long identifier of query {i} of 20" for i in range(20)],
     ).plot(ax)
 
 

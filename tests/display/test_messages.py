@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from small_reports import systems
 
 import skgraded as sg
@@ -48,13 +47,6 @@ ROWS = [
         ValueError,
         "^y_score must not contain NaN; got nan for row 1",
     ),
-    (lambda: predictions(CUTOFF, {}), ValueError, "^The mapping y_score is empty"),
-    (
-        lambda: predictions(THRESHOLD, {"a": [1, 2, 3]}, name="b"),
-        ValueError,
-        "must be None, because the keys of y_score",
-    ),
-    (lambda: THRESHOLD([1], [1]).plot(max_systems=0), ValueError, "^max_systems must be at least"),
     # measures and cut-offs
     (
         lambda: predictions(CUTOFF, measures="ndcg@10"),
@@ -65,38 +57,19 @@ ROWS = [
     (lambda: predictions(CUTOFF, cutoffs=[0, 1]), ValueError, "^cutoffs must be at least 1; got 0"),
     (lambda: predictions(CUTOFF, cutoffs=10), ValueError, "^cutoffs must be 1-D; got a single va"),
     # pairs of systems
-    (pair(), ValueError, r"select 2\. Choose a pair, such as system='good', baseline='fair'; sys"),
+    (pair(), ValueError, r"system=None and baseline=None must .* but they select 2\."),
     (pair(system="fair"), ValueError, "system='fair' and baseline=None must .* select 0"),
     # reports
-    *(
-        (
-            lambda cls=cls: cls.from_comparison(reports()["good"]),
-            TypeError,
-            r"of type Comparison, as returned by compare; got Evaluation\.",
-        )
-        for cls in (DIFFERENCE, INTERVAL)
-    ),
     *(
         (lambda cls=cls: cls.from_comparison(segments()), ValueError, "must not have segments")
         for cls in (DIFFERENCE, INTERVAL)
     ),
     (
-        lambda: INTERVAL.from_evaluations(reports() | {"half": [1]}),
-        TypeError,
-        "of type Evaluation, as returned by evaluate; got list",
-    ),
-    (
-        lambda: INTERVAL.from_evaluations({**reports(), **systems("b", 4, ["RR"])}),
+        lambda: INTERVAL.from_evaluations(reports(), measures="rr"),
         ValueError,
-        "one of the evaluated measures RR; got NDCNG@5",
+        "one of the evaluated measures NDCNG@5, AP; got RR",
     ),
-    (lambda: INTERVAL.from_evaluations(reports(), measures=[]), ValueError, "^measures is empty"),
     # arrays of the constructors
-    (
-        lambda: DIFFERENCE([1, 2], measure="AP", system="b", baseline="a", query_ids=[1]),
-        ValueError,
-        "query_ids has 1 rows, but differences has 2",
-    ),
     (
         lambda: THRESHOLD([1, 2], [0.5, 0.5, 0.5]),
         ValueError,
@@ -106,11 +79,6 @@ ROWS = [
         lambda: CUTOFF([1, 2, 3], np.zeros((3, 2)), measures=["a", "b"]),
         ValueError,
         r"values must have shape \(n_systems, 2, 3\)",
-    ),
-    (
-        lambda: THRESHOLD([1], [[0.5], [0.4]]).plot(name="a", ax=Figure().subplots()),
-        ValueError,
-        "name must contain 2 names, one per system; got 'a'",
     ),
 ]
 

@@ -6,7 +6,6 @@ looks of all artists, but no sizes in pixels and no ticks that matplotlib choose
 
 import numpy as np
 from matplotlib.colors import to_hex
-from matplotlib.patches import StepPatch
 
 MOST_NUMBERS = 16  # longer arrays are abbreviated
 
@@ -74,6 +73,8 @@ def _axes_lines(ax):
             ]
             look = f"{color} {collection.get_linewidth()[0]:g}"
             yield f"segments {_label(collection)} {look}: {numbers(segments)}"
+        else:
+            yield _area(collection)
     if legend:
         entries = " | ".join(_one_line(text.get_text()) for text in legend.get_texts())
         yield f"legend {legend.get_title().get_text()}: {entries}"
@@ -100,8 +101,13 @@ def _line(line):
 
 def _patch(patch):
     look = f"{to_hex(patch.get_facecolor(), keep_alpha=True)} {patch.get_hatch() or ''}".rstrip()
-    if isinstance(patch, StepPatch):
-        return f"steps {_label(patch)} {look}: {numbers(patch.get_data().values)}"
     corners = patch.get_patch_transform().transform(patch.get_path().vertices)
     ends = [*corners.min(axis=0), *corners.max(axis=0)]
     return f"patch {_label(patch)} {look}: {numbers(ends)}"
+
+
+def _area(collection):
+    color = to_hex(collection.get_facecolor()[0], keep_alpha=True)
+    corners = np.concatenate([path.vertices for path in collection.get_paths()])
+    look = f"{color} {collection.get_hatch() or ''}".rstrip()
+    return f"area {_label(collection)} {look}: {numbers(corners)}"

@@ -6,7 +6,6 @@ from queries import random_queries
 
 import skgraded as sg
 from skgraded.measures import cutoff_curve, threshold_curve
-from skgraded.measures.curves import n_undefined_at
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +75,3 @@ def test_without_a_relevant_document_the_curve_is_the_value_of_undefined_queries
     result = threshold_curve([0, 0], [1, 2], undefined=undefined)
     assert result.thresholds.tolist() == [1.0]
     np.testing.assert_array_equal(result.average_precision, [undefined])
-
-
-def test_queries_without_a_document_at_a_threshold_are_counted():
-    judgments = sg.Judgments([0.5, 0, 2], group=[1, 1, 1])
-    assert n_undefined_at(judgments, [0.25, 1.0], relative=True).tolist() == [1, 1]
-    assert n_undefined_at(judgments, [0.5, 1.0, 2.0], relative=False).tolist() == [1, 2, 2]
