@@ -88,11 +88,6 @@ class CurveDisplay(Display):
         self._draw(looks, dict(line_kw or {}))
         return self
 
-    def _add_line(self, x: Any, y: Any, label: str | None, i: int, **look: Any) -> None:
-        """Draw a curve in the i-th color."""
-        look = {"label": label, "color": COLORS[i % len(COLORS)]} | look
-        self.lines_ += self.ax_.plot(x, y, **look)
-
 
 def check_predictions(
     y_true: Any, y_score: Any, name: Any, unjudged_documents: str | None, **truth: Any
@@ -243,8 +238,9 @@ class ThresholdCurveDisplay(CurveDisplay):
             values = self.average_precision[s]
             steps = np.append(values[:1], values)
             line = LINESTYLES[look // len(COLORS) % 4]
-            settings = {"drawstyle": "steps-pre", "linestyle": line} | style
-            self._add_line(t, steps, label, look, **settings)
+            settings = {"label": label, "color": COLORS[look % len(COLORS)], "linestyle": line}
+            settings |= {"drawstyle": "steps-pre"} | style
+            self.lines_ += self.ax_.plot(t, steps, **settings)
         self.ax_.autoscale(axis="y")  # an earlier display has fixed the limits
         self.ax_.set_ylim(bottom=0)
         axis = "threshold t / top grade of the query" if self.relative else "threshold t"
@@ -363,8 +359,14 @@ class CutoffCurveDisplay(CurveDisplay):
                     label = name if len(labels) == 1 else f"{name}, {label}"
                 color = look + i if len(self.values) == 1 else look
                 line = LINESTYLES[(look // len(COLORS) if len(labels) == 1 else i) % 4]
-                settings = {"marker": ".", "markevery": every, "linestyle": line} | style
-                self._add_line(self.cutoffs, self.values[s, i], label, color, **settings)
+                settings = {
+                    "label": label,
+                    "color": COLORS[color % len(COLORS)],
+                    "linestyle": line,
+                    "marker": ".",
+                    "markevery": every,
+                }
+                self.lines_ += self.ax_.plot(self.cutoffs, self.values[s, i], **settings | style)
         self._tick_integers()
         side = labels[0] if len(labels) == 1 else "measure@n"
         self._finish("cut-off n", f"{side}, mean")
