@@ -80,14 +80,9 @@ def rename_columns(ev: Evaluation, columns: Sequence[Column]) -> Evaluation:
     return replace(ev, per_query=values, undefined=undefined)
 
 
-def count_queries(report: Any) -> int:
-    """Return the number of queries of an Evaluation or a Summary."""
-    return len(report.query_ids) if isinstance(report, Evaluation) else report.n_queries
-
-
 def summarize_columns(report: Any, columns: Sequence[Column]) -> dict[str, float]:
     """Return the value of each column over all queries: its mean, geometric mean or total."""
-    means, n = report.mean(), count_queries(report)
+    means, n = report.mean(), report.n_queries
     totals = {c.name: round(means[c.name] * n) for c in columns if c.is_count}
     geometric = {c.name: float(np.exp(means[c.name])) for c in columns if c.is_geometric}
     return means | totals | geometric

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.words import counted, plain_list
-from skgraded.cli._columns import count_queries, summarize_columns
+from skgraded.cli._columns import summarize_columns
 from skgraded.measures import Judged
 from skgraded.reports import Comparison, Evaluation, compare
 from skgraded.reports.comparison_view import (
@@ -44,7 +44,7 @@ def _tabulate_means(systems: Systems, args: Namespace) -> Any:
         ]
     judged = share_of_judged(systems, args)
     return [
-        {"run": name, "n_queries": count_queries(report), **summarize_columns(report, args.columns)}
+        {"run": name, "n_queries": report.n_queries, **summarize_columns(report, args.columns)}
         | {key: shares[i] for key, shares in judged.items()}
         for i, (name, report) in enumerate(systems.items())
     ]
@@ -249,7 +249,7 @@ def _comparison_to_json(comparison: Comparison, systems: Systems, args: Namespac
         report[name] = {
             key: value
             for key, value in of_system.to_dict().items()
-            if key in ("mean", "n_queries", "n_undefined")
+            if key in ("mean", "n_queries", "n_defined", "n_undefined")
         }
     return _dump(report)
 

@@ -281,7 +281,7 @@ def trend(
         One row per label and measure, with the columns
 
         - ``system`` (for `Summaries`), ``label``, ``measure``,
-        - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``: as in `Summary.summary`,
+        - ``mean``, ``ci_low``, ``ci_high``, ``n_queries``, ``n_defined``: as in `Summary.summary`,
         - ``center``: mean of the earlier labels or, with `season`, of those at the same position in
           the season,
         - ``lower``, ``upper``: limits of the chart,
@@ -384,7 +384,8 @@ def _chart(
         "mean": means,
         "ci_low": intervals[:, 0],
         "ci_high": intervals[:, 1],
-        "n_queries": np.array([part.n for part in moments]),
+        "n_queries": sizes,
+        "n_defined": np.array([part.n for part in moments]),
         "center": center,
         "lower": lower,
         "upper": upper,

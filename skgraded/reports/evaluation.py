@@ -117,7 +117,6 @@ class Evaluation(Report):
         return {
             "kind": type(self).__name__,
             "version": VERSION,
-            "n_queries": len(self.query_ids),
             **plain_numbers(self),
             "query_ids": ids_to_json(self.query_ids),
             "per_query": write_arrays(self.per_query),
@@ -142,6 +141,23 @@ class Evaluation(Report):
             unjudged_documents=written["unjudged_documents"],
             n_duplicates=written["n_duplicates"],
         )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries, including those without a value or with weight 0."""
+        return len(self.query_ids)
+
+    @property
+    def n_defined(self) -> dict[str, int]:
+        """Number of queries in the mean of each measure: value not nan, and weight above 0.
+
+        An undefined query that counts as 0 or 1 is in the mean, and counts in `n_undefined` too.
+        """
+        is_counted = True if self.weights is None else self.weights > 0
+        return {
+            name: int(np.count_nonzero(is_counted & ~np.isnan(values)))
+            for name, values in self.per_query.items()
+        }
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -319,7 +335,8 @@ class Evaluation(Report):
         -------
         pandas.DataFrame
             Columns ``segment`` (with `by`), ``measure``, ``mean``, ``ci_low``, ``ci_high``,
-            ``method``, ``n_queries`` (number of queries in the mean) and ``n_undefined``.
+            ``method``, ``n_queries`` (number of all queries), ``n_defined`` (number of queries in
+            the mean: those with a value and a weight above 0) and ``n_undefined``.
 
         Examples
         --------
@@ -342,12 +359,7 @@ class Evaluation(Report):
         )
 
     def _summary_rows(self, level: float, settings: Any) -> list[dict[str, Any]]:
-        counts = True if self.weights is None else self.weights > 0
-        n_queries = {
-            name: int(np.count_nonzero(counts & ~np.isnan(values)))
-            for name, values in self.per_query.items()
-        }
-        return means_rows(self, self.confidence_interval(level, **settings), n_queries)
+        return means_rows(self, self.confidence_interval(level, **settings))
 
     def take(self, positions: np.ndarray) -> Evaluation:
         """Return an Evaluation of the queries at these positions, or of a boolean mask."""
@@ -413,7 +425,7 @@ class Evaluation(Report):
             level=LEVEL,
             summary=self.summary(LEVEL),
             segments=None if by is None else self.summary(LEVEL, by),
-            n_queries=len(self.query_ids),
+            n_queries=self.n_queries,
             is_weighted=self.weights is not None,
             query_ids=self.query_ids,
             per_query=self.per_query,
@@ -428,7 +440,7 @@ class Evaluation(Report):
         return page.lead(), page.summary
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self.query_ids)} queries: {means_text(self, len(self.query_ids))})"
+        return f"{type(self).__name__}({self.n_queries} queries: {means_text(self)})"
 
 
 def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:

@@ -45,9 +45,7 @@ class ConfidenceIntervals(dict[str, ConfidenceInterval]):
         return f"ConfidenceIntervals({self.level:g}, {self.method}: {shown})"
 
 
-def means_rows(
-    report: Any, intervals: ConfidenceIntervals, n_queries: Mapping[str, int]
-) -> list[dict[str, Any]]:
+def means_rows(report: Any, intervals: ConfidenceIntervals) -> list[dict[str, Any]]:
     """Return the means and intervals of an Evaluation or a Summary, one row per measure."""
     return [
         {
@@ -56,23 +54,29 @@ def means_rows(
             "ci_low": intervals[name].low,
             "ci_high": intervals[name].high,
             "method": intervals.method,
-            "n_queries": n_queries[name],
+            "n_queries": report.n_queries,
+            "n_defined": report.n_defined[name],
             "n_undefined": report.n_undefined[name],
         }
         for name, mean in report.mean().items()
     ]
 
 
-def means_text(report: Any, n_queries: int) -> str:
+def means_text(report: Any) -> str:
     """Return the means of an Evaluation or a Summary, with a note on many undefined queries."""
     means = ", ".join(f"{name}={value:.4f}" for name, value in report.mean().items())
-    return "; ".join(filter(None, [means, undefined_note(report.n_undefined, n_queries)]))
+    return "; ".join(filter(None, [means, undefined_note(report.n_undefined, report.n_queries)]))
 
 
 def plain_numbers(report: Any) -> dict[str, Any]:
     """Return the means, with None for nan, and the counts of an Evaluation or a Summary."""
     means = {name: None if mean != mean else mean for name, mean in report.mean().items()}
-    return {"mean": means, "n_undefined": report.n_undefined}
+    return {
+        "n_queries": report.n_queries,
+        "mean": means,
+        "n_defined": report.n_defined,
+        "n_undefined": report.n_undefined,
+    }
 
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:

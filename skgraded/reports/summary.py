@@ -334,7 +334,7 @@ class Summary(Mergeable):
     Attributes
     ----------
     n_queries : int
-        Number of queries, including those without a value or weight.
+        Number of queries, including those without a value or with weight 0.
     tallies : dict of str to Tally
         Summary of each measure's values: exact sums, a histogram, and the 20 queries with the
         lowest values.
@@ -395,7 +395,6 @@ class Summary(Mergeable):
         return {
             "kind": "Summary",
             "version": VERSION,
-            "n_queries": self.n_queries,
             **plain_numbers(self),
             "judged": self.judged if self.n_queries else None,
             "tallies": {name: tally.to_dict() for name, tally in self.tallies.items()},
@@ -444,6 +443,11 @@ class Summary(Mergeable):
     def measures(self) -> list[str]:
         """Names of the measures."""
         return list(self.tallies)
+
+    @property
+    def n_defined(self) -> dict[str, int]:
+        """Number of queries in the mean of each measure; see `Evaluation.n_defined`."""
+        return {name: tally.moments.n for name, tally in self.tallies.items()}
 
     @property
     def n_undefined(self) -> dict[str, int]:
@@ -522,13 +526,12 @@ class Summary(Mergeable):
 
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
-        return f"Summary({self.n_queries} queries{n_segments}: {means_text(self, self.n_queries)})"
+        return f"Summary({self.n_queries} queries{n_segments}: {means_text(self)})"
 
 
 def overall_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:
     """Return the rows of `Summary.summary` over all segments, one per measure."""
-    n_queries = {name: tally.moments.n for name, tally in summary.tallies.items()}
-    return means_rows(summary, summary.confidence_interval(level), n_queries)
+    return means_rows(summary, summary.confidence_interval(level))
 
 
 def segment_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:

@@ -207,7 +207,7 @@ class Summaries(Mergeable):
             "n_queries": self.n_queries,
             **{
                 key: {name: summary[key] for name, summary in systems.items()}
-                for key in ("mean", "n_undefined", "judged")
+                for key in ("mean", "n_defined", "n_undefined", "judged")
             },
             "systems": systems,
             "differences": [
@@ -342,8 +342,7 @@ class Summaries(Mergeable):
 
     def __repr__(self) -> str:
         systems = "; ".join(
-            f"{name}: {means_text(summary, self.n_queries)}"
-            for name, summary in self.systems.items()
+            f"{name}: {means_text(summary)}" for name, summary in self.systems.items()
         )
         return f"Summaries({self.n_queries} queries: {systems})"
 

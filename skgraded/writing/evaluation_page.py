@@ -138,8 +138,9 @@ def _means_table(frame: Any, level: float) -> PageTable:
     by_segment = "segment" in frame
     caption = (
         f"Means over {'the ' * by_segment}queries {'of each segment ' * by_segment}with "
-        f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Undefined: "
-        "number of queries for which the measure is undefined"
+        f"{text.percent_text(level)} intervals ({INTERVALS[frame['method'].iloc[0]]}). Defined: "
+        "number of queries in the mean. Undefined: number of queries for which the measure is "
+        "undefined"
     )
     return PageTable.of(frame, caption, hidden=("method",))
 

@@ -164,7 +164,8 @@ def test_the_json_of_compare_is_a_comparison_with_an_entry_per_run(files, capsys
     out = run(capsys, "compare t.csv --score-column x --score-column y -m rr --format json").out
     systems = sg.evaluate("grade", ["x", "y"], qid="query", measures="rr", data=TABLE)
     assert sg.Comparison.from_json(out).to_json() == sg.compare(systems, rng=0).to_json()
-    entry = {"mean": {"RR": (1 + 1 / 2) / 2}, "n_queries": 2, "n_undefined": {"RR": 0}}
+    counts = {"n_queries": 2, "n_defined": {"RR": 2}, "n_undefined": {"RR": 0}}
+    entry = {"mean": {"RR": (1 + 1 / 2) / 2}} | counts
     assert json.loads(out)["x"] == entry
     named = "compare qrels a.run b.run -c --format json --system-names a,kind"
     assert "has a field 'kind': choose other names" in refused(capsys, named)

@@ -270,6 +270,8 @@ class TestTrend:
         last = trend[trend["label"] == "2026-11-12"]
         assert last["undefined"].tolist() == [150 / 200] * 2
         assert last["undefined_is_outside"].all() and trend["undefined_is_outside"].sum() == 2
+        left_out = [summary([1, 0.5], day, ["RR(undefined=nan)"], n_undefined=1) for day in "ab"]
+        assert sg.trend(left_out)[["n_queries", "n_defined"]].values.tolist() == [[3, 2]] * 2
 
     def test_one_undefined_query_after_many_days_without_any_is_inside_the_limits(self):
         trend = sg.trend(days([0.5] * 9, n=1000, n_undefined=[0] * 8 + [1]))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from queries import random_queries
+from scipy import stats
 from small_reports import assert_same_report, ids_of, systems
 
 import skgraded as sg
@@ -100,6 +101,7 @@ def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
         "ci_high",
         "method",
         "n_queries",
+        "n_defined",
         "n_undefined",
     ]
     assert frame["measure"].tolist() == ["RR", "AP(undefined=nan)"]
@@ -110,16 +112,46 @@ def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
     np.testing.assert_allclose(frame["mean"], means)
     intervals = five.confidence_interval(0.9, method="t")
     assert list(zip(frame["ci_low"], frame["ci_high"], strict=True)) == list(intervals.values())
-    assert frame["n_queries"].tolist() == [5, 4] and frame["n_undefined"].tolist() == [1, 1]
+    assert frame["n_queries"].tolist() == [5, 5] and frame["n_defined"].tolist() == [5, 4]
+    assert frame["n_undefined"].tolist() == [1, 1]
 
 
-def test_a_summary_counts_the_queries_that_are_in_the_mean():
-    qid = ["a", "a", "b", "b", "c", "c"]
-    ev = sg.evaluate(
-        [1, 0] * 3, [2, 1, 1, 2, 2, 1], qid=qid, measures="rr", sample_weight=[1, 1, 3, 3, 0, 0]
-    ).summary()
-    assert ev["n_queries"].tolist() == [2]
-    np.testing.assert_allclose(ev["mean"], [(1 * 1 + 3 * 1 / 2) / 4])
+# Reciprocal ranks 1, 1/2, undefined, 1/3, 1
+@pytest.mark.parametrize(
+    ("undefined", "weights", "in_mean"),
+    [
+        ("nan", None, {"a": 1, "b": 1 / 2, "d": 1 / 3, "e": 1}),
+        ("0.0", None, {"a": 1, "b": 1 / 2, "c": 0, "d": 1 / 3, "e": 1}),
+        ("nan", [1, 2, 3, 0, 5], {"a": 1, "b": 1 / 2, "e": 1}),
+        ("0.0", [1, 2, 3, 0, 5], {"a": 1, "b": 1 / 2, "c": 0, "e": 1}),
+        ("0.0", [1, 2, 0, 3, 5], {"a": 1, "b": 1 / 2, "d": 1 / 3, "e": 1}),
+    ],
+)
+def test_reports_count_all_queries_and_those_in_the_mean(undefined, weights, in_mean):
+    table = {
+        "grade": [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0],
+        "score": [3, 2, 1] * 5,
+        "query": np.repeat(list("abcde"), 3),
+        "weight": np.repeat(weights or [1] * 5, 3),
+    }
+    name, weight = f"RR(undefined={undefined})", "weight" if weights else None
+    ev = sg.evaluate("grade", "score", qid="query", measures=name, sample_weight=weight, data=table)
+    summary = sg.Summary.of(ev)
+    (name,) = ev.per_query
+    n, w = len(in_mean), np.array([(weights or [1] * 5)["abcde".index(q)] for q in in_mean])
+    mean = np.average(list(in_mean.values()), weights=w)
+    squares = np.sum((w * (np.array(list(in_mean.values())) - mean)) ** 2)
+    reach = stats.t.ppf(0.975, n - 1) * np.sqrt(n / (n - 1) * squares) / w.sum()
+    for report in (ev, summary, sg.Summary.from_json(summary.to_json())):
+        assert (report.n_queries, report.n_defined, report.n_undefined) == (5, {name: n}, {name: 1})
+        row = report.summary().iloc[0]
+        assert (row["n_queries"], row["n_defined"], row["n_undefined"]) == (5, n, 1)
+        np.testing.assert_allclose(row[["ci_low", "ci_high"]].astype(float), mean + [-reach, reach])
+        written = json.loads(report.to_json())
+        assert (written["n_queries"], written["n_defined"]) == (5, {name: n})
+    segments = ev.summary(by=dict(zip("abcde", "xxxyy", strict=True)))
+    assert segments["n_queries"].tolist() == [3, 2]
+    assert segments["n_defined"].tolist() == [len(in_mean.keys() & set(s)) for s in ("abc", "de")]
 
 
 IN_ORDER = list(SEGMENT.values())
@@ -144,7 +176,7 @@ def test_the_summary_of_a_segment_equals_the_summary_of_its_queries(five, by):
     assert frame["segment"].tolist() == ["head", "head", "tail", "tail"]
     rr = frame[frame["measure"] == "RR"].set_index("segment")
     np.testing.assert_allclose(rr["mean"], [(1 + 3 / 3) / 4, (2 / 2 + 0 + 5) / 11])
-    assert rr["n_queries"].tolist() == [2, 3] and rr["n_undefined"].tolist() == [0, 1]
+    assert rr["n_defined"].tolist() == [2, 3] and rr["n_undefined"].tolist() == [0, 1]
     head = sg.evaluate(
         [1, 0, 0, 0, 0, 1],
         [3, 2, 1] * 2,

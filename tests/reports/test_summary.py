@@ -219,8 +219,7 @@ def test_queries_with_weight_0_or_without_a_value_do_not_count():
     summary = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
     assert summary.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4
     assert summary.quantile(1)["AP"] == 0.75
-    assert summary.to_frame()["n_queries"].tolist() == [2]
-    assert summary.n_queries == 4
+    assert summary.to_frame()[["n_queries", "n_defined"]].values.tolist() == [[4, 2]]
     summary = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
     assert summary.worst()["query_id"].tolist() == ["q1"]
     assert summary.mean()["AP"] == 0.25

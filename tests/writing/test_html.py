@@ -202,7 +202,7 @@ def test_sort_keys_have_all_digits_and_unknown_values_have_none():
     page = Page(ev.to_html())
     keys = [cell["data-value"] for cell in page.all("td") if "data-value" in cell]
     third = repr(1 / 3)  # the interval of a single query is unknown
-    assert keys == [third, "", "1.0", "0.0", "", "", "0.0", "1.0"]
+    assert keys == [third, "", "1.0", "1.0", "0.0", "", "", "1.0", "0.0", "1.0"]
     assert page.rows("Mean", "Interval") == [["0.3333", "unknown"], ["nan", "unknown"]]
     assert page.data["columns"][1]["values"] == [None]
 
