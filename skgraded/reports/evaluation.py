@@ -53,7 +53,7 @@ class Evaluation(Report):
 
     The constructor also accepts lists and Series, which it converts to arrays. It checks that all
     arrays have the same length and that the query ids are unique. If `undefined` is None, no query
-    is undefined.
+    is undefined. Queries whose value is nan are left out of the mean.
 
     Attributes
     ----------
@@ -86,6 +86,15 @@ class Evaluation(Report):
     >>> ev.worst(1)
        query_id   AP   RR
     1         1  0.5  0.5
+
+    Per-query values that were computed elsewhere, such as the credit of an interleaving experiment
+    or revenue, can be compared too:
+
+    >>> queries = ["q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8"]
+    >>> old = sg.Evaluation(queries, {"credit": [0.5, 0, 1, 0, 0, 0.5, 0, 1]})
+    >>> new = sg.Evaluation(queries, {"credit": [1, 0.5, 1, 0.5, 1, 1, 0.5, 1]})
+    >>> sg.compare({"old": old, "new": new}, baseline="old", rng=0)
+    Comparison(8 queries: new - old, credit: +0.4375, p=0.0312)
     """
 
     query_ids: np.ndarray

@@ -181,14 +181,14 @@ def plan_judgments(
 
         - ``measure``, ``half_width``,
         - ``n_human_alone``, ``n_human_with_judge``: number of human-judged queries required without
-          and with the judge; equal if the judge does not reduce it,
+          and with the judge; equal if the judge does not reduce it, and nan, with a UserWarning,
+          if the interval would be wider even if people judged all queries of `pilot_judge`,
         - ``n_queries``: number of queries in `pilot_judge`.
 
     Raises
     ------
     ValueError, TypeError
-        As for `prediction_powered`, or if `half_width` is not above 0 or requires more than ten
-        million queries.
+        As for `prediction_powered`, or if `half_width` is not above 0.
 
     Examples
     --------
@@ -217,7 +217,16 @@ def plan_judgments(
                 "n_queries": len(pilot_judge.query_ids),
             }
         )
-    return tables.frame(rows)
+    plan = tables.frame(rows)
+    out_of_reach = plan["measure"][plan["n_human_alone"].isna()].tolist()
+    if out_of_reach:
+        warnings.warn(
+            f"half_width={half_width:g} is out of reach for {', '.join(out_of_reach)}: the "
+            f"interval would be wider even if people judged all {len(pilot_judge.query_ids)} "
+            "queries.",
+            stacklevel=2,
+        )
+    return plan
 
 
 # Judgments of people and of a judge --------------------------------------------------------------

@@ -291,4 +291,9 @@ def read_field(values: Any, name: str, n: int, dtype: Any = float) -> np.ndarray
 
 def read_fields(values: Any, name: str, n: int, dtype: Any = float) -> dict[str, np.ndarray]:
     """Convert each value of a dict that is keyed by measure with `read_field`."""
+    if not hasattr(values, "items"):
+        raise TypeError(
+            f"{name} must be a dict of arrays keyed by measure name, such as {{'credit': values}}; "
+            f"got {type(values).__name__}."
+        )
     return {key: read_field(of_key, f"{name}[{key!r}]", n, dtype) for key, of_key in values.items()}

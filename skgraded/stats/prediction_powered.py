@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import ROUNDING, t_reach
-from skgraded.stats.power import MOST
 from skgraded.stats.rounding import unit_of
 
 FEWEST_QUERIES = 10  # with fewer human-judged queries, estimates of weight and error are unreliable
@@ -93,26 +92,24 @@ def _scaled(*sides: np.ndarray) -> Any:
 
 def queries_needed(
     human: np.ndarray, judge: np.ndarray, others: np.ndarray, half_width: float, level: float
-) -> tuple[int, int]:
+) -> tuple[float, float]:
     """Return how many queries people must judge for this half-width, without and with the judge.
 
     The judge's queries are fixed. Variances and the covariance are estimated from the pilot. If
-    the judge does not reduce the number of human-judged queries, both results are equal.
+    the judge does not reduce the number of human-judged queries, both results are equal. Both are
+    nan if the interval would be wider even if people judged all queries of the judge.
     """
     unit, human, judge, others = _scaled(human, judge, others)
+    human_variance, total = variance(human), len(judge) + len(others)
 
     def suffices(degrees: Any, square: Any) -> Any:
         return t_reach(degrees + 1, level) * np.sqrt(square) * unit <= half_width
 
-    human_variance, total = variance(human), len(judge) + len(others)
-    if not suffices(MOST - 1, human_variance / MOST):
-        raise ValueError(
-            f"half_width is {half_width}, but even {MOST:,} human-judged queries would give a "
-            "wider interval."
-        )
     alone = bisect_left(
-        range(MOST), True, lo=2, key=lambda n: bool(suffices(n - 1, human_variance / n))
+        range(total + 1), True, lo=2, key=lambda n: bool(suffices(n - 1, human_variance / n))
     )
+    if alone > total:
+        return np.nan, np.nan
     n = np.arange(FEWEST_QUERIES, min(alone, total - 1))
     judge_variance = variance(np.concatenate([judge, others]))
     if not len(n) or not judge_variance:

@@ -298,13 +298,14 @@ def test_without_flags_no_query_is_undefined():
             {"per_query": {"AP": [1, 1]}},
             r"per_query\['AP'\] must have shape \(3,\), like query_ids; got \(2,\)",
         ),
+        ({"per_query": [1, 1, 1]}, "per_query must be a dict of arrays keyed by measure name"),
         ({"undefined": {"AP": FLAGS[1:]}}, r"undefined\['AP'\] must have shape \(3,\)"),
         ({"weights": np.ones((3, 1))}, r"weights must have shape \(3,\), .* got \(3, 1\)"),
     ],
 )
 def test_lengths_and_ids_are_checked(fields, message):
     right = {"query_ids": ids_of("abc"), "per_query": {"AP": [1, 1, 1]}}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         sg.Evaluation(**right | fields)
 
 

@@ -1,5 +1,6 @@
 """prediction_powered, also of differences, plan_judgments and sample_queries."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -186,6 +187,20 @@ def test_a_plan_has_one_row_per_measure():
     assert plan["measure"].tolist() == list(MEASURES) and set(plan["n_queries"]) == {240}
     assert set(plan["half_width"]) == {0.05}
     assert (plan["n_human_with_judge"] <= plan["n_human_alone"]).all()
+
+
+def test_a_plan_never_contains_more_queries_than_there_are():
+    rr = [0.3, 0.5, 0.4, 0.45, 0.55]
+    human = evaluation({"AP": [0, 1] * 20, "RR": rr * 8}, range(40))
+    judge = evaluation({"AP": [0, 1] * 50, "RR": rr * 20}, range(100))
+    # With s² = 1/4 · 40/39, AP would need 397 queries: t · s / √397 < 0.05.
+    with pytest.warns(UserWarning) as record:  # the first warns of few distinct values
+        plan = sg.plan_judgments(human, judge, 0.05)
+    message = "half_width=0.05 is out of reach for AP: .* people judged all 100 queries"
+    assert re.match(message, str(record[-1].message)) and record[-1].filename == __file__
+    assert plan["n_human_alone"].isna().tolist() == [True, False]
+    assert plan["n_human_with_judge"].isna().tolist() == [True, False]
+    assert plan["n_human_with_judge"][1] <= plan["n_human_alone"][1] <= 100
 
 
 def test_each_subset_is_equally_likely():
