@@ -237,6 +237,17 @@ class BoosterAdapter(Adapter):
         """Return the fit arguments with a callback after those that the user passes."""
         return fit_params | {"callbacks": [*(fit_params.get("callbacks") or ()), callback]}
 
+    def without_observers(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Return the fit arguments without callbacks that run after a round.
+
+        These may read values of validation queries, as Optuna's callbacks for pruning do.
+        """
+        if "callbacks" not in fit_params:
+            return fit_params
+        callbacks = fit_params["callbacks"] or ()
+        kept = [each for each in callbacks if getattr(each, "before_iteration", False)]
+        return fit_params | {"callbacks": kept}
+
     def fit_rounds(self, rows: Rows, n_rounds: int, fit_params: dict[str, Any]) -> Any:
         """Fit a copy of the estimator for `n_rounds` rounds, without early stopping."""
         model, labels = self.labeled(rows.grades)

@@ -106,6 +106,7 @@ class EarlyStopping:
         if self.fits_all_rows:
             rows = adapter.order_rows(self._rows, self._queries)
             rows = rows if self._validation is None else rows.joined(self._validation)
+            fit_params = adapter.without_observers(fit_params)  # there are no validation values
             model = adapter.fit_rounds(rows, state.best_round, fit_params)
         return model, state
 
@@ -138,7 +139,7 @@ def _splits(
         splits = splits_of_queries(
             ranker.early_stopping, table, rows.grades, queries.ids, query_of_row, "early_stopping"
         )
-        if not splits or not all(map(len, splits[-1])):
+        if not all(map(len, splits[-1])):
             raise ValueError(
                 f"The last split of the {type(ranker.early_stopping).__name__} passed as "
                 "early_stopping must contain both training and validation rows."
@@ -265,13 +266,19 @@ def refuse_shared_queries(ids: np.ndarray, validation_ids: np.ndarray) -> None:
         )
 
 
+def _require_weight(parts: list[Rows], kind: str) -> None:
+    """Raise a ValueError if the parts have weights, all of which are 0."""
+    if WEIGHT in parts[0].by_row and not any(rows.by_row[WEIGHT].any() for rows in parts):
+        raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
+
+
 def _check_parts(parts: list[tuple[Rows, Rows]], measures: list[Measure]) -> Judgments:
     """Check pairs of training and validation rows; return the Judgments of all validation rows."""
-    for part in parts:
-        for rows, kind in zip(part, ("training", "validation"), strict=True):
-            if WEIGHT in rows.by_row and not rows.by_row[WEIGHT].any():
-                raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
-    judgments = joint_judgments([validation for _, validation in parts])
+    validations = [validation for _, validation in parts]
+    for training, _ in parts:
+        _require_weight([training], "training")
+    _require_weight(validations, "validation")
+    judgments = joint_judgments(validations)
     for measure in measures:
         if not has_value(measure, judgments):
             raise ValueError(

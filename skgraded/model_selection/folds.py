@@ -204,6 +204,8 @@ def splits_of_queries(
                 f"{name}={type(splitter).__name__}(…) cannot split X: {error}"
                 f"{where if name == 'early_stopping' else ''}"
             ) from None
+    if not splits:
+        raise ValueError(f"{name} has no splits: at least one is required.")
     sizes = np.bincount(query_of_row)
     for fold, (train, test) in enumerate(splits):
         n_trained, n_tested = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
@@ -80,9 +81,11 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ``margin=0``. If None, no candidate is dropped, and queries may have unequal weights.
     margin : float, default=0.0
         Difference, in units of the measure, that does not matter: a candidate is dropped once it
-        cannot be better than the leader by more than this.
+        cannot be better than the leader by more than this. With `prefer`, such differences are
+        ties: a candidate is dropped only once it is worse than the leader by more than `margin`,
+        and `prefer` then chooses among the survivors.
     prefer : str or callable, optional
-        How to choose among the survivors: the name of a parameter, of which smaller values are
+        How to choose among the survivors: the name of a parameter, of which smaller numbers are
         preferred, or a function of a dict of parameters that returns a number, of which smaller
         values are preferred. If None, the survivor with the highest mean is the best.
     refit : bool, default=True
@@ -133,7 +136,9 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     candidates, by a Gaussian multiplier bootstrap over queries [1]_. The error ``1 - level`` is
     spent over the folds by an alpha spending function of Pocock's type [2]_. Queries are treated as
     independent, although folds share training data [3]_: the level holds for rankers trained on the
-    given data, rather than on new data.
+    given data, rather than on new data. It does not hold for strongly skewed differences: with 100
+    queries, a candidate that is best because it gains 0.5 on 5 % of them is dropped in about 35 %
+    of the searches.
 
     References
     ----------
@@ -234,6 +239,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         measures = as_measures(self.measure)
         self._check_settings(qid)
         candidates = self._candidates(rng)
+        preferences = self._preferences(candidates)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         data = ranker_on_rows(
             self.estimator, X, y, measures, qid, group, sample_weight, self.cv, None
@@ -264,7 +270,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
         def run(report_fold: Callable[[], None]) -> None:
             self._race(results, rankers, folds, np.random.default_rng(seed), report_fold)
-            self._choose(results)
+            self._choose(results, preferences)
             if self.refit:
                 self.best_estimator_ = rankers[self.best_index_].fit(
                     np.arange(data.judgments.n_rows)
@@ -281,8 +287,17 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
         If the queries come from a column that `cv` names, `X` may be with or without this column.
         """
-        check_is_fitted(self, "best_estimator_")
+        self._check_refitted("predict")
         return self.best_estimator_.predict(without_columns(as_table(X), self._removed_columns))
+
+    def _check_refitted(self, method: str) -> None:
+        """Raise scikit-learn's errors if there is no best estimator."""
+        if not self.refit:
+            raise AttributeError(
+                f"{method} requires refit=True, because only then the best candidate is fitted on "
+                "all rows."
+            )
+        check_is_fitted(self, "best_estimator_")
 
     def _check_settings(self, qid: Any) -> None:
         check_error_score(self.error_score)
@@ -299,6 +314,11 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
         """Return the parameters of the candidates."""
+        if not isinstance(self.param_distributions, (Mapping, Sequence)):
+            raise TypeError(
+                "param_distributions must be a dict or a list of dicts; got "
+                f"{self.param_distributions!r}."
+            )
         if self.n_iter is not None:
             n_iter = whole_number(self.n_iter, "n_iter", 1)
             candidates = list(ParameterSampler(self.param_distributions, n_iter, random_state=rng))
@@ -311,6 +331,12 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 ) from None
         if not candidates:
             raise ValueError("param_distributions contains no candidates.")
+        return candidates
+
+    def _preferences(self, candidates: list[dict[str, Any]]) -> list[float] | None:
+        """Return one number per candidate, of which smaller ones are preferred."""
+        if self.prefer is None:
+            return None
         if isinstance(self.prefer, str):
             for parameters in candidates:
                 if self.prefer not in parameters:
@@ -318,7 +344,14 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                         f"prefer={self.prefer!r} is not a parameter of the candidate {parameters}."
                         f"{did_you_mean(self.prefer, parameters)}"
                     )
-        return candidates
+        prefer = itemgetter(self.prefer) if isinstance(self.prefer, str) else self.prefer
+        preferences = [prefer(parameters) for parameters in candidates]
+        for preference, parameters in zip(preferences, candidates, strict=True):
+            if not isinstance(preference, (Real, np.bool_)) or preference != preference:
+                raise TypeError(
+                    f"prefer must give each candidate a number; got {preference!r} for {parameters}."
+                )
+        return preferences
 
     def _race(
         self,
@@ -329,7 +362,9 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         report_fold: Callable[[], None] | None,
     ) -> None:
         """Evaluate the remaining candidates on each fold, and drop those that cannot win."""
-        race = Race(len(rankers), 0.0 if self.level is None else self.level, self.margin, rng)
+        # With a preference, candidates may be worse than the leader by up to the margin.
+        margin = self.margin if self.prefer is None else -self.margin
+        race = Race(len(rankers), 0.0 if self.level is None else self.level, margin, rng)
         remaining = np.arange(len(rankers))
         for number, (train, test) in enumerate(folds):
             calls = [
@@ -354,19 +389,16 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             race.keep(~look.is_dropped)
             remaining = remaining[~look.is_dropped]
 
-    def _choose(self, results: _Results) -> None:
+    def _choose(self, results: _Results, preferences: list[float] | None) -> None:
         """Set the attributes that describe the result of the race."""
         means, candidates = results.means(results.deciding), results.candidates
         survivors = np.flatnonzero(results.dropped_after < 0)
         self.survivors_ = survivors[np.argsort(-means[survivors], kind="stable")]
         self.cv_results_ = results.table()
         self.n_fits_ = int(results.n_folds.sum())
-        prefer = itemgetter(self.prefer) if isinstance(self.prefer, str) else self.prefer
-        self.best_index_ = int(
-            self.survivors_[0]
-            if prefer is None
-            else min(self.survivors_, key=lambda c: prefer(candidates[c]))
-        )
+        self.best_index_ = int(self.survivors_[0])
+        if preferences is not None:
+            self.best_index_ = int(min(self.survivors_, key=lambda c: preferences[c]))
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = float(means[self.best_index_])
         self.comparison_ = None
@@ -395,21 +427,18 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def score(
         self, X: Any, y: ArrayLike, *, qid: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float | dict[str, float]:
-        """Return the mean of `measure` over the queries, for the best estimator.
+    ) -> float:
+        """Return the mean of the (first) measure over the queries, for the best estimator.
 
         `X`, `y`, `qid` and `sample_weight` are as for `fit`; the queries are also read from the
-        column or Series that `cv` names. The result is a dict by measure name
-        if `measure` is a list.
+        column or Series that `cv` names.
         """
-        check_is_fitted(self, "best_estimator_")
+        self._check_refitted("score")
         source = getattr(self.cv, "qid", None)
         if qid is None and source is not None and source_of_queries(self.estimator) is None:
             qid = read_queries(X, source)
-        scorer, X = (
-            make_ranking_scorer(self.measure),
-            without_columns(as_table(X), self._removed_columns),
-        )
+        scorer: Any = make_ranking_scorer(as_measures(self.measure)[0])
+        X = without_columns(as_table(X), self._removed_columns)
         return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
 
     def to_frame(self) -> pandas.DataFrame:

@@ -134,7 +134,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     The trainings of an int `early_stopping` hold k copies of the rows. They take turns after each
     round, unless ``joblib.parallel_config(n_jobs=…)`` lets several run at a time; the result does
-    not depend on this. Callbacks in `estimator` and `fit_params` are called in all k + 1 trainings.
+    not depend on this. Callbacks in `fit_params` that run after a round are called once per round,
+    with the mean over all queries; other callbacks are called in all k + 1 trainings.
 
     Early stopping computes the measures on the original grades. It does not support boosters that
     modify earlier rounds (``dart`` and ``gblinear``).

@@ -20,51 +20,50 @@ class JointRounds:
     def __init__(self, state: Any, n_folds: int) -> None:
         self.state = state
         self._scores: list[Any] = [None] * n_folds
-        self._error: BaseException | None = None  # of the state
-        self._barrier = Barrier(n_folds, self._see)
+        self._barrier = Barrier(n_folds, lambda: state.see(np.concatenate(self._scores)))
         self._slots = Semaphore(effective_n_jobs())
         self._config = get_config()  # scikit-learn's settings apply to one thread only
 
     def train(self, adapter: Any, folds: list[Any], fit_params: dict[str, Any]) -> None:
-        """Train on all folds; raise the first error in any of them."""
+        """Train on all folds; raise the error of the first fold that fails."""
         with ThreadPoolExecutor(len(folds)) as pool:
-            trainings = [
-                pool.submit(self._train, adapter, fold, _Fold(self, i), fit_params)
-                for i, fold in enumerate(folds)
-            ]
+            trainings = []
+            for i, fold in enumerate(folds):
+                trainings.append(
+                    pool.submit(self._train, adapter, fold, _Fold(self, i), fit_params)
+                )
+                # Only the first training passes the joint values to callbacks, once per round.
+                fit_params = adapter.without_observers(fit_params)
             try:
                 ended: set[Future[None]] = set()
                 while not ended:  # Ctrl-C cannot end a longer wait once catboost is imported
                     ended, _ = wait(trainings, 0.1, FIRST_COMPLETED)
-                ended.pop().result()
             finally:  # the other trainings end after their current round, also after an interrupt
                 self._barrier.abort()
+        for training in trainings:
+            training.result()
 
     def _train(self, adapter: Any, fold: Any, progress: Any, fit_params: dict[str, Any]) -> None:
-        with self._slots:
-            if not self._barrier.broken:
-                with config_context(**self._config):
+        with self._slots, config_context(**self._config):
+            try:
+                if not self._barrier.broken:
                     adapter.fit_stopped(*fold, progress, fit_params)
+            except Exception:  # CatBoost raises errors of its own
+                if not progress.is_abandoned:
+                    raise
 
-    def _see(self) -> None:
-        """Pass the scores of all folds to the state; one of the waiting threads does this."""
-        try:
-            self.state.see(np.concatenate(self._scores))
-        except BaseException as error:
-            self._error = error
-            raise
-
-    def hand_in(self, fold: int, scores: Any) -> None:
-        """Wait until all folds have handed in the validation scores of the round."""
+    def hand_in(self, fold: int, scores: Any) -> bool:
+        """Wait for the validation scores of all folds; return whether all folds had this round."""
+        n_rounds = self.state.n_rounds
         self._scores[fold] = np.array(scores, dtype=float)
         self._slots.release()
         try:
             self._barrier.wait()
         except BrokenBarrierError:
-            error = RuntimeError("The training of another fold has ended.")
-            raise self._error or error from None
+            return self.state.n_rounds > n_rounds
         finally:
             self._slots.acquire()
+        return True
 
 
 class _Fold:
@@ -72,9 +71,12 @@ class _Fold:
 
     def __init__(self, joint: JointRounds, fold: int) -> None:
         self._joint, self._fold = joint, fold
+        self.is_abandoned = False
 
     def see(self, scores: Any) -> None:
-        self._joint.hand_in(self._fold, scores)
+        if not self._joint.hand_in(self._fold, scores):
+            self.is_abandoned = True
+            raise RuntimeError("The training of another fold has ended.")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._joint.state, name)

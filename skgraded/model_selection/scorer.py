@@ -198,13 +198,13 @@ def check_response_method(response_method: Any) -> Any:
     """Check that all response methods are known; return the method or the list of methods."""
     if response_method is None:
         return None
-    methods = [response_method] if isinstance(response_method, str) else list(response_method)
-    for method in methods:
-        if method not in RESPONSE_METHODS:
-            raise ValueError(f"response_method must be one of {RESPONSE_METHODS}; got {method!r}.")
-    if not methods:
-        raise ValueError("response_method must not be an empty list.")
-    return response_method if isinstance(response_method, str) else methods
+    methods = response_method if isinstance(response_method, (list, tuple)) else [response_method]
+    if not methods or any(method not in RESPONSE_METHODS for method in methods):
+        raise ValueError(
+            f"response_method must be one of {RESPONSE_METHODS}, or a list of them; got "
+            f"{response_method!r}."
+        )
+    return response_method
 
 
 def document_scores(estimator: Any, X: Any, response_method: str | list[str] | None) -> np.ndarray:

@@ -13,7 +13,8 @@ from skgraded.judgments import Judgments, layout_of
 class TornQueryWarning(UserWarning):
     """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
-    KFold, ``cv=5`` and train_test_split split queries, so scores are better than for new queries.
+    KFold, ``cv=5`` and train_test_split split queries, so scores are wrong: too high because the
+    ranker was fitted on the queries, or too low because parts of queries have no relevant document.
     Rows that are missing from X, as in HalvingGridSearchCV with ``resource="n_samples"``, are
     detected only if queries are looked up in a Series by the row index of X. Split by query, for
     example with QueryKFold or GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
@@ -23,8 +24,8 @@ class TornQueryWarning(UserWarning):
 
 SHARED = (
     "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
-    "ranker was fitted on. Either the split divides queries, and the score is better than it will "
-    "be for new queries: use cv=QueryKFold(5, qid='query_id') if X contains the queries, "
+    "ranker was fitted on. Either the split divides queries, and the score is wrong (too high, "
+    "or too low with few relevant documents): use cv=QueryKFold(5, qid='query_id') if X contains the queries, "
     "cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
     "cv=GroupKFold(5).set_split_request(groups='qid'). Or both sets use the same ids for "
     "different queries, as in files that number their queries from 0 or 1: use other ids, such as "

@@ -666,6 +666,18 @@ class CrossEvaluation(Evaluation):
             ),
         )
 
+    def take(self, positions: np.ndarray) -> Self:
+        """Return a CrossEvaluation of the queries at these positions, or of a boolean mask."""
+        taken, tests = super().take(positions), self.tests
+        if tests is not None:
+            new_position = np.full(len(self.query_ids), -1)
+            new_position[positions] = np.arange(len(taken.query_ids))
+            query = new_position[tests.query]
+            kept = query >= 0
+            values = {name: array[kept] for name, array in tests.values.items()}
+            tests = Tests(query[kept], tests.fold[kept], values)
+        return replace(self, **vars(taken), fold=self.fold[positions], tests=tests)
+
     def by_fold(self) -> pandas.DataFrame:
         """Tabulate the folds, one row per fold.
 

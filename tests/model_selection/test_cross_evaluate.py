@@ -164,6 +164,25 @@ def test_repeated_cross_validation_is_pooled_by_query(ranking, weighted):
     np.testing.assert_allclose(by_fold["NDCNG@5"], means)
 
 
+def test_taken_queries_keep_their_folds_and_tests(ranking):
+    X, y, qid = ranking
+    settings = {"qid": qid, "measures": "ap", "return_train_score": True}
+    cv = sg.cross_evaluate(Ridge(), X, y, cv=repeated_folds(qid, 2), **settings)
+    taken = cv.take(np.array([7, 3, 12]))
+    np.testing.assert_array_equal(taken.fold, cv.fold[[7, 3, 12]])
+    for position, query in enumerate((7, 3, 12)):
+        assert (
+            taken.tests.values["AP"][taken.tests.query == position].tolist()
+            == cv.tests.values["AP"][cv.tests.query == query].tolist()
+        )
+    n_tests = [np.count_nonzero(taken.tests.fold == fold) for fold in range(8)]
+    assert taken.by_fold()["n_queries"].tolist() == n_tests and sum(n_tests) == 6
+    other = sg.cross_evaluate(Ridge(), X, y, cv=PredefinedSplit(qid % 3), **settings)
+    half = np.arange(20)
+    with pytest.warns(UserWarning, match="'b' was cross-evaluated on different folds than 'a'"):
+        sg.compare({"a": cv.take(half), "b": other.take(half)}, rng=0)
+
+
 def test_a_query_has_the_mean_of_any_number_of_tests(ranking):
     X, y, qid = ranking
     cv = sg.cross_evaluate(

@@ -126,7 +126,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 ValueError,
                 "response_method must",
             )
-            for method in ("score", ["predict", "transform"], [])
+            for method in ("score", ["predict", "transform"], [], 3)
         ),
         (
             "measure as a scorer",
@@ -938,7 +938,7 @@ def split(splitter):
             "no validation rows",
             lambda: split(PredefinedSplit([-1] * N)),
             ValueError,
-            "must contain both training and",
+            "early_stopping has no splits",
         ),
         (
             "unknown column of times",
@@ -1109,6 +1109,19 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
             "sample_weight must be finite and ≥ 0; got -1 for row 1",
         ),
         ("no measures", lambda: evaluate(measures=[]), ValueError, "measures is empty"),
+        (
+            "array of no dimension as measures",
+            lambda: evaluate(measures=np.array("ap")),
+            TypeError,
+            "measures must be a Measure",
+        ),
+        ("no splits", lambda: evaluate(cv=[]), ValueError, "cv has no splits"),
+        (
+            "array of no dimension as segments",
+            lambda: sg.evaluate(Y, X[:, 0], qid=QID).summary(by=np.array("a")),
+            TypeError,
+            "'by' must be an array with one segment per query",
+        ),
         (
             "splitter of rows",
             lambda: evaluate(cv=KFold(5)),

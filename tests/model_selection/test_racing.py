@@ -111,12 +111,42 @@ def test_the_preferred_survivor_is_the_best(data, prefer):
     assert fitted.best_params_["estimator__alpha"] == (max if callable(prefer) else min)(alphas)
 
 
+def test_ties_within_the_margin_are_decided_by_the_preference(data):
+    X, y, qid = data
+    alphas = {"estimator__alpha": [1, 1e3]}  # the means differ by .003
+    by_mean = race(alphas, level=None).fit(X, y, qid=qid).best_index_
+    for prefer, preferred in ((lambda p: p["estimator__alpha"], 0), (largest_alpha, 1)):
+        fitted = race(alphas, margin=0.05, prefer=prefer).fit(X, y, qid=qid)
+        assert fitted.survivors_.tolist() == [by_mean, 1 - by_mean]
+        assert fitted.best_index_ == preferred
+    # Random rankings are worse by more than the margin, and without a preference ties are dropped.
+    assert race(CONSTANT, margin=0.01, prefer=largest_alpha).fit(X, y, qid=qid).best_index_ == 0
+    assert race(alphas, margin=0.05).fit(X, y, qid=qid).survivors_.tolist() == [by_mean]
+
+
+@pytest.mark.parametrize("prefer", ["estimator__alpha", lambda p: p["estimator__alpha"]])
+def test_preferences_without_a_number_are_refused_before_any_fit(data, prefer):
+    X, y, qid = data
+    search = race({"estimator__alpha": [1, None]}, sg.QueryRanker(NeverFitted()), prefer=prefer)
+    with pytest.raises(TypeError, match="prefer must give .* a number; got None for .*alpha"):
+        search.fit(X, y, qid=qid)
+
+
+def test_without_refit_there_is_no_estimator_to_score(data):
+    X, y, qid = data
+    fitted = race({"estimator__alpha": [1]}, refit=False, cv=2).fit(X, y, qid=qid)
+    for call in (lambda: fitted.predict(X), lambda: fitted.score(X, y, qid=qid)):
+        with pytest.raises(AttributeError, match="requires refit=True"):
+            call()
+
+
 def test_several_measures_are_reported_and_the_first_decides(data):
     X, y, qid = data
     fitted = race(CONSTANT, measure=["mu_map", "ndcng@10"]).fit(X, y, qid=qid)
     assert {"mean_test_MuAP", "mean_test_NDCNG@10"} <= set(fitted.cv_results_)
     assert fitted.best_score_ == fitted.cv_results_["mean_test_MuAP"][fitted.best_index_]
-    assert fitted.score(X, y, qid=qid).keys() == {"MuAP", "NDCNG@10"}
+    value = sg.MuAP()(y, fitted.predict(X), qid=qid)
+    assert fitted.score(X, y, qid=qid) == pytest.approx(value, rel=1e-12)
 
 
 def test_queries_are_read_from_a_column_also_in_a_pipeline_and_in_cross_evaluation(data):
@@ -219,6 +249,7 @@ def test_a_failed_candidate_is_dropped_and_named(data):
     [
         ({"parameters": {"estimator__alpha": []}}, "non-empty"),
         ({"parameters": []}, "contains no candidates"),
+        ({"parameters": None}, "param_distributions must be a dict"),
         ({"parameters": {"estimator__alpha": loguniform(1, 2)}}, "pass n_iter"),
         ({"parameters": {"estimator__alhpa": [1]}}, "Invalid parameter 'alhpa'"),
         ({"margin": -0.1}, "margin must be a finite number ≥ 0"),
@@ -227,13 +258,14 @@ def test_a_failed_candidate_is_dropped_and_named(data):
         ({"prefer": "estimator__alhpa"}, "Did you mean 'estimator__alpha'"),
         ({"prefer": "estimator__alpha", "level": None}, "requires a level"),
         ({"cv": 1}, "n_splits=1"),
+        ({"cv": []}, "cv has no splits"),
         ({"cv": KFold(3)}, "splits .* queries"),
         ({"error_score": "ignore"}, "error_score must be"),
     ],
 )
 def test_invalid_settings_are_refused_before_any_fit(data, settings, message):
     X, y, qid = data
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         race(**settings).fit(X, y, qid=qid)
 
 

@@ -57,6 +57,16 @@ def test_classifiers_are_scored_by_the_expected_grade(ranking, classifier):
     assert by_labels.mean()[MEASURE.name] < cv.mean()[MEASURE.name]
 
 
+@pytest.mark.parametrize("n_grades", [2, 3])
+def test_only_two_classes_are_scored_by_the_decision_function(ranking, n_grades):
+    X, y, qid = ranking
+    grades = np.minimum(y, n_grades - 1)
+    fitted = LogisticRegression(max_iter=1000).fit(X, grades)
+    scores = fitted.decision_function(X) if n_grades == 2 else expected_grades(fitted, X)
+    value = sg.make_ranking_scorer(MEASURE)(fitted, X, grades, qid=qid)
+    assert value == pytest.approx(MEASURE(grades, scores, qid=qid), rel=1e-12)
+
+
 class Probabilities:
     """A classifier of the grades 0 to 3 whose probabilities are the columns of X."""
 

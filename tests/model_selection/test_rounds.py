@@ -5,6 +5,7 @@ import threading
 import time
 
 import joblib
+import lightgbm
 import numpy as np
 import pytest
 from catboost import CatBoostRanker
@@ -113,14 +114,14 @@ def test_the_number_of_threads_does_not_change_the_result(name):
 
 
 class Failing:
-    """A callback of LightGBM that raises an error the eighth time it is called."""
+    """A callback of LightGBM that raises an error the third time it is called."""
 
     def __init__(self, error):
         self.error, self.n = error, 0
 
     def __call__(self, env):
         self.n += 1
-        if self.n == 8:
+        if self.n == 3:
             raise self.error
 
 
@@ -146,6 +147,52 @@ def test_ctrl_c_ends_all_trainings_after_their_current_round():
     with pytest.raises(KeyboardInterrupt):
         ranker_of(LIGHTGBM, n_iter_no_change=ROUNDS).fit(X, y, qid=qid, callbacks=[interrupt])
     assert len(calls) < ROUNDS  # of one fold; there are three
+
+
+@pytest.mark.parametrize("name", ["LightGBM", "CatBoost"])
+def test_callbacks_receive_the_joint_curve_once_per_round_and_not_without_validation(name):
+    X, y, qid = data()
+    curve = []
+
+    class Recorder:
+        """A callback that fails without a value of the validation queries, like Optuna's."""
+
+        def __call__(self, env):
+            ((_, _, value, _),) = env.evaluation_result_list
+            curve.append(value)
+
+        def after_iteration(self, info):
+            *_, values = info.metrics["validation"].values()
+            curve.append(values[-1])
+            return True
+
+    ranker = ranker_of(ESTIMATORS[name][0]).fit(X, y, qid=qid, callbacks=[Recorder()])
+    history = ranker.evals_result_["validation"]["NDCNG@10"]
+    assert len(curve) == ranker.n_iter_
+    if name == "LightGBM":
+        assert curve == history
+    fold = ranker_of(ESTIMATORS[name][0], early_stopping=True, refit=True)
+    with pytest.warns(UserWarning, match="early_stopping=True chooses"):
+        fold.fit(X, y, qid=qid, callbacks=[Recorder()])
+    assert len(curve) == ranker.n_iter_ + fold.n_iter_
+
+
+def test_parameters_are_reset_before_the_rounds_of_all_trainings():
+    X, y, qid = data()
+    ranker = ranker_of(clone(LIGHTGBM).set_params(learning_rate=1e-9))
+    ranker.fit(X, y, qid=qid, callbacks=[lightgbm.reset_parameter(learning_rate=lambda i: 0.3)])
+    expected = ranker_of(LIGHTGBM).fit(X, y, qid=qid)
+    assert ranker.evals_result_ == expected.evals_result_
+    np.testing.assert_array_equal(ranker.predict(X), expected.predict(X))
+
+
+def test_all_queries_of_a_fold_may_have_weight_0():
+    X, y, qid = data()
+    held = next(folds_of(qid))
+    ranker = ranker_of(LIGHTGBM, measure="p")  # without a cut-off, the same for all rankings
+    ranker.fit(X, y, qid=qid, sample_weight=np.where(held, 0.0, 1.0))
+    relevant = [np.mean(y[qid == query] > 0) for query in np.unique(qid[~held])]
+    assert ranker.best_score_ == pytest.approx(np.mean(relevant))
 
 
 def test_an_error_in_the_scores_of_one_fold_is_raised():
