@@ -190,10 +190,12 @@ def check_grades(
     return grades
 
 
-def grades_as_given(y: Any, name: str, allow_nan: bool = False) -> np.ndarray:
+def grades_as_given(
+    y: Any, name: str, allow_nan: bool = False, row_name: RowName = ROW
+) -> np.ndarray:
     """Check grades; return float16 and float32 grades unchanged and other grades as float64."""
-    grades, dtype = grade_column(y, name)
-    refuse_bad_grades(grades, name, allow_nan)
+    grades, dtype = grade_column(y, name, row_name=row_name)
+    refuse_bad_grades(grades, name, allow_nan, row_name)
     return grades.astype(dtype, copy=False)
 
 
@@ -235,10 +237,10 @@ def check_scores(
     return scores
 
 
-def scores_as_given(y_score: Any, name: str) -> np.ndarray:
+def scores_as_given(y_score: Any, name: str, row_name: RowName = ROW) -> np.ndarray:
     """Reject NaN scores; return 64-bit integers unchanged, and other scores as float64."""
-    array = read_numbers(y_score, name)
-    scores = check_scores(array, len(array), name)
+    array = read_numbers(y_score, name, row_name=row_name)
+    scores = check_scores(array, len(array), name, row_name=row_name)
     return array if array.dtype.kind in "iu" and array.dtype.itemsize == 8 else scores
 
 

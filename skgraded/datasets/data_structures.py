@@ -1,6 +1,6 @@
 """Conversion of qrels and runs in the data structures of several tools to `Entries`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
@@ -13,17 +13,18 @@ from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
-from skgraded.datasets.entries import Entries
+from skgraded.datasets.entries import Entries, name_rows
 from skgraded.datasets.text_files import parsed
 
-# Accepted column names, in order of priority.
+# Accepted column names in frames, lists of dicts and files with a header, in order of priority.
 # In PyTerrier data frames, `qid` contains query ids and `query` contains query texts.
 NAMES: dict[str, tuple[str, ...]] = {
-    "query": ("qid", "query_id", "q_id", "query"),
-    "document": ("doc_id", "docno", "document"),
-    "grade": ("grade", "relevance", "label"),
+    "query": ("qid", "query_id", "q_id", "query-id", "query"),
+    "document": ("doc_id", "docno", "docid", "doc-id", "corpus-id", "document"),
+    "grade": ("grade", "relevance", "label", "rating", "rel"),
     "score": ("score",),
 }
+BEIR = "corpus-id"  # in qrels with this column, the grades may be called scores
 COLUMNS = {"qrels": ("query", "document", "grade"), "run": ("query", "document", "score")}
 # Keys for grades and scores in OpenSearch and Elasticsearch JSON.
 KEY = {"qrels": "rating", "run": "_score"}
@@ -39,6 +40,8 @@ def _check_judgments(grades: Any, **names: Any) -> np.ndarray:
 
 
 CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
+# Where the documents of a response are; neither Solr nor Vespa returns the id of a query.
+RESPONSES = {"response": {"docs"}, "root": {"children", "fields"}, "hits": {"hits"}}
 
 
 def entries_of(source: Any, side: str, name: str | None = None, stacklevel: int = 3) -> Entries:
@@ -48,7 +51,7 @@ def entries_of(source: Any, side: str, name: str | None = None, stacklevel: int 
     """
     from sklearn.utils import Bunch
 
-    entries = _convert(source, side)
+    entries = convert(source, side)
     entries = entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
     entries = replace(entries, source=name or side)
     if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
@@ -56,7 +59,8 @@ def entries_of(source: Any, side: str, name: str | None = None, stacklevel: int 
     return entries
 
 
-def _convert(source: Any, side: str) -> Entries:
+def convert(source: Any, side: str, lines: np.ndarray | None = None) -> Entries:
+    """Convert qrels or a run to unchecked Entries; `lines` are those of the items of a list."""
     if type(source).__module__.partition(".")[0] == "ranx":
         kind = type(source).__name__
         if side == "qrels" and kind == "Run":
@@ -71,30 +75,45 @@ def _convert(source: Any, side: str) -> Entries:
             f"{side} must be in memory: convert the {type(source).__name__} to a pandas or polars "
             "DataFrame first."
         )
-    if isinstance(source, Mapping) and not all(
-        any(name in source for name in NAMES[column]) for column in COLUMNS[side]
-    ):
-        queries = _queries_of(source)
-        if queries is not None:
-            return from_queries(queries, side)
-    known = _column_names(source, side)
-    if known:
-        names = _chosen(known, side)
+    _refuse_response(source, side)
+    if isinstance(source, Mapping) and not _is_table(source, side):
+        return from_queries(_queries_of(source), side)
+    names = _column_names(source, side)
+    if names:
         is_table = isinstance(source, Mapping) or hasattr(source, "__getitem__")
-        values = [source[name] if is_table else getattr(source, name) for name in names]
-        return _from_columns(values, names, side)
+        columns = choose_columns(names, side)
+        table = source if is_table else {name: getattr(source, name) for name in columns}
+        return from_columns(table, columns, side)
     if isinstance(source, Iterable) and not isinstance(source, (str, bytes, set, frozenset)):
-        return _from_items(list(source), source, side)
+        return _from_items(list(source), source, side, lines)
     raise _wrong_type(source, side)
 
 
 def _wrong_type(source: Any, side: str) -> TypeError:
     ranx, item = {"qrels": ("Qrels", "Qrel"), "run": ("Run", "ScoredDoc")}[side]
+    lists = "" if side == "qrels" else "a dict of ranked lists, "
     shown = repr(source) if isinstance(source, (str, bytes)) else type(source).__name__
     return TypeError(
         f"{side} has no column 'query': pass the result of read_{side}, a table, a dict of dicts, "
-        f"a ranx {ranx}, or named tuples such as {item} from ir_measures; got {shown}."
+        f"{lists}a list of dicts, a ranx {ranx}, or named tuples such as {item} from ir_measures; "
+        f"got {shown}."
     )
+
+
+def _refuse_response(value: Any, side: str) -> None:
+    """Raise a TypeError for a response of Solr, Vespa, or Elasticsearch's _search or _msearch."""
+    if not isinstance(value, Mapping):
+        return
+    parts = {key: part for key, part in value.items() if isinstance(part, Mapping)}
+    responses = value.get("responses")
+    is_msearch = isinstance(responses, list) and isinstance(next(iter(responses), None), Mapping)
+    if is_msearch or any(keys & parts.get(key, {}).keys() for key, keys in RESPONSES.items()):
+        expected = "{query: {document: grade}}" if side == "qrels" else "{query: [document, …]}"
+        raise TypeError(
+            f"{side} contains a response of a search engine: pass a dict that maps each query to its "
+            f"documents, {expected}; the guide to files shows how to convert responses of Solr, "
+            "Vespa and Elasticsearch."
+        )
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -111,15 +130,29 @@ def _column_names(source: Any, side: str) -> list[str]:
     return [name for name in known if hasattr(source, name)]
 
 
-def _chosen(known: Sequence[str], side: str) -> list[str]:
+def named_columns(names: Collection[Any], side: str) -> dict[str, list[str]]:
+    """Return the names that may be those of the queries, documents, and grades or scores."""
+    named = {column: [name for name in NAMES[column] if name in names] for column in COLUMNS[side]}
+    if side == "qrels" and BEIR in names and not named["grade"]:
+        named["grade"] = [name for name in NAMES["score"] if name in names]
+    return named
+
+
+def _is_table(source: Mapping[Any, Any], side: str) -> bool:
+    """Return whether the keys of a dict are names of columns rather than queries."""
+    n_named = len(list(filter(None, named_columns(source, side).values())))
+    has_dicts = any(isinstance(value, Mapping) for value in source.values())
+    return n_named == 3 or n_named == 2 and not has_dicts
+
+
+def choose_columns(names: Sequence[str], side: str) -> list[str]:
     """Return the names of the columns with the queries, the documents, and the grades or scores."""
     chosen = []
-    for column in COLUMNS[side]:
-        present = [name for name in NAMES[column] if name in known]
+    for column, present in named_columns(names, side).items():
         if not present:
             others = [name for name in NAMES[column] if name != column]
-            hints = (did_you_mean(name, known) for name in (column, *others))
-            shown, hint = ", ".join(map(repr, known[:20])), next(filter(None, hints), "")
+            hints = (did_you_mean(name, names) for name in (column, *others))
+            shown, hint = ", ".join(map(repr, names[:20])), next(filter(None, hints), "")
             accepted = f" Other accepted names: {', '.join(others)}." if others else ""
             raise ValueError(
                 f"{side} has no column {column!r}; its columns are {shown}.{hint}{accepted}"
@@ -131,14 +164,18 @@ def _chosen(known: Sequence[str], side: str) -> list[str]:
     return chosen
 
 
-def _from_columns(values: Any, names: Sequence[str], side: str) -> Entries:
-    query, document, number = values
+def from_columns(
+    table: Any, names: Sequence[str], side: str, lines: np.ndarray | None = None
+) -> Entries:
+    """Convert the columns with the queries, the documents, and the grades or scores to Entries."""
     query_name, document_name, number_name = (f"{side}.{name}" for name in names)
-    codes, ids = query_codes(query, name=query_name)
+    codes, ids = query_codes(table[names[0]], name=query_name)
     n = len(codes)
-    documents = _document_ids(document, n, query_name, document_name)
-    numbers = CHECK[side](number, name=number_name, n=n, expected=query_name)
-    return Entries(side, ids, codes, documents, numbers)
+    documents = _document_ids(table[names[1]], n, query_name, document_name)
+    numbers = CHECK[side](
+        table[names[2]], name=number_name, n=n, expected=query_name, row_name=name_rows(lines)
+    )
+    return Entries(side, ids, codes, documents, numbers, lines)
 
 
 def _document_ids(documents: Any, n: int | None, expected: str | None, name: str) -> np.ndarray:
@@ -157,20 +194,27 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
     return object_array(plain_list(ids))[codes]
 
 
-# Lists of tuples and of rated queries ------------------------------------------------------------
+# Lists of rows and of rated queries --------------------------------------------------------------
 
 
-def _from_items(items: list[Any], source: Any, side: str) -> Entries:
-    """Convert a list of named tuples (one per document) or dicts with ratings (one per query)."""
+def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | None) -> Entries:
+    """Convert a list of rows (dicts or named tuples), or of dicts with ratings, one per query."""
     if not items:
         raise ValueError(f"{side} is empty: it contains no documents.")
-    if isinstance(items[0], Mapping):
+    first = items[0]
+    _refuse_response(first, side)
+    if isinstance(first, Mapping) and "ratings" in first:
         return from_queries(_rated_queries(items, side), side)
-    fields = getattr(items[0], "_fields", None)
+    are_dicts = all(isinstance(item, Mapping) for item in items)
+    fields = list(first) if are_dicts else getattr(first, "_fields", None)
     if fields is None:
         raise _wrong_type(source, side)
-    names = _chosen(fields, side)
-    return _from_columns([list(map(attrgetter(name), items)) for name in names], names, side)
+    names = choose_columns(fields, side)
+    if are_dicts:
+        table = {name: [item.get(name) for item in items] for name in names}
+    else:
+        table = {name: list(map(attrgetter(name), items)) for name in names}
+    return from_columns(table, names, side, lines)
 
 
 def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[Any]]]:
@@ -188,37 +232,42 @@ def _rated_queries(requests: list[Any], side: str) -> Iterator[tuple[Any, list[A
 # Dicts by query ----------------------------------------------------------------------------------
 
 
-def _queries_of(source: Any) -> Iterable[tuple[Any, Any]] | None:
-    """Return (query, documents) pairs, or None if the values of the dict are columns."""
+def _queries_of(source: Mapping[Any, Any]) -> Iterable[tuple[Any, Any]]:
+    """Return (query, documents) pairs."""
     for key in ("requests", "judgmentRatings"):  # keys in _rank_eval and OpenSearch
-        if isinstance(source.get(key), list):
-            return _rated_queries(source[key], key)
+        values = source.get(key)
+        if isinstance(values, list) and isinstance(next(iter(values), None), Mapping):
+            return _rated_queries(values, key)
     if "metric_score" in source and isinstance(source.get("details"), Mapping):
         source = source["details"]  # a _rank_eval response
-    for documents in source.values():
-        is_list = isinstance(documents, list) and len(documents) > 0
-        if isinstance(documents[0] if is_list else documents, Mapping):
-            return source.items()
-    return None
+    return source.items()
 
 
 def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
-    """Convert pairs of a query and its documents, a dict or a list of dicts, to Entries."""
+    """Convert pairs of a query and its documents, a dict or a list, to Entries."""
     kept_queries, sizes = [], []
+    values: Iterable[Any]
     documents: list[Any] = []
     numbers: list[Any] = []
     for query, value in queries:
         if isinstance(value, Mapping) and isinstance(value.get("hits"), (Mapping, list)):
             value = value["hits"]  # a search response
             value = value.get("hits", []) if isinstance(value, Mapping) else value
+        _refuse_response(value, side)
+        if isinstance(value, (tuple, np.ndarray)):
+            value = list(value)
+        is_list = isinstance(value, list)
         if isinstance(value, Mapping):
             names, values = value.keys(), value.values()
-        elif isinstance(value, list):
+        elif is_list and (not value or isinstance(value[0], Mapping)):
             names, values = _documents_of(query, value, side)
+        elif is_list and side == "run":
+            names, values = value, range(-1, -1 - len(value), -1)  # the score is -rank
         else:
+            lists = "" if side == "qrels" else ", or a list of documents in ranked order"
             raise TypeError(
-                f"Element {side}[{query!r}] must be a dict that maps documents to numbers; got "
-                f"{value!r:.200}."
+                f"Element {side}[{query!r}] must be a dict that maps documents to numbers{lists}; "
+                f"got {value!r:.200}."
             )
         if names or side == "run":  # runs keep queries for which nothing was retrieved
             kept_queries.append(query)

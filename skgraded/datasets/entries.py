@@ -35,7 +35,7 @@ class Entries:
 
     def place(self, row: int) -> str:
         """Return the line number or, if it is unknown, the row number for an error message."""
-        return f"row {row}" if self.lines is None else f"line {self.lines[row]}"
+        return name_rows(self.lines)(row)
 
     def without_repeats(self) -> Self:
         """Drop repeated judgments; raise an error if a document of a query has different grades."""
@@ -100,6 +100,11 @@ class Entries:
                 f"document {plain(self.document[row])!r} at {self.place(first)}."
             )
         return self
+
+
+def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:
+    """Return a function that names rows in errors: by their lines or, if unknown, from row 0."""
+    return "row {}".format if lines is None else lambda row: f"line {lines[row]}"
 
 
 def numbered(values: Any) -> tuple[np.ndarray, Any]:

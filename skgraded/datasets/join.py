@@ -36,19 +36,21 @@ def join_run(
 
     Parameters
     ----------
-    qrels : Bunch, mapping, frame, sequence of named tuples, or ranx.Qrels
+    qrels : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Qrels
         The judgments; a judgment may be repeated with the same grade. Documents with negative
         grades are not judged, as in trec_eval. Accepted forms:
 
         - the result of `read_qrels`, or a ``Qrels`` object of ranx;
         - a table: a frame, an Arrow table, a dict of columns, an object with columns as
-          attributes, or named tuples. The columns are the first that exist of ``qid``,
-          ``query_id``, ``q_id`` and ``query``, and of ``doc_id``, ``docno`` and ``document``; the
-          grades are ``grade``, ``relevance`` or ``label``;
+          attributes, a list of dicts, or named tuples. The columns are the first that exist of
+          ``qid``, ``query_id``, ``q_id``, ``query-id`` and ``query``, and of ``doc_id``, ``docno``,
+          ``docid``, ``doc-id``, ``corpus-id`` and ``document``; the grades are ``grade``,
+          ``relevance``, ``label``, ``rating`` or ``rel``, or, with ``corpus-id``, ``score``;
         - a dict of dicts, ``{query: {document: grade}}``, as in pytrec_eval and BEIR;
         - the requests of ``_rank_eval`` in Elasticsearch and OpenSearch, or OpenSearch's judgments.
-    run : Bunch, mapping, frame, sequence of named tuples, or ranx.Run
-        The scores, in the same forms, with ``score`` instead of the grade. For Elasticsearch and
+    run : Bunch, mapping, frame, sequence of dicts or named tuples, or ranx.Run
+        The scores, in the same forms, with ``score`` instead of the grade, or ranked lists,
+        ``{query: [document, …]}``, in which the score is -rank. For Elasticsearch and
         OpenSearch: a dict that maps each query to its response or its list of hits, or the response
         of ``_rank_eval``. Higher scores rank first; -inf means not retrieved. A query with an empty
         dict or list is kept, with no documents retrieved.

@@ -1,27 +1,30 @@
-"""Reader for qrels and runs in JSON: {query: {document: number}}, and the predictions of MTEB."""
+"""Reader for qrels and runs in JSON, in JSON Lines, and in the predictions of MTEB."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from skgraded._input.words import did_you_mean
-from skgraded.datasets.data_structures import from_queries
+from skgraded.datasets.data_structures import convert
 from skgraded.datasets.entries import Entries
 
 META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {split: predictions}}
 
 
 def entries_of_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
-    """Convert the content of a JSON file to Entries; `side` is "qrels" or "run"."""
+    """Convert the content of a JSON file, or of JSON Lines, to Entries."""
     try:
-        content = json.loads(data.decode(), object_pairs_hook=_distinct)
+        content, lines = _content(data.decode())
         if META in content and side == "run":
             content = _selected(content, split)
         elif split is not None:
             raise ValueError(f"split={split!r} requires MTEB's predictions, with {META!r}.")
-        return replace(from_queries(content.items(), side), source=path)
+        return replace(convert(content, side, lines), source=path)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}: line {error.lineno}: the JSON data are damaged or truncated ({error.msg}, "
@@ -32,6 +35,22 @@ def entries_of_json(data: bytes, path: str, side: str, split: str | None) -> Ent
         raise ValueError(f"{path}: line {line}: text must be UTF-8.") from None
     except (ValueError, TypeError) as error:
         raise type(error)(f"{path}: {error}") from None
+
+
+def _content(text: str) -> tuple[Any, np.ndarray | None]:
+    """Return the value in a JSON file, or a list of the values of JSON Lines and their lines."""
+    decoder = json.JSONDecoder(object_pairs_hook=_distinct)
+    values, lines, line, end = [], [], 1, 0
+    while found := re.compile(r"\S").search(text, end):
+        line += text.count("\n", end, found.start())
+        value, end = decoder.raw_decode(text, found.start())
+        line += text.count("\n", found.start(), end)
+        values.append(value)
+        lines.append(line)
+    first = values[0]
+    cells = first.values() if isinstance(first, dict) else [first]
+    is_row = cells and not any(isinstance(cell, (dict, list)) for cell in cells)
+    return (values, np.array(lines)) if len(values) > 1 or is_row else (first, None)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ PACKED: dict[str, tuple[bytes, Any]] = {
 }
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)  # errors of these readers
 ZSTD = b"\x28\xb5\x2f\xfd"
-JSON = re.compile(rb'\s*\{\s*["}]')  # an id in a line of text may begin with a brace
+JSON = re.compile(rb'\s*(\[\s*)?\{\s*["}]')  # an id in a line of text may begin with a brace
 
 
 def check_path(path: Any) -> str:

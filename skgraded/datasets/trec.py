@@ -1,4 +1,4 @@
-"""Readers for relevance judgments (qrels) and runs in the formats of TREC, BEIR and MS MARCO."""
+"""Readers for relevance judgments (qrels) and runs in files; lines of TREC and MS MARCO."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from skgraded._input.words import object_array
 from skgraded.datasets import text_files
 from skgraded.datasets.entries import Entries, numbered
 from skgraded.datasets.json_files import entries_of_json
+from skgraded.datasets.table_files import entries_of_table, header_in
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
@@ -41,17 +42,17 @@ QRELS = Form(
     "qrels",
     ("query", "iteration", "document", "grade"),
     ("grade",),
-    advice=" Other accepted forms: three columns separated by tabs below BEIR's header (query-id "
-    "corpus-id score), or JSON ({query: {document: grade}}).",
+    advice=" Other accepted forms: a table with tabs or commas below a header such as query-id "
+    "corpus-id score or query,docid,rating, JSON ({query: {document: grade}}), or JSON Lines.",
 )
-BEIR = Form("qrels with BEIR's header", ("query", "document", "grade"), ("grade",))
 RUN = Form(
     "a run",
     ("query", "Q0", "document", "rank", "score", "name"),
     ("score",),
     ("query", "name"),
     " Other accepted forms: three columns (query document rank or score), four columns (query "
-    "document rank score), or JSON ({query: {document: score}}).",
+    "document rank score), a table with tabs or commas below a header such as query,docid,score, "
+    "JSON ({query: {document: score}}), or JSON Lines.",
 )
 FOUR = Form(
     "a run with four columns",
@@ -75,25 +76,26 @@ THREE = {  # keyed by the content of the third column; None if it is not known y
         ("query", "rank or score"),
     ),
 }
-HEADER = [b"query-id", b"corpus-id", b"score"]  # of BEIR's qrels
 HEAD = 1 << 16  # number of bytes to read from a file to find the tag of a run
 # Endings that a name does not keep: compression, and one that names the format.
-STEM = re.compile(r"(?i)(\.(run|res|txt|trec|json|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
+STEM = re.compile(r"(?i)(\.(run|res|txt|trec|jsonl?|tsv|csv|letor|scores))?(\.(gz|bz2|xz|zst))?$")
 DATA = re.compile(rb"^[ \t]*[^\s#][^\r\n]*", re.MULTILINE)  # a line that is no comment
 WHOLE = re.compile(rb"[+-]?\d+")
 NO_MARKS = bytes(set(range(256)) - set(b"\t\n"))
 
 
 def read_qrels(path: str | os.PathLike[str] | BinaryIO, *, progress: bool = False) -> Bunch:
-    r"""Read relevance judgments (qrels) of TREC, BEIR or MS MARCO.
+    r"""Read relevance judgments (qrels) of TREC, BEIR, MS MARCO or Quepid.
 
     The content determines the format:
 
     - TREC and MS MARCO: ``query iteration document grade``, separated by spaces or tabs. If a line
       has three tabs, its ids may contain spaces. Blank lines, and lines that begin with ``#``, are
       skipped.
-    - BEIR: the header ``query-id corpus-id score``, then three columns. The separator is a tab.
-    - JSON: ``{query: {document: grade}}``, as saved by ranx.
+    - Tables with tabs or commas below a header, such as ``query-id corpus-id score`` (BEIR) or
+      ``query,docid,rating`` (Quepid). Column names are those of `join_run`. Rows without a grade
+      are skipped.
+    - JSON: ``{query: {document: grade}}``, as saved by ranx, or JSON Lines with such names.
 
     Parameters
     ----------
@@ -148,7 +150,9 @@ def read_run(
     - Four columns: ``query document rank score``. The ranks, integers ≥ 0, are ignored.
     - Three columns: ``query document rank``, as in MS MARCO, or ``query document score``; see
       `third`. If the column contains ranks, the score is -rank.
-    - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions.
+    - Tables with a header such as ``query,docid,score``, as for `read_qrels`.
+    - JSON: ``{query: {document: score}}``, as saved by BEIR and ranx, or MTEB's predictions, or
+      JSON Lines.
 
     If a line has one tab fewer than columns (five in TREC's format), its ids may contain spaces.
 
@@ -266,18 +270,24 @@ def _read(
 ) -> Entries:
     import pandas  # noqa: F401  (if Arrow imports pandas, Ctrl+C is ignored during the import)
 
-    name = text_files.check_path(path)
+    name, side = text_files.check_path(path), "qrels" if form is QRELS else "run"
     with closing(text_files.blocks(path, name, progress)) as parts:
-        first, text = next(parts, (1, b""))
-        is_json, blocks = text_files.JSON.match(text), chain([(first, text)], parts)
-        file_form, lines = (form, blocks) if is_json else _recognized(blocks, form, third)
-        if third is not None and file_form is not THREE[third]:
+        n_before, data, blocks = _find_data(parts)
+        is_json = text_files.JSON.match(data)
+        line = data.partition(b"\n")[0].partition(b"\r")[0]
+        header = None if is_json else header_in(line, side)
+        if form is RUN and not is_json and header is None:
+            form = _form_of_run(line, third)
+        if third is not None and form is not THREE[third]:
             raise ValueError(f"{name}: third={third!r} requires a run with three columns.")
-        if is_json:
-            return entries_of_json(text, name, "qrels" if form is QRELS else "run", split)
-        if split is not None:
+        if split is not None and not is_json:
             raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
-        return _read_lines(lines, name, file_form, allow_empty)
+        if is_json:
+            return entries_of_json(b"".join(text for _, text in blocks), name, side, split)
+        if header is not None:
+            data = b"".join(text for _, text in blocks)
+            return entries_of_table(data, name, side, n_before, header)
+        return _read_lines(blocks, name, form, allow_empty)
 
 
 def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) -> Entries:
@@ -316,23 +326,21 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     return _from_ranks(entries) if is_undecided else entries
 
 
-def _recognized(
-    blocks: Iterator[tuple[int, bytes]], form: Form, third: str | None
-) -> tuple[Form, Iterator[tuple[int, bytes]]]:
-    """Return the form that the first line with data has, and the blocks without BEIR's header."""
-    parts: list[tuple[int, bytes]] = []
+def _find_data(
+    blocks: Iterator[tuple[int, bytes]],
+) -> tuple[int, bytes, Iterator[tuple[int, bytes]]]:
+    """Return the number of lines before the first line with data, its block, and all blocks.
+
+    The block is returned from this line on.
+    """
+    parts = []
     for first, text in blocks:
-        line = DATA.search(text)
-        if line and form is QRELS and _is_header(line[0]):
-            end = text.find(b"\n", line.end()) + 1 or len(text)
-            form, first = BEIR, first + text.count(b"\n", 0, end)
-            text, parts = text[end:], []
-        elif line and form is RUN:
-            form = _form_of_run(line[0], third)
         parts.append((first, text))
+        line = DATA.search(text)
         if line:
-            break
-    return form, chain(parts, blocks)
+            n_before = first - 1 + text.count(b"\n", 0, line.start())
+            return n_before, text[line.start() :], chain(parts, blocks)
+    return 0, b"", iter(parts)
 
 
 def _form_of_run(line: bytes, third: str | None) -> Form:
@@ -368,10 +376,6 @@ def _from_ranks(entries: Entries) -> Entries:
             "rank score)."
         )
     return replace(entries, numbers=-ranks)
-
-
-def _is_header(line: bytes) -> bool:
-    return line.replace(b'"', b"").strip().split(b"\t") == HEADER
 
 
 def _numbered(blocks: Iterable[tuple[np.ndarray, Sequence[Any]]]) -> tuple[np.ndarray, np.ndarray]:
@@ -485,8 +489,8 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
     lines, is_tidy = np.arange(first, first + text.count(b"\n")), _is_tidy(text)
     marks = text.translate(None, NO_MARKS) if b"\t" in text else b""
     tabs = b"\t" * (len(form.columns) - 1) + b"\n"
-    if form is BEIR or b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
-        has_comment = form is not BEIR and b"#" in text and b"\n#" in b"\n" + text
+    if b"\n" + tabs in b"\n" + marks:  # some line is split at its tabs only
+        has_comment = b"#" in text and b"\n#" in b"\n" + text
         if has_comment or not is_tidy or marks != tabs * len(lines):
             raise ValueError("blank cells, comments, or lines that are split at spaces")
     else:
@@ -499,9 +503,8 @@ def _tidied(text: bytes, first: int, form: Form) -> tuple[bytes, np.ndarray]:
             pairs = enumerate(text.split(b"\n"), first)
             kept = {number: line for number, line in pairs if line[:1] not in (b"", b"#")}
             lines, text = np.array(list(kept)), b"".join([line + b"\n" for line in kept.values()])
-    # Arrow and pandas would drop a byte order mark; lines of BEIR may contain quotes.
-    if text.startswith(text_files.BOM) or form is BEIR and b'"' in text:
-        raise ValueError("a byte order mark, or a quoted id")
+    if text.startswith(text_files.BOM):
+        raise ValueError("a byte order mark, which Arrow and pandas would drop")
     return text, lines
 
 
@@ -519,13 +522,10 @@ def _words_of(line: bytes, form: Form) -> list[bytes] | None:
     text_files.refuse_nul(line, form.kind)
     if b"\r" in line[:-1]:
         raise ValueError("the line contains a carriage return; lines must end with a line feed.")
-    if form is BEIR and line.strip(b" \t\r"):
-        words = _words_of_beir(line)
-    else:
-        words = text_files.split_line(line, len(form.columns) - 1)
-        is_trec = form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None
-        if is_trec:  # the name contains spaces; without a rank, an id does
-            words[5:] = [b" ".join(words[5:])]
+    words = text_files.split_line(line, len(form.columns) - 1)
+    is_trec = form is RUN and len(words) > 6 and text_files.number_in(words[3]) is not None
+    if is_trec:  # the name contains spaces; without a rank, an id does
+        words[5:] = [b" ".join(words[5:])]
     if not words:
         return None
     if len(words) != len(form.columns) or b"" in words:
@@ -550,14 +550,3 @@ def _words_of(line: bytes, form: Form) -> list[bytes] | None:
         if name == "grade" and math.isinf(number):
             raise ValueError(f"the grade must be finite; got {text_files.shown(word)}.")
     return words
-
-
-def _words_of_beir(line: bytes) -> list[bytes]:
-    text = line.removesuffix(b"\r").decode(errors="surrogateescape")
-    try:
-        cells = next(csv.reader([text], delimiter="\t", strict=True))
-    except csv.Error as error:
-        raise ValueError(
-            f"quotes must enclose the entire id and be doubled within it, as in CSV ({error})."
-        ) from None
-    return [cell.encode(errors="surrogateescape") for cell in cells]

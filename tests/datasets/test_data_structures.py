@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import namedtuple
 
+import numpy as np
 import pytest
 from peers import peer
 
@@ -92,6 +93,9 @@ QRELS_FORMS = {
     "tuples": [Qrel(*row) for row in triples(QRELS)],
     "PyTerrier": lambda: pandas(table(QRELS, ["qid", "docno", "label"])),
     "ir_measures": lambda: pandas(table(QRELS, ["query_id", "doc_id", "relevance"])),
+    "BEIR": lambda: pandas(table(QRELS, ["query-id", "corpus-id", "score"])),
+    "Quepid": lambda: pandas(table(QRELS, ["query", "docid", "rating"])),
+    "rows": [dict(zip(["q_id", "doc-id", "rel"], row, strict=True)) for row in triples(QRELS)],
     "lists": table(QRELS, ["q_id", "docno", "grade"]),
     "_rank_eval": {"requests": REQUESTS, "metric": {"dcg": {"k": 20}}},
     "requests": REQUESTS,
@@ -104,6 +108,9 @@ RUN_FORMS = {
         table(RUN, ["qid", "docno", "score"])
         | {"query": ["text of the topic"] * 4, "rank": [0, 1, 0, 1]}
     ),
+    "rows": [
+        dict(zip(["query-id", "corpus-id", "score"], row, strict=True)) for row in triples(RUN)
+    ],
     "Arrow batch": lambda: arrow_batch(table(RUN, ["query_id", "docno", "score"])),
     "response": {"metric_score": 0.5, "details": DETAILS, "failures": {}},
     "responses": {
@@ -128,6 +135,36 @@ def test_runs_of_every_form_with_qrels_of_dicts(form):
     joined = join_run(QRELS, make(RUN_FORMS[form]))
     assert rows(joined) == ROWS
     assert joined.missing.tolist() == ["q3"] and joined.unjudged.tolist() == []
+
+
+@pytest.mark.parametrize("make_list", [list, tuple, np.array])
+def test_ranked_lists_have_the_scores_of_ranks(make_list):
+    run = {"q2": make_list(["x", "a"]), "q1": make_list(["b", "y"]), "q3": []}
+    joined = join_run(QRELS, run)
+    assert rows(joined) == [
+        ("q1", "b", 0, -1.0),
+        ("q1", "y", 0, -2.0),
+        ("q1", "a", 2, NOT_RETRIEVED),
+        ("q2", "x", 0, -1.0),
+        ("q2", "a", 1, -2.0),
+        ("q3", "c", 3, NOT_RETRIEVED),
+    ]
+
+
+def test_queries_may_have_the_names_of_columns():
+    qrels = {"query": {"a": 1}, "responses": {"b": 1}}
+    for run in ({"query": ["a"], "responses": ["b"]}, {"query": {"a": -1}, "responses": {"b": -1}}):
+        expected = [("query", "a", 1, -1.0), ("responses", "b", 1, -1.0)]
+        assert rows(join_run(qrels, run)) == expected
+
+
+def test_judges_and_runs_have_all_forms():
+    quepid = {"query": ["q1", "q1"], "docid": ["a", "b"], "rating": [2, 0]}
+    joined = sg.datasets.join_judgments({"human": quepid}, {"bm25": {"q1": ["b", "a"]}})
+    assert joined.y_judges["human"].tolist() == [2, 0]
+    assert joined.y_scores["bm25"].tolist() == [-2, -1]
+    evaluations = sg.evaluate_runs(quepid, {"bm25": {"q1": ["b", "a"]}}, "ap")
+    assert evaluations["bm25"].mean()["AP"] == 1 / 2
 
 
 def test_iterators_are_accepted():

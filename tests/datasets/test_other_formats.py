@@ -1,4 +1,4 @@
-"""Qrels and runs of BEIR, MS MARCO, ranx and MTEB."""
+"""Qrels and runs of BEIR, MS MARCO, ranx, MTEB and Quepid."""
 
 import bz2
 import gzip
@@ -74,6 +74,37 @@ FORMATS = [
         b"q1\t0\tApollo 13\t1\n# a\tb\tc\t\xe9\n\t\t\t\nq1 0 b 2\nq1  0\tc  0\n",
         [("q1", "Apollo 13", 1.0), ("q1", "b", 2.0), ("q1", "c", 0.0)],
     ),
+    # Tables with a header, whose columns may have any order
+    (
+        read_qrels,
+        b'note,rating,query,docid\n,2,"q1","d 1"\n"a, ""b""\n",0,q1,d2\n,1e0,007,#d\n',
+        QRELS,
+    ),
+    (
+        read_qrels,  # Quepid writes queries without ratings alone, and documents without a rating
+        b"query,docid,rating\nq1,d 1,2\nq 2\nq1,d3,\nq1,d2,0\n007,#d,1\n",
+        QRELS,
+    ),
+    (read_qrels, tabs(QRELS, b"query_id\tdoc_id\trelevance\n"), QRELS),
+    (read_run, b"# test\nqid,docno,score\nq1,d 1,2.5\nq1,d2,-1e-3\n007,#d,7\n", RUN),
+    (read_run, tabs(RUN), RUN),
+    (
+        read_run,
+        b"query,doc-id,score\nq,a,9007199254740993\nq,b,2\n",
+        [("q", "a", 2**53 + 1.0), ("q", "b", 2.0)],
+    ),
+    # JSON and JSON Lines
+    (
+        read_qrels,
+        b"".join(
+            json.dumps({"query-id": q, "corpus-id": d, "score": grade}).encode() + b"\n"
+            for q, d, grade in QRELS
+        ),
+        QRELS,
+    ),
+    (read_qrels, b'{"query": "q1", "docid": "d1", "rating": 3}', [("q1", "d1", 3.0)]),
+    (read_run, b'[{"qid": "q1", "docno": "d1", "score": 3}]', [("q1", "d1", 3.0)]),
+    (read_run, b'{"q1": ["d1", "#2"], "007": ["d1"]}', RANKS),
     (read_qrels, json.dumps(GRADES).encode(), QRELS),
     (read_run, json.dumps(SCORES, indent=1).encode(), RUN),
     (read_run, json.dumps(META | {"en": {"test": SCORES}}).encode(), RUN),
