@@ -164,7 +164,7 @@ def position_bias(
     from threadpoolctl import threadpool_limits  # installed with scikit-learn
 
     choice_validator("method", METHODS)(method)
-    CHECK_LEVEL(level)
+    level = CHECK_LEVEL(level)
     n_resamples = whole_number(n_resamples, "n_resamples", 0)
     check_rng(rng)
     rng = np.random.default_rng(rng)

@@ -1,5 +1,7 @@
 """Position bias and grades from clicks, checked against simulations and the definitions."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -115,6 +117,7 @@ def test_counted_logs_and_every_kind_of_table_give_the_same_result(log, frame, t
         qid="qid",
         item="item",
         n_impressions="size",
+        level=Fraction(95, 100),
         rng=0,
         n_resamples=20,
         data=counted,
@@ -244,7 +247,7 @@ def test_a_row_of_a_counted_log_of_random_rankings_is_no_sample():
             "an integer .*; got 1.5 in row 0",
         ),
         ({"method": "chain"}, ValueError, "method must be one of"),
-        ({"level": 1}, ValueError, "level"),
+        ({"level": 1}, ValueError, "level must be"),
         ({"rng": "a"}, TypeError, "rng"),
         ({"n_resamples": -1}, ValueError, "n_resamples"),
         ({"item": ["a", None]}, ValueError, "item is missing in row 1"),

@@ -33,8 +33,8 @@ ROWS = (
 SIDES = ("y_true", "y_score")
 
 NEGATIVE_GRADES = (
-    "Give irrelevant documents grade 0: subtract the irrelevant level from all grades, or, if 0 "
-    "already means irrelevant and lower grades mean spam, clip at 0: np.clip(grades, 0, None)."
+    "If the scale starts below 0, subtract the irrelevant level from all grades. If negative grades "
+    "mark padding, leave out their rows: with grade 0, they would count as documents."
 )
 
 

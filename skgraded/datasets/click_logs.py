@@ -270,9 +270,8 @@ def make_clicks(
     noise = CHECK_NOISE(noise)
     n_sessions = door.whole_number(n_sessions, "n_sessions", 1)
     grades = door.check_grades(y_true, "y_true")
-    systems: Any = y_scores
-    if not isinstance(y_scores, (list, tuple)) or np.ndim(y_scores[0]) == 0:
-        systems = [y_scores]
+    is_list = isinstance(y_scores, (list, tuple)) and len(y_scores) and np.ndim(y_scores[0])
+    systems: Any = y_scores if is_list else [y_scores]
     rankers = [door.check_scores(scores, len(grades), "y_scores") for scores in systems]
     query_ids, order, starts = queries_of(qid, len(grades))
     rows = np.arange(len(grades)) if order is None else order

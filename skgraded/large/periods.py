@@ -109,7 +109,7 @@ def compare_periods(
     """
     periods = {"before": before, "after": after}
     _check_summaries(periods)
-    CHECK_LEVEL(level)
+    level = CHECK_LEVEL(level)
     check_choice("correction", correction, CORRECTIONS)
     smallest_of = {} if smallest is None else _smallest_of(smallest, before.measures)
     late_systems = _systems_of(after)
@@ -331,7 +331,7 @@ def trend(
     8  NDCNG@10  0.38   0.17   0.60       False
     9      MuAP  0.33   0.10   0.56       False
     """
-    CHECK_LEVEL(level)
+    level = CHECK_LEVEL(level)
     if isinstance(summaries, (Summary, Summaries)):
         raise TypeError("trend requires a list of Summaries, one per day; got one report.")
     summaries = list(summaries)

@@ -143,7 +143,7 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     (
         {"test.letor": LETOR.replace("1 qid:7", "-1 qid:7")},
         "evaluate test.letor scores",
-        "test.letor: line 5: the grade -1 is negative.*subtract.* clip",
+        "test.letor: line 5: the grade -1 is negative.*subtract.* padding",
     ),
     (
         {"t.csv": CSV},

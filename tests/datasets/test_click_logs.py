@@ -122,6 +122,7 @@ def test_sessions_show_the_rankings_of_the_systems():
     ("settings", "message"),
     [
         ({"model": "dbn"}, "model must be one of"),
+        *(({"y_scores": empty}, "y_scores is empty") for empty in ([], (), [[]])),
         ({"noise": 2}, "noise"),
         ({"n_sessions": 0}, "n_sessions must be at least 1"),
         ({"examination": [2.0]}, "examination must be from 0 to 1"),
@@ -133,4 +134,4 @@ def test_sessions_show_the_rankings_of_the_systems():
 )
 def test_invalid_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
-        make_clicks(Y, SCORES, QID, **settings)
+        make_clicks(**{"y_true": Y, "y_scores": SCORES, "qid": QID} | settings)

@@ -179,7 +179,7 @@ BAD_COLUMNS = [  # argument, value, words in the message
     # Grades, scores and weights
     ("y_true", [0, 1, 2, np.inf, 1, np.inf], "must be finite; got inf for row 3"),
     *(
-        ("y_true", with_bad(bad, row), f"row {row}", f"{bad:g}", "irrelevant documents")
+        ("y_true", with_bad(bad, row), f"row {row}", f"{bad:g}", "irrelevant level")
         for row in (0, 4)
         for bad in (-1, -0.5, -1e-300)
     ),
@@ -269,6 +269,15 @@ def test_bad_columns_are_refused_by_every_function(argument):
     for name, value, *words in BAD_COLUMNS:
         if name == argument:
             check(name, value, *words)
+
+
+def test_the_hint_for_negative_grades_suits_scales_and_padding():
+    grades, scores = np.array([-1, 1]), np.array([2.0, 1.0])
+    hint = "subtract the irrelevant level .* mark padding, leave out their rows"
+    with pytest.raises(ValueError, match=hint):
+        sg.DCG()(grades, scores)
+    assert sg.DCG(gain="linear")(grades + 1, scores) == 2 / np.log2(3)
+    assert sg.DCG()(grades[grades >= 0], scores[grades >= 0]) == 1.0
 
 
 def test_measures_refuse_unknown_grades_that_judgments_keep():

@@ -1,6 +1,7 @@
 """Changes between periods, and trends over many days."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,8 @@ BEFORE, AFTER = RNG.beta(2, 3, 200), RNG.beta(2.2, 3, 300)
 
 class TestComparePeriods:
     def test_the_rows_equal_welchs_test_in_scipy(self):
-        frame = sg.compare_periods(summary(BEFORE), summary(AFTER), correction=None)
+        level = Fraction(95, 100)
+        frame = sg.compare_periods(summary(BEFORE), summary(AFTER), level=level, correction=None)
         expected = stats.ttest_ind(AFTER, BEFORE, equal_var=False)
         low, high = expected.confidence_interval(0.95)
         assert frame["measure"].tolist() == ["NDCG", "RR"]
