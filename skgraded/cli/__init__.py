@@ -17,7 +17,7 @@ from skgraded._input.atomic_files import check_writable, write_text
 from skgraded._input.words import printable
 from skgraded.cli._columns import read_measure_columns
 from skgraded.cli._files import FOLDER, evaluate_files, find_kind, name_systems
-from skgraded.cli._formats import FORMATS, share_of_judged
+from skgraded.cli._formats import WRITERS, share_of_judged
 from skgraded.large.jobs import PARTITIONINGS
 from skgraded.reports import compare
 from skgraded.reports.comparing import checked_settings
@@ -58,6 +58,12 @@ EVALUATE: dict[str, dict[str, Any]] = {
         "help": 'measure, such as ndcng@10 or "AP(threshold=2)", with another name for the column '
         'as in "ndcg@10 as nDCG", or official, the official measures of trec_eval (implies --names '
         "trec_eval); may be repeated (default: ndcng@10 and mu_map)",
+    },
+    "-l --threshold": {
+        "type": float,
+        "metavar": "GRADE",
+        "help": "lowest relevant grade, as in trec_eval, of each measure that has the parameter "
+        "threshold and does not state it (default: every grade above 0 is relevant)",
     },
     "-c --complete": {
         "action": "store_true",
@@ -127,6 +133,11 @@ EVALUATE: dict[str, dict[str, Any]] = {
         "metavar": "NAME",
         "help": "table column with document ids, which must be unique within each query",
     },
+    "--duplicates": {
+        "choices": ("raise", "drop"),
+        "help": "for folders with --document-column: raise an error if a query contains a document "
+        "twice (default), or count equal rows once (drop)",
+    },
     "--weight-column": {"metavar": "NAME", "help": "column with weights, for folders"},
     "--by": {"metavar": "NAME", "help": "column with segments to evaluate, for folders"},
     "--partitioning": {
@@ -136,8 +147,13 @@ EVALUATE: dict[str, dict[str, Any]] = {
         "default), with contiguous rows per query (clustered), or with each query in one file "
         "(whole)",
     },
+    "--summary-label": {
+        "metavar": "LABEL",
+        "help": "name of the part of the data, such as its date, in the JSON of folders; Summaries "
+        "with the same label cannot be merged",
+    },
     "--format": {
-        "choices": tuple(FORMATS),
+        "choices": tuple(WRITERS["evaluate"]),
         "default": "table",
         "help": "output format (default: %(default)s)",
     },
@@ -196,20 +212,33 @@ COMPARE: dict[str, dict[str, Any]] = {
         "help": "random seed for the randomization test and the bootstrap (default: 0)",
     },
 }
-# Patterns in messages of the library, and what the command prints instead, because its options have
-# other names than the arguments of functions.
-WORDS = (
-    (r"\b(test|split)='(.*?)'", r"--\1 \2"),
-    (r"\btest=None", "--test none"),
-    (r"(^|Omit )n_resamples\b", r"\1--resamples"),
-    (r"(^|Omit )rng\b", r"\1--seed"),
-    (r"\bunjudged_documents\b", "--unjudged-documents"),
-    (r"^(level|baseline|digits|caption|label) ", r"--\1 "),
-    (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
+# Options for the arguments of functions, which messages of the library name.
+OPTION_OF = {
+    **{
+        name.replace("-", "_"): f"--{name}"
+        for flags in COMPARE | EVALUATE
+        for name in re.findall(r"--(\S+)", flags)
+    },
+    "n_resamples": "--resamples",
+    "rng": "--seed",
+    "document": "--document-column",
+    "sample_weight": "--weight-column",
+}
+ARGUMENTS = "|".join(OPTION_OF)
+# Patterns in messages of the library, and what the command prints instead.
+WORDS: tuple[tuple[str, Any], ...] = (
+    ("missing='count'", "-c"),
     (
         "Evaluate both on these queries, with ids of the same type",
         "Use -c to count missing queries",
     ),
+    (r"(column .* must be finite; got nan.*)\.$", r"\1: use --unjudged-documents."),
+    (
+        rf"(?<![(,])\b({ARGUMENTS})=['\"]?([\w/-]*)['\"]?",  # but not a parameter of a measure
+        lambda match: f"{OPTION_OF[match[1]]} {match[2]}".rstrip(),
+    ),
+    ("--test None", "--test none"),
+    (rf"(^|Omit |set )({ARGUMENTS})(?=[ ,])", lambda match: match[1] + OPTION_OF[match[2]]),
 )
 
 
@@ -255,11 +284,11 @@ def _run_command(args: Namespace) -> str:
     settings = _check_settings(args) if args.command == "compare" else {}
     report, systems = evaluate_files(args)
     if args.command == "compare":
-        comparison = compare(report, by=args.by, progress=args.progress, **settings)
-        return FORMATS[args.format].compare(comparison, systems, args)
-    for text in caveats(list(systems), share_of_judged(systems, args)):
-        warnings.warn(text, stacklevel=2)
-    return FORMATS[args.format].evaluate(report, systems, args)
+        report = compare(report, by=args.by, progress=args.progress, **settings)
+    else:
+        for text in caveats(list(systems), share_of_judged(systems, args)):
+            warnings.warn(text, stacklevel=2)
+    return WRITERS[args.command][args.format](report, systems, args)
 
 
 def _check_settings(args: Namespace) -> dict[str, Any]:

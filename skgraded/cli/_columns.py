@@ -9,12 +9,8 @@ from typing import Any
 import numpy as np
 
 from skgraded.measures import Measure, NumRel, NumRelRet, NumRet, measure
-from skgraded.measures.parsing import FAMILIES
+from skgraded.measures.parsing import OFFICIAL_COUNTS, OFFICIAL_MEANS, expand_name, set_threshold
 from skgraded.reports import Evaluation
-
-# The official measures of trec_eval without runid and num_q, which every table contains.
-OFFICIAL_MEANS = ["map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"]
-OFFICIAL = ["num_ret", "num_rel", "num_rel_ret", "map", "gm_map", *OFFICIAL_MEANS[1:]]
 
 
 @dataclass(frozen=True)
@@ -49,13 +45,12 @@ def read_measure_columns(args: Namespace) -> list[Column]:
 
 def _expand_name(text: str, args: Namespace) -> list[str]:
     """Return the names of single measures that a name or an option of trec_eval selects."""
-    if text == "official":
-        parts = OFFICIAL_MEANS if args.only_means else OFFICIAL
-        return [name for part in parts for name in _expand_name(part, args)]
-    if text in FAMILIES:
-        return [f"{text}_{cut_off}" for cut_off in FAMILIES[text].split()]
-    option = re.fullmatch(r"([A-Za-z_]+)\.([\d.]+(?:,[\d.]+)*)", text)  # such as P.5,10
-    return [f"{option[1]}_{part}" for part in option[2].split(",")] if option else [text]
+    if text != "official":
+        return expand_name(text)
+    counts, geometric = ((), ()) if args.only_means else (OFFICIAL_COUNTS, ("gm_map",))
+    first, *others = OFFICIAL_MEANS
+    parts = (*counts, first, *geometric, *others)
+    return [name for part in parts for name in expand_name(part)]
 
 
 def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
@@ -63,6 +58,8 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
     parsed: Any = measure("map" if is_geometric else text, args.names)
     if args.ties not in (None, "trec") and hasattr(parsed, "ties"):
         parsed = replace(parsed, ties=args.ties)  # the rule of trec changes the scores instead
+    if args.threshold is not None:
+        parsed = set_threshold(parsed, args.threshold)
     default = parsed.name if args.names is None else text
     is_count = isinstance(parsed, (NumRet, NumRel, NumRelRet))
     return Column(name[0] if name else default, parsed, is_count, is_geometric)

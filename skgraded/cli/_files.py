@@ -13,8 +13,7 @@ import numpy as np
 
 from skgraded._input.queries import query_codes
 from skgraded.cli._columns import rename_columns
-from skgraded.datasets.entries import Entries
-from skgraded.datasets.join import JudgmentIndex, trec_scores
+from skgraded.datasets.join import trec_scores
 from skgraded.datasets.letor import read_rows, read_scores
 from skgraded.datasets.table_files import Names, read_columns
 from skgraded.datasets.text_files import BOM, check_path, unpacked
@@ -22,7 +21,7 @@ from skgraded.datasets.trec import DATA, HEAD, read_qrels_table, read_run_table,
 from skgraded.large.batches import evaluate_batches
 from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.reports import Evaluation, evaluate
-from skgraded.reports.evaluating import evaluate_run
+from skgraded.reports.evaluating import evaluate_each_run
 from skgraded.writing.text import utf8
 
 # Kinds of files, as messages name them.
@@ -34,6 +33,8 @@ ONLY_FOR = {
     "drop_identical_ids": RUNS,
     "weight_column": FOLDER,
     "by": FOLDER,
+    "duplicates": FOLDER,
+    "summary_label": FOLDER,
 }
 LETOR_LINE = re.compile(rb"\s*\S+\s+qid:")
 
@@ -119,49 +120,29 @@ def _open_source(path: str) -> Any:
 
 def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
     qrels = read_qrels_table(file, args.progress)
-    index = JudgmentIndex(qrels)
     if args.names is None:
         warn_of_other_meanings(args.measures, qrels.numbers.max())
-    evaluations, notes = {}, []
-    for name, path in args.systems.items():
-        run = read_run_table(
-            _open_source(path), args.progress, args.split, allow_empty=args.complete
-        )
-        evaluations[name], joined = evaluate_run(
-            index,
-            run,
-            args.measures,
-            args.complete,
-            args.strict,
-            args.ties,
-            args.unjudged_documents or "irrelevant",
-            args.drop_identical_ids,
-        )
-        missing = _count_queries(joined.missing, "judged queries", qrels)
-        unjudged = _count_queries(joined.unjudged, "queries of the run", run)
-        if missing and args.strict and not args.complete:
-            raise ValueError(
-                f"{name}: {missing[0]} are missing from the run: use -c or no --strict."
+    evaluations, note = evaluate_each_run(
+        qrels,
+        (
+            (
+                name,
+                read_run_table(
+                    _open_source(path), args.progress, args.split, allow_empty=args.complete
+                ),
             )
-        fate = "count as empty rankings" if args.complete else "are left out (use -c to count them)"
-        parts = [
-            *(f"{queries} are missing from the run and {fate}" for queries in missing),
-            *(f"{queries} have no judgments and are left out" for queries in unjudged),
-        ]
-        notes += [f"{name}: {'; '.join(parts)}."] if parts else []
-        del run, joined  # free the memory of large runs
-    if notes:
-        n = f" {len(notes)} of {len(args.systems)} runs contain other queries than the judgments."
-        warnings.warn(notes[0] + n * (len(notes) > 1), stacklevel=2)
+            for name, path in args.systems.items()
+        ),
+        args.measures,
+        missing="count" if args.complete else "raise" if args.strict else "skip",
+        unjudged="raise" if args.strict else "skip",
+        ties=args.ties,
+        unjudged_documents=args.unjudged_documents or "irrelevant",
+        identical_ids="drop" if args.drop_identical_ids else "keep",
+    )
+    if note:
+        warnings.warn(note, stacklevel=2)
     return evaluations
-
-
-def _count_queries(mask: np.ndarray, noun: str, table: Entries) -> list[str]:
-    """Return the number and the first id of the marked queries, or [] if there are none."""
-    return [
-        f"{mask.sum()} of {len(mask)} {noun} (the first is {query!r})"
-        for query in table.query_ids[mask][:1]
-    ]
 
 
 def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
@@ -239,6 +220,8 @@ def _summarize_folder(args: Namespace) -> tuple[Any, dict[str, Any]]:
         sample_weight=args.weight_column,
         unjudged_documents=args.unjudged_documents,
         document=args.document_column,
+        duplicates=args.duplicates or "raise",
+        label=args.summary_label,
         progress=args.progress,
     )
     return report, report.systems if len(names) > 1 else {names[0]: report}
@@ -267,4 +250,5 @@ def _evaluate_folder(args: Namespace) -> dict[str, Evaluation]:
         sample_weight=args.weight_column,
         unjudged_documents=args.unjudged_documents,
         document=args.document_column,
+        duplicates=args.duplicates or "raise",
     )

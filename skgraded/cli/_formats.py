@@ -1,4 +1,4 @@
-"""Formats of the output, in the table `FORMATS`."""
+"""Formats of the output, in the table `WRITERS`."""
 
 import json
 import math
@@ -6,14 +6,15 @@ import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from skgraded._input.words import counted, plain_list
 from skgraded.cli._columns import summarize_columns
+from skgraded.cli._files import FOLDER
 from skgraded.measures import Judged
-from skgraded.reports import Comparison, Evaluation, compare
+from skgraded.reports import Comparison, Evaluation, Summary, compare
 from skgraded.reports.comparison_view import (
     describe_procedure,
     rank_rows,
@@ -21,12 +22,10 @@ from skgraded.reports.comparison_view import (
 )
 from skgraded.reports.evaluation import mean_judged
 from skgraded.writing import tables
-from skgraded.writing.columns import fitting, list_rows
-from skgraded.writing.sentences import count_significant
+from skgraded.writing.columns import fitting
 from skgraded.writing.text import percent_text
 
-MOST_SENTENCES = 8  # maximum number of sentences; more pairs are counted
-MOST_ROWS = 30  # maximum number of rows in a table of pairs; longer tables are omitted
+MOST_PAIRS = 12  # maximum number of rows with a sentence in text, and in a table on a terminal
 _dump = partial(json.dumps, indent=2, ensure_ascii=False, allow_nan=False)
 Systems = Mapping[str, Any]  # Evaluations or Summaries, keyed by the name of the system
 
@@ -46,6 +45,7 @@ def _tabulate_means(systems: Systems, args: Namespace) -> Any:
     return [
         {"run": name, "n_queries": report.n_queries, **summarize_columns(report, args.columns)}
         | {key: shares[i] for key, shares in judged.items()}
+        | {f"n_undefined {key}": n for key, n in report.n_undefined.items() if args.format == "csv"}
         for i, (name, report) in enumerate(systems.items())
     ]
 
@@ -87,72 +87,59 @@ def _tabulate_side_by_side(comparison: Comparison) -> Any:
 # Text with tables --------------------------------------------------------------------------------
 
 
-class Style(NamedTuple):
-    """How a format of text writes a table, a line of prose, and the tables of a Comparison."""
-
-    table: Callable[..., str]  # also receives the settings of LaTeX tables
-    line: Callable[[str], str]
-    compared: Callable[[Comparison, Namespace], list[str]]
-
-
-def _list_terminal_tables(comparison: Comparison, args: Namespace) -> list[str]:
-    parts = [str(comparison.leaderboard())]
-    if len(comparison.rows["system"]) <= MOST_ROWS:
-        parts.append(
-            tables.aligned(fitting(select_columns(comparison, rank_rows(comparison)), "terminal"))
-        )
-    return parts
+def _write_table(
+    table: Any, args: Namespace, caption: str | None = None, label: str | None = None
+) -> str:
+    if args.format == "latex":
+        return tables.latex(table, caption=caption, label=label, digits=args.digits)
+    return tables.markdown(table) if args.format == "markdown" else tables.aligned(table)
 
 
-def _get_latex_settings(args: Namespace) -> dict[str, Any]:
-    return {"caption": args.caption, "label": args.label, "digits": args.digits}
+def _join_text(parts: list[str], lines: list[str], args: Namespace) -> str:
+    """Join parts, and lines of prose at the end, separated by blank lines."""
+    styles: dict[str, Any] = {"markdown": tables.safe_in_markdown, "latex": "% {}".format}
+    prose = "\n".join(map(styles.get(args.format, str), lines))
+    return "\n\n".join(filter(None, [*parts, prose]))
 
 
-TERMINAL = Style(lambda table, **_: tables.aligned(table), str, _list_terminal_tables)
-MARKDOWN = Style(
-    lambda table, **_: tables.markdown(table),
-    tables.safe_in_markdown,
-    lambda comparison, args: [comparison.leaderboard().to_markdown(), comparison.to_markdown()],
-)
-LATEX = Style(
-    tables.latex,
-    lambda line: f"% {line}".rstrip(),
-    lambda comparison, args: [
-        comparison.leaderboard().to_latex(**_get_latex_settings(args)),
-        comparison.to_latex(digits=args.digits),
-    ],
-)
-
-
-def _means_to_text(style: Style, report: Any, systems: Systems, args: Namespace) -> str:
+def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
     parts = []
     if args.per_query:
-        parts.append(style.table(_tabulate_values(systems, args), digits=args.digits))
+        parts.append(_write_table(_tabulate_values(systems, args), args))
     if args.by is not None:
         table = report.to_frame()
         table["segment"] = table["segment"].where(table["segment"].notna(), "")  # all queries
     else:
         table = _tabulate_means(systems if args.intervals else _sort_systems(systems, args), args)
-    parts.append(style.table(table, **_get_latex_settings(args)))
-    return _join_text(style, parts, _describe_queries(systems))
+    parts.append(_write_table(table, args, args.caption, args.label))
+    return _join_text(parts, _describe_queries(systems), args)
 
 
-def _comparison_to_text(
-    style: Style, comparison: Comparison, systems: Systems, args: Namespace
-) -> str:
-    if args.by is not None:
-        table = style.table(comparison.to_frame(), **_get_latex_settings(args))
-        return _join_text(style, [table], comparison.sentences() if style is TERMINAL else [])
-    parts = [_join_text(style, [], comparison.leaderboard().verdict.split("\n"))]
+def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespace) -> str:
+    board = comparison.leaderboard()
+    parts = [_join_text([], board.verdict.split("\n"), args)]
     if args.per_query:
-        parts.append(style.table(_tabulate_side_by_side(comparison), digits=args.digits))
-    parts += style.compared(comparison, args)
-    return _join_text(style, parts, _describe_findings(comparison, systems))
-
-
-def _join_text(style: Style, parts: list[str], lines: list[str]) -> str:
-    """Join parts, and lines of prose at the end, separated by blank lines."""
-    return "\n\n".join(filter(None, [*parts, "\n".join(map(style.line, lines))]))
+        parts.append(_write_table(_tabulate_side_by_side(comparison), args))
+    has_few_pairs = len(comparison.rows["system"]) <= MOST_PAIRS
+    if args.format == "latex":
+        parts.append(board.to_latex(caption=args.caption, label=args.label, digits=args.digits))
+        parts.append(comparison.to_latex(digits=args.digits))
+    elif args.format == "markdown":
+        parts += board.to_markdown(), comparison.to_markdown()
+    else:
+        table = fitting(select_columns(comparison, rank_rows(comparison)), "terminal")
+        parts += str(board), tables.aligned(table) if has_few_pairs else ""
+    lines = [
+        f"{counted(comparison.n_queries, 'query', 'queries')}; "
+        f"{percent_text(comparison.level)} intervals; "
+        f"{describe_procedure(comparison)}.",
+        *_describe_queries(systems),
+    ]
+    if has_few_pairs:
+        lines += [f"- {sentence}" for sentence in comparison.sentences()]
+    else:
+        lines.append("For a sentence per pair, use --format html; for all values, csv or json.")
+    return _join_text(parts, lines, args)
 
 
 def _sort_systems(systems: Systems, args: Namespace) -> Systems:
@@ -172,37 +159,17 @@ def _describe_queries(systems: Systems) -> list[str]:
             "The runs contain different queries (see n_queries), so their means cannot be "
             "compared: use -c to count missing queries as empty rankings."
         )
-    by_system = [
-        f"{name}: " + ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
-        for name, report in systems.items()
-        if any(report.n_undefined.values())
-    ]
-    if by_system:
-        lines.append(
-            f"Undefined queries (their value is the parameter undefined): {'; '.join(by_system)}."
+    by_numbers: dict[str, list[str]] = {}  # the systems with the same numbers of undefined queries
+    for name, report in systems.items():
+        numbers = ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
+        by_numbers.setdefault(numbers, []).append(name)
+    if any(by_numbers):
+        groups = "; ".join(
+            f"{'each system' if len(names) == len(systems) > 1 else ', '.join(names)}: {numbers}"
+            for numbers, names in by_numbers.items()
+            if numbers
         )
-    return lines
-
-
-def _describe_findings(comparison: Comparison, systems: Systems) -> list[str]:
-    """Return lines about the method and undefined queries, and the findings for each measure."""
-    sentences, rows = comparison.sentences(), list_rows(rank_rows(comparison))
-    n = len(rows) // len(comparison.measures)
-    lines = [
-        f"{counted(comparison.n_queries, 'query', 'queries')}; "
-        f"{percent_text(comparison.level)} intervals; "
-        f"{describe_procedure(comparison)}.",
-        *_describe_queries(systems),
-    ]
-    for i, measure in enumerate(comparison.measures):
-        lines += ["", f"By {measure}:"]
-        if len(rows) <= MOST_SENTENCES:
-            lines += [f"- {sentence}" for sentence in sentences[i * n : (i + 1) * n]]
-        else:
-            pairs = [row for row in rows if row["measure"] == measure]
-            lines.append(f"- {count_significant(pairs, comparison.test is not None)}.")
-    if len(rows) > MOST_SENTENCES:
-        lines += ["", "For a sentence per pair, use --format html; for all values, csv or json."]
+        lines.append(f"Undefined queries (their value is the parameter undefined): {groups}.")
     return lines
 
 
@@ -212,15 +179,8 @@ def _describe_findings(comparison: Comparison, systems: Systems) -> list[str]:
 def _means_to_csv(report: Any, systems: Systems, args: Namespace) -> str:
     if args.by is not None:
         return str(report.to_csv())
-    if args.per_query:
-        return tables.csv_text(_tabulate_values(systems, args))
-    rows = _tabulate_means(systems, args)
-    if not args.intervals:
-        rows = [
-            row | {f"n_undefined {key}": n for key, n in of_system.n_undefined.items()}
-            for row, of_system in zip(rows, systems.values(), strict=True)
-        ]
-    return tables.csv_text(rows)
+    tabulate = _tabulate_values if args.per_query else _tabulate_means
+    return tables.csv_text(tabulate(systems, args))
 
 
 def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace) -> str:
@@ -232,6 +192,8 @@ def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace
 def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
     entries = {name: of_system.to_dict() for name, of_system in systems.items()}
     for name, entry in entries.items():
+        if args.kind == FOLDER and args.per_query:  # a Summary, as without --per-query
+            entry |= Summary.of(systems[name], label=args.summary_label).to_dict()
         values = summarize_columns(systems[name], args.columns)
         entry["mean"] |= {c.name: values[c.name] for c in args.columns if c.is_geometric}
         if totals := {c.name: values[c.name] for c in args.columns if c.is_count}:
@@ -263,21 +225,26 @@ def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
     return str(of_system.to_html(title=args.title or name))
 
 
-class Format(NamedTuple):
-    """The functions that print what `evaluate` and `compare` return, and the reports by system."""
-
-    evaluate: Callable[[Any, Systems, Namespace], str]
-    compare: Callable[[Comparison, Systems, Namespace], str]
+def _comparison_to_html(comparison: Comparison, systems: Systems, args: Namespace) -> str:
+    return str(comparison.to_html(title=args.title))
 
 
-FORMATS = {
-    "table": Format(partial(_means_to_text, TERMINAL), partial(_comparison_to_text, TERMINAL)),
-    "csv": Format(_means_to_csv, _comparison_to_csv),
-    "json": Format(_means_to_json, _comparison_to_json),
-    "markdown": Format(partial(_means_to_text, MARKDOWN), partial(_comparison_to_text, MARKDOWN)),
-    "latex": Format(partial(_means_to_text, LATEX), partial(_comparison_to_text, LATEX)),
-    "html": Format(
-        _means_to_html,
-        lambda comparison, systems, args: str(comparison.to_html(title=args.title)),
-    ),
+# The functions that print the report of a command, which also receive the reports by system.
+WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
+    "evaluate": {
+        "table": _means_to_text,
+        "csv": _means_to_csv,
+        "json": _means_to_json,
+        "markdown": _means_to_text,
+        "latex": _means_to_text,
+        "html": _means_to_html,
+    },
+    "compare": {
+        "table": _comparison_to_text,
+        "csv": _comparison_to_csv,
+        "json": _comparison_to_json,
+        "markdown": _comparison_to_text,
+        "latex": _comparison_to_text,
+        "html": _comparison_to_html,
+    },
 }

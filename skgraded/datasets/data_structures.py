@@ -13,7 +13,7 @@ from skgraded._input import door
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.queries import query_codes, refuse_missing_ids
 from skgraded._input.words import are_utf8, did_you_mean, object_array, plain, plain_list
-from skgraded.datasets.entries import Entries, name_rows
+from skgraded.datasets.entries import Entries, empty_run, name_rows
 from skgraded.datasets.text_files import parsed
 
 # Accepted column names in frames, lists of dicts and files with a header, in order of priority.
@@ -44,14 +44,20 @@ CHECK: dict[str, Any] = {"qrels": _check_judgments, "run": door.check_scores}
 RESPONSES = {"response": {"docs"}, "root": {"children", "fields"}, "hits": {"hits"}}
 
 
-def entries_of(source: Any, side: str, name: str | None = None, stacklevel: int = 3) -> Entries:
+def entries_of(
+    source: Any,
+    side: str,
+    name: str | None = None,
+    stacklevel: int = 3,
+    allow_empty: bool = False,
+) -> Entries:
     """Convert qrels or a run to Entries called `name`; errors contain `side` ("qrels" or "run").
 
     Negative grades are kept, with a warning.
     """
     from sklearn.utils import Bunch
 
-    entries = convert(source, side)
+    entries = convert(source, side).refuse_empty(allow_empty)
     entries = entries.without_repeats() if side == "qrels" else entries.refuse_repeats()
     entries = replace(entries, source=name or side)
     if side == "qrels" and not isinstance(source, Bunch):  # read_qrels has already warned
@@ -168,6 +174,8 @@ def from_columns(
     table: Any, names: Sequence[str], side: str, lines: np.ndarray | None = None
 ) -> Entries:
     """Convert the columns with the queries, the documents, and the grades or scores to Entries."""
+    if hasattr(table[names[0]], "__len__") and len(table[names[0]]) == 0:
+        return empty_run(side)
     query_name, document_name, number_name = (f"{side}.{name}" for name in names)
     codes, ids = query_codes(table[names[0]], name=query_name)
     n = len(codes)
@@ -200,7 +208,7 @@ def _document_ids(documents: Any, n: int | None, expected: str | None, name: str
 def _from_items(items: list[Any], source: Any, side: str, lines: np.ndarray | None) -> Entries:
     """Convert a list of rows (dicts or named tuples), or of dicts with ratings, one per query."""
     if not items:
-        raise ValueError(f"{side} is empty: it contains no documents.")
+        return empty_run(side)
     first = items[0]
     _refuse_response(first, side)
     if isinstance(first, Mapping) and "ratings" in first:
@@ -275,7 +283,7 @@ def from_queries(queries: Iterable[tuple[Any, Any]], side: str) -> Entries:
         documents.extend(names)
         numbers.extend(values)
     if not documents:
-        raise ValueError(f"{side} is empty: it contains no documents.")
+        return empty_run(side)
     codes, ids = query_codes(kept_queries, name=f"{side}.query")
     codes = np.repeat(codes, sizes)
     ids_of_documents = _document_ids(documents, None, None, f"{side}.document")

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from skgraded._input.queries import rows_by_query
-from skgraded._input.words import plain, plain_list
+from skgraded._input.words import object_array, plain, plain_list
 
 PIECE = 1 << 14  # approximate number of rows per piece; a piece fits in the CPU cache
 FEW = 1000  # up to this number of values, a dict is faster than an index of pandas
@@ -92,6 +92,12 @@ class Entries:
                 stacklevel=stacklevel,
             )
 
+    def refuse_empty(self, allow_empty: bool = False) -> Self:
+        """Raise an error if there are no documents, unless `allow_empty`."""
+        if not allow_empty and len(self.numbers) == 0:
+            raise ValueError(f"{self.source} is empty: it contains no documents.")
+        return self
+
     def refuse_repeats(self) -> Self:
         """Raise an error if a query contains the same document twice."""
         for row, first in zip(*repeats(self.query_codes, self.document), strict=True):
@@ -105,6 +111,12 @@ class Entries:
 def name_rows(lines: np.ndarray | None) -> Callable[[int], str]:
     """Return a function that names rows in errors: by their lines or, if unknown, from row 0."""
     return "row {}".format if lines is None else lambda row: f"line {lines[row]}"
+
+
+def empty_run(source: str) -> Entries:
+    """Return the Entries of a run without documents."""
+    no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
+    return Entries(source, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
 
 
 def numbered(values: Any) -> tuple[np.ndarray, Any]:

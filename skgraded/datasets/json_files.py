@@ -16,7 +16,9 @@ from skgraded.datasets.entries import Entries
 META = "mteb_model_meta"  # a key of MTEB's predictions, {META: …, subset: {split: predictions}}
 
 
-def entries_of_json(data: bytes, path: str, side: str, split: str | None) -> Entries:
+def entries_of_json(
+    data: bytes, path: str, side: str, split: str | None, allow_empty: bool = False
+) -> Entries:
     """Convert the content of a JSON file, or of JSON Lines, to Entries."""
     try:
         content, lines = _content(data.decode())
@@ -24,7 +26,8 @@ def entries_of_json(data: bytes, path: str, side: str, split: str | None) -> Ent
             content = _selected(content, split)
         elif split is not None:
             raise ValueError(f"split={split!r} requires MTEB's predictions, with {META!r}.")
-        return replace(convert(content, side, lines), source=path)
+        entries = convert(content, side, lines).refuse_empty(allow_empty)
+        return replace(entries, source=path)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}: line {error.lineno}: the JSON data are damaged or truncated ({error.msg}, "

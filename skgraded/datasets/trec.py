@@ -20,7 +20,7 @@ from skgraded._input.door import choice_validator
 from skgraded._input.needs import is_installed
 from skgraded._input.words import object_array
 from skgraded.datasets import text_files
-from skgraded.datasets.entries import Entries, numbered
+from skgraded.datasets.entries import Entries, empty_run, numbered
 from skgraded.datasets.json_files import entries_of_json
 from skgraded.datasets.table_files import entries_of_table, header_in
 
@@ -283,7 +283,8 @@ def _read(
         if split is not None and not is_json:
             raise ValueError(f"{name}: split={split!r} requires MTEB's predictions, a JSON file.")
         if is_json:
-            return entries_of_json(b"".join(text for _, text in blocks), name, side, split)
+            data = b"".join(text for _, text in blocks)
+            return entries_of_json(data, name, side, split, allow_empty)
         if header is not None:
             data = b"".join(text for _, text in blocks)
             return entries_of_table(data, name, side, n_before, header)
@@ -301,8 +302,7 @@ def _read_lines(parts: Iterator[Any], name: str, form: Form, allow_empty: bool) 
     )
     blocks = list(filter(None, parsed_blocks))
     if not blocks and allow_empty:
-        no_ids, no_rows = object_array([]), np.array([], dtype=np.intp)
-        return Entries(name, no_ids, no_rows, no_ids, no_rows.astype(float), no_rows)
+        return empty_run(name)
     if not blocks:
         raise ValueError(f"{name}: the file is empty or contains no line with data.")
     columns = {column: [block[column] for block in blocks] for column in blocks[0]}

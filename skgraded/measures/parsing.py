@@ -5,10 +5,11 @@ import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from skgraded._input.door import choice_validator
+from skgraded._input.door import choice_validator, number_validator
 from skgraded._input.words import did_you_mean, nearest
 from skgraded.measures.base import ALIASES, KNOWN_NAMES, MEASURES, PARSED, Measure, plain_name
 
@@ -24,10 +25,14 @@ FAMILIES = {
     "success": "1 5 10",
     "iprec_at_recall": "0.00 0.10 0.20 0.30 0.40 0.50 0.60 0.70 0.80 0.90 1.00",
 }
+# The official measures of trec_eval, except for runid, num_q and gm_map (no mean over queries).
+OFFICIAL_COUNTS = ("num_ret", "num_rel", "num_rel_ret")
+OFFICIAL_MEANS = ("map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
 
 _AT = re.compile(r"_at_(\d+)\s*$")  # the cut-off of sentence-transformers, as in ndcg_at_10
 _FORM = re.compile(r"\s*([^\W\d][\w.]*)\s*(?:\((.*)\))?\s*(?:@\s*(\w+))?\s*", re.DOTALL)
 _CHECK_NAMES = choice_validator("names", ("trec_eval",))
+_CHECK_THRESHOLD = number_validator("threshold", 0)
 
 
 def measure(text: str | Measure, names: str | None = None) -> Measure:
@@ -158,10 +163,34 @@ def _literal(text: str, keyword: ast.keyword) -> Any:
         ) from None
 
 
-def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Convert one or more measures or strings to a list of distinct measures."""
+def as_measures(
+    measures: str | Measure | Iterable[str | Measure],
+    names: str | None = None,
+    threshold: float | None = None,
+) -> list[Measure]:
+    """Convert one or more measures or strings to a list of distinct measures.
+
+    `names` is that of `measure`, and `threshold` that of `set_threshold`.
+    """
+    texts = list_measures(measures)
+    if names is not None:
+        texts = [part for text in texts for part in expand_name(text)]
+    parsed = [measure(text, names) for text in texts]
+    if threshold is not None:
+        parsed = [set_threshold(m, threshold) for m in parsed]
+    if not parsed:
+        raise ValueError("measures is empty: pass at least one measure, such as 'ndcng@10'.")
+    distinct = [m.name for m in parsed]
+    for name in distinct:
+        if distinct.count(name) > 1:
+            raise ValueError(f"measures contains {name} twice.")
+    return parsed
+
+
+def list_measures(measures: str | Measure | Iterable[str | Measure]) -> list[str | Measure]:
+    """Return one or more measures or strings as a list."""
     if isinstance(measures, (str, Measure)):
-        measures = [measures]
+        return [measures]
     if isinstance(measures, Mapping):
         raise TypeError(
             "measures must not be a mapping: pass a list of measures. Only make_ranking_scorer "
@@ -169,14 +198,27 @@ def as_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measu
         )
     if not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ():
         raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
-    parsed = [measure(m) for m in measures]
-    if not parsed:
-        raise ValueError("measures is empty: pass at least one measure, such as 'ndcng@10'.")
-    names = [m.name for m in parsed]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"measures contains {name} twice.")
-    return parsed
+    return list(measures)
+
+
+def expand_name(text: str | Measure) -> list[Any]:
+    """Return the names of single measures that a name or an option of trec_eval selects."""
+    if not isinstance(text, str):
+        return [text]
+    if text == "official":
+        official = OFFICIAL_COUNTS + OFFICIAL_MEANS
+        return [name for part in official for name in expand_name(part)]
+    if text in FAMILIES:
+        return [f"{text}_{cut_off}" for cut_off in FAMILIES[text].split()]
+    option = re.fullmatch(r"([A-Za-z_]+)\.([\d.]+(?:,[\d.]+)*)", text)  # such as P.5,10
+    return [f"{option[1]}_{part}" for part in option[2].split(",")] if option else [text]
+
+
+def set_threshold(measure: Any, threshold: float) -> Any:
+    """Set the lowest relevant grade of a measure that has a threshold and does not state one."""
+    threshold = _CHECK_THRESHOLD(threshold)
+    has_default = getattr(measure, "threshold", threshold) is None
+    return replace(measure, threshold=threshold) if has_default else measure
 
 
 def warn_of_other_meanings(measures: Iterable[Measure], highest_grade: float) -> None:

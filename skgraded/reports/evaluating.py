@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from operator import itemgetter
+from textwrap import shorten
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -13,13 +14,14 @@ from numpy.typing import ArrayLike
 
 from skgraded._input import door, queries
 from skgraded._input.tables import read_named
-from skgraded._input.words import check_names, plain_list
+from skgraded._input.words import check_names, plain, plain_list
 from skgraded.datasets.data_structures import entries_of
 from skgraded.datasets.entries import Entries
 from skgraded.datasets.join import Joined, JudgmentIndex, check_options
 from skgraded.datasets.trec import read_qrels_table, read_run_table, run_names
 from skgraded.judgments import (
     Judgments,
+    Truth,
     as_judgments,
     layout_of,
     scores_of,
@@ -27,7 +29,7 @@ from skgraded.judgments import (
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import Function, accepts_unjudged, prepared, score_queries, undefined_of
-from skgraded.measures.parsing import warn_of_other_meanings
+from skgraded.measures.parsing import list_measures, warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation
 
@@ -243,7 +245,7 @@ def _without_duplicates(
     return judgments, {name: scores[rows] for name, scores in systems.items()}
 
 
-def warn_of_grades_from_1(judgments: Judgments) -> None:
+def warn_of_grades_from_1(judgments: Judgments, stacklevel: int = 3) -> None:
     """Warn if all grades are integers ≥ 1, and at least two queries have several distinct grades.
 
     These are probably star ratings. In click data, all grades may be 1.
@@ -258,7 +260,7 @@ def warn_of_grades_from_1(judgments: Judgments) -> None:
             f"All grades are from {grades.min():g} to {grades.max():g}, so every document counts "
             "as relevant. If 1 is the irrelevant grade, as in ratings from 1 to 5 stars, subtract "
             "it: y - 1.",
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 
@@ -343,6 +345,8 @@ def evaluate_runs(
     unjudged: Literal["skip", "raise"] = "skip",
     unjudged_documents: Literal["irrelevant", "drop"] = "irrelevant",
     identical_ids: Literal["keep", "drop"] = "keep",
+    names: Literal["trec_eval"] | None = None,
+    threshold: float | None = None,
 ) -> dict[str, Evaluation]:
     """Evaluate runs with the same judgments, over the same queries.
 
@@ -355,13 +359,22 @@ def evaluate_runs(
         run's name is its tag, the last column of a TREC run, if no other run has the same, and
         otherwise the name of the file without ``input.`` and its extension.
     measures : Measure, str, or a list of them, default=("ndcng@10", "mu_map")
+        "official" stands for the official measures of trec_eval that are means or totals over the
+        queries, with ``names="trec_eval"``.
     missing : {"count", "skip"}, default="count"
         Judged queries that are missing from a run count without retrieved documents, as with
-        trec_eval's ``-c``, or are left out for all runs, with a warning if some runs contain them.
+        trec_eval's ``-c``, with a warning; a run may then be empty. "skip" leaves them out for all
+        runs, with a warning if some runs contain them.
     ties, unjudged, identical_ids
         As in `join_run`.
     unjudged_documents : {"irrelevant", "drop"}, default="irrelevant"
         As in `evaluate`.
+    names : {"trec_eval"}, optional
+        With "trec_eval", strings have the meaning of trec_eval 10, as in `measure`; names such as
+        "P" stand for all its cut-offs; and ties are ordered as with ``ties="trec"``.
+    threshold : float, optional
+        The lowest relevant grade, as trec_eval's ``-l``, of each measure that has the parameter
+        `threshold` and does not state it.
 
     Returns
     -------
@@ -383,106 +396,163 @@ def evaluate_runs(
     --------
     >>> import skgraded as sg
     >>> qrels = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
-    >>> runs = {"bm25": {"q1": {"a": 2, "b": 1}, "q2": {"c": 3}}, "dense": {"q1": {"b": 2}}}
+    >>> runs = {"bm25": {"q1": {"a": 2, "b": 1}, "q2": {"c": 3}},
+    ...         "dense": {"q1": {"b": 2}, "q2": {"c": 1}}}
     >>> evaluations = sg.evaluate_runs(qrels, runs, "ap")
     >>> {name: evaluation.mean()["AP"] for name, evaluation in evaluations.items()}
-    {'bm25': 1.0, 'dense': 0.0}
+    {'bm25': 1.0, 'dense': 0.5}
     """
     door.choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     check_options(missing, unjudged, ties, identical_ids)
-    measures = as_measures(measures)
+    measures = list_measures(measures)
+    if "official" in measures:
+        names = "trec_eval"
+    measures = as_measures(measures, names, threshold)
     sources = _runs_by_name(runs)
-    index = JudgmentIndex(_entries(qrels, "qrels", "qrels"))
-    warn_of_other_meanings(measures, index.judgments.numbers.max())
-    evaluations = {}
-    for name, source in sources.items():
-        run = _entries(source, "run", f"runs[{name!r}]", allow_empty=missing == "count")
-        evaluations[name], _ = evaluate_run(
-            index,
-            run,
-            measures,
-            missing == "count",
-            unjudged == "raise",
-            ties,
-            unjudged_documents,
-            identical_ids == "drop",
-        )
-    return evaluations if missing == "count" else _over_common_queries(evaluations)
+    is_path = isinstance(qrels, (str, os.PathLike))
+    judgments = read_qrels_table(qrels) if is_path else entries_of(qrels, "qrels")
+    if names is None:
+        warn_of_other_meanings(measures, judgments.numbers.max())
+    evaluations, note = evaluate_each_run(
+        judgments,
+        ((name, _read_run(name, run, missing == "count")) for name, run in sources.items()),
+        measures,
+        missing=missing,
+        unjudged=unjudged,
+        ties=ties if names is None else "trec",
+        unjudged_documents=unjudged_documents,
+        identical_ids=identical_ids,
+    )
+    if missing == "skip":
+        return _take_common_queries(evaluations)
+    if note:
+        warnings.warn(note, stacklevel=2)
+    return evaluations
 
 
-def evaluate_run(
-    index: JudgmentIndex,
-    run: Entries,
+MAX_NAMES = 200  # characters of the names of runs in a note
+# What happens to the judged queries that are missing from a run.
+FATES = {
+    "count": "count as empty rankings",
+    "skip": "are left out (missing='count' counts them)",
+    "raise": "are refused (missing='count' counts them)",
+}
+
+
+def evaluate_each_run(
+    judgments: Entries,
+    runs: Iterable[tuple[str, Entries]],
     measures: list[Measure],
-    count_missing: bool,
-    refuse_unjudged: bool,
+    *,
+    missing: str,
+    unjudged: str,
     ties: str | None,
     unjudged_documents: str,
-    drop_identical_ids: bool,
-) -> tuple[Evaluation, Joined]:
-    """Evaluate a run; return its Evaluation, and the join with the judgments."""
-    if drop_identical_ids:
-        run = run.without_identical_ids()
-    joined = index.join(run, count_missing, refuse_unjudged, ties, "keep")
-    measured = joined.sizes > 0
-    evaluation = evaluate(
-        joined.grade,
-        joined.score,
-        group=joined.sizes[measured],
-        measures=measures,
-        unjudged_documents=unjudged_documents,
+    identical_ids: str,
+) -> tuple[dict[str, Evaluation], str]:
+    """Evaluate runs one by one; return Evaluations, and a note on the queries of only one side.
+
+    With missing="skip", each run is evaluated on its own queries. With "raise", a judged query that
+    is missing from a run is an error.
+    """
+    index = JudgmentIndex(judgments)
+    evaluations, notes = {}, {}
+    for name, run in runs:
+        if identical_ids == "drop":
+            run = run.without_identical_ids()
+        joined = index.join(run, missing == "count", unjudged == "raise", ties, "keep")
+        evaluations[name] = _evaluate_joined(joined, judgments, measures, unjudged_documents)
+        if differences := _describe_queries(joined, judgments, run, missing):
+            notes[name] = joined.missing.sum(), f"{name}: {differences}."
+        if missing == "raise" and joined.missing.any():
+            raise ValueError(notes[name][1])
+        del run, joined  # free the memory of large runs
+    _, note = max(notes.values(), key=itemgetter(0), default=(0, ""))
+    if len(notes) > 1:
+        names = shorten(", ".join(notes), MAX_NAMES, placeholder=" …")
+        note += f" {len(notes)} of {len(evaluations)} runs contain other queries than the judgments"
+        note += f": {names}."
+    return evaluations, note
+
+
+def _evaluate_joined(
+    joined: Joined, judgments: Entries, measures: list[Measure], unjudged_documents: str
+) -> Evaluation:
+    """Evaluate the rows of a run, joined with judgments."""
+    is_measured = joined.sizes > 0
+    starts = np.append(0, np.cumsum(joined.sizes[is_measured]))
+    query_ids = judgments.query_ids[is_measured]
+    truth = Judgments(Truth(joined.grade, joined.grade.dtype, query_ids, None, starts))
+    if not layout_of(truth).n_unknown or unjudged_documents == "drop":  # else some are 0
+        warn_of_grades_from_1(truth, stacklevel=5)
+    return evaluate_judgments(measures, truth, joined.score, unjudged_documents)
+
+
+def _describe_queries(joined: Joined, judgments: Entries, run: Entries, missing: str) -> str:
+    """Describe the judged queries that a run lacks, and its queries without judgments."""
+    sides = (
+        (
+            joined.missing,
+            judgments.query_ids,
+            "judged queries are missing from the run",
+            FATES[missing],
+        ),
+        (joined.unjudged, run.query_ids, "queries of the run have no judgments", "are left out"),
     )
-    return replace(evaluation, query_ids=index.judgments.query_ids[measured]), joined
+    return "; ".join(
+        f"{mask.sum()} of {len(mask)} {place} (the first is {plain(ids[mask][0])!r}) and {fate}"
+        for mask, ids, place, fate in sides
+        if mask.any()
+    )
 
 
 def _runs_by_name(runs: Any) -> Mapping[str, Any]:
     """Return the runs keyed by name; name the runs of a list of paths."""
-    if isinstance(runs, Mapping):
-        check_names(runs, "runs")
-    else:
-        is_list = isinstance(runs, Sequence) and not isinstance(runs, (str, bytes))
-        if not is_list or not all(isinstance(path, (str, os.PathLike)) for path in runs):
-            raise TypeError(
-                "runs must be a mapping of names to runs, or a list of paths; got "
-                f"{type(runs).__name__ if not is_list else list(map(type, runs))!r:.200}."
-            )
-        paths = list(map(os.fspath, runs))
-        if len(set(paths)) < len(paths):
-            twice = next(path for path in paths if paths.count(path) > 1)
-            raise ValueError(f"runs contains {twice!r} twice.")
-        runs = {name: path for path, name in run_names(paths).items()}
+    if not isinstance(runs, (Mapping, list, tuple)):
+        raise TypeError(
+            "runs must be a mapping of names to runs, or a list of paths; got "
+            f"{type(runs).__name__!r}."
+        )
     if not runs:
         raise ValueError("runs is empty: pass at least one run.")
-    return runs
+    if isinstance(runs, Mapping):
+        check_names(runs, "runs")
+        return runs
+    paths = list(map(os.fspath, runs))
+    for path in paths:
+        if paths.count(path) > 1:
+            raise ValueError(f"runs contains {path!r} twice.")
+    return {name: path for path, name in run_names(paths).items()}
 
 
-def _entries(source: Any, side: str, name: str, allow_empty: bool = False) -> Entries:
-    """Read a file, or convert another form of qrels or of a run."""
+def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:
+    """Read a run from a file, or convert another form; errors name the file or the run."""
     if isinstance(source, (str, os.PathLike)):
-        if side == "qrels":
-            return read_qrels_table(source)
         return read_run_table(source, allow_empty=allow_empty)
-    return entries_of(source, side, name, stacklevel=4)
+    try:
+        return entries_of(source, "run", f"runs[{name!r}]", allow_empty=allow_empty)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"runs[{name!r}]: {error}") from None
 
 
-def _over_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
+def _take_common_queries(evaluations: dict[str, Evaluation]) -> dict[str, Evaluation]:
     """Take the queries that all Evaluations contain; warn if some Evaluations contain others."""
-    ids = [plain_list(evaluation.query_ids) for evaluation in evaluations.values()]
-    common = set(ids[0]).intersection(*ids[1:])
-    shortest = min(evaluations, key=lambda name: len(evaluations[name].query_ids))
+    ids = {name: plain_list(evaluation.query_ids) for name, evaluation in evaluations.items()}
+    common = set.intersection(*map(set, ids.values()))
     if not common:
         raise ValueError("The runs have no judged query in common: pass missing='count'.")
-    if len(common) < max(map(len, ids)):
-        n_all = len(set().union(*ids))
+    n_all = len(set().union(*ids.values()))
+    if len(common) < n_all:
+        shortest = min(ids, key=lambda name: len(ids[name]))
         warnings.warn(
             f"The runs contain different queries: {n_all - len(common)} of {n_all} are missing "
             f"from at least one run and are left out for all runs ({shortest!r} contains only "
-            f"{len(evaluations[shortest].query_ids)}). Pass missing='count' to count them.",
+            f"{len(ids[shortest])}). Pass missing='count' to count them.",
             stacklevel=3,
         )
     return {
-        name: evaluation.take(np.flatnonzero([query in common for query in of_run]))
-        for (name, evaluation), of_run in zip(evaluations.items(), ids, strict=True)
+        name: evaluation.take(np.flatnonzero([query in common for query in ids[name]]))
+        for name, evaluation in evaluations.items()
     }
 
 

@@ -506,7 +506,7 @@ BAD_RUNS = [
     (RUN_COLUMNS | {"document": ["a"]}, ValueError, "run.document has 1 rows, but run.query has 3"),
     (RUN_COLUMNS | {"query": ["q1", None, "q1"]}, ValueError, r"run.query is missing in row 1"),
     (RUN_COLUMNS | {"document": ["x", "d", math.nan]}, ValueError, "document is missing in row 2"),
-    (dict.fromkeys(RUN_COLUMNS, []), ValueError, "run.query is empty"),
+    (dict.fromkeys(RUN_COLUMNS, []), ValueError, "run is empty"),
     (
         RUN_COLUMNS | {"query": ["7"] * 3},
         ValueError,

@@ -13,6 +13,7 @@ from skgraded.datasets import join_run, read_run
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 1}, "q3": {"d": 1}}
 BM25 = {"q1": {"b": 3, "a": 2}, "q2": {"c": 5}, "q3": {"x": 2, "d": 1}}
 DENSE = {"q1": {"a": 2}, "q2": {"x": 3}}  # lacks q3
+LACKS = "1 of 3 judged queries are missing from the run"
 
 
 def contents(evaluations):
@@ -37,17 +38,20 @@ def paths(tmp_path):
 
 def test_files_dicts_frames_and_bunches_have_equal_values(paths):
     qrels, bm25, dense = paths
-    expected = sg.evaluate_runs(QRELS, {"bm25": BM25, "dense": DENSE}, "rr")
+    with pytest.warns(UserWarning, match=f"dense: {LACKS}"):
+        expected = sg.evaluate_runs(QRELS, {"bm25": BM25, "dense": DENSE}, "rr")
     assert expected["bm25"].mean() == {"RR": (1 / 2 + 1 + 1 / 2) / 3}
     assert expected["dense"].mean() == {"RR": (1 + 0 + 0) / 3}
     frame = pd.DataFrame(
         [(q, d, s) for q, documents in DENSE.items() for d, s in documents.items()],
         columns=["query", "document", "score"],
     )
-    mixed = sg.evaluate_runs(str(qrels), {"bm25": read_run(bm25), "dense": frame}, "rr")
+    with pytest.warns(UserWarning, match=f"dense: {LACKS}"):
+        mixed = sg.evaluate_runs(str(qrels), {"bm25": read_run(bm25), "dense": frame}, "rr")
     assert contents(mixed) == contents(expected)
     # The tag "x" names the first run; a JSON file has no tag.
-    read = sg.evaluate_runs(qrels, [bm25, dense], "rr")
+    with pytest.warns(UserWarning, match=f"dense: {LACKS}"):
+        read = sg.evaluate_runs(qrels, [bm25, dense], "rr")
     assert contents(read) == contents({"x": expected["bm25"], "dense": expected["dense"]})
 
 
@@ -73,33 +77,91 @@ def test_queries_that_a_run_lacks_are_left_out_for_all_runs_with_a_warning():
 
 
 def test_one_warning_says_that_ndcg_has_another_gain_in_trec_eval():
-    qrels = {"q1": {"a": 2, "b": 0}}
+    qrels, run = {"q1": {"a": 2, "b": 0}}, {"q1": {"b": 3, "a": 2}}
     with pytest.warns(UserWarning, match=r"NDCG uses 2\^r - 1 here") as caught:
-        sg.evaluate_runs(qrels, {"a": BM25, "b": BM25}, ["ndcg", "ndcg@5"])
+        sg.evaluate_runs(qrels, {"a": run, "b": run}, ["ndcg", "ndcg@5"])
     assert len(caught) == 1 and caught[0].filename == __file__
+    sg.evaluate_runs(qrels, {"a": run}, "ndcg", names="trec_eval")
 
 
-def test_queries_for_which_nothing_is_retrieved_are_counted():
-    runs = sg.evaluate_runs(QRELS, {"dense": DENSE}, "ndcng(undefined=nan)")
-    assert runs["dense"].n_unanswered == 1
-    assert not math.isnan(runs["dense"].mean()["NDCNG(undefined=nan)"])
+def test_one_warning_counts_missing_queries_and_names_the_runs():
+    qrels = {f"q{i}": {"a": 1} for i in range(100)}
+    typo = {"q0": {"a": 1}} | {f"Q{i}": {"a": 1} for i in range(1, 100)}
+    short = {f"q{i}": {"a": 1} for i in range(99)}
+    with pytest.warns(UserWarning) as caught:
+        runs = sg.evaluate_runs(qrels, {"good": qrels, "short": short, "typo": typo}, "ap")
+    assert [evaluation.mean()["AP"] for evaluation in runs.values()] == [1, 99 / 100, 1 / 100]
+    assert runs["short"].n_unanswered == 1
+    assert [str(warning.message) for warning in caught] == [
+        "typo: 99 of 100 judged queries are missing from the run (the first is 'q1') and count as "
+        "empty rankings; 99 of 100 queries of the run have no judgments (the first is 'Q1') and "
+        "are left out. 2 of 3 runs contain other queries than the judgments: short, typo."
+    ]
+    assert caught[0].filename == __file__
 
 
-def test_an_empty_file_counts_as_empty_rankings(tmp_path):
-    (tmp_path / "empty.run").write_text("# nothing\n")
-    runs = sg.evaluate_runs(QRELS, [tmp_path / "empty.run"], "rr")
-    assert runs["empty"].per_query["RR"].tolist() == [0, 0, 0]
+EMPTY = {"empty.run": "# nothing\n", "none.run": "", "empty.json": "{}", "lists.json": '{"q1": {}}'}
+NO_ROWS = pd.DataFrame({"query": [], "document": [], "score": []})
+
+
+@pytest.mark.parametrize("run", [{}, {"q1": {}, "q2": {}}, [], NO_ROWS, *EMPTY], ids=str)
+def test_a_run_without_documents_counts_as_0_with_a_warning(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    for name, text in EMPTY.items():
+        (tmp_path / name).write_text(text)
+    with pytest.warns(UserWarning, match="bad: 3 of 3 judged queries are missing from the run"):
+        runs = sg.evaluate_runs(QRELS, {"good": BM25, "bad": run}, "rr")
+    assert runs["bad"].per_query["RR"].tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match=r"(runs\['bad'\]|empty|lists|none).* is empty"):
+        sg.evaluate_runs(QRELS, {"good": BM25, "bad": run}, "rr", missing="skip")
+
+
+GRADED = {"q1": {"a": 1, "b": 2, "c": 0, "d": 3}}
+TIED = {"q1": {"a": 3, "c": 2, "b": 2, "d": 1}}  # trec_eval's order: a c b d
+
+
+@pytest.mark.parametrize(
+    ("measure", "settings", "name", "value"),
+    [
+        ("ap", {}, "AP", (1 + (2 / 2 + 2 / 3) / 2 + 3 / 4) / 3),
+        ("ap", {"threshold": 2}, "AP(threshold=2)", ((1 / 2 + 1 / 3) / 2 + 2 / 4) / 2),
+        ("ap(threshold=3)", {"threshold": 2}, "AP(threshold=3)", 1 / 4),
+        (sg.AP(), {"threshold": 2.0, "ties": "trec"}, "AP(threshold=2)", (1 / 3 + 2 / 4) / 2),
+        ("ndcng", {"threshold": 2}, "NDCNG", None),
+        ("map", {"names": "trec_eval"}, "AP", (1 + 2 / 3 + 3 / 4) / 3),
+        ("P.2", {"names": "trec_eval", "threshold": 2}, "Precision(threshold=2)@2", 0 / 2),
+        ("ap@2", {"names": "trec_eval"}, "AP(divisor='relevant')@2", 1 / 3),
+    ],
+)
+def test_names_and_thresholds_of_trec_eval(measure, settings, name, value):
+    evaluation = sg.evaluate_runs(GRADED, {"a": TIED}, [measure], **settings)["a"]
+    default = sg.evaluate_runs(GRADED, {"a": TIED}, "ndcng")["a"].mean()
+    assert evaluation.mean() == (default if value is None else {name: pytest.approx(value)})
+
+
+def test_official_measures_have_the_values_and_the_ties_of_trec_eval():
+    means = sg.evaluate_runs(GRADED, {"a": TIED}, "official", threshold=2)["a"].mean()
+    assert list(means.values())[:7] == pytest.approx(
+        [4, 2, 2, (1 / 3 + 2 / 4) / 2, 0 / 2, 0, 1 / 3]  # num_ret num_rel … map Rprec bpref RR
+    )
+    assert len(means) == 7 + 11 + 9 and means["Precision(threshold=2)@5"] == 2 / 5
+    assert "official" not in str(means)
 
 
 @pytest.mark.parametrize(
     ("runs", "error", "message"),
     [
         ("bm25.run", TypeError, "a mapping of names to runs, or a list of paths; got 'str'"),
-        ([BM25], TypeError, "a list of paths; got"),
+        ([BM25], TypeError, "expected str, bytes or os.PathLike object, not dict"),
         ({}, ValueError, "runs is empty"),
         ({1: BM25}, TypeError, "names in runs must be strings; got 1"),
         (["a", "a"], ValueError, "runs contains 'a' twice"),
-        ({"a": {"q1": {"b": math.nan}}}, ValueError, "document 'b' of query 'q1'"),
+        (
+            {"a": BM25, "b": {"q1": {"b": math.nan}}},
+            ValueError,
+            r"runs\['b'\]: .* document 'b' of query 'q1'",
+        ),
+        ({"a": BM25, "b": {"p": {"b": 1}}}, ValueError, r"runs\['b'\] have no query in common"),
         (["nowhere.run"], OSError, "nowhere.run"),
     ],
 )
@@ -116,6 +178,8 @@ def test_invalid_runs_are_refused(runs, error, message):
         "unjudged_documents",
         "identical_ids",
         "ties",
+        "names",
+        "threshold",
     ],
 )
 def test_unknown_choices_are_refused(argument):
