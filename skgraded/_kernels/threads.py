@@ -13,7 +13,7 @@ import numpy as np
 
 ROWS_PER_THREAD = 50_000  # minimum number of rows per thread; starting a thread takes 0.1 ms
 ROWS_PER_CHUNK = 10_000  # minimum rows per chunk: a thread waits for less than a chunk, about 30 µs
-SHARE = 5 / 6  # a chunk is this share of the remaining rows per thread, because it costs a few µs
+SHARE = 5 / 6  # size of a chunk in remaining rows per thread; to fetch a chunk takes a few µs
 
 
 def n_threads() -> int:

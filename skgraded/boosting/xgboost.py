@@ -198,7 +198,7 @@ class _CustomMetric(BoostingMetric):
         """Raise a ValueError if a callback of the current training would minimize a measure."""
         container = library_locals("self", xgb.callback.CallbackContainer).get("self")
         if container is None or container.metric is not self:
-            return  # a direct call, or a call by a metric that may reverse the direction
+            return  # called by the user, or by a metric of the user that wraps this one
         for callback in container.callbacks:
             if not isinstance(callback, xgb.callback.EarlyStopping):
                 continue

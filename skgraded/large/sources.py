@@ -123,7 +123,10 @@ def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]
 
 
 def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
-    """Return a reader of the required columns; in DuckDB 1, a C stream holds all rows in memory."""
+    """Return a reader for the required columns.
+
+    Caution: DuckDB 1 keeps all rows of a C stream in memory.
+    """
     refuse_unknown(job.columns, relation.columns)
     quoted = [name.replace('"', '""') for name in job.columns]
     relation = relation.project(", ".join(f'"{name}"' for name in quoted))
@@ -361,7 +364,7 @@ def with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str)
 
 
 def _refuse_other_values(column: Any, expected: str | None, name: str, path: str) -> None:
-    """Raise a ValueError if a column contains other values than the folder name states."""
+    """Raise a ValueError if a column contradicts the folder name."""
     column = plain(column)
     same = [expected]
     with suppress(pa.ArrowException):  # raised if the value cannot be converted

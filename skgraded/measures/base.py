@@ -291,7 +291,7 @@ KNOWN_NAMES: dict[str, tuple[type[Measure], dict[str, Any]]] = {}
 PARSED: dict[tuple[str, str | None], Measure] = {}
 
 # Default parameter descriptions, which `registered` adds to class docstrings that lack them; it
-# replaces <name> by the default of the parameter.
+# replaces <name> with the default of the parameter.
 PARAMETERS = """
 k : int, optional
     The cut-off. None: all ranks, down to the last retrieved document.

@@ -233,8 +233,8 @@ class _ByScipy(_Correlation):
 class KendallTau(_ByScipy):
     r"""Kendall's τ_b between grades and scores (`scipy.stats.kendalltau`).
 
-    τ_b = (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P and Q are the numbers of concordant and
-    discordant pairs, T of pairs tied only in the grades, and U of pairs tied only in the scores.
+    τ_b = (P - Q) / sqrt((P + Q + T)(P + Q + U)), where P, Q, T and U count the pairs that are
+    concordant, discordant, tied only in the grades, and tied only in the scores.
     Values range from -1 to 1; the value is 0 if all scores are equal. Documents that were not
     retrieved are tied in last place. τ_b is undefined if all grades of a query are equal. SciPy
     takes about 0.8 ms per query.

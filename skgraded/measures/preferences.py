@@ -185,9 +185,7 @@ def preferences_left_out(
     {'ann': LeftOut(n_pairs=4, n_contradicted=0, n_in_cycles=3)}
     """
     if graphs.CHECK_CYCLES(cycles) in ("raise", "ignore"):
-        raise ValueError(
-            f'With cycles="{cycles}", no pairs are left out: use "unknown" or "majority".'
-        )
+        raise ValueError(f'cycles="{cycles}" never leaves out pairs. Pass "unknown" or "majority".')
     if qid is None:
         raise ValueError("preferences_left_out requires qid: pass the query of each pair.")
     pairs_of = inputs.read_pairs_by_query(pairs, qid, "pairs")

@@ -19,7 +19,7 @@ from skgraded.measures.base import mean_scores
 from skgraded.model_selection.folds import splits_of_queries
 from skgraded.model_selection.rounds import JointRounds
 
-FEW_QUERIES = 50  # fewer held-out queries than this issue a warning
+FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
 OTHER_NAMES = ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")  # of validation rows
 
 

@@ -434,8 +434,8 @@ class Summary(Mergeable):
     def judged(self) -> float:
         """Mean share of judged documents among the first k of each query, without weights.
 
-        As in `Evaluation`, k is the cut-off of the first measure, or 10. The share of a query for
-        which nothing was retrieved is 1.
+        As in `Evaluation`, k is the cut-off of the first measure, or 10. A query without retrieved
+        documents has the share 1.
         """
         return 1 - float(self.unjudged / self.n_queries) if self.n_queries else math.nan
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 MAX_PAIRED = 500  # positions for "all_pairs", which has a parameter for each pair of positions
-LIMIT = 15.0  # of |log θ|, beyond any bias that a log can show
+LIMIT = 15.0  # largest |log θ|; no real log shows more bias
 METHODS = ("all_pairs", "adjacent_chain", "pivot", "randomized")
 
 

@@ -286,7 +286,7 @@ PREFERENCES = [
     (lambda: by_query(items={1: ["A"]}), ValueError, r"items .*\(1 of 2 queries"),
     (lambda: by_query(items={1: ["A"], 2: [None]}), ValueError, r"items\[2\] contains a missing"),
     (lambda: edrc_per_query(GOOD, {1: GOOD}, qid=None), ValueError, "edrc_per_query requires qid"),
-    (lambda: left_out(cycles="raise"), ValueError, '"raise", no pairs are left out'),
+    (lambda: left_out(cycles="raise"), ValueError, '"raise" never leaves out pairs'),
     (lambda: left_out(qid=None), ValueError, "requires qid"),
     (lambda: left_out(qid=[1]), ValueError, "qid has 1 rows, but pairs has 3"),
     (lambda: left_out([]), ValueError, "pairs is empty"),
