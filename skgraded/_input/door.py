@@ -75,7 +75,7 @@ def _converted(values: Any, name: str) -> np.ndarray:
 
 
 def _shape_and_advice(values: Any, array: np.ndarray, name: str) -> str:
-    """Return the shape, and how to pass a matrix, or qrels and a run, as 1-D arrays."""
+    """Describe the shape of an array that is not 1-D, and how to convert it."""
     if array.ndim == 0:
         return "a single value."
     advice = " Pass one column, or use .ravel()."

@@ -260,7 +260,7 @@ def _compare_values(
     progress: bool,
     rng: Any,
 ) -> Comparison:
-    """Compare Evaluations with valid settings. If `is_default`, choose enough resamples."""
+    """Compare Evaluations; if `is_default`, the number of resamples depends on the tests."""
     test, correction, level, *_, family = settings
     paired = pairing.pair_evaluations(evaluations)
     _warn_of_different_folds(evaluations, paired.positions)
