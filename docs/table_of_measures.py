@@ -5,10 +5,21 @@ python docs/table_of_measures.py
 
 from pathlib import Path
 
-from skgraded.measures.base import MEASURES, other_names, parameters_of
+from skgraded.measures.base import ALIASES, MEASURES, parameters_of
 
 PAGE = Path(__file__).parent / "measure_names.md"
 START, END = "<!-- made by docs/table_of_measures.py -->\n", "<!-- end -->\n"
+
+
+def other_names(cls):
+    """Return the aliases of a measure, such as P_10, and the parameters that each alias sets."""
+    return {
+        alias.format(k=10, recall="0.10"): ", ".join(
+            f"{name}={value!r}" for name, value in parameters.items()
+        )
+        for alias, (measure_class, parameters) in ALIASES.items()
+        if measure_class is cls
+    }
 
 
 def table():

@@ -20,7 +20,6 @@ from skgraded.measures.precision import *
 from skgraded.measures.preferences import (
     edrc_per_query as edrc_per_query,
     edrc_score as edrc_score,
-    preferences_left_out as preferences_left_out,
 )
 from skgraded.measures.user_models import *
 
@@ -35,7 +34,6 @@ __all__ = sorted(
         "edrc_score",
         "mean_over_queries",
         "measure",
-        "preferences_left_out",
         "rbo",
         "threshold_curve",
         *MEASURES,

@@ -32,8 +32,6 @@ def check_k(value: Any, has_mean: bool = False) -> Any:
     """Return the cut-off if it is None or an integer ≥ 1 or, if `has_mean`, "mean"."""
     if value is None or (has_mean and isinstance(value, str) and value == "mean"):
         return value
-    if isinstance(value, str) and value == "mean":
-        raise ValueError("k='mean' is supported only by NDCG and NDCNG.")
     return door.whole_number(value, "k", 1)
 
 
@@ -377,17 +375,6 @@ def parameters_of(measure: Measure | type[Measure]) -> dict[str, dataclasses.Fie
 def accepts_unjudged(measure: Measure | type[Measure]) -> bool:
     """Return whether the grades may be NaN."""
     return measure._accepts_unjudged
-
-
-def other_names(cls: type[Measure]) -> dict[str, str]:
-    """Return the aliases of a measure, such as P_10, and the parameters that each alias sets."""
-    return {
-        alias.format(k=10, recall="0.10"): ", ".join(
-            f"{name}={value!r}" for name, value in parameters.items()
-        )
-        for alias, (measure_class, parameters) in ALIASES.items()
-        if measure_class is cls
-    }
 
 
 # From scores to means ----------------------------------------------------------------------------

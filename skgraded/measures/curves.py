@@ -76,7 +76,7 @@ def threshold_curve(
     Raises
     ------
     ValueError, TypeError
-        If the input is invalid, or if no grade is > 0 and ``relative=False``.
+        If the input is invalid.
 
     Examples
     --------
@@ -91,11 +91,6 @@ def threshold_curve(
     judgments = as_judgments(y_true, qid, group, sample_weight)
     undefined_of(measure, judgments)  # raises an error for unjudged documents
     layout = layout_of(judgments)
-    if not relative and layout.levels.max() <= 0:
-        raise ValueError(
-            "y_true contains no grade above 0, so the curve has no thresholds. Pass relative=True "
-            "to get a constant curve at the value used for undefined queries."
-        )
     scores = scores_of(judgments, y_score)
     values = _average_precision(layout, scores, measure.ties)
     return ThresholdCurve(
@@ -229,11 +224,9 @@ def without_cutoff(measures: Any, ties: str | None = None) -> list[Any]:
     """Check that the measures accept a cut-off but do not set one. Set `ties` unless it is None."""
     uncut: list[Any] = as_measures(measures)
     for measure in uncut:
-        if not isinstance(measure, Ranked):
-            raise ValueError(f"Measure {measure} does not accept a cut-off k, so it has no curve.")
-        if measure.k is not None:
+        if not isinstance(measure, Ranked) or measure.k is not None:
             raise ValueError(
-                f"Pass measure {measure} without its cut-off: the curve covers all cut-offs."
+                f"The curve covers all cut-offs, so {measure} must accept a cut-off, but not set it."
             )
     return uncut if ties is None else [dataclasses.replace(m, ties=ties) for m in uncut]
 

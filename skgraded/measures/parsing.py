@@ -191,12 +191,8 @@ def list_measures(measures: str | Measure | Iterable[str | Measure]) -> list[str
     """Return one or more measures or strings as a list."""
     if isinstance(measures, (str, Measure)):
         return [measures]
-    if isinstance(measures, Mapping):
-        raise TypeError(
-            "measures must not be a mapping: pass a list of measures. Only make_ranking_scorer "
-            "accepts mappings."
-        )
-    if not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ():
+    is_list = isinstance(measures, Iterable) and not isinstance(measures, Mapping)
+    if not is_list or getattr(measures, "shape", None) == ():
         raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
     return list(measures)
 

@@ -23,32 +23,18 @@ CHECK_CYCLES = choice_validator("cycles", ("raise", "unknown", "majority", "igno
 # Preferences that contradict each other ----------------------------------------------------------
 
 
-class LeftOut(NamedTuple):
-    """For one query, the numbers of stated pairs and of pairs left out due to contradictions."""
+def without_cycles(pairs: list[Pair], cycles: str) -> tuple[list[Pair], tuple[int, int]]:
+    """Return the pairs that the rule `cycles` ("unknown" or "majority") keeps, and two numbers.
 
-    n_pairs: int  # number of pairs stated at least once
-    n_contradicted: int  # contradictory pairs; with "majority", only pairs with equal votes
-    n_in_cycles: int  # number of other pairs in cycles of three or more items
-
-    @property
-    def n_unknown(self) -> int:
-        """Number of pairs that were left out."""
-        return self.n_contradicted + self.n_in_cycles
-
-
-def without_cycles(pairs: list[Any], cycles: str) -> tuple[list[Any], LeftOut]:
-    """Apply the rule `cycles` ("unknown" or "majority"); return the kept pairs and a `LeftOut`."""
+    These are the number of pairs of items that are stated at least once, in any direction, and the
+    number of them that are left out.
+    """
     votes = Counter(pairs if cycles == "majority" else dict.fromkeys(pairs).keys())
-    opposite = {(v, w): votes[w, v] for v, w in votes}
-    stated = [pair for pair, n in votes.items() if n >= opposite[pair]]
+    stated = [(v, w) for (v, w), n in votes.items() if n >= votes[w, v]]
     component = _strong_components(stated)
     kept = [(v, w) for v, w in stated if component[v] != component[w]]
-    # Halve the number, because `stated` contains each contradicted pair in both directions.
-    n_contradicted = sum(votes[pair] == opposite[pair] for pair in stated) // 2
-    n_twice = sum(n > 0 for n in opposite.values()) // 2
-    return kept, LeftOut(
-        len(votes) - n_twice, n_contradicted, len(stated) - len(kept) - 2 * n_contradicted
-    )
+    n_pairs = len(set(map(frozenset, votes)))
+    return kept, (n_pairs, n_pairs - len(kept))
 
 
 def _strong_components(pairs: Iterable[Pair]) -> dict[Any, int]:
@@ -69,7 +55,7 @@ def _strong_components(pairs: Iterable[Pair]) -> dict[Any, int]:
 class Pairs:
     """Preferences passed as pairs: an acyclic graph with a lazily computed transitive closure."""
 
-    left_out: LeftOut | None = None
+    left_out: tuple[int, int] | None = None  # see `without_cycles`
 
     def __init__(self, pairs: list[Pair], name: str, cycles: str) -> None:
         # `items` also contains the items of pairs that are left out below.
@@ -109,7 +95,7 @@ class Pairs:
 class StatedPairs:
     """Preferences passed as pairs that are counted as stated, without transitive closure."""
 
-    left_out: LeftOut | None = None
+    left_out: tuple[int, int] | None = None
 
     def __init__(self, pairs: list[Pair]) -> None:
         self.pairs, self.stated = pairs, set(pairs)
@@ -137,7 +123,7 @@ def _a_cycle(items: list[Any], pairs: Iterable[Pair]) -> str:
 class Scores:
     """Preferences passed as scores: the item with the higher score is preferred."""
 
-    left_out: LeftOut | None = None
+    left_out: tuple[int, int] | None = None
 
     def __init__(self, scores: dict[Any, float]) -> None:
         self.items = scores

@@ -42,11 +42,6 @@ def refuse_lacking(queries: Collection[Any], mapping: Mapping[Any, Any], name: s
         )
 
 
-def kind_of(value: Any) -> str:
-    """Return the type name of a value, for use in error messages."""
-    return "None" if value is None else type(value).__name__
-
-
 # Pairs -------------------------------------------------------------------------------------------
 
 
@@ -92,22 +87,12 @@ def _rows(pairs: Any, name: str) -> list[Any]:
     refuse_damaged(pairs, f"Argument {name}")
     frame = frame_of(pairs)
     if frame is not None:
-        if len(frame.columns) != 2:
-            raise ValueError(
-                f"Argument {name} must have two columns, preferred and other; got "
-                f"{len(frame.columns)}."
-            )
         return frame.rows()
-    if hasattr(pairs, "iloc") and pairs.dtype.kind in "iuf":
+    is_list = hasattr(pairs, "__iter__") and getattr(pairs, "shape", None) != ()
+    if isinstance(pairs, (str, bytes, Mapping)) or not is_list:
         raise TypeError(
-            f"Argument {name} is a numeric Series: pass a mapping, such as series.to_dict()."
+            f"Argument {name} must contain pairs (preferred, other); got {type(pairs).__name__}."
         )
-    if isinstance(pairs, (str, bytes, Mapping)) or not hasattr(pairs, "__iter__"):
-        raise TypeError(
-            f"Argument {name} must contain pairs (preferred, other); got {kind_of(pairs)}."
-        )
-    if isinstance(pairs, np.ndarray) and pairs.ndim != 1 and pairs.shape[1:] != (2,):
-        raise ValueError(f"Argument {name} must have shape (n, 2); got {pairs.shape}.")
     return [_elements(row) if isinstance(row, np.ndarray) else row for row in _elements(pairs)]
 
 

@@ -15,7 +15,6 @@ from skgraded.measures import preference_input as inputs
 from skgraded.measures.base import Function, Measure, check_undefined, mean_over_queries, name_of
 from skgraded.measures.correlation import EDRC
 from skgraded.measures.parsing import as_measures
-from skgraded.measures.preference_graphs import LeftOut
 
 
 def edrc_score(
@@ -89,7 +88,6 @@ def edrc_score(
     See Also
     --------
     skgraded.evaluate_preferences : Several measures of preferences, as an Evaluation.
-    preferences_left_out : Number of pairs per query that `cycles` leaves out.
 
     References
     ----------
@@ -144,52 +142,11 @@ def edrc_per_query(
     ...                predicted_pairs={"ann": {"A": 2, "B": 1}, "bob": [("A", "B")]})
     {'ann': 1.0, 'bob': -1.0}
     """
-    if qid is None:
-        raise ValueError("edrc_per_query requires qid: pass the query of each pair in true_pairs.")
     undefined = check_undefined(undefined)
     values = preference_values(
         true_pairs, predicted_pairs, [EDRC()], discount, prior, items, qid, cycles
     )
     return {query: undefined if value is None else value[0] for query, value in values.items()}
-
-
-def preferences_left_out(
-    pairs: Any, cycles: str = "unknown", *, qid: ArrayLike
-) -> dict[Hashable, LeftOut]:
-    """For each query, count the pairs that `edrc_score` leaves out because of contradictions.
-
-    Parameters
-    ----------
-    pairs, qid
-        The pairs and the query of each pair, as for `edrc_score`.
-    cycles : {"unknown", "majority"}, default="unknown"
-        The rule that leaves pairs out; see `edrc_score`.
-
-    Returns
-    -------
-    dict
-        A named tuple for each query, in order of first appearance: ``n_pairs`` counts the pairs of
-        items that were stated at least once; ``n_contradicted``, those stated both ways (with
-        "majority", equally often both ways); and ``n_in_cycles``, those stated one way within a
-        longer cycle. The property ``n_unknown`` is the sum of the last two.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `edrc_score` rejects the pairs, or `qid` has a different length or a missing value.
-
-    Examples
-    --------
-    >>> from skgraded.measures import preferences_left_out
-    >>> preferences_left_out([("A", "B"), ("B", "C"), ("C", "A"), ("C", "D")], qid=["ann"] * 4)
-    {'ann': LeftOut(n_pairs=4, n_contradicted=0, n_in_cycles=3)}
-    """
-    if graphs.CHECK_CYCLES(cycles) in ("raise", "ignore"):
-        raise ValueError(f'cycles="{cycles}" never leaves out pairs. Pass "unknown" or "majority".')
-    if qid is None:
-        raise ValueError("preferences_left_out requires qid: pass the query of each pair.")
-    pairs_of = inputs.read_pairs_by_query(pairs, qid, "pairs")
-    return {query: graphs.without_cycles(stated, cycles)[1] for query, stated in pairs_of.items()}
 
 
 # Several measures of the same pairs ---------------------------------------------------------------
@@ -261,7 +218,7 @@ def _sides_of_queries(
     if not isinstance(predicted_pairs, Mapping):
         raise TypeError(
             "If qid is passed, predicted_pairs must map each query to its pairs or scores; got "
-            f"{inputs.kind_of(predicted_pairs)}."
+            f"{type(predicted_pairs).__name__}."
         )
     inputs.refuse_lacking(pairs_of, predicted_pairs, "predicted_pairs")
     items_of = inputs.read_items_by_query(items, pairs_of)
@@ -269,14 +226,7 @@ def _sides_of_queries(
     for query, pairs in pairs_of.items():
         name = f"predicted_pairs[{query!r}]"
         predicted = _prediction(predicted_pairs[query], name, cycles)
-        try:
-            truth = _side(pairs, f"true_pairs (query {query!r})", cycles)
-        except ValueError as error:  # a cycle
-            left_out = [graphs.without_cycles(other, "unknown")[1] for other in pairs_of.values()]
-            n_cyclic = sum(counts.n_unknown > 0 for counts in left_out)
-            raise ValueError(
-                f"{error} {n_cyclic} of {len(pairs_of)} queries contain cycles."
-            ) from None
+        truth = _side(pairs, f"true_pairs (query {query!r})", cycles)
         sides[query] = truth, predicted, items_of[query]
     return sides
 
@@ -296,17 +246,15 @@ def _warn_of_left_out(sides: Collection[tuple[Any, ...]], cycles: str) -> None:
     parts = []
     for i, name in enumerate(["true_pairs", "predicted_pairs"]):
         counts = [side[i].left_out for side in sides if side[i].left_out is not None]
-        n_queries = sum(count.n_unknown > 0 for count in counts)
+        n_queries = sum(n_left_out > 0 for _, n_left_out in counts)
         if n_queries:
-            n_pairs, n_contradicted, n_in_cycles = map(sum, zip(*counts, strict=True))
+            n_pairs, n_left_out = map(sum, zip(*counts, strict=True))
             parts.append(
-                f"{n_contradicted + n_in_cycles} of {n_pairs} pairs in {name}, {n_contradicted} of "
-                f"them stated both ways, in {n_queries} of {len(counts)} queries"
+                f"{n_left_out} of {n_pairs} pairs in {name}, in {n_queries} of {len(counts)} queries"
             )
     if parts:
         warnings.warn(
-            f"Left out contradictory pairs (cycles={cycles!r}): {'; '.join(parts)}. "
-            "To count them per query, use skgraded.measures.preferences_left_out.",
+            f"Left out contradictory pairs (cycles={cycles!r}): {'; '.join(parts)}.",
             stacklevel=4,
         )
 

@@ -67,19 +67,6 @@ def settled(pairs, cycles):
     return {(v, w) for v, w in pairs if (w, v) not in follow}
 
 
-def left_out(pairs, cycles):
-    """Return sets of pairs of items: judged, contradicted, and in cycles without contradiction."""
-    judged = {frozenset(pair) for pair in pairs}
-    unknown = judged - {frozenset(pair) for pair in settled(pairs, cycles)}
-
-    def is_contradicted(v, w):
-        n, m = pairs.count((v, w)), pairs.count((w, v))
-        return n == m if cycles == "majority" else n > 0 < m
-
-    contradicted = {pair for pair in judged if is_contradicted(*pair)}
-    return judged, contradicted, unknown - contradicted
-
-
 def random_pairs(rng, n_items, n_pairs):
     """Return acyclic pairs of numbers below n_items; pairs may be repeated."""
     names = rng.permutation(n_items).tolist()

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from preference_oracle import edrc, left_out, settled
+from preference_oracle import edrc, settled
 
 import skgraded as sg
-from skgraded.measures import preferences_left_out
 
 RULES = ["unknown", "majority"]
 ROUND = [("A", "B"), ("B", "C"), ("C", "A")]
@@ -43,10 +42,6 @@ pairs = st.lists(
 def test_small_graphs_agree_with_a_direct_implementation(cycles, true, predicted, prior):
     got = quiet(sg.edrc_score, true, predicted, prior=prior, cycles=cycles)
     assert got == pytest.approx(by_definition(true, predicted, cycles, prior=prior), abs=1e-12)
-    counts = preferences_left_out(true, cycles, qid=[0] * len(true))[0]
-    expected = left_out(true, cycles)
-    assert tuple(counts) == tuple(len(result) for result in expected)
-    assert counts.n_unknown == len(expected[1]) + len(expected[2])
 
 
 def test_a_graph_with_a_single_cycle_is_undefined():
@@ -123,8 +118,6 @@ def test_ignored_cycles_are_refused_by_measures_of_the_closure():
     for function in sg.edrc_score, sg.evaluate_preferences:
         with pytest.raises(ValueError, match="EDRC requires the transitive closure .* kendall_tau"):
             function(ROUND, {1: {"A": 1}}, qid=[1, 1, 1], cycles="ignore")
-    with pytest.raises(ValueError, match='cycles="ignore" never leaves out pairs'):
-        preferences_left_out(ROUND, "ignore", qid=[1, 1, 1])
 
 
 # Counts -------------------------------------------------------------------------------------------
@@ -138,36 +131,15 @@ def test_one_warning_counts_contradictions_in_true_and_predicted_pairs():
     with pytest.warns(UserWarning) as told:
         values = sg.edrc_per_query(TRUE, PREDICTED, qid=QID, cycles="unknown")
     assert [str(warning.message) for warning in told] == [
-        "Left out contradictory pairs (cycles='unknown'): 4 of 6 pairs in true_pairs, 1 of them "
-        "stated both ways, in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, 1 of them stated "
-        "both ways, in 1 of 2 queries. "
-        "To count them per query, use skgraded.measures.preferences_left_out."
+        "Left out contradictory pairs (cycles='unknown'): 4 of 6 pairs in true_pairs, "
+        "in 2 of 3 queries; 1 of 2 pairs in predicted_pairs, in 1 of 2 queries."
     ]
     assert told[0].filename == __file__
-    with pytest.warns(UserWarning, match="3 of 3 pairs in true_pairs, 0 of .* 1 of 1 q") as told:
+    with pytest.warns(UserWarning, match="3 of 3 pairs in true_pairs, in 1 of 1 q") as told:
         sg.edrc_score(ROUND, {"A": 1}, cycles="unknown")
     assert told[0].filename == __file__
     # The prediction no longer contains Z ≻ X, and nothing is known about Y.
     assert values == {1: 0.0, 2: 2 * (0.5 + 0.5) / 2 - 1, 3: 1.0}
-
-
-def test_preferences_left_out_counts_pairs_per_query():
-    counts = preferences_left_out(TRUE, qid=QID)
-    assert counts == {1: (3, 0, 3), 2: (2, 1, 0), 3: (1, 0, 0)}
-    assert list(counts) == [1, 2, 3]
-    assert [count.n_unknown for count in counts.values()] == [3, 1, 0]
-
-
-# Refusals -----------------------------------------------------------------------------------------
-
-
-def test_the_error_states_how_many_queries_have_cycles():
-    message = (
-        r"true_pairs \(query 1\) contain a cycle: .* or pass cycles='unknown' or .*'majority'; .*"
-        "2 of 3 queries contain cycles."
-    )
-    with pytest.raises(ValueError, match=message):
-        sg.edrc_per_query(TRUE, dict.fromkeys([1, 2, 3], {"A": 1}), qid=QID)
 
 
 # The judged items ---------------------------------------------------------------------------------
