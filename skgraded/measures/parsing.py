@@ -88,19 +88,14 @@ def measure(text: str | Measure, names: str | None = None) -> Measure:
             raise ValueError(f"Measure {text!r} contains {what}.")
         parameters[name] = value
     if names is not None:
-        parameters = _in_trec_eval(cls, parameters)
+        is_cut = cls.__name__ == "AP" and parameters.get("k") is not None
+        of_trec_eval = {"divisor": "relevant"} if is_cut else TREC_EVAL.get(cls.__name__, {})
+        parameters = of_trec_eval | parameters
     try:
         parsed = PARSED[text, names] = cls(**parameters)
     except ValueError as error:
         raise ValueError(f"Cannot parse measure {text!r}: {error}") from None
     return parsed
-
-
-def _in_trec_eval(cls: type[Measure], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters, with trec_eval's values instead of our defaults."""
-    if cls.__name__ == "AP" and parameters.get("k") is not None:
-        return {"divisor": "relevant"} | parameters
-    return TREC_EVAL.get(cls.__name__, {}) | parameters
 
 
 def _class_named(name: str) -> tuple[type[Measure], dict[str, Any]]:

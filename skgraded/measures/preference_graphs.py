@@ -107,17 +107,15 @@ class StatedPairs:
 
 
 def _a_cycle(items: list[Any], pairs: Iterable[Pair]) -> str:
-    """Return a cycle as a string, omitting the middle of a long cycle."""
+    """Return the first items of a cycle as a string."""
     preferred: dict[Any, list[Any]] = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
     try:
         TopologicalSorter(preferred).prepare()
     except CycleError as error:
-        shown = [repr(item) for item in error.args[1]]
-    if len(shown) > 12:
-        shown[8:-2] = [f"… ({len(shown) - 10} more) …"]
-    return " ≻ ".join(shown)
+        cycle = [repr(item) for item in error.args[1]]
+    return " ≻ ".join(cycle if len(cycle) <= 12 else [*cycle[:10], "…"])
 
 
 class Scores:
