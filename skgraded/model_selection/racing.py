@@ -42,7 +42,7 @@ from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.reports.comparing import compare
 from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.pairing import refuse_unequal, unequal_pair
+from skgraded.reports.pairing import are_unequal, refuse_unequal
 from skgraded.stats.racing import Race
 from skgraded.writing import tables
 
@@ -247,7 +247,6 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self.level is not None:
             refuse_unequal(
                 data.judgments.weights,
-                data.judgments.query_ids,
                 "Pass level=None to evaluate all candidates on all folds, or fit without "
                 "sample_weight.",
             )
@@ -403,11 +402,10 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = float(means[self.best_index_])
         self.comparison_ = None
         if len(self.survivors_) > 1:
-            has_unequal = len(unequal_pair(results.judgments.weights)) > 0
             self.comparison_ = compare(
                 {str(c): results.evaluation(c) for c in self.survivors_},
                 baseline=str(self.survivors_[0]),
-                test=None if has_unequal else "t",
+                test=None if are_unequal(results.judgments.weights) else "t",
                 level=self.level or 0.95,
             )
         parameters = {

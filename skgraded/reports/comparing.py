@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from skgraded._input.door import choice_validator
-from skgraded._input.progress import counting_bar
 from skgraded._input.segments import segments_of
 from skgraded.measures import mean_over_queries
 from skgraded.reports import pairing
@@ -33,7 +31,7 @@ from skgraded.reports.evaluation import (
 )
 from skgraded.reports.system_summaries import Summaries
 from skgraded.stats.corrections import CORRECTIONS
-from skgraded.stats.intervals import check_settings
+from skgraded.stats.intervals import check_settings, mean_interval
 from skgraded.stats.paired_samples import PairedSample, differences_by_query, summarize_pair
 from skgraded.stats.paired_tests import (
     FEWEST,
@@ -55,7 +53,6 @@ def compare(
     n_resamples: int | None = None,
     rng: int | np.random.Generator | None = None,
     by: Any = None,
-    progress: bool = False,
 ) -> Comparison:
     r"""Compare systems with paired tests of their per-query values.
 
@@ -87,16 +84,14 @@ def compare(
     n_resamples : int, optional
         Number of random sign flips or bootstrap resamples; at least 100. By default, the smallest
         possible p-value is a tenth of the correction's strictest threshold: 9,999 resamples for up
-        to 25 tests, 110,399 for 276 tests. Only for "randomization" and "bootstrap".
+        to 25 tests, 110,399 for 276 tests. Other tests than "randomization" and "bootstrap" draw no
+        resamples.
     rng : int or numpy.random.Generator, optional
-        Pass an int for reproducible p-values. All rows share the resamples. Only for
-        "randomization" and "bootstrap".
+        Pass an int for reproducible p-values. All rows share the resamples.
     by : array-like of shape (n_queries,), mapping, pandas Series or str, optional
         The segment of each query, in the order of the first system's `query_ids` or keyed by query
         id. Systems are then compared within each segment; a family includes all segments.
         For Summaries, the `by` with which they were evaluated.
-    progress : bool, default=False
-        Whether to show a progress bar for the resamples in a terminal or notebook; requires tqdm.
 
     Returns
     -------
@@ -128,9 +123,8 @@ def compare(
     Warns
     -----
     UserWarning
-        If systems were cross-evaluated on different folds, if two systems' shares of judged
-        documents differ by more than 0.1, or if a system retrieved nothing (every score is -inf)
-        for more than half of the queries.
+        If two systems' shares of judged documents differ by more than 0.1, or if a system retrieved
+        nothing (every score is -inf) for more than half of the queries.
 
     Notes
     -----
@@ -187,14 +181,12 @@ def compare(
     >>> comparison.sentences()[0].split(":")[0]
     'good is significantly better than bad on NDCNG@10'
     """
-    if isinstance(evaluations, Summaries):
-        systems = list(evaluations.systems)
-    else:
+    are_sums = isinstance(evaluations, Summaries)
+    if not are_sums:
         check_evaluations(evaluations)
-        systems = list(evaluations)
     settings = checked_settings(
-        systems,
-        isinstance(evaluations, Summaries),
+        list(evaluations),
+        are_sums,
         baseline=baseline,
         test=test,
         correction=correction,
@@ -205,13 +197,10 @@ def compare(
     )
     if isinstance(evaluations, Summaries):
         return evaluations._compare(settings, baseline, by)
-    settings = settings._replace(
-        n_resamples=FEWEST if n_resamples is None else int(n_resamples),
-        seed=int(np.random.default_rng(rng).integers(2**63)),
-    )
-    report = _compare_values(
-        evaluations, baseline, settings, by, n_resamples is None, progress, rng
-    )
+    settings = settings._replace(seed=int(np.random.default_rng(rng).integers(2**63)))
+    seed = int(rng) if isinstance(rng, (int, np.integer)) else None
+    report = _compare_values(evaluations, baseline, settings, by, n_resamples, seed)
+    _warn_of_different_folds(evaluations)
     for text in caveats(report):
         warnings.warn(text, stacklevel=2)
     return report
@@ -242,12 +231,6 @@ def checked_settings(
             f"test={test!r} requires per-query values, but Summaries contain only sums: use "
             "test='t' or test=None."
         )
-    for name, value in (("n_resamples", n_resamples), ("rng", rng)):
-        if value is not None and not draws_resamples(test):
-            raise ValueError(
-                f"{name} has no effect, because test={test!r} draws no resamples; got {value!r}. "
-                f"Omit {name}, or pass test='randomization' or test='bootstrap'."
-            )
     return Settings(test, correction, level, FEWEST, 0, family)
 
 
@@ -256,70 +239,133 @@ def _compare_values(
     baseline: str | None,
     settings: Settings,
     by: Any,
-    is_default: bool,
-    progress: bool,
-    rng: Any,
+    n_resamples: int | None,
+    seed: int | None,
 ) -> Comparison:
-    """Compare Evaluations; if `is_default`, the number of resamples depends on the tests."""
+    """Compare Evaluations with valid settings. By default, choose enough resamples."""
     test, correction, level, *_, family = settings
     paired = pairing.pair_evaluations(evaluations)
-    _warn_of_different_folds(evaluations, paired.positions)
-    values = paired.values
     if test is not None:
         pairing.refuse_unequal(
-            values.weights,
-            values.query_ids,
+            paired.weights,
             "Pass test=None to get weighted means and intervals without tests, or evaluate without "
             "sample_weight.",
         )
+    parts: dict[Any, Any] = {None: slice(None)}  # positions of the queries in each segment
     if by is not None:
-        segments = segments_of(values.query_ids, by, are_compared=True)
-        values = _with_segments(values, segments)
-    measures = list(values.per_query)
-    keys = pair_systems(values.systems, measures, baseline, values.segments)
-    if is_default:
+        parts = dict(segments_of(paired.query_ids, by, are_compared=True))
+    segments = None if by is None else list(parts)
+    systems, measures = list(evaluations), list(paired.per_query)
+    keys = pair_systems(systems, measures, baseline, segments)
+    if n_resamples is None:
         n_tests = max(map(len, families_of(keys, family)))
-        settings = settings._replace(n_resamples=enough_resamples(n_tests, level, correction))
-    differences, samples = _summarize_pairs(paired._replace(values=values), keys)
-    work = len(samples) * settings.n_resamples
-    draws = draws_resamples(test)
-    with counting_bar(
-        progress and draws, work, desc="resamples", unit=" rows", unit_scale=True
-    ) as advance:
-        p = _p_values(differences, len(values.segments or [None]), settings, advance)
+        n_resamples = enough_resamples(n_tests, level, correction)
+    settings = settings._replace(n_resamples=int(n_resamples))
+    differences, samples = _summarize_pairs(paired, systems, parts, keys)
+    p = _test_rows(differences, len(parts), settings)
+    sizes = {segment: len(paired.query_ids[queries]) for segment, queries in parts.items()}
     n_unanswered = [evaluation.n_unanswered for evaluation in evaluations.values()]
+    draws = draws_resamples(test)
     return Comparison(
-        systems=values.systems,
+        systems=systems,
         measures=measures,
         baseline=baseline,
         test=test,
         correction=correction,
         family=family,
         level=level,
-        rows=compare_rows(keys, values.sizes(), samples, p, settings, differences),
+        rows=compare_rows(keys, sizes, samples, p, settings, differences),
         n_resamples=settings.n_resamples if draws else None,
-        seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
-        n_queries=len(values.query_ids),
-        is_weighted=values.weights is not None,
-        query_values=values,
-        segments=values.segments,
+        seed=seed if draws else None,
+        n_queries=len(paired.query_ids),
+        is_weighted=paired.weights is not None,
+        query_ids=paired.query_ids,
+        per_query=paired.per_query,
+        weights=paired.weights,
+        system_intervals={
+            measure: np.array(
+                [
+                    [
+                        mean_interval(row, _take(paired.weights, queries), level, "t")
+                        for row in values[:, queries]
+                    ]
+                    for queries in parts.values()
+                ]
+            )
+            for measure, values in paired.per_query.items()
+        },
+        segments=segments,
+        segment=None if by is None else _codes_of(list(parts.values())),
         judged=mean_judged(list(evaluations.values())) or None,
         n_unanswered=n_unanswered if any(n_unanswered) else None,
     )
 
 
-def _warn_of_different_folds(
-    evaluations: Mapping[str, Evaluation], positions: Mapping[str, np.ndarray]
-) -> None:
+def _take(weights: np.ndarray | None, queries: Any) -> np.ndarray | None:
+    return None if weights is None else weights[queries]
+
+
+def _codes_of(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the number of each query's segment, given the positions of the segments' queries."""
+    codes = np.empty(sum(map(len, parts)), dtype=np.intp)
+    for i, positions in enumerate(parts):
+        codes[positions] = i
+    return codes
+
+
+def _summarize_pairs(
+    paired: pairing.Paired, systems: Sequence[str], parts: Mapping[Any, Any], keys: Rows
+) -> tuple[list[np.ndarray], list[PairedSample]]:
+    """Return the differences of each row, with nan for excluded queries, and their summary."""
+    differences, samples = [], []
+    place = {name: i for i, name in enumerate(systems)}
+    for segment, system, measure, baseline in zip(*keys.values(), strict=True):
+        pair, queries = [place[system], place[baseline]], parts[segment]
+        weights = _take(paired.weights, queries)
+        first, second = both = paired.per_query[measure][pair][:, queries]
+        undefined = paired.undefined[measure][pair][:, queries].all(axis=0)
+        of_queries = differences_by_query(first, second, weights, merge=True)
+        is_known = ~np.isnan(of_queries)
+        mean, baseline_mean = (
+            mean_over_queries(np.where(is_known, row, np.nan), weights) for row in both
+        )
+        differences.append(of_queries)
+        samples.append(
+            summarize_pair(
+                of_queries[is_known],
+                _take(weights, is_known),
+                (mean, baseline_mean),
+                int((is_known & undefined).sum()),
+            )
+        )
+    return differences, samples
+
+
+def _test_rows(
+    differences: Sequence[np.ndarray], n_segments: int, settings: Settings
+) -> np.ndarray:
+    """Test each row; all rows in a segment share the same resamples."""
+    test, _, _, n_resamples, seed, _ = settings
+    p = np.full(len(differences), np.nan)
+    if test is not None:
+        for i in range(n_segments):
+            rows = np.array(differences[i::n_segments])
+            p[i::n_segments] = p_values(test, rows, n_resamples, seed)
+    return p
+
+
+def _warn_of_different_folds(evaluations: Mapping[str, Evaluation]) -> None:
     """Warn about systems whose folds differ from those of the first cross-evaluated system.
 
     Such systems were trained on different queries, which affects the differences in their values.
     """
-    folds = {
-        name: evaluation.fold[positions[name]]
+    crossed = {
+        name: evaluation
         for name, evaluation in evaluations.items()
         if isinstance(evaluation, CrossEvaluation)
     }
+    positions = pairing.positions_of(crossed) if len(crossed) > 1 else {}
+    folds = {name: crossed[name].fold[rows] for name, rows in positions.items()}
     for name, fold in folds.items():
         first = next(iter(folds))
         pairs = np.unique(np.stack([fold, folds[first]]), axis=1)
@@ -328,65 +374,5 @@ def _warn_of_different_folds(
             warnings.warn(
                 f"{name!r} was cross-evaluated on different folds than {first!r}, so the training "
                 "queries also affect their differences. Pass the same cv for both.",
-                stacklevel=4,  # the caller of compare
+                stacklevel=3,  # the caller of compare
             )
-
-
-def _with_segments(
-    values: pairing.QueryValues, segments: Sequence[tuple[Any, np.ndarray]]
-) -> pairing.QueryValues:
-    """Return the values with segments of the form (name, positions)."""
-    segment = np.empty(len(values.query_ids), dtype=np.intp)
-    for i, (_, positions) in enumerate(segments):
-        segment[positions] = i
-    return replace(values, segments=[name for name, _ in segments], segment=segment)
-
-
-def _summarize_pairs(
-    paired: pairing.Paired, keys: Rows
-) -> tuple[list[np.ndarray], list[PairedSample]]:
-    """Return the differences of each row, with nan for excluded queries, and their summary."""
-    values, differences, samples = paired.values, [], []
-    place = {name: i for i, name in enumerate(values.systems)}
-    queries = {segment: values.queries_of(segment) for segment in values.segments or [None]}
-    weights = {segment: values.weights_of(queries[segment]) for segment in queries}
-    for segment, system, measure, baseline in zip(*keys.values(), strict=True):
-        pair, weight = [place[system], place[baseline]], weights[segment]
-        first, second = both = values.per_query[measure][pair][:, queries[segment]]
-        undefined = paired.undefined[measure][pair][:, queries[segment]].all(axis=0)
-        of_queries = differences_by_query(first, second, weight, merge=True)
-        is_known = ~np.isnan(of_queries)
-        mean, baseline_mean = (
-            mean_over_queries(np.where(is_known, row, np.nan), weight) for row in both
-        )
-        differences.append(of_queries)
-        samples.append(
-            summarize_pair(
-                of_queries[is_known],
-                None if weight is None else weight[is_known],
-                (mean, baseline_mean),
-                int((is_known & undefined).sum()),
-            )
-        )
-    return differences, samples
-
-
-def _p_values(
-    differences: Sequence[np.ndarray],
-    n_segments: int,
-    settings: Settings,
-    advance: Callable[[int], object],
-) -> np.ndarray:
-    """Test each row; all rows in a segment share the same resamples."""
-    p = np.full(len(differences), np.nan)
-    if settings.test is None:
-        return p
-    for i in range(n_segments):
-        p[i::n_segments] = p_values(
-            settings.test,
-            np.array(differences[i::n_segments]),
-            settings.n_resamples,
-            settings.seed,
-            advance,
-        )
-    return p

@@ -12,20 +12,24 @@ from skgraded._input.words import object_array
 from skgraded.reports import comparison_view as view
 from skgraded.reports.comparison_rows import FLAGS, Rows
 from skgraded.reports.comparison_view import Leaderboard
-from skgraded.reports.pairing import QueryValues
 from skgraded.reports.report import Report
+from skgraded.stats.paired_samples import differences_by_query
 from skgraded.writing import tables
 from skgraded.writing.columns import fitting
 from skgraded.writing.json_text import (
     VERSION,
     id_from_json,
     id_to_json,
+    ids_from_json,
+    ids_to_json,
     read_arrays,
     write_arrays,
 )
 
 if TYPE_CHECKING:
     import pandas
+
+ARRAYS = "per_query", "weights", "system_intervals", "judged", "segment"  # fields
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -49,11 +53,16 @@ class Comparison(Report):
         Number of queries, including queries without a value or a positive weight.
     is_weighted : bool
         Whether queries have weights; in a comparison of Summaries, whether the weights are unequal.
-    query_values : QueryValues or None
-        Per-query values; None in a comparison of Summaries.
-    system_intervals : dict of str to ndarray of shape (n_systems, 2), or None
-        Limits of the interval for each system's mean, keyed by heading; None if they are computed
-        from `query_values`.
+    query_ids : ndarray of shape (n_queries,), or None
+        Query ids in the order of the first system. This field, `per_query`, `weights` and `segment`
+        are None in a comparison of Summaries.
+    per_query : dict of str to ndarray of shape (n_systems, n_queries), or None
+        Per-query values, keyed by measure name.
+    weights : ndarray of shape (n_queries,), or None
+        Weights of the queries in means and intervals.
+    system_intervals : dict of str to ndarray of shape (n_segments, n_systems, 2)
+        Limits of the interval for each system's mean, keyed by measure; without `by`, `n_segments`
+        is 1.
     judged : dict of str to ndarray of shape (n_systems,), or None
         Mean share of judged documents for each system, keyed by a name such as "Judged@10"; None if
         every document is judged.
@@ -62,6 +71,8 @@ class Comparison(Report):
         queries.
     segments : list or None
         Segments in the order of their rows; None without `by`.
+    segment : ndarray of shape (n_queries,) of int, or None
+        Position of each query's segment in `segments`.
     """
 
     systems: list[str]
@@ -75,65 +86,48 @@ class Comparison(Report):
     seed: int | None
     n_queries: int
     is_weighted: bool
-    query_values: QueryValues | None = None
-    system_intervals: dict[str, np.ndarray] | None = None
+    system_intervals: dict[str, np.ndarray]
+    query_ids: Any = None
+    per_query: Any = None
+    weights: np.ndarray | None = None
     judged: dict[str, np.ndarray] | None = None
     n_unanswered: list[int] | None = None
     segments: list[Any] | None = None
+    segment: np.ndarray | None = None
     family: str = "all"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of `to_json` as a dict, without the versions of the packages."""
-        values = self.query_values
+        arrays = {name: write_arrays(getattr(self, name)) for name in ARRAYS}
         segment = list(map(id_to_json, self.rows["segment"]))
         return {
             "kind": "Comparison",
             "version": VERSION,
             **vars(self),
+            **arrays,
             "rows": write_arrays(self.rows) | {"segment": segment},
             "segments": None if self.segments is None else list(map(id_to_json, self.segments)),
-            "query_values": None if values is None else values.to_dict(),
-            "system_intervals": write_arrays(self.system_intervals),
-            "judged": write_arrays(self.judged),
+            "query_ids": None if self.query_ids is None else ids_to_json(self.query_ids),
         }
 
     @classmethod
     def from_dict(cls, written: dict[str, Any]) -> Self:
         """Create a Comparison from the result of `to_dict`."""
-        segments, values = written["segments"], written["query_values"]
-        segments = None if segments is None else list(map(id_from_json, segments))
+        segments, segment, ids = written["segments"], written["segment"], written["query_ids"]
         columns = dict(written["rows"])
-        segment = object_array(list(map(id_from_json, columns.pop("segment"))))
-        rows = {"segment": segment, **{name: _column_from_json(columns[name]) for name in columns}}
-        report = {field.name: written[field.name] for field in fields(cls)} | {
-            "rows": rows,
-            "segments": segments,
-            "system_intervals": read_arrays(written["system_intervals"]),
-            "judged": read_arrays(written["judged"]),
-        }
-        if values is not None:
-            report["query_values"] = QueryValues.from_dict(values, written["systems"], segments)
-        return cls(**report)
-
-    def _values(self) -> QueryValues:
-        if self.query_values is None:
-            raise ValueError("Comparisons of Summaries have no per-query values.")
-        return self.query_values
-
-    @property
-    def query_ids(self) -> np.ndarray:
-        """Query ids in the order of the first system, of shape (n_queries,)."""
-        return self._values().query_ids
-
-    @property
-    def per_query(self) -> dict[str, np.ndarray]:
-        """Per-query values of shape (n_systems, n_queries), keyed by measure name."""
-        return self._values().per_query
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """Weights of the queries in means and intervals, of shape (n_queries,)."""
-        return self._values().weights
+        first = object_array(list(map(id_from_json, columns.pop("segment"))))
+        rows = {name: _column_from_json(cells) for name, cells in columns.items()}
+        report = {field.name: written[field.name] for field in fields(cls)}
+        return cls(
+            **report
+            | {name: read_arrays(written[name]) for name in ARRAYS}
+            | {
+                "rows": {"segment": first, **rows},
+                "segments": None if segments is None else list(map(id_from_json, segments)),
+                "segment": read_arrays(segment, np.intp),
+                "query_ids": None if ids is None else ids_from_json(ids),
+            }
+        )
 
     def differences(
         self, system: str, baseline: str, measure: str, segment: Any = None
@@ -141,9 +135,15 @@ class Comparison(Report):
         """Return the per-query values of `system` minus those of `baseline`, shape (n,).
 
         The n queries are those with both values and a positive weight; with `segment`, only the
-        queries of this segment.
+        queries of this segment. Comparisons of Summaries have no per-query values.
         """
-        differences = self._values().differences(system, baseline, measure, segment)
+        pair = [self.systems.index(name) for name in (system, baseline)]
+        values = self.per_query[measure][pair]
+        if self.segments is not None and segment is not None:
+            # A dict, because == of a NumPy date and a tuple returns an array.
+            place = {name: i for i, name in enumerate(self.segments)}
+            values = np.where(self.segment == place[segment], values, np.nan)
+        differences = differences_by_query(values[0], values[1], self.weights, merge=True)
         return differences[~np.isnan(differences)]
 
     # Tables --------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ class ComparisonPage(NamedTuple):
         """Render the page as HTML."""
         comparison, board = self.comparison, view.leaderboard_of(self.comparison)
         rows, data = view.rank_rows(comparison), _data_of_queries(comparison, board)
+        n_rows = len(rows["system"]) // len(board.measures)  # of each heading
         percent, is_tested = text.percent_text(comparison.level), comparison.test is not None
         caption = (
             f"Mean differences with {percent} intervals (Student's t); effect size: mean "
@@ -50,17 +51,17 @@ class ComparisonPage(NamedTuple):
                     for anchor, name in SECTIONS.items()
                     if anchor != "queries" or data is not None
                 },
-                "groups": _group_sentences(comparison),
+                "groups": _group_sentences(comparison, board.measures),
                 "percent": percent,
                 "is_tested": is_tested,
                 "forests": [
                     charts.forest(
                         heading,
-                        select_rows(rows, rows["heading"] == heading),
+                        select_rows(rows, slice(i * n_rows, (i + 1) * n_rows)),
                         board.letters,
                         is_tested,
                     )
-                    for heading in board.measures
+                    for i, heading in enumerate(board.measures)
                 ],
                 "summary": PageTable.of(table, caption, FIRST, hidden=("min_detectable",)),
                 "n_queries": comparison.n_queries,
@@ -104,42 +105,42 @@ def _tabulate_leaderboard(board: Any) -> PageTable:
     return PageTable(note, headings, list(zip(*columns, strict=True)))
 
 
-def _group_sentences(comparison: Any) -> list[tuple[str, list[str], list[str]]]:
+def _group_sentences(
+    comparison: Any, headings: list[str]
+) -> list[tuple[str, list[str], list[str]]]:
     """Return a title, visible sentences and collapsed sentences for each heading."""
-    groups: dict[str, list[Any]] = {}
-    for row, sentence in view.row_sentences(comparison):
-        groups.setdefault(row["heading"], []).append((row, sentence))
-    described = []
-    for heading, pairs in groups.items():
-        rows, texts = [row for row, _ in pairs], [sentence for _, sentence in pairs]
+    groups, pairs = [], view.row_sentences(comparison)
+    n = len(pairs) // len(headings)
+    for i, heading in enumerate(headings):
+        rows, texts = zip(*pairs[i * n : (i + 1) * n], strict=True)
         outcome = sentences.count_significant(rows, comparison.test is not None)
-        described.append((f"{heading}: {outcome}", texts[:MAX_SENTENCES], texts[MAX_SENTENCES:]))
-    return described
+        shown, more = list(texts[:MAX_SENTENCES]), list(texts[MAX_SENTENCES:])
+        groups.append((f"{heading}: {outcome}", shown, more))
+    return groups
 
 
 def _data_of_queries(comparison: Any, board: Any) -> dict[str, Any] | None:
     """Return the data for the table of queries; None with segments or without per-query values."""
-    values = comparison.query_values
-    if values is None or comparison.segments is not None:
+    if comparison.per_query is None or comparison.segments is not None:
         return None
-    systems, weights = board.systems, values.weights
+    systems, weights = board.systems, comparison.weights
     order = [comparison.systems.index(name) for name in systems]
     baseline = systems[1] if comparison.baseline is None else comparison.baseline
     # If there are many queries, keep those with the largest differences between systems.
     n_columns = len(systems) * len(comparison.measures)
     limit = min(MAX_QUERIES, max(200, MAX_VALUES // n_columns))
-    first = values.per_query[comparison.measures[0]]
+    first = comparison.per_query[comparison.measures[0]]
     spread = np.fmax.reduce(first) - np.fmin.reduce(first)
     kept = np.sort(np.argsort(-spread, kind="stable")[:limit])
     return {
-        "ids": list(map(text.label, values.query_ids[kept])),
+        "ids": list(map(text.label, comparison.query_ids[kept])),
         "systems": list(map(text.label, systems)),
         "letters": list(board.letters.values()),
         "measures": list(map(text.label, comparison.measures)),
         "baseline": systems.index(baseline),
         "values": [
             [text.json_numbers(of_system[kept]) for of_system in of_systems[order]]
-            for of_systems in values.per_query.values()
+            for of_systems in comparison.per_query.values()
         ],
         "weights": None if weights is None else text.json_numbers(weights[kept]),
     }

@@ -59,25 +59,14 @@ def pair_systems(
     return dict(zip(names, map(object_array, zip(*keys, strict=True)), strict=True))
 
 
-def segment_texts(segments: Sequence[Any]) -> dict[Any, str]:
-    """Return the text of each segment, which is unique."""
-    texts = [*map(label, segments)]
-    return {
-        segment: label(repr(segment)) if texts.count(text) > 1 else text
-        for segment, text in zip(segments, texts, strict=True)
-    }
-
-
 def headings_of(
     measures: Sequence[str], segments: Sequence[Any] | None
 ) -> dict[tuple[str, Any], str]:
     """Return a heading for each pair (measure, segment); without `by`, the segment is None."""
-    if segments is None:
-        return {(measure, None): measure for measure in measures}
     return {
-        (measure, segment): f"{measure} in {text}"
+        (measure, segment): measure if segments is None else f"{measure} in {label(segment)}"
         for measure in measures
-        for segment, text in segment_texts(segments).items()
+        for segment in ([None] if segments is None else segments)
     }
 
 

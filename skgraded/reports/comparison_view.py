@@ -209,15 +209,17 @@ def leaderboard_of(comparison: Any) -> Leaderboard:
     """Create the leaderboard of a comparison, with one column per heading."""
     systems, baseline = comparison.systems, comparison.baseline
     headings = headings_of(comparison.measures, comparison.segments)
+    n_segments = len(comparison.segments or [None])
     order = order_systems(comparison)
     words = ("".join(word) for n in count(1) for word in product(ascii_lowercase, repeat=n))
     letters = dict(zip(order, words, strict=False))  # a, b, …, z, aa, ab and so on
     columns, standings = [], []
-    for i, ((measure, segment), heading) in enumerate(headings.items()):
+    for i, ((measure, _), heading) in enumerate(headings.items()):
         rows = select_rows(comparison.rows, slice(i, None, len(headings)))
         means = means_of_systems(rows)
         outcomes = {} if comparison.test is None else _outcomes_of(rows)
-        intervals = _intervals_of(comparison, measure, segment, heading)
+        ends = comparison.system_intervals[measure][i % n_segments].tolist()
+        intervals = dict(zip(systems, ends, strict=True))
         best = max(-math.inf if math.isnan(mean) else mean for mean in means.values())
         leaders = [name for name in order if are_equal(means[name], best)]
         columns.append(
@@ -226,7 +228,7 @@ def leaderboard_of(comparison: Any) -> Leaderboard:
                     means[name],
                     name in leaders,
                     _mark(name, letters, outcomes, baseline),
-                    intervals[name],
+                    Interval(*intervals[name]),
                 )
                 for name in order
             ]
@@ -234,7 +236,7 @@ def leaderboard_of(comparison: Any) -> Leaderboard:
         results = _results(order, leaders, outcomes)
         standings.append(sentences.Standing(heading, leaders, best, results))
     shown, places = list(headings.values()), [systems.index(name) for name in order]
-    verdict = sentences.verdict(standings, len(comparison.segments or [None]))
+    verdict = sentences.verdict(standings, n_segments)
     return Leaderboard(
         order,
         shown,
@@ -259,15 +261,6 @@ def _outcomes_of(rows: Rows) -> dict[tuple[str, str], bool]:
         outcomes[pair] = row["has_winner"] and row["difference"] > 0
         outcomes[pair[::-1]] = row["has_winner"] and row["difference"] < 0
     return outcomes
-
-
-def _intervals_of(comparison: Any, measure: str, segment: Any, heading: str) -> dict[str, Interval]:
-    """Return the interval of each system's mean."""
-    if comparison.query_values is None:
-        intervals = comparison.system_intervals[heading].tolist()
-    else:
-        intervals = comparison.query_values.intervals(measure, segment, comparison.level)
-    return {name: Interval(*ends) for name, ends in zip(comparison.systems, intervals, strict=True)}
 
 
 def _mark(

@@ -285,12 +285,12 @@ class Evaluation(Report):
         """
         if not isinstance(other, Evaluation):
             raise TypeError(f"other must be an Evaluation; got {type(other).__name__}.")
-        values, undefined = pairing.pair_evaluations({"self": self, "other": other})[:2]
+        paired = pairing.pair_evaluations({"self": self, "other": other})
         return Evaluation(
             self.query_ids,
-            {name: rounded(subtract(*of_both)) for name, of_both in values.per_query.items()},
-            {name: np.logical_or(*of_both) for name, of_both in undefined.items()},
-            weights=values.weights,
+            {name: rounded(subtract(*of_both)) for name, of_both in paired.per_query.items()},
+            {name: np.logical_or(*of_both) for name, of_both in paired.undefined.items()},
+            weights=paired.weights,
         )
 
     # Looking closer ------------------------------------------------------------------------------

@@ -184,12 +184,11 @@ class Summaries(Mergeable):
     def of(cls, evaluations: Mapping[str, Evaluation], *, label: str | None = None) -> Summaries:
         """Summarize a mapping of system names to Evaluations of the same queries."""
         check_evaluations(evaluations)
-        per_query, weights = _paired(evaluations)
-        names = list(evaluations)
+        paired, names = pair_evaluations(evaluations), list(evaluations)
         differences = {
             (names[i], names[j]): {
-                measure: Differences.of(values[i], values[j], weights)
-                for measure, values in per_query.items()
+                measure: Differences.of(values[i], values[j], paired.weights)
+                for measure, values in paired.per_query.items()
             }
             for i, j in combinations(range(len(names)), 2)
         }
@@ -296,13 +295,16 @@ class Summaries(Mergeable):
             n_queries=self.n_queries,
             is_weighted=is_weighted,
             system_intervals={
-                heading: np.array(
+                measure: np.array(
                     [
-                        summary.confidence_interval(settings.level)[measure]
-                        for summary in parts[segment].systems.values()
+                        [
+                            summary.confidence_interval(settings.level)[measure]
+                            for summary in part.systems.values()
+                        ]
+                        for part in parts.values()
                     ]
                 )
-                for (measure, segment), heading in rows.headings_of(measures, segments).items()
+                for measure in measures
             },
         )
 
@@ -310,15 +312,11 @@ class Summaries(Mergeable):
         """Return the Summaries to compare, keyed by segment, or by None without `by`."""
         if by is None:
             return {None: self}
-        if not isinstance(by, str):
-            raise TypeError(
-                "For Summaries, by must be the name of the column of segments; got "
-                f"{type(by).__name__}."
+        if self.segments is None or not isinstance(by, str) or by != self.by:
+            raise ValueError(
+                f"For Summaries, by must be None or the column of segments with which they were "
+                f"evaluated, here {self.by!r}; got {by!r}."
             )
-        if self.segments is None:
-            raise ValueError(f"The Summaries have no segments: evaluate with by={by!r} first.")
-        if by != self.by:
-            raise ValueError(f"by must be {self.by!r}, as in the Summaries, or None; got {by!r}.")
         refuse_too_many(list(self.segments))
         return self.segments
 
@@ -352,19 +350,3 @@ def _between(summaries: Summaries, baseline: str, system: str, measure: str) -> 
     if (baseline, system) in summaries.differences:
         return summaries.differences[baseline, system][measure]
     return -summaries.differences[system, baseline][measure]
-
-
-def _paired(evaluations: Mapping[str, Evaluation]) -> tuple[Any, np.ndarray | None]:
-    """Return the paired values of all systems, keyed by measure, and the query weights."""
-    first, *others = evaluations.values()
-    if all(
-        other.query_ids is first.query_ids
-        and other.weights is first.weights
-        and list(other.per_query) == list(first.per_query)
-        for other in others
-    ):
-        return {
-            name: [ev.per_query[name] for ev in evaluations.values()] for name in first.per_query
-        }, first.weights
-    values = pair_evaluations(evaluations).values
-    return values.per_query, values.weights

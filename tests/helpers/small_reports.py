@@ -77,11 +77,9 @@ def _assert_same(a, b):
         assert [*map(type, a)] == [*map(type, b)]
 
 
-def drawn(test="auto", *, rng=0, n_resamples=None, **settings):
-    """Return settings of `compare`; only tests that draw resamples get `rng` and `n_resamples`."""
-    if test in ("auto", "randomization", "bootstrap"):
-        settings |= {"rng": rng, "n_resamples": n_resamples}
-    return {"test": test, **settings}
+def drawn(test="auto", *, rng=0, **settings):
+    """Return settings of `compare` with a seed."""
+    return {"test": test, "rng": rng, **settings}
 
 
 def rows_of(comparison):

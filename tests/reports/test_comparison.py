@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import small_reports
 from scipy import stats
-from small_reports import columns, compared, drawn, ids_of, only_row, systems, taken
+from small_reports import columns, compared, ids_of, only_row, systems, taken
 
 import skgraded as sg
 from skgraded.reports.comparison_view import rank_rows, row_sentences
@@ -144,31 +144,6 @@ def test_intervals_have_the_level_of_the_correction(table, correction, level):
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
 
 
-@pytest.mark.parametrize(
-    "settings, n_bars",
-    [
-        ({}, 1),
-        ({"test": "bootstrap"}, 1),
-        ({"test": "t"}, 0),
-        ({"progress": False}, 0),
-    ],
-)
-def test_a_progress_bar_counts_the_resamples(monkeypatch, table, settings, n_bars):
-    tqdm = pytest.importorskip("tqdm.auto")
-    bars = []
-
-    class Seen(tqdm.tqdm):
-        def __init__(self, **kwargs):
-            super().__init__(**kwargs | {"disable": False, "delay": 0, "file": io.StringIO()})
-            bars.append(self)
-
-    monkeypatch.setattr(tqdm, "tqdm", Seen)
-    sg.compare(table, **{"progress": True} | drawn(n_resamples=300, **settings))
-    assert len(bars) == n_bars
-    for bar in bars:
-        assert bar.n == bar.total > 0
-
-
 def test_ties_of_queries_undefined_in_both_are_counted():
     y = [1, 0, 0, 0, 1, 0, 1, 0]
     group = [2, 2, 2, 2]
@@ -187,7 +162,7 @@ def test_ties_of_queries_undefined_in_both_are_counted():
     assert "n_undefined" not in compared([0, 1], [1, 0]).to_markdown()
 
 
-def test_tests_pair_queries_across_folds_and_name_systems_with_different_folds():
+def test_tests_pair_queries_across_folds():
     from sklearn.linear_model import Ridge
 
     X, y, qid = sg.datasets.make_ranking(n_queries=12, random_state=0)
@@ -198,8 +173,7 @@ def test_tests_pair_queries_across_folds_and_name_systems_with_different_folds()
     )
     second = sg.cross_evaluate(Ridge(), X, y, cv=4, **settings)
     assert columns(sg.compare({"one": first, "renumbered": renumbered}))["ties"] == [12]
-    with pytest.warns(UserWarning, match="^'other' was cross-evaluated on different folds than"):
-        comparison = sg.compare({"one": first, "other": second}, test="t")
+    comparison = sg.compare({"one": first, "other": second}, test="t")
     d = second.per_query["AP"] - first.per_query["AP"]
     assert only_row(comparison)["n_queries"] == 12
     assert only_row(comparison)["p_value"] == pytest.approx(stats.ttest_1samp(d, 0).pvalue)
@@ -318,8 +292,8 @@ def test_values_that_are_equal_up_to_rounding_are_tied(size, is_tie):
 @pytest.mark.parametrize("weights", [[0.5, 0, 0.25], [0, 3, 4], [0.25, 0.5, 0.5]])
 def test_tests_of_queries_with_unequal_weights_are_refused_at_any_scale(weights):
     systems = {name: evaluation([0.5, 1, 0.25], weights=weights) for name in "ab"}
-    one, other = [(i, weight) for i, weight in enumerate(weights) if weight][:2]
-    message = "query {} has weight {} and query {} has weight {}. Pass test".format(*one, *other)
+    lightest, heaviest = min(filter(None, weights)), max(weights)
+    message = f"but the weights range from {lightest} to {heaviest}. Pass test"
     with pytest.raises(ValueError, match=message):
         sg.compare(systems)
     assert columns(sg.compare(systems, test=None))["p_value"]
@@ -511,8 +485,6 @@ def test_a_new_test_is_one_entry(table, monkeypatch):
     assert "; sign test.</p>" in comparison.to_html()
     (sentence,) = compared(np.zeros(4), d[:4], test="sign").sentences()
     assert sentence.endswith("With 4 queries, no difference is detectable at 80 % power.")
-    with pytest.raises(ValueError, match="rng has no effect, because test='sign' draws no"):
-        sg.compare(table, test="sign", rng=0)
     with pytest.raises(ValueError, match="test='sign' requires per-query values"):
         sg.compare(sg.Summaries.of(table), test="sign")
 
@@ -550,8 +522,6 @@ def test_csv_contains_the_frame_and_markdown_and_latex_one_row_per_test(table):
 def test_dates_are_shown_as_dates_and_restored_from_json():
     days = np.array(["2026-01-02", "2026-01-01"], dtype="datetime64[ns]")
     first = evaluation([1, 0], days, [1, 2])
-    with pytest.raises(ValueError, match="query .*2026-01-02.* weight 1 and query .*2026-01-01"):
-        sg.compare({"a": first, "b": first})
     back = evaluation([0.5, 1], days[::-1], [2, 1])
     comparison = sg.compare({"a": first, "b": back}, test=None)
     assert comparison.per_query["AP"].tolist() == [[1, 0], [1, 0.5]]

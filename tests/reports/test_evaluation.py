@@ -350,8 +350,8 @@ def test_differences_of_other_queries_measures_or_weights_are_refused():
     ev = sg.Evaluation(["a", "b"], {"AP": [0.5, 1]})
     for other, message in [
         (sg.Evaluation(["a", "c"], {"AP": [0.5, 1]}), "'other' has no values for 1 of the 2 quer"),
-        (sg.Evaluation(["a", "b"], {"RR": [0.5, 1]}), "'self' was evaluated with AP, but 'other'"),
-        (replace(ev, weights=[1, 2]), "'other' and 'self' have different weights for 1 query"),
+        (sg.Evaluation(["a", "b"], {"RR": [0.5, 1]}), "'other' was evaluated with RR, but 'self'"),
+        (replace(ev, weights=[1, 2]), "'other' and 'self' have different weights, such as 2 and 1 for query 'b'"),
     ]:
         with pytest.raises(ValueError, match=message):
             ev.minus(other)

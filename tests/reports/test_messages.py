@@ -2,12 +2,11 @@
 
 import re
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from small_reports import evaluation, labelled_summary, small_report, systems
+from small_reports import evaluation, labelled_summary, systems
 
 import skgraded as sg
 from skgraded.datasets import join_run
@@ -68,19 +67,19 @@ COMPARE = [
         "other measures",
         lambda: compared(evaluation({"RR": [1, 0, 1]}, [0, 1, 2])),
         V,
-        "^'a' was evaluated with AP, but 'b' only with RR",
+        "^'b' was evaluated with RR, but 'a' with AP",
     ),
     (
         "more measures",
         lambda: compared(evaluation({"AP": [1, 0, 1], "RR": [1, 1, 1]}, [0, 1, 2])),
         V,
-        "^'b' was evaluated with RR, but 'a' only with AP",
+        "^'b' was evaluated with AP, RR, but 'a' with AP",
     ),
     (
         "other weights",
         lambda: compared(ap([1, 0, 1], weights=np.array([1.0, 1, 2]))),
         V,
-        "^Systems 'b' and 'a' have different weights for 1 query, such as 2 and 1 for query 2",
+        "^Systems 'b' and 'a' have different weights, such as 2 and 1 for query 2",
     ),
     (
         "baseline",
@@ -96,30 +95,9 @@ COMPARE = [
     ),
     ("correction", lambda: compared(correction="sidak"), V, "one of .'holm', .*'sidak'"),
     ("level", lambda: compared(level=95), V, "level must be .*95"),
-    *(
-        (
-            f"{name}={value} without resamples",
-            lambda call=call, name=name, value=value: call(**{name: value}),
-            V,
-            f"^{name} has no effect, because test=.* draws no resamples; got {value}",
-        )
-        for name, value in (("rng", 0), ("n_resamples", 200))
-        for call in (
-            partial(compared, test="t"),
-            partial(compared, test="wilcoxon"),
-            partial(compared, test=None),
-            partial(sg.compare, sg.Summaries.of(TWO)),
-        )
-    ),
     ("resamples", lambda: compared(n_resamples=0), V, "n_resamples must be at least 100"),
     ("half a resample", lambda: compared(n_resamples=9.5), V, "n_resamples must be an integer"),
     ("rng", lambda: compared(rng=1.5), T, "rng must be .*1.5"),
-    (
-        "segment",
-        lambda: small_report("SegmentComparison").differences("b", "a", "MuAP", "body"),
-        V,
-        r"must be one of \['x', \('de', 2\)\] or None",
-    ),
 ]
 
 # evaluate and Evaluation -------------------------------------------------------------------------
@@ -534,7 +512,7 @@ POOLS = [  # {h} and {j} are the names of the arguments, and {ha} and {ja} the n
         "judge without a measure",
         A,
         only(J, "MuAP"),
-        "'{h}' was evaluated with NDCNG@10, but '{j}' only",
+        "'{j}' was evaluated with MuAP, but '{h}' with NDCNG@10",
     ),
     (
         "nan of people",
@@ -574,19 +552,6 @@ POWERED = [
     ("no pilot", lambda: sg.plan_judgments(A, None, 0.1), T, "pilot_judge must be an Evaluation"),
     ("level of a mean", lambda: sg.prediction_powered(A, J, level=95), V, "level must be a finite"),
     ("width 0", lambda: sg.plan_judgments(A, J, 0), V, "half_width must be a finite number > 0"),
-    *(
-        (
-            f"{name} of Summaries",
-            lambda get=get: get(sg.compare(sg.Summaries.of(HUMAN))),
-            V,
-            "Comparisons of Summaries have no per-query values",
-        )
-        for name, get in {
-            "query_ids": lambda report: report.query_ids,
-            "per_query": lambda report: report.per_query,
-            "differences": lambda report: report.differences("a", "b", "MuAP"),
-        }.items()
-    ),
     (
         "a large sample",
         lambda: sample(["a", "b", "a"], 3),
