@@ -186,7 +186,8 @@ def outcome(human, judge, judged, others):
     powered = powered_mean(human[judged], judge[judged], judge[others])
     alone = estimate_mean(human[judged], None)
     by_judge = estimate_mean(judge[np.concatenate([judged, others])], None)
-    intervals = [t_interval(estimate, 0.95) for estimate in (powered, alone, by_judge)]
+    without = [t_interval(estimate, 0.95) for estimate in (alone, by_judge)]
+    intervals = [powered.interval(0.95), *without]
     widths = [interval.high - interval.low for interval in intervals]
     return [
         *(interval.low <= truth <= interval.high for interval in intervals),

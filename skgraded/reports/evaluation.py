@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from skgraded._input.atomic_files import text_or_file
 from skgraded._input.door import whole_number
 from skgraded._input.segments import segments_of
 from skgraded._input.words import check_names, object_array, plain_list
@@ -20,7 +18,7 @@ from skgraded.reports.report import (
     ConfidenceIntervals,
     Report,
     as_query_ids,
-    check_page_packages,
+    check_kind,
     concatenated,
     evaluated_name,
     means_rows,
@@ -30,7 +28,6 @@ from skgraded.reports.report import (
     read_fields,
 )
 from skgraded.stats.intervals import check_settings, mean_interval
-from skgraded.stats.paired_samples import deviations_of_queries
 from skgraded.stats.rounding import rounded, subtract
 from skgraded.writing import tables
 from skgraded.writing.json_text import (
@@ -254,12 +251,12 @@ class Evaluation(Report):
         if not parts:
             raise ValueError("concat received no parts: pass at least one Evaluation.")
         for i, part in enumerate(parts):
-            if not isinstance(part, Evaluation):
-                raise TypeError(
-                    f"Part {i} passed to concat must be an Evaluation; got {type(part).__name__}."
+            check_kind(part, Evaluation, f"Part {i} passed to concat")
+            if _settings(part) != _settings(parts[0]):
+                raise ValueError(
+                    "All parts passed to concat must have the same measures, the same "
+                    f"unjudged_documents, and weights or none: part {i} differs from part 0."
                 )
-            _refuse_mismatch(i, part, parts[0])
-        _refuse_overlap(parts)
         return joined_evaluations(parts)
 
     def minus(self, other: Evaluation) -> Evaluation:
@@ -283,8 +280,7 @@ class Evaluation(Report):
         >>> first.minus(second).per_query["RR"]
         array([0.5, 0. ])
         """
-        if not isinstance(other, Evaluation):
-            raise TypeError(f"other must be an Evaluation; got {type(other).__name__}.")
+        check_kind(other, Evaluation, "other")
         paired = pairing.pair_evaluations({"self": self, "other": other})
         return Evaluation(
             self.query_ids,
@@ -307,19 +303,11 @@ class Evaluation(Report):
         measure : Measure or str, optional
             The measure to sort by; by default, the first measure.
         """
-        return self._sorted_rows(n, measure, sign=1)
-
-    def best(self, n: int = 10, measure: str | Measure | None = None) -> pandas.DataFrame:
-        """Return the rows with the highest values, best first; see `worst` for the parameters."""
-        return self._sorted_rows(n, measure, sign=-1)
-
-    def _sorted_rows(self, n: int, measure: str | Measure | None, sign: int) -> pandas.DataFrame:
-        """Return the rows of the defined queries with the lowest values times `sign`."""
         n, name = whole_number(n, "n", 1), evaluated_name(measure, list(self.per_query))
         values = self.per_query[name]
-        ranked = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
-        ranked = ranked[np.argsort(sign * values[ranked], kind="stable")]
-        return self.to_frame().iloc[ranked[:n]]
+        defined = np.flatnonzero(~self.undefined[name] & ~np.isnan(values))
+        lowest = defined[np.argsort(values[defined], kind="stable")[:n]]
+        return self.to_frame().iloc[lowest]
 
     def summary(
         self,
@@ -393,47 +381,16 @@ class Evaluation(Report):
         weight = {} if self.weights is None else {"weight": self.weights}
         return tables.frame({"query_id": self.query_ids, **self.per_query, **weight})
 
-    def to_markdown(self, per_query: bool = False) -> str:
-        """Return the table of `summary` or, with `per_query`, of `to_frame` as Markdown text."""
-        return tables.markdown(self._table(per_query))
+    def _shown(self) -> list[dict[str, Any]]:
+        return self._summary_rows(LEVEL, {"rng": 0})
 
-    def to_latex(
-        self,
-        per_query: bool = False,
-        *,
-        caption: str | None = None,
-        label: str | None = None,
-        digits: int = 4,
-    ) -> str:
-        """Return the table of `to_markdown` as LaTeX text; see `Summary.to_latex`."""
-        return tables.latex(self._table(per_query), caption=caption, label=label, digits=digits)
-
-    def _table(self, per_query: bool) -> Any:
-        if not per_query:
-            return self._summary_rows(LEVEL, {"rng": 0})
-        query_ids = [str(query) for query in plain_list(self.query_ids)]  # text is not rounded
-        weight = {} if self.weights is None else {"weight": self.weights}
-        return {"query_id": query_ids, **self.per_query, **weight}
-
-    def to_html(
-        self, path: str | Path | None = None, *, title: str | None = None, by: Any = None
-    ) -> str | None:
-        """Write the report as a self-contained HTML page.
-
-        `path` and `title` are as for `Summary.to_html`; `by`, as for `summary`, adds a table of
-        segments.
-        """
-        check_page_packages()
-        return text_or_file(self._page(title, by).html(), path)
-
-    def _page(self, title: str | None = None, by: Any = None) -> Any:
+    def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
 
         return EvaluationPage(
             title="Evaluation" if title is None else title,
             level=LEVEL,
             summary=self.summary(LEVEL),
-            segments=None if by is None else self.summary(LEVEL, by),
             n_queries=self.n_queries,
             is_weighted=self.weights is not None,
             query_ids=self.query_ids,
@@ -443,10 +400,6 @@ class Evaluation(Report):
             judged={name: float(mean) for name, (mean,) in mean_judged([self]).items()},
             n_unanswered=self.n_unanswered,
         )
-
-    def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
-        page = self._page()
-        return page.lead(), page.summary
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.n_queries} queries: {means_text(self)})"
@@ -465,14 +418,7 @@ def check_evaluations(evaluations: Any, argument: str = "evaluations") -> None:
         )
     check_names(evaluations, argument)
     for name, evaluation in evaluations.items():
-        if not isinstance(evaluation, Evaluation):
-            is_summary = hasattr(evaluation, "tallies")
-            raise TypeError(
-                f"Element {argument}[{name!r}] must be an Evaluation, as returned by evaluate or "
-                f"cross_evaluate; got {type(evaluation).__name__}."
-                + " To compare Summaries of different queries, use compare_periods."
-                * is_summary
-            )
+        check_kind(evaluation, Evaluation, f"Element {argument}[{name!r}]")
 
 
 # Unjudged documents ------------------------------------------------------------------------------
@@ -510,38 +456,8 @@ def judged_shares(evaluations: Sequence[Evaluation]) -> dict[str, list[np.ndarra
 # Concatenation -----------------------------------------------------------------------------------
 
 
-def _refuse_mismatch(i: int, part: Evaluation, first: Evaluation) -> None:
-    if part.per_query.keys() != first.per_query.keys():
-        raise ValueError(
-            "All parts passed to concat must have the same measures: part 0 has "
-            f"{', '.join(first.per_query)}, and part {i} has {', '.join(part.per_query)}."
-        )
-    if part.unjudged_documents != first.unjudged_documents:
-        raise ValueError(
-            f"Part {i} passed to concat has unjudged_documents={part.unjudged_documents!r}, but "
-            f"part 0 has {first.unjudged_documents!r}: evaluate all parts with the same setting."
-        )
-    if (part.weights is None) != (first.weights is None):
-        weighted, unweighted = (0, i) if part.weights is None else (i, 0)
-        raise ValueError(
-            f"Part {weighted} passed to concat has weights, but part {unweighted} has none: "
-            "evaluate either all parts or none of them with sample_weight."
-        )
-
-
-def _refuse_overlap(parts: Sequence[Evaluation]) -> None:
-    seen: set[Any] = set()
-    shared = []
-    for part in parts:
-        ids = plain_list(part.query_ids)
-        shared += [query for query in ids if query in seen]
-        seen.update(ids)
-    if shared:
-        named = ", ".join(map(repr, shared[:5])) + (", …" if len(shared) > 5 else "")
-        raise ValueError(
-            f"Parts passed to concat must not share queries; got {len(shared)} in several parts: "
-            f"{named}. With group, queries are numbered from 0 in each part: use qid instead."
-        )
+def _settings(part: Evaluation) -> tuple[set[str], str | None, bool]:
+    return set(part.per_query), part.unjudged_documents, part.weights is None
 
 
 def joined_evaluations(parts: Sequence[Evaluation]) -> Evaluation:
@@ -699,25 +615,14 @@ class CrossEvaluation(Evaluation):
             columns["error"] = [error or "" for error in self.errors]
         return tables.frame(columns)
 
-    def spread(self) -> dict[str, np.ndarray]:
-        """Return the standard deviation of each query's values in repeated cross-validation.
-
-        The dict contains arrays of shape (n_queries,), keyed by measure name. The divisor is n - 1;
-        queries with fewer than two values have nan.
-        """
-        query, _, values = all_tests(self)
-        n = len(self.query_ids)
-        return {name: deviations_of_queries(array, query, n) for name, array in values.items()}
-
     def to_frame(self) -> pandas.DataFrame:
         """Tabulate the per-query values, with the ``fold`` of each query in the second column."""
         frame = super().to_frame()
         frame.insert(1, "fold", self.fold)
         return frame
 
-    def _page(self, title: str | None = None, by: Any = None) -> Any:
-        title = "Cross-evaluation" if title is None else title
-        return replace(super()._page(title, by), folds=self.by_fold(), fold=self.fold)
+    def _page(self, title: str | None = None) -> Any:
+        return super()._page("Cross-evaluation" if title is None else title)
 
 
 def all_tests(cross_evaluation: CrossEvaluation) -> Tests:

@@ -16,9 +16,8 @@ from skgraded._input.door import (
     choice_validator,
 )
 from skgraded._input.queries import group_sizes, query_codes
-from skgraded._input.segments import segments_of
 from skgraded._input.tables import frame_of
-from skgraded._input.words import check_names, counted, did_you_mean
+from skgraded._input.words import check_names, counted
 from skgraded.judgments import Judgments
 from skgraded.measures import Measure, TauAP, as_measures
 from skgraded.measures.overlap import rbo
@@ -65,9 +64,9 @@ class JudgeComparison:
     def labels(self) -> pandas.DataFrame:
         """Tabulate how well each judge's document grades agree with the truth.
 
-        The pandas.DataFrame has one row per judge, or per segment and judge, with the columns
+        The pandas.DataFrame has one row per judge, with the columns
 
-        - ``segment`` (with `by`), ``judge``,
+        - ``judge``,
         - ``n_shared``: number of documents that both judged,
         - ``only_truth``, ``only_judge``: numbers of documents that only one of them judged,
         - ``exact``: share of the shared documents with equal grades,
@@ -79,17 +78,15 @@ class JudgeComparison:
         """
         return self._labels.copy()
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Return the table of `labels`."""
-        return self.labels()
+    to_frame = labels
 
     def leaderboards(self) -> pandas.DataFrame:
         """Tabulate the similarity between the truth's leaderboard and each judge's leaderboard.
 
-        The pandas.DataFrame has one row per segment, judge and measure, and is empty without
-        `y_scores`. The columns are
+        The pandas.DataFrame has one row per judge and measure, and is empty without `y_scores`. The
+        columns are
 
-        - ``segment`` (with `by`), ``judge``, ``measure``,
+        - ``judge``, ``measure``,
         - ``n_systems``, ``n_queries``: numbers of systems, and of queries that both judged,
         - ``tau_b``: Kendall's τ_b of the systems' means,
         - ``tau_low``, ``tau_high``: 2.5 % and 97.5 % quantiles of τ_b over resampled queries, which
@@ -108,7 +105,7 @@ class JudgeComparison:
 
         The rows of the pandas.DataFrame are the truth's grades, and its columns the judge's grades.
         """
-        confusion = self._confusions[_check_judge("judge", judge, list(self._confusions))]
+        confusion = self._confusions[choice_validator("judge", self._confusions)(judge)]
         if confusion is None:
             raise ValueError(
                 f"There is no confusion table for {self._truth!r} and {judge!r}: their grades are "
@@ -135,7 +132,6 @@ def compare_judges(
     level: float = 0.95,
     test: str = "randomization",
     correction: str | None = "holm",
-    by: Any = None,
     n_resamples: int = 1000,
     rng: int | np.random.Generator | None = None,
 ) -> JudgeComparison:
@@ -161,8 +157,6 @@ def compare_judges(
         between two grades is the number of steps between them in the sorted list of all grades.
     level, test, correction
         As for `compare`; `level` also applies to the intervals.
-    by : array-like of shape (n_queries,), mapping or pandas Series, optional
-        The segment of each query, as for `Evaluation.summary`; adds rows for each segment.
     n_resamples : int, default=1000
         Number of resamples of the queries for the spread of τ_b, at least 100.
     rng : int or numpy.random.Generator, optional
@@ -219,48 +213,32 @@ def compare_judges(
     check_settings(level, "t", n_resamples, rng)
     rows = _read_rows(y_judges, y_scores, qid, group)
     names = list(rows.grades)
-    truth = names[0] if truth is None else _check_judge("truth", truth, names)
+    truth = names[0] if truth is None else choice_validator("truth", names)(truth)
     judges = [name for name in names if name != truth]
     for judge in judges:
         if not rows.shared(truth, judge).any():
             raise ValueError(f"No document was graded by both {truth!r} and {judge!r}.")
-    segments = None if by is None else segments_of(rows.query_ids, by, are_compared=True)
-    parts = segments or [(None, None)]
     confusions = {judge: _confusion(rows, truth, judge) for judge in judges}
     _warn_of_other_grades(rows.grades, truth, judges)
     labels = [
-        {"segment": segment, "judge": judge}
-        | _label_row(part, truth, judge, weights, level, confusions[judge] is not None)
-        for segment, queries in parts
-        for part in [rows if queries is None else rows.take(queries)]
+        {"judge": judge}
+        | _label_row(rows, truth, judge, weights, level, confusions[judge] is not None)
         for judge in judges
     ]
     boards = []
     if rows.scores:
         is_seed = isinstance(rng, (int, np.integer))
         seed: Any = rng if is_seed else int(np.random.default_rng(rng).integers(2**63))
-        rule = as_measures(measures), unjudged_documents
         settings = {
-            "by": segments and {i: name for name, queries in segments for i in queries.tolist()},
             "rng": seed if draws_resamples(test) else None,
             "test": test,
             "correction": correction,
             "level": level,
         }
-        boards = _leaderboard_rows(rows, truth, judges, parts, rule, settings, n_resamples, seed)
-    tabulated = [tables.frame(labels), tables.frame(boards, columns=["segment", *LEADERBOARDS])]
-    if segments is None:
-        tabulated = [frame.drop(columns="segment") for frame in tabulated]
-    return JudgeComparison(truth, tabulated[0], tabulated[1], confusions)
-
-
-def _check_judge(argument: str, name: str, judges: list[str]) -> str:
-    """Return `name` if it is one of the judges; otherwise raise a ValueError."""
-    if name not in judges:
-        raise ValueError(
-            f"{argument} must be one of {judges}; got {name!r}.{did_you_mean(name, judges)}"
-        )
-    return name
+        rule = as_measures(measures), unjudged_documents
+        boards = _leaderboard_rows(rows, truth, judges, rule, settings, n_resamples, seed)
+    tabulated = tables.frame(labels), tables.frame(boards, columns=LEADERBOARDS)
+    return JudgeComparison(truth, *tabulated, confusions)
 
 
 # Input -------------------------------------------------------------------------------------------
@@ -395,7 +373,6 @@ def _confusion(rows: _Rows, truth: str, judge: str) -> pandas.DataFrame | None:
 class _Board(NamedTuple):
     """The comparison of all systems under the grades of one judge."""
 
-    query: np.ndarray  # integer code of each query
     values: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
     pairs: list[dict[str, Any]]  # rows of the comparison
     gap: str  # about unjudged documents and missing results, or ""
@@ -405,7 +382,6 @@ def _leaderboard_rows(
     rows: _Rows,
     truth: str,
     judges: Sequence[str],
-    parts: Sequence[tuple[Any, Any]],
     rule: tuple[list[Measure], str],
     settings: dict[str, Any],
     n_resamples: int,
@@ -430,10 +406,9 @@ def _leaderboard_rows(
         warnings.warn(gaps[0], stacklevel=3)
     counts = {judge: _count_pairs(*pair, settings["level"]) for judge, pair in boards.items()}
     return [
-        {"segment": segment, "judge": judge, "measure": name}
-        | _similarity(boards[judge], name, queries, n_resamples, seed)
-        | {kind: counts[judge][segment, name][kind] for kind in PAIRS}
-        for segment, queries in parts
+        {"judge": judge, "measure": name}
+        | _similarity(boards[judge], name, n_resamples, seed)
+        | {kind: counts[judge][name][kind] for kind in PAIRS}
         for judge in judges
         for name in boards[judge][0].values
     ]
@@ -459,7 +434,6 @@ def _compare_systems(
     # Remove what `compare` warns about, so that it does not warn once per judge.
     silent = {name: replace(ev, judged=None, unanswered=None) for name, ev in evaluations.items()}
     return _Board(
-        judgments.query_ids,
         {
             measure.name: np.array([report.per_query[measure.name] for report in reports])
             for measure in measures
@@ -470,15 +444,10 @@ def _compare_systems(
 
 
 def _similarity(
-    boards: tuple[_Board, _Board], measure: str, queries: Any, n_resamples: int, seed: int
+    boards: tuple[_Board, _Board], measure: str, n_resamples: int, seed: int
 ) -> dict[str, Any]:
-    """Return how similar two leaderboards are, on a segment's queries (None: on all queries)."""
-    truth, judge = (
-        board.values[measure]
-        if queries is None
-        else board.values[measure][:, np.flatnonzero(np.isin(board.query, queries))]
-        for board in boards
-    )
+    """Return how similar two leaderboards are."""
+    truth, judge = (board.values[measure] for board in boards)
     means = [
         np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in values])
         for values in (truth, judge)
@@ -498,9 +467,9 @@ def _similarity(
     }
 
 
-def _count_pairs(truth: _Board, judge: _Board, level: float) -> Mapping[Any, Counter[str]]:
-    """Count the pairs of systems that differ significantly, by segment and measure."""
-    counts: dict[Any, Counter[str]] = defaultdict(Counter)
+def _count_pairs(truth: _Board, judge: _Board, level: float) -> Mapping[str, Counter[str]]:
+    """Count the pairs of systems that differ significantly, by measure."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for rows in zip(truth.pairs, judge.pairs, strict=True):
         first, second = (
             np.sign(row["difference"]) if is_significant(row["p_adjusted"], level) else 0
@@ -509,5 +478,5 @@ def _count_pairs(truth: _Board, judge: _Board, level: float) -> Mapping[Any, Cou
         kind = "only_truth" if first else "only_judge" if second else "neither"
         if first and second:
             kind = "agree" if first == second else "reversed"
-        counts[rows[0].get("segment"), rows[0]["measure"]][kind] += 1
+        counts[rows[0]["measure"]][kind] += 1
     return counts

@@ -12,9 +12,9 @@ from skgraded._input.door import number_validator
 from skgraded._input.words import counted, plain_list
 from skgraded.reports import pairing
 from skgraded.reports.evaluation import Evaluation
-from skgraded.reports.report import ConfidenceIntervals
+from skgraded.reports.report import ConfidenceIntervals, check_kind
 from skgraded.stats import prediction_powered as estimators
-from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING, t_interval
+from skgraded.stats.intervals import CHECK_LEVEL, ROUNDING
 from skgraded.stats.prediction_powered import FEWEST_QUERIES, PoweredMean, powered_mean
 from skgraded.writing import tables
 
@@ -44,7 +44,7 @@ class PredictionPowered:
         """
         level = self._level if level is None else CHECK_LEVEL(level)
         return ConfidenceIntervals(
-            {name: t_interval(estimate, level) for name, estimate in self._estimates.items()},
+            {name: estimate.interval(level) for name, estimate in self._estimates.items()},
             level,
             "t",
         )
@@ -80,9 +80,7 @@ class PredictionPowered:
             ]
         )
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Return the table of `summary`."""
-        return self.summary()
+    to_frame = summary
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={mean:.4f}" for name, mean in self.mean().items())
@@ -240,8 +238,7 @@ def _samples(
     The two Evaluations, of people and of the judge, are keyed by the names of the arguments.
     """
     for name, evaluation in evaluations.items():
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(f"{name} must be an Evaluation; got {type(evaluation).__name__}.")
+        check_kind(evaluation, Evaluation, name)
         _check_values(evaluation, name)
     pairing.common_measures(evaluations)
     (human_name, human), (judge_name, judge) = evaluations.items()
@@ -252,10 +249,12 @@ def _samples(
             f"{human_name} has {counted(n, 'query', 'queries')}, but at least {FEWEST_QUERIES} "
             f"human-judged queries are required; {FEW_QUERIES} or more are better."
         )
-    if n < FEW_QUERIES:
+    n_values = min(len(np.unique(values)) for values in human.per_query.values())
+    if n < FEW_QUERIES or n_values < FEW_VALUES:
         warnings.warn(
-            f"{human_name} has only {n} queries. With fewer than {FEW_QUERIES} human-judged "
-            "queries, the intervals are less reliable.",
+            f"{human_name} has {n} queries and as few as {n_values} distinct values. With fewer "
+            f"than {FEW_QUERIES} human-judged queries or {FEW_VALUES} distinct values, intervals "
+            "cover the mean too rarely.",
             stacklevel=3,
         )
     positions = {query: i for i, query in enumerate(judge_ids)}
@@ -267,7 +266,6 @@ def _samples(
             f"{judge_name} must contain at least two queries besides the {len(rows)} queries of "
             f"{human_name}; got {len(others)}."
         )
-    _warn_of_few_values(human)
     return {
         name: (values, judge.per_query[name][rows], judge.per_query[name][others])
         for name, values in human.per_query.items()
@@ -286,22 +284,3 @@ def _check_values(evaluation: Evaluation, argument: str) -> None:
     weights = evaluation.weights
     if weights is not None and np.ptp(weights) > ROUNDING * weights.max():
         raise ValueError(f"{argument} has unequal weights: evaluate without sample_weight.")
-
-
-def _warn_of_few_values(human: Evaluation) -> None:
-    """Warn if the human values of a measure have few distinct values."""
-    few = {
-        name: n
-        for name, values in human.per_query.items()
-        if (n := len(np.unique(values))) < FEW_VALUES
-    }
-    if few:
-        name = min(few, key=few.__getitem__)
-        number = counted(few[name], "distinct value", "distinct values")
-        more = f" (so do {len(few) - 1} other samples)" * (len(few) > 1)
-        warnings.warn(
-            f"The human-judged values of {name} have only {number}{more}. With fewer than "
-            f"{FEW_VALUES}, the variance is often underestimated, so intervals cover the mean too "
-            "rarely. If all values are equal, the interval is nan.",
-            stacklevel=4,
-        )

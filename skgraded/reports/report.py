@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from pathlib import Path
@@ -81,15 +82,19 @@ def plain_numbers(report: Any) -> dict[str, Any]:
 
 def evaluated_name(measure: str | Measure | None, names: list[str]) -> str:
     """Return the name of an evaluated measure. If `measure` is None, return the first name."""
-    if measure is None:
-        return names[0]
-    if isinstance(measure, str) and measure in names:
-        return measure
-    name = as_measure(measure).name
+    name: Any = names[0] if measure is None else measure
+    if name not in names:
+        name = as_measure(name).name
     if name not in names:
         known = ", ".join(names)
         raise ValueError(f"measure must be one of the evaluated measures {known}; got {name}.")
     return name
+
+
+def check_kind(report: Any, kind: type, name: str) -> None:
+    """Raise a TypeError if a report is not of this class."""
+    if not isinstance(report, kind):
+        raise TypeError(f"{name} must have the type {kind.__name__}; got {type(report).__name__}.")
 
 
 def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
@@ -100,9 +105,7 @@ def concatenated(parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndar
 class Table:
     """Base class for tables that can be written as Markdown and LaTeX."""
 
-    def to_frame(self) -> pandas.DataFrame:
-        """Return the table as a pandas.DataFrame."""
-        raise NotImplementedError
+    to_frame: Callable[..., pandas.DataFrame]  # defined by each subclass
 
     def _shown(self) -> Any:
         """Return the table for Markdown."""
@@ -152,6 +155,11 @@ class Report(Table):
     Reports are frozen dataclasses. Two are equal if all fields that are compared are equal.
     """
 
+    summary: Callable[..., pandas.DataFrame]  # these are defined by each subclass
+    to_dict: Callable[[], dict[str, Any]]
+    from_dict: Any  # the inverse, a class method
+    _page: Callable[[str | None], Any]  # returns the page content, an object with the method `html`
+
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
@@ -159,19 +167,6 @@ class Report(Table):
         return all(have_equal_content(getattr(self, name), getattr(other, name)) for name in names)
 
     __hash__ = None  # type: ignore[assignment]
-
-    def _page(self, title: str | None = None) -> Any:
-        """Return the page content, an object with the method `html`."""
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the content of `to_json` as a dict, without the versions of the packages."""
-        raise NotImplementedError
-
-    @classmethod
-    def from_dict(cls, written: dict[str, Any]) -> Self:
-        """Create a report from the result of `to_dict` of a report of the same class."""
-        raise NotImplementedError
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Write the table of `to_frame` as CSV, with all digits; nan is written as "nan".
@@ -188,7 +183,8 @@ class Report(Table):
         If `path` is None, the text is returned. A TypeError is raised if a query id is not a str,
         int, float, bool, NumPy date, or tuple of these.
         """
-        return json_text.write({**self.to_dict(), "versions": versions()}, path)
+        report = {**self.to_dict(), "versions": versions()}
+        return text_or_file(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
 
     @classmethod
     def from_json(cls, text_or_path: str | Path) -> Self:
@@ -207,9 +203,10 @@ class Report(Table):
         kinds = {kind.__name__: kind for kind in (cls, *cls.__subclasses__())}
         written = json_text.read(text_or_path, kinds)
         try:
-            return kinds[written["kind"]].from_dict(written)
+            report: Self = kinds[written["kind"]].from_dict(written)
         except KeyError as error:
             raise ValueError(f"The JSON of the {written['kind']} has no field {error}.") from None
+        return report
 
     def to_html(self, path: str | Path | None = None, *, title: str | None = None) -> str | None:
         """Write the report as a self-contained HTML page.
@@ -217,12 +214,13 @@ class Report(Table):
         If `path` is None, the page is returned as a string. The default title is the kind of
         report. An ImportError is raised if Jinja2 is not installed.
         """
-        check_page_packages()
+        with needs("An HTML page", "jinja2"):
+            import jinja2  # noqa: F401
         return text_or_file(self._page(title).html(), path)
 
     def _in_notebook(self) -> tuple[str, pandas.DataFrame]:
         """Return the text and the table that a notebook shows."""
-        return repr(self), self.to_frame()
+        return repr(self), self.summary()
 
     def _repr_html_(self) -> str:
         words, frame = self._in_notebook()
@@ -231,12 +229,6 @@ class Report(Table):
         return utf8(
             f'<div class="skgraded-report" style="overflow-x: auto"><p>{words}</p>{table}</div>'
         )
-
-
-def check_page_packages() -> None:
-    """Raise an ImportError if Jinja2, which HTML pages require, is missing."""
-    with needs("An HTML page", "jinja2"):
-        import jinja2  # noqa: F401
 
 
 # Fields ------------------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from skgraded.reports.pairing import has_unequal_weights, refuse_different_parts
 from skgraded.reports.report import (
     ConfidenceIntervals,
     Report,
+    check_kind,
     evaluated_name,
     means_rows,
     means_text,
@@ -28,7 +29,7 @@ from skgraded.reports.report import (
 )
 from skgraded.stats import histograms
 from skgraded.stats.exact_sums import Moments, exact_sum
-from skgraded.stats.intervals import check_settings, t_interval
+from skgraded.stats.intervals import CHECK_LEVEL, t_interval
 from skgraded.writing import tables
 from skgraded.writing.json_text import VERSION, id_from_json, id_to_json
 
@@ -88,14 +89,6 @@ class Tally:
 
     def _rank(self, query: tuple[Any, tuple[float, ...]]) -> tuple[float, Any]:
         return query[1][self.at], order_of(query[0])
-
-    def __eq__(self, other: Any) -> bool:  # much faster than `are_equal`
-        return (self.moments, self.n_undefined, self.worst, self.at) == (
-            other.moments,
-            other.n_undefined,
-            other.worst,
-            other.at,
-        ) and np.array_equal(self.counts, other.counts)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as lists and numbers for JSON."""
@@ -207,6 +200,7 @@ class Mergeable(Report):
     labels: list[str] = field(default_factory=list, compare=False)
     n_duplicates: int = field(default=0, compare=False)
     skipped: dict[str, int | None] = field(default_factory=dict, compare=False)
+    _rows: ClassVar[Callable[..., list[dict[str, Any]]]]  # the rows of `summary`
 
     def __post_init__(self) -> None:
         if self.segments is not None:
@@ -222,24 +216,13 @@ class Mergeable(Report):
         measures, `by`, `unjudged_documents` or `is_weighted` differ between parts, or if two parts
         share a label.
         """
-        if isinstance(parts, cls):
-            name = cls.__name__
-            raise TypeError(f"merge requires a list of reports: write {name}.merge([a, b]).")
         parts = list(parts)
         for i, part in enumerate(parts):
-            if not isinstance(part, cls):
-                raise TypeError(
-                    f"Part {i} passed to merge must be a {cls.__name__} object; got "
-                    f"{type(part).__name__}."
-                )
+            check_kind(part, cls, f"Part {i} passed to merge")
         if not parts:
             raise ValueError(f"merge received no parts: pass at least one {cls.__name__}.")
         refuse_different_parts(parts)
         return merged_in_order(parts)
-
-    def _merged_with(self, other: Self) -> Self:
-        """Merge this report with a report that has the same systems, measures and `by`."""
-        raise NotImplementedError
 
     def summary(self, level: float = LEVEL) -> pandas.DataFrame:
         """Tabulate means and intervals with the confidence level `level`.
@@ -256,16 +239,13 @@ class Mergeable(Report):
         With `by`, the first rows (segment None) describe all queries. Merged labels: "a to z".
         """
         rows = self._rows(level)
-        whole = [] if self.segments is None else replace(self, by=None, segments=None)._rows(level)
+        whole = [] if self.segments is None else without_segments(self)._rows(level)
         names, rows = list((rows or [{"segment": None} | whole[0]])[0]), [*whole, *rows]
         label = " to ".join(dict.fromkeys(self.labels[:1] + self.labels[-1:]))
         columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
         if "segment" in columns:  # not converted to floats
             columns["segment"] = object_array(columns["segment"])
         return tables.frame(({"label": [label] * len(rows)} if label else {}) | columns)
-
-    def _rows(self, level: float) -> list[dict[str, Any]]:
-        raise NotImplementedError
 
     def _parts_to_dict(self) -> dict[str, Any]:
         """Return the fields of this class for `to_dict`."""
@@ -296,8 +276,7 @@ def labeled(report: Any, label: str | None) -> Any:
     """Return a copy whose only label is `label`; if `label` is None, return the report."""
     if label is None:
         return report
-    if not isinstance(label, str):
-        raise TypeError(f"label must be a str; got {type(label).__name__}.")
+    check_kind(label, str, "label")
     refuse_unwritable(label, "A label")
     segments = report.segments and {
         segment: labeled(part, label) for segment, part in report.segments.items()
@@ -377,8 +356,7 @@ class Summary(Mergeable):
     @classmethod
     def of(cls, evaluation: Evaluation, *, label: str | None = None) -> Summary:
         """Summarize an Evaluation; `label` names the part, such as a day."""
-        if not isinstance(evaluation, Evaluation):
-            raise TypeError(f"Summary.of requires an Evaluation; got {type(evaluation).__name__}.")
+        check_kind(evaluation, Evaluation, "evaluation")
         tallies = {name: Tally.of(evaluation, name) for name in evaluation.per_query}
         summary = cls(
             len(evaluation.query_ids),
@@ -463,7 +441,7 @@ class Summary(Mergeable):
 
         The result equals `Evaluation.confidence_interval` for these queries.
         """
-        level, *_ = check_settings(level, "t", 100, None)
+        level = CHECK_LEVEL(level)
         intervals = {name: t_interval(tally.moments, level) for name, tally in self.tallies.items()}
         return ConfidenceIntervals(intervals, level, "t")
 
@@ -485,13 +463,8 @@ class Summary(Mergeable):
         At most 20 queries are stored. Queries with equal values are sorted by id. The queries are
         distinct, also if a query is in several merged parts.
         """
-        n = whole_number(n, "n", 1)
-        if n > N_KEPT:
-            raise ValueError(
-                f"n must be at most {N_KEPT}, the number of queries listed in a Summary; got {n}."
-            )
-        worst = self.tallies[evaluated_name(measure, list(self.tallies))].worst
-        ids, columns = self._columns(dict(worst[:n]))
+        worst = self.tallies[evaluated_name(measure, self.measures)].worst
+        ids, columns = self._columns(dict(worst[: whole_number(n, "n", 1)]))
         return tables.frame({"query_id": ids.tolist(), **columns})
 
     def _columns(
@@ -504,7 +477,13 @@ class Summary(Mergeable):
     # Output --------------------------------------------------------------------------------------
 
     def _rows(self, level: float) -> list[dict[str, Any]]:
-        return segment_rows(self, level)
+        if self.segments is None:
+            return means_rows(self, self.confidence_interval(level))
+        return [
+            {"segment": segment, **row}
+            for segment, part in self.segments.items()
+            for row in part._rows(level)
+        ]
 
     def _page(self, title: str | None = None) -> Any:
         from skgraded.writing.evaluation_page import EvaluationPage
@@ -514,7 +493,7 @@ class Summary(Mergeable):
         return EvaluationPage(
             title="Summary" if title is None else title,
             level=LEVEL,
-            summary=tables.frame(overall_rows(self)),
+            summary=without_segments(self).summary(),
             n_queries=self.n_queries,
             segments=None if self.by is None else self.summary(),
             is_weighted=has_unequal_weights(self),
@@ -527,22 +506,6 @@ class Summary(Mergeable):
     def __repr__(self) -> str:
         n_segments = "" if self.segments is None else f" in {len(self.segments)} segments"
         return f"Summary({self.n_queries} queries{n_segments}: {means_text(self)})"
-
-
-def overall_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:
-    """Return the rows of `Summary.summary` over all segments, one per measure."""
-    return means_rows(summary, summary.confidence_interval(level))
-
-
-def segment_rows(summary: Summary, level: float = LEVEL) -> list[dict[str, Any]]:
-    """Return the rows of `Summary.summary`, one per measure or per segment and measure."""
-    if summary.segments is None:
-        return overall_rows(summary, level)
-    return [
-        {"segment": segment, **row}
-        for segment, part in summary.segments.items()
-        for row in overall_rows(part, level)
-    ]
 
 
 def refuse_unequal_weights(moments: Iterable[Moments], advice: str) -> None:

@@ -262,7 +262,7 @@ class Summaries(Mergeable):
         return [
             {"system": name, **row}
             for name, summary in self.systems.items()
-            for row in sums.segment_rows(summary, level)
+            for row in summary._rows(level)
         ]
 
     def _compare(

@@ -33,14 +33,6 @@ class Moments:
     wwvv: Fraction  # Σ u²
     wvv: Fraction  # Σ u v
 
-    def __post_init__(self) -> None:
-        ends = (self.lowest, self.highest, self.lightest, self.heaviest)
-        are_sorted = self.lowest <= self.highest and self.lightest <= self.heaviest
-        if self.n and not (
-            self.n > 0 and are_sorted and all(map(math.isfinite, ends)) and self.w > 0
-        ):
-            raise ValueError(f"moments must describe {self.n} finite values with positive weights.")
-
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Compute the moments of finite values; if `weights` is None, all weights are 1."""
@@ -86,11 +78,6 @@ class Moments:
         if not self.n:
             return math.nan
         return min(max(float(self.wv / self.w), self.lowest), self.highest)
-
-    @property
-    def degrees(self) -> int:
-        """Degrees of freedom of Student's t."""
-        return self.n - 1
 
     @property
     def standard_error(self) -> float:

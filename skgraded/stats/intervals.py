@@ -63,7 +63,7 @@ def t_interval(estimate: Any, level: float) -> ConfidenceInterval:
 def t_limits(estimates: Any, level: Any) -> tuple[Any, Any]:
     """Return the limits of t intervals; the fields of the estimates may be arrays."""
     with np.errstate(over="ignore", invalid="ignore"):
-        reach = t_reach(estimates.degrees + 1, level) * estimates.standard_error
+        reach = t_reach(estimates.n, level) * estimates.standard_error
         is_identical = are_identical(estimates) & (estimates.n > 1)
         low = np.where(is_identical, estimates.lowest, estimates.mean - reach)
         return low, np.where(is_identical, estimates.highest, estimates.mean + reach)
@@ -77,11 +77,6 @@ class MeanEstimate(NamedTuple):
     standard_error: float
     lowest: float
     highest: float
-
-    @property
-    def degrees(self) -> int:
-        """Degrees of freedom of Student's t."""
-        return self.n - 1
 
 
 def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimate:

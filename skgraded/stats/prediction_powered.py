@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded.stats.intervals import ROUNDING, t_reach
+from skgraded.stats.intervals import ROUNDING, ConfidenceInterval, t_reach
 from skgraded.stats.rounding import unit_of
 
 FEWEST_QUERIES = 10  # with fewer human-judged queries, estimates of weight and error are unreliable
@@ -23,20 +23,13 @@ class PoweredMean(NamedTuple):
     human_error: float
     judge_mean: float  # over all queries
 
-    @property
-    def degrees(self) -> int:
-        """Degrees of freedom of Student's t; estimating the weight costs one degree."""
-        return self.n - 2
+    def interval(self, level: float) -> ConfidenceInterval:
+        """Compute Student's t interval; it is nan if the standard error is 0.
 
-    @property
-    def lowest(self) -> float:
-        """The mean; nan if the standard error is 0, because the interval is then unknown."""
-        return self.mean if self.standard_error else np.nan
-
-    @property
-    def highest(self) -> float:
-        """The mean plus its standard error; see `lowest`."""
-        return self.lowest + self.standard_error
+        Estimating the weight costs one of the n - 1 degrees of freedom.
+        """
+        reach = t_reach(self.n - 1, level) * self.standard_error if self.standard_error else np.nan
+        return ConfidenceInterval(float(self.mean - reach), float(self.mean + reach))
 
     @property
     def worth(self) -> float:

@@ -3,7 +3,7 @@
 Frames, CSV and Markdown contain every column of a table.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,11 +40,6 @@ COLUMNS = {
     "effect_size": Column("Effect size", "signed"),
     "n_queries": Column("Queries", "count"),
     "n_defined": Column("Defined", "count"),
-    # folds
-    "fold": Column("Fold", "count"),
-    "fit_time": Column("Fit\u00a0(s)", "seconds"),
-    "score_time": Column("Score\u00a0(s)", "seconds"),
-    "error": Column("Error", "text"),
 }
 
 
@@ -120,21 +115,19 @@ class PageTable(NamedTuple):
         caption: str,
         first: Sequence[str] = (),
         hidden: Sequence[str] = (),
-        measures: Collection[str] = (),
     ) -> Self:
         """Create a table from a frame or a dict of columns.
 
-        The columns `first` come first, and the columns `hidden` are omitted. The headings of columns
-        that are named after `measures` are these names, also if `COLUMNS` contains the name.
+        The columns `first` come first, and the columns `hidden` are omitted.
         """
         names = [name for name in first if name in table]
         names += [name for name in table if name not in (*first, *hidden)]
         columns, cells = [], []
         for name in names:
-            if name == "ci_high" and name not in measures:
+            if name == "ci_high":
                 continue  # shown with ci_low
             values = list(table[name])
-            heading, kind, _ = Column(name, "value") if name in measures else COLUMNS[name]
+            heading, kind, _ = COLUMNS[name]
             if kind == "interval":
                 values = list(zip(values, table["ci_high"], strict=True))
             columns.append((heading, kind))

@@ -15,15 +15,8 @@ from skgraded._input.words import counted
 from skgraded.writing import text
 from skgraded.writing.columns import PageTable
 
-MOST_IN_VERDICT = 2  # measures in the verdict
 MAX_QUERIES = 2_000  # maximum number of table rows on a page (about 0.3 MB for 4 systems)
-SECTIONS = {
-    "summary": "Summary",
-    "segments": "Segments",
-    "folds": "Folds",
-    "queries": "Queries",
-}
-FOLDS = "Means and times per fold"
+SECTIONS = {"summary": "Summary", "segments": "Segments", "queries": "Queries"}
 INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
 
 
@@ -31,9 +24,9 @@ INTERVALS = {"bootstrap": "BCa bootstrap", "t": "Student's t"}
 class EvaluationPage:
     """Content of the page for an Evaluation or a Summary.
 
-    The frames have one row per measure (`summary`), per segment and measure (`segments`) or per
-    fold (`folds`). The arrays have one element per query. A Summary contains values for only some
-    of the `n_queries` queries (`is_sample`).
+    The frames have one row per measure (`summary`), or per segment and measure (`segments`). The
+    arrays have one element per query. A Summary contains values for only some of the `n_queries`
+    queries (`is_sample`).
     """
 
     title: str
@@ -45,8 +38,6 @@ class EvaluationPage:
     per_query: dict[str, np.ndarray]
     undefined: dict[str, np.ndarray]
     weights: np.ndarray | None = None
-    fold: np.ndarray | None = None
-    folds: Any = None
     segments: Any = None
     is_sample: bool = False
     judged: dict[str, float] = field(default_factory=dict)  # share of judged documents, such as @10
@@ -57,39 +48,27 @@ class EvaluationPage:
         tables = {"summary": _means_table(self.summary, self.level)}
         if self.segments is not None:
             tables["segments"] = _means_table(self.segments, self.level)
-        if self.folds is not None:
-            tables["folds"] = self._folds()
+        first = next(iter(self.per_query))
         return render(
             "evaluation.html.j2",
             {
                 "title": self.title,
                 "lead": self.lead(),
-                "verdict": self._verdict(),
                 "tables": tables,
                 "sections": {anchor: SECTIONS[anchor] for anchor in (*tables, "queries")},
                 "n_queries": self.n_queries,
-                "kept": self._kept(),
+                "kept": f"the lowest by {'each measure' if self.is_sample else first}",
                 "data": self._data(),
             },
         )
 
-    def _verdict(self) -> str:
-        """Describe the first two means and their intervals."""
-        means = []
-        for record in self.summary.to_dict("records")[:MOST_IN_VERDICT]:
-            interval = text.level_interval((record["ci_low"], record["ci_high"]), self.level)
-            means.append(f"{record['measure']}: {text.fixed(record['mean'])}{interval}")
-        return "; ".join(means)
-
     def lead(self) -> str:
-        """Return the numbers of queries, measures and folds as text."""
+        """Return the numbers of queries and measures as text."""
         parts = [
             counted(self.n_queries, "query", "queries"),
             counted(len(self.per_query), "measure", "measures"),
             *(f"{name} {text.fixed(mean)}" for name, mean in self.judged.items()),
         ]
-        if self.folds is not None:
-            parts.append(f"out-of-fold scores of {counted(len(self.folds), 'fold', 'folds')}")
         lead = ", ".join(parts) + ("; queries are weighted." if self.is_weighted else ".")
         n_undefined = dict(zip(self.summary["measure"], self.summary["n_undefined"], strict=True))
         if note := text.undefined_note(n_undefined, self.n_queries):
@@ -98,23 +77,10 @@ class EvaluationPage:
             lead += f" Nothing was retrieved for {counted(self.n_unanswered, 'query', 'queries')}."
         return lead
 
-    def _folds(self) -> PageTable:
-        trained = (name for name in self.folds if name.startswith("train_"))
-        return PageTable.of(self.folds, FOLDS, measures={*self.per_query, *trained})
-
-    def _kept(self) -> str:
-        """Describe the selection of queries if the table does not contain all queries."""
-        if self.is_sample:
-            return "the lowest by each measure"
-        half = f"{MAX_QUERIES // 2:,}"
-        return f"the {half} lowest and the {half} highest by {next(iter(self.per_query))}"
-
     def _data(self) -> dict[str, Any]:
         """Return the data for the script that draws the table of queries."""
-        kept, columns = self._positions(), []
-        if self.fold is not None:
-            folds = self.fold[kept].tolist()
-            columns.append({"name": "Fold", "kind": "plain", "digits": 0, "values": folds})
+        first, columns = next(iter(self.per_query.values())), []
+        kept = np.sort(np.argsort(first, kind="stable")[:MAX_QUERIES])
         for name, values in self.per_query.items():
             undefined = np.flatnonzero(self.undefined[name][kept]).tolist()
             numbers = text.json_numbers(values[kept])
@@ -123,15 +89,6 @@ class EvaluationPage:
             weights = text.json_numbers(self.weights[kept])
             columns.append({"name": "Weight", "kind": "plain", "values": weights})
         return {"ids": list(map(text.label, self.query_ids[kept])), "columns": columns}
-
-    def _positions(self) -> np.ndarray:
-        """Return the sorted positions of the queries in the table."""
-        n, values = len(self.query_ids), next(iter(self.per_query.values()))
-        if n <= MAX_QUERIES or self.is_sample:
-            return np.arange(n)
-        lowest = np.argsort(values, kind="stable")[: MAX_QUERIES // 2]
-        highest = np.argsort(-values, kind="stable")[: MAX_QUERIES // 2]
-        return np.union1d(lowest, highest)
 
 
 def _means_table(frame: Any, level: float) -> PageTable:

@@ -1,4 +1,4 @@
-"""Write and read reports as JSON, and convert the arrays and ids in them."""
+"""Read reports from JSON, and convert the arrays and ids in them."""
 
 import json
 from collections.abc import Collection
@@ -7,33 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from skgraded._input.atomic_files import text_or_file
 from skgraded._input.words import object_array, plain
 
 VERSION = 1  # of the layout; docs/json.md states when it increases
 
 
-def write(report: dict[str, Any], path: str | Path | None) -> str | None:
-    """Write a report as JSON to a file, or return the JSON text if `path` is None."""
-    return text_or_file(json.dumps(report, allow_nan=False, separators=(",", ":")), path)
-
-
 def read(text_or_path: str | Path, kinds: Collection[str]) -> dict[str, Any]:
     """Read a report of one of these kinds, from a path or from text that starts with {."""
     is_text = isinstance(text_or_path, str) and text_or_path.lstrip().startswith("{")
-    source = "the text" if is_text else f"the file {text_or_path}"
     text = str(text_or_path) if is_text else Path(text_or_path).read_text(encoding="utf-8")
-    try:
-        report: dict[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"Cannot read {source} as JSON: {error}") from None
+    report: dict[str, Any] = json.loads(text)
     kind, version = report.get("kind"), report.get("version")
     if kind not in kinds:
         raise ValueError(f"The JSON must have the kind {' or '.join(kinds)}; got {kind!r}.")
     if version != VERSION:
         raise ValueError(
-            f"Cannot read {source}: its version is {version!r}, but this version of skgraded reads "
-            f"only version {VERSION}. Install the newest version of skgraded."
+            f"The JSON has the version {version!r}, but this version of skgraded reads only "
+            f"version {VERSION}. Install the newest version of skgraded."
         )
     return report
 
@@ -47,8 +37,7 @@ def write_arrays(value: Any) -> Any:
         return {name: write_arrays(array) for name, array in value.items()}
     if value is None or value.dtype.kind != "f":
         return None if value is None else value.tolist()
-    numbers = value.astype(object)
-    numbers[np.isnan(value)] = None
+    numbers: Any = np.where(np.isnan(value), None, value)
     return numbers.tolist()
 
 

@@ -105,7 +105,6 @@ KINDS: dict[str, Callable[[Any], str]] = {  # of columns of numbers
     "signed": signed,
     "p": p_text,
     "count": lambda n: f"{n:,}".replace("-", "−"),
-    "seconds": lambda seconds: fixed(seconds, 3),
     "interval": interval_text,
 }
 

@@ -81,7 +81,6 @@ WORKING = {
     "ev.summary()",
     "cv.by_fold()",
     "ev.to_markdown()",
-    "ev.to_markdown(per_query=True)",
     "ev.to_json()",
     "cmp.sentences()",
     "cmp.to_json()",

@@ -38,13 +38,7 @@ COMPARE = [
         V,
         r"^A name in evaluations contains '\\ud800': remove lone surrogates, which UTF-8 cannot",
     ),
-    ("no Evaluation", lambda: compared([0.5, 1]), T, r"evaluations\['b'\] must be an Evaluation"),
-    (
-        "a Summary",
-        lambda: compared(sg.Summary.of(ABC)),
-        T,
-        r"\['b'\] must be .* got Summary. To compare Summaries of .*, use compare_periods",
-    ),
+    ("no Evaluation", lambda: compared([0.5, 1]), T, r"evaluations\['b'\] must have the type Eval"),
     (
         "fewer queries",
         lambda: compared(ap([1, 0], [0, 1])),
@@ -227,7 +221,7 @@ EVALUATE = [
         r"A label contains .*\\ud800': remove lone surrogates",
     ),
     ("n", lambda: ABC.worst(0), V, "n must be at least 1; got 0"),
-    ("another measure", lambda: ABC.best(measure="rr"), V, "the evaluated measures AP; got RR"),
+    ("another measure", lambda: ABC.worst(measure="rr"), V, "the evaluated measures AP; got RR"),
 ]
 SEGMENTS = [
     (f"segments {i}", lambda by=by: ABC.summary(by=by), error, message)
@@ -261,38 +255,11 @@ CONCAT = [
     for i, (parts, error, message) in enumerate(
         [
             (lambda: [], V, "concat received no parts"),
-            (lambda: [query(1), 3], T, "Part 1 .* concat must be an Evaluation; got int"),
-            (
-                lambda: [query("a"), query("b"), query("a")],
-                V,
-                "queries; got 1 in several parts: 'a'",
-            ),
-            (lambda: [query(1), query(1.0)], V, "in several parts: 1.0"),
-            (
-                lambda: [query(1), query(2, ["ap", "rr"])],
-                V,
-                "measures: part 0 has AP, and part 1 has AP, RR",
-            ),
-            (
-                lambda: [query(1), query(2, sample_weight=[1, 1])],
-                V,
-                "Part 1 passed to concat has weights, but part 0 has none",
-            ),
-            (
-                lambda: [ap([1] * 7, "abcdefg")] * 2,
-                V,
-                "got 7 in several parts: 'a', 'b', 'c', 'd', 'e', …",
-            ),
-            (
-                lambda: [ap([1] * 5, "abcde")] * 2,
-                V,
-                "got 5 in several parts: 'a', 'b', 'c', 'd', 'e'[.]",
-            ),
-            (
-                lambda: [sg.evaluate([1], [1], group=[1])] * 2,
-                V,
-                r"got 1 in several parts: 0\. .* use qid",
-            ),
+            (lambda: [query(1), 3], T, "Part 1 passed to concat must have the type Evaluation"),
+            (lambda: [query("a"), query("a")], V, "query_ids contains 'a' more than once"),
+            (lambda: [query(1), query(1.0)], V, "query_ids contains 1.* more than once"),
+            (lambda: [query(1), query(2, ["ap", "rr"])], V, "same measures.*part 1 differs"),
+            (lambda: [query(1), query(2, sample_weight=[1, 1])], V, "weights or none: part 1 diff"),
         ]
     )
 ]
@@ -443,7 +410,7 @@ JUDGES = [
         "truth",
         lambda: judged(truth="humna"),
         V,
-        r"^truth must be one of \['human', 'model'\]; got 'humna'. Did you mean",
+        r"^truth must be one of \['human', 'model'\]; got 'humna'",
     ),
     ("measures", lambda: judged(measures="nope"), V, "^Unknown measure 'nope'"),
     ("rule", lambda: judged(unjudged_documents="keep"), V, r"^unjudged_documents must be one of"),
@@ -451,12 +418,6 @@ JUDGES = [
     ("level of judges", lambda: judged(level=95), V, "^level must be a finite number > 0 and < 1"),
     ("test of judges", lambda: judged(test=None), V, "^test must be one of"),
     ("correction of judges", lambda: judged(correction="sidak"), V, "^correction must be one of"),
-    (
-        "by of judges",
-        lambda: judged(by=["x"]),
-        V,
-        "^Argument 'by' contains 1 segments, but there are 2 queries",
-    ),
     (
         "resamples of judges",
         lambda: judged(None, n_resamples=99),
@@ -547,9 +508,8 @@ POWERED = [
         for name, human, judge, message in POOLS
         for i, (call, names) in enumerate(POOL_CALLS)
     ),
-    ("no people", lambda: sg.prediction_powered(None, J), T, "human must be an Evaluation; got N"),
-    ("a dict of judges", lambda: sg.prediction_powered(A, {"a": J}), T, "judge must be an Evalu"),
-    ("no pilot", lambda: sg.plan_judgments(A, None, 0.1), T, "pilot_judge must be an Evaluation"),
+    ("no people", lambda: sg.prediction_powered(None, J), T, "human must have the type Evaluation"),
+    ("no pilot", lambda: sg.plan_judgments(A, None, 0.1), T, "pilot_judge must have the type Eval"),
     ("level of a mean", lambda: sg.prediction_powered(A, J, level=95), V, "level must be a finite"),
     ("width 0", lambda: sg.plan_judgments(A, J, 0), V, "half_width must be a finite number > 0"),
     (
@@ -571,12 +531,11 @@ SUMMARY = sg.Summary.of(ABC)
 DAYS = [labelled_summary(i, label) for i, label in enumerate(("Monday", "Tuesday", "Monday"))]
 SUMMARIES = [
     ("no parts", lambda: sg.Summary.merge([]), V, "merge received no parts"),
-    ("no list", lambda: SUMMARY.merge(SUMMARY), T, r"merge requires a list.*Summary.merge\(\[a, b"),
     (
         "another part",
         lambda: sg.Summary.merge([SUMMARY, 1]),
         T,
-        "Part 1 passed to merge must be a Summary object; got int",
+        "Part 1 passed to merge must have the type Summary; got int",
     ),
     (
         "parts of other measures",
@@ -596,10 +555,9 @@ SUMMARIES = [
         V,
         "Part 2 passed to merge has the label 'Monday'",
     ),
-    ("another label", lambda: sg.Summary.of(ABC, label=3), T, "label must be a str; got int"),
-    ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "requires an Evaluation; got di"),
+    ("another label", lambda: sg.Summary.of(ABC, label=3), T, "label must have the type str"),
+    ("no Evaluation for a Summary", lambda: sg.Summary.of({}), T, "evaluation must have the type"),
     ("q", lambda: SUMMARY.quantile(2), V, "q must be a finite number ≥ 0 and ≤ 1; got 2"),
-    ("n of a Summary", lambda: SUMMARY.worst(21), V, "n must be at most 20"),
     ("measure of a Summary", lambda: SUMMARY.worst(1, "rr"), V, "evaluated measures AP; got RR"),
     ("level of a Summary", lambda: SUMMARY.confidence_interval(1), V, "level must be"),
     (

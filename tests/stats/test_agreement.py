@@ -214,8 +214,7 @@ def test_tau_ap_is_the_expectation_over_orders_of_tied_systems(truth, judge):
     ]
     expected = np.mean([tau_ap_of_lists(truth, order) for order in orders])
     boards = (  # of one query
-        _Board(np.arange(1), {"AP": np.array(means)[:, None] / 10}, [], "")
-        for means in (truth, judge)
+        _Board({"AP": np.array(means)[:, None] / 10}, [], "") for means in (truth, judge)
     )
-    result = _similarity(tuple(boards), "AP", None, 100, 0)
+    result = _similarity(tuple(boards), "AP", 100, 0)
     assert result["tau_ap"] == pytest.approx(expected, abs=1e-12)

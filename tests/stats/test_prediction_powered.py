@@ -36,7 +36,7 @@ def test_a_small_example_by_hand():
     assert estimate.standard_error**2 == pytest.approx(
         weight**2 * variance_of_others / 6 + residual / 4, rel=1e-14
     )
-    assert (estimate.n, estimate.n_judge, estimate.degrees) == (4, 6, 2)
+    assert (estimate.n, estimate.n_judge) == (4, 6)
     assert estimate.human_mean == 10 / 4
     assert estimate.human_error == pytest.approx(np.sqrt(5 / 3 / 4), rel=1e-14)
     assert estimate.judge_mean == pytest.approx(28 / 10, rel=1e-14)
@@ -48,7 +48,7 @@ def test_the_interval_has_n_minus_2_degrees_of_freedom():
         estimate = powered_mean(*values_of(15, 40, seed))
         for level in (0.5, 0.95, 0.999):
             reach = stats.t.ppf((1 + level) / 2, 15 - 2) * estimate.standard_error
-            low, high = t_interval(estimate, level)
+            low, high = estimate.interval(level)
             assert (low, high) == pytest.approx((estimate.mean - reach, estimate.mean + reach))
 
 
@@ -98,7 +98,7 @@ def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
     assert (constant_human.weight, constant_human.standard_error) == (0, 0)
     assert constant_human.mean == pytest.approx(constant, rel=1e-14)
     assert constant_human.worth == 31
-    assert np.isnan(t_interval(constant_human, 0.95)).all()
+    assert np.isnan(constant_human.interval(0.95)).all()
     # The judge's values vary only for the queries that people did not judge.
     varied = powered_mean(human, np.full(31, constant), others)
     assert varied.mean == pytest.approx(human.mean()) and np.isfinite(varied.standard_error)
@@ -108,7 +108,7 @@ def test_intervals_cover_the_mean_with_a_biased_judge():
     n_covered, n_by_judge, widths = 0, 0, []
     for seed in range(1000):
         human, judge, others = values_of(20, 500, seed, quality=0.8, bias=0.3)
-        interval = t_interval(powered_mean(human, judge, others), 0.95)
+        interval = powered_mean(human, judge, others).interval(0.95)
         n_covered += interval.low <= 0 <= interval.high
         by_judge = t_interval(estimate_mean(others, None), 0.95)
         n_by_judge += by_judge.low <= 0 <= by_judge.high

@@ -5,7 +5,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from browser import set_view, skip_without_browser, started
-from small_reports import HOSTILE, cross_evaluation, evaluation, systems
+from small_reports import HOSTILE, evaluation, systems
 
 import skgraded as sg
 
@@ -86,12 +86,10 @@ def pages(tmp_path_factory):
             [10, 9, -2, 100, 1],
             {"AP": undefined},
         ).to_html(),
-        "cross": cross_evaluation([None, "ValueError: no query", None]).to_html(),
         "comparison": sg.compare(systems(NAMES, 60), baseline="bm25", test="t").to_html(),
         "pairs": sg.compare(systems(NAMES[1:], 20), test=None).to_html(),
         "hostile": sg.compare(hostile, test="t").to_html(),
         "twenty": sg.compare(twenty, test="t").to_html(),
-        "segments": five["lgbm"].to_html(by=["long", "short"] * 15),
         "summary": sg.Summary.of(five["lgbm"]).to_html(),
         "summaries": sg.compare(sg.Summaries.of(five), test="t").to_html(),
         "long": sg.compare(systems(NAMES[:2], 700), test="t").to_html(),
@@ -150,12 +148,10 @@ def violations(driver):
     "name",
     [
         "evaluation",
-        "cross",
         "comparison",
         "pairs",
         "hostile",
         "twenty",
-        "segments",
         "summary",
         "summaries",
     ],
@@ -176,7 +172,7 @@ def test_texts_fit_the_window_without_overlaps_and_are_accessible(visit, name):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["cross", "comparison", "pairs", "twenty", "summaries"])
+@pytest.mark.parametrize("name", ["evaluation", "comparison", "pairs", "twenty", "summaries"])
 def test_pages_are_accessible_at_the_other_width_and_color_scheme(visit, name):
     driver = visit(name, *((400, "dark") if len(name) % 2 else (1280, "light")))
     driver.execute_script(OPEN)
@@ -238,13 +234,6 @@ def test_keys_sort_queries_by_number_and_the_page_describes_the_order(visit):
     assert len(driver.find_elements(By.CSS_SELECTOR, "#query-table [aria-sort]")) == 1
     button(driver, "Query").click()
     assert column(driver, 0) == ["-2", "1", "9", "10", "100"]
-
-
-def test_folds_are_shown_without_decimals_and_values_with_four(visit):
-    driver = visit("cross")
-    button(driver, "Query").click()
-    assert column(driver, 1) == ["0", "0", "1", "1", "2", "2"]
-    assert all(len(text) == len("0.1234") for text in column(driver, 2))
 
 
 def test_the_tables_of_a_comparison_can_be_sorted_searched_and_compared_to_another_system(visit):

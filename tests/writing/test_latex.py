@@ -57,8 +57,8 @@ def test_tables_with_special_characters_compile(tmp_path):
         name: sg.evaluate(y, rng.normal(size=40), qid=qid, measures=measures) for name in NAMES
     }
     latex = [
-        evaluations[NAMES[0]].to_latex(per_query, caption=r"$x_1$ \& 5\,\%", label=f"a_{per_query}")
-        for per_query in (False, True)
+        tables.latex(table, caption=r"$x_1$ \& 5\,\%", label=f"a_{i}")
+        for i, table in enumerate((evaluations[NAMES[0]].summary(), {"query": np.unique(qid)}))
     ]
     latex += [
         sg.compare(evaluations, baseline=baseline, rng=0).to_latex()

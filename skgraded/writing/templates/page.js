@@ -93,9 +93,9 @@
   let columns = [], sorted = { column: null, ascending: true }, sequence = [];
   let timer = null, rest = [];  // queries whose rows are not drawn yet
 
-  function shown(value, kind, digits = 4) {
+  function shown(value, kind) {
     if (value === null) return "nan";
-    const text = Math.abs(value).toFixed(digits);
+    const text = Math.abs(value).toFixed(4);
     const nothing = Number(text) === 0;
     const plus = kind === "difference" && !nothing ? "+" : "";
     return (value < 0 && !nothing ? "\u2212" : plus) + text;
@@ -177,7 +177,7 @@
     for (const column of columns) {
       const value = column.values[q];
       const cell = element("td", { class: column.start ? "number start" : "number" });
-      cell.textContent = shown(value, column.kind, column.digits);
+      cell.textContent = shown(value, column.kind);
       if (column.missing.has(q)) cell.textContent = `\u2020\u00a0${cell.textContent}`;
       if (column.kind !== "plain" && value !== null) {
         const part = (x) => ((x - column.low) / (column.high - column.low)).toFixed(3);
