@@ -463,7 +463,7 @@ def _similarity(
         "tau_high": high,
         "tau_ap": TauAP(undefined=np.nan)(x, y) if is_known else np.nan,
         "rbo": rbo(x, y, p=PERSISTENCE) if is_known else np.nan,
-        "largest_drop": agreement.largest_drop(*means),
+        "largest_drop": float(np.max(x - y)),
     }
 
 

@@ -239,8 +239,3 @@ def tau_spread(
 def mean_ranks(means: np.ndarray) -> np.ndarray:
     """Return the ranks of the means; ties share a mean rank. All ranks are nan if a mean is nan."""
     return (signs(means[:, None], means).sum(axis=1) + len(means) + 1) / 2
-
-
-def largest_drop(truth: np.ndarray, judge: np.ndarray) -> float:
-    """Return the largest drop in rank from the true leaderboard to the judge's leaderboard."""
-    return float(np.max(mean_ranks(truth) - mean_ranks(judge)))

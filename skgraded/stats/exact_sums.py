@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import add
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +37,11 @@ class Moments:
     @classmethod
     def of(cls, values: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Compute the moments of finite values; if `weights` is None, all weights are 1."""
-        lowest, highest = _ends(values)
         if weights is None:  # speed only
-            lightest, heaviest = (1.0, 1.0) if len(values) else (math.inf, -math.inf)
             n, first, second = Fraction(len(values)), exact_sum(values), exact_dot(values, values)
             sums: tuple[Fraction, ...] = n, first, n, first, second, second
         else:
-            lightest, heaviest = _ends(weights)
-            u = weighted(values, weights)
+            u = weights * values
             sums = (
                 exact_sum(weights),
                 exact_sum(u),
@@ -52,7 +50,12 @@ class Moments:
                 exact_dot(u, u),
                 exact_dot(u, values),
             )
-        return cls(len(values), lowest, highest, lightest, heaviest, *sums)
+        extremes: Any = [
+            float(extreme)
+            for array in (values, np.ones_like(values) if weights is None else weights)
+            for extreme in (array.min(initial=math.inf), array.max(initial=-math.inf))
+        ]
+        return cls(len(values), *extremes, *sums)
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(
@@ -84,42 +87,15 @@ class Moments:
         """Standard error √(n / (n - 1) Σ (w (v - m))² / (Σ w)²) of the mean m; requires n ≥ 2."""
         m = self.wv / self.w
         squares = self.wwvv - 2 * m * self.wwv + m * m * self.ww
-        return _root(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
+        return math.sqrt(max(Fraction(0), squares) / self.w**2 * self.n / (self.n - 1))
 
     def deviation(self) -> float:
         """Standard deviation √(n / (n - 1) Σ w (v - m)² / Σ w) from the mean m; requires n ≥ 2."""
         m = self.wv / self.w
-        return _root(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
+        return math.sqrt(max(Fraction(0), self.wvv / self.w - m * m) * self.n / (self.n - 1))
 
 
 _EXTREMES = {"lowest": min, "highest": max, "lightest": min, "heaviest": max}
-
-
-def _root(square: Fraction) -> float:
-    """Return the square root, also if the square is too large or too small for a float."""
-    if square < Fraction(1, 2**900):
-        return math.sqrt(square * 2**1200) * 2.0**-600
-    try:
-        return math.sqrt(square)
-    except OverflowError:
-        return math.sqrt(square / 2**1024) * 2.0**512
-
-
-def _ends(values: np.ndarray) -> tuple[float, float]:
-    return float(values.min(initial=math.inf)), float(values.max(initial=-math.inf))
-
-
-def weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the products of weights and values; raise a ValueError if a product is too large."""
-    with np.errstate(over="ignore"):
-        products = weights * values
-    if not np.isfinite(products).all():
-        i = int(np.argmin(np.isfinite(products)))
-        raise ValueError(
-            f"A weight of {weights[i]:g} times a value of {values[i]:g} is too large for a "
-            "float64: divide all weights by the same number."
-        )
-    return products
 
 
 def exact_sum(values: np.ndarray) -> Fraction:

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded._input.door import choice_validator, number_validator, whole_number
-from skgraded.stats.rounding import unit_of
 
 METHODS = ("bootstrap", "t")
 ROUNDING = 1e-12  # smaller differences and relative ranges are treated as rounding errors
@@ -89,8 +88,7 @@ def estimate_mean(values: np.ndarray, weights: np.ndarray | None) -> MeanEstimat
     mean = float(np.average(values, weights=weights))
     shares = 1 / n if weights is None else weights / weights.sum()
     lowest, highest = float(values.min()), float(values.max())
-    unit = unit_of(lowest, highest)
-    error = np.sqrt(n / (n - 1) * np.sum((shares * ((values - mean) / unit)) ** 2)) * unit
+    error = np.sqrt(n / (n - 1) * np.sum((shares * (values - mean)) ** 2))
     return MeanEstimate(n, mean, error, lowest, highest)
 
 
@@ -108,9 +106,7 @@ def mean_interval(
         return t_interval(estimate, level)
     values, weights = _counting(values, weights)
     with np.errstate(divide="ignore", invalid="ignore"):  # weights can underflow to 0
-        unit = unit_of(estimate.lowest, estimate.highest)
-        low, high = _bca(values / unit, weights, level, n_resamples, np.random.default_rng(rng))
-        return ConfidenceInterval(low * unit, high * unit)
+        return _bca(values, weights, level, n_resamples, np.random.default_rng(rng))
 
 
 def _counting(
@@ -203,8 +199,7 @@ def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarra
         if degrees < FEWEST_DEGREES or not k:
             continue
         means = np.bincount(season, before, minlength=len(names)) / np.maximum(sizes, 1)
-        unit = unit_of(before.min(), before.max())
-        deviation = np.sqrt(np.sum(((before - means[season]) / unit) ** 2) / degrees) * unit
+        deviation = np.sqrt(np.sum((before - means[season]) ** 2) / degrees)
         reach = stdtrit(degrees, ndtr(WIDTH)) * deviation * np.sqrt(1 + 1 / k)
         center = means[season_of[i]]
         limits[i] = center + np.array([0, -1, 1]) * np.fmax(reach, errors[i])
@@ -214,10 +209,10 @@ def prediction_limits(values: np.ndarray, seasons: np.ndarray, errors: np.ndarra
 def share_errors(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return how far each share counts / sizes may be from the share of all earlier counts.
 
-    The bound d = |p - q| of a share p solves d = z √(p (1 - p) / n) for q, as in Wilson's interval.
+    The bound d = |p - q| of a share p solves d = z √(p (1 - p) / n) for q, where z is WIDTH, as in
+    Wilson's interval.
     """
-    z = WIDTH
     n_before, n_queries = (np.cumsum(part) - part for part in (counts, sizes))
     share = n_before / np.maximum(n_queries, 1)
-    spread = np.sqrt(z**2 / 4 + sizes * share * (1 - share))
-    return (z**2 / 2 + z * spread) / np.maximum(sizes, 1)
+    spread = np.sqrt(WIDTH**2 / 4 + sizes * share * (1 - share))
+    return (WIDTH**2 / 2 + WIDTH * spread) / np.maximum(sizes, 1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import MeanEstimate, estimate_mean
-from skgraded.stats.rounding import TOLERANCE, rounded, subtract, unit_of
+from skgraded.stats.rounding import TOLERANCE, rounded, subtract
 
 
 class PairedSample(NamedTuple):
@@ -31,16 +31,12 @@ def summarize_pair(
     """Summarize differences that contain no nan; `means` contains the means of both systems."""
     exact = rounded(differences)
     n, mean, deviation = len(exact), np.nan, 0.0
-    if weights is not None:
-        weights = weights / unit_of(0.0, weights.max(initial=0.0))
     estimate = estimate_mean(differences, weights)
     if n:
         mean = float(np.average(exact, weights=weights))
     if n > 1 and np.ptp(exact) > 0:
-        unit = unit_of(estimate.lowest, estimate.highest)
-        squares = ((exact - mean) / unit) ** 2
-        variance = np.average(squares, weights=weights) * n / (n - 1)
-        deviation = float(np.sqrt(variance)) * unit
+        variance = np.average((exact - mean) ** 2, weights=weights) * n / (n - 1)
+        deviation = float(np.sqrt(variance))
     return PairedSample(
         *means,
         **count_outcomes(differences),

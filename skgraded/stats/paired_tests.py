@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import BLOCK
-from skgraded.stats.rounding import TOLERANCE, are_equal, rounded, unit_of
+from skgraded.stats.rounding import TOLERANCE, are_equal, rounded
 
 FEWEST, MOST = 9_999, 9_999_999  # lower and upper limits of the default number of resamples
 PIECE = 1024  # number of queries per matrix product of sign flips and differences
@@ -83,11 +83,6 @@ def _row_by_row(p_of_row: Callable[[np.ndarray], float]) -> Callable[..., list[f
     return lambda rows, *_: [p_of_row(row[~np.isnan(row)]) for row in rows]
 
 
-def has_spread(differences: np.ndarray) -> bool:
-    """Return whether at least two differences are unequal, ignoring rounding errors."""
-    return not are_equal(differences.max(), differences.min())
-
-
 def _randomization(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
     rows = rows[:, ~np.isnan(rows).all(axis=0)]
     rows = np.where(np.abs(rows) > TOLERANCE, rows, 0.0)  # also replaces nan
@@ -158,9 +153,8 @@ def _smallest_p_of_flips(n: int, n_resamples: int) -> tuple[float, bool]:
 @_row_by_row
 def _t(differences: np.ndarray) -> float:
     n = len(differences)
-    if not has_spread(differences):
+    if are_equal(differences.max(), differences.min()):
         return p_of_identical(n)
-    differences = differences / unit_of(differences.min(), differences.max())
     mean = differences.mean()
     variance = np.mean((differences - mean) ** 2) * (n / (n - 1))
     return p_of_t(n, mean / np.sqrt(variance / n))
@@ -205,8 +199,7 @@ def _bootstrap(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
 def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
     """Compute bootstrap p-values of rows without nan; all rows use the same resamples."""
     rng, n = np.random.default_rng(seed), rows.shape[1]
-    spread = [has_spread(row) for row in rows]  # as in _t
-    rows = rows / np.array([[unit_of(row.min(), row.max())] for row in rows])
+    is_constant = are_equal(rows.max(axis=1), rows.min(axis=1))  # as in _t
     means = rows.mean(axis=1)
     centered = (rows - means[:, None]).T
     squares = centered**2
@@ -220,7 +213,7 @@ def _p_of_draws(rows: np.ndarray, n_resamples: int, seed: Seed) -> np.ndarray:
             drawn_means = times @ centered
             spreads = np.sqrt(np.maximum(times @ squares - drawn_means**2, 0.0))
             n_extreme += np.count_nonzero(np.abs(drawn_means) / spreads >= observed, axis=0)
-    return np.where(spread, (1 + n_extreme) / (1 + n_resamples), p_of_identical(n))
+    return np.where(is_constant, p_of_identical(n), (1 + n_extreme) / (1 + n_resamples))
 
 
 TESTS = {

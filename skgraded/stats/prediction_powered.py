@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skgraded.stats.intervals import ROUNDING, ConfidenceInterval, t_reach
-from skgraded.stats.rounding import unit_of
 
 FEWEST_QUERIES = 10  # with fewer human-judged queries, estimates of weight and error are unreliable
 
@@ -46,11 +45,6 @@ def variance(values: np.ndarray) -> float:
     return float(np.var(values, ddof=1))
 
 
-def weighted_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray, weight: float) -> float:
-    """Return the mean λ mean(others) + mean(h - λ j)."""
-    return float(weight * np.mean(others) + np.mean(human - weight * judge))
-
-
 def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> PoweredMean:
     """Estimate the mean human value over all queries.
 
@@ -59,7 +53,6 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     values of the judge.
     """
     n, n_judge, weight = len(human), len(others), 0.0
-    unit, human, judge, others = _scaled(human, judge, others)
     judge_variance = variance(np.concatenate([judge, others]))
     if judge_variance and variance(human):
         covariance = np.cov(human, judge)[0, 1]
@@ -68,19 +61,13 @@ def powered_mean(human: np.ndarray, judge: np.ndarray, others: np.ndarray) -> Po
     return PoweredMean(
         n,
         n_judge,
-        weighted_mean(human, judge, others, weight) * unit,
-        float(np.sqrt(square)) * unit,
+        float(weight * np.mean(others) + np.mean(human - weight * judge)),
+        float(np.sqrt(square)),
         weight,
-        float(np.mean(human)) * unit,
-        float(np.sqrt(variance(human) / n)) * unit,
-        float(np.mean(np.concatenate([judge, others]))) * unit,
+        float(np.mean(human)),
+        float(np.sqrt(variance(human) / n)),
+        float(np.mean(np.concatenate([judge, others]))),
     )
-
-
-def _scaled(*sides: np.ndarray) -> Any:
-    """Return a unit for huge or tiny values, and the values divided by it."""
-    unit = unit_of(min(map(np.min, sides)), max(map(np.max, sides)))
-    return unit, *(side / unit for side in sides)
 
 
 def queries_needed(
@@ -92,11 +79,10 @@ def queries_needed(
     the judge does not reduce the number of human-judged queries, both results are equal. Both are
     nan if the interval would be wider even if people judged all queries of the judge.
     """
-    unit, human, judge, others = _scaled(human, judge, others)
     human_variance, total = variance(human), len(judge) + len(others)
 
     def suffices(degrees: Any, square: Any) -> Any:
-        return t_reach(degrees + 1, level) * np.sqrt(square) * unit <= half_width
+        return t_reach(degrees + 1, level) * np.sqrt(square) <= half_width
 
     alone = bisect_left(
         range(total + 1), True, lo=2, key=lambda n: bool(suffices(n - 1, human_variance / n))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skgraded.stats.rounding import TOLERANCE, unit_of
+from skgraded.stats.rounding import TOLERANCE
 
 N_PATHS = 4000  # an error of .05 / 10 per look is then estimated to within 20 %
 FEWEST_QUERIES = 20  # before a first look; with fewer, a t statistic of skewed values is unreliable
@@ -75,8 +75,6 @@ class Race:
         share : float
             Share of the queries of the whole race that `values` contains, in (0, 1].
         """
-        unit = unit_of(values.min(initial=0.0), values.max(initial=0.0))
-        values = values / unit
         # Small differences between large values would be lost in the rounding of their covariance.
         centered = values - values.mean(axis=1, keepdims=True)
         mean = centered.mean(axis=0)
@@ -86,14 +84,13 @@ class Race:
         difference[np.abs(difference) <= rounding] = 0.0
         if len(values) < (FEWEST_QUERIES if share < 1 else 2):
             unknown = np.full(len(mean), np.nan)
-            return Look(difference * unit, unknown, np.zeros(len(mean), dtype=bool))
+            return Look(difference, unknown, np.zeros(len(mean), dtype=bool))
         covariance = np.atleast_2d(np.cov(centered.T))
-        critical = self._critical_values(covariance, unit, len(values), share)
+        critical = self._critical_values(covariance, len(values), share)
         error = (centered - centered[:, [leader]]).std(axis=0, ddof=1)
         # Values equal to the leader's have no error, even if the critical value is infinite.
         error[error <= rounding] = 0.0
         half_width = np.where(error > 0, critical, 0.0) * error / np.sqrt(len(values))
-        difference, half_width = difference * unit, half_width * unit
         is_dropped = difference + half_width < self.margin
         is_dropped[leader] = False
         return Look(difference, half_width, is_dropped)
@@ -102,15 +99,10 @@ class Race:
         """Keep the candidates of a boolean mask; the next look has no values of the others."""
         self.sums, self.is_alive = self.sums[kept], self.is_alive[kept]
 
-    def _critical_values(
-        self, covariance: np.ndarray, unit: float, n_queries: int, share: float
-    ) -> np.ndarray:
-        """Return the critical value of each candidate, and end the paths that exceed it.
-
-        The covariance belongs to the values divided by `unit`.
-        """
+    def _critical_values(self, covariance: np.ndarray, n_queries: int, share: float) -> np.ndarray:
+        """Return the critical value of each candidate, and end the paths that exceed it."""
         draws = _draws(covariance, N_PATHS, self.rng)
-        self.sums += np.sqrt(max(n_queries - self.n_queries, 0)) * draws * unit
+        self.sums += np.sqrt(max(n_queries - self.n_queries, 0)) * draws
         self.n_queries = n_queries
         scale = np.sqrt(n_queries * self.rng.chisquare(n_queries - 1, N_PATHS) / (n_queries - 1))
         spent = (1 - self.level) * float(np.log1p((np.e - 1) * share))
@@ -120,7 +112,7 @@ class Race:
         last = N_PATHS - max(n_more, 1)
         critical = np.full(len(covariance), np.inf)
         for c in range(len(covariance)) if n_more > 0 else ():
-            error = np.sqrt(_variances(covariance, c)) * unit
+            error = np.sqrt(_variances(covariance, c))
             others = np.flatnonzero(error > 0)
             if len(others):
                 statistics = (self.sums[others] - self.sums[c]) / error[others, None]

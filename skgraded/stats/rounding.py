@@ -1,11 +1,10 @@
-"""Rounding errors: which values are equal, and divisors that prevent overflow and underflow.
+"""Rounding errors: which values and differences are equal.
 
 Rounding errors are proportional to the values: sums over two orders of documents with equal grades
 can differ slightly. Values up to 1 are equal if they differ by at most 5e-13, and larger values if
 they differ by at most this share of the larger one.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,6 @@ def subtract(first: np.ndarray, second: np.ndarray, *, merge: bool = False) -> n
 def rounded(differences: np.ndarray) -> np.ndarray:
     """Round differences to 12 decimals, which removes the rounding errors of values up to 1."""
     has_decimals = np.abs(differences) < EXACT
-    if has_decimals.all():
-        return np.round(differences, DECIMALS)
     decimals = np.round(np.where(has_decimals, differences, 0.0), DECIMALS)
     return np.where(has_decimals, decimals, differences)
 
@@ -56,14 +53,3 @@ def signs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the signs of first - second; 0 if the values are equal up to rounding errors."""
     differences = subtract(first, second)
     return np.sign(np.where(np.abs(differences) <= TOLERANCE, 0.0, differences))
-
-
-def unit_of(lowest: float, highest: float) -> float:
-    """Return 1 or, for huge or tiny values, a power of 2 as a divisor that keeps squares finite.
-
-    Without the divisor, the squares of huge values overflow, and those of tiny values underflow.
-    """
-    largest = max(-lowest, highest)
-    if largest > 2.0**200 or 0 < largest < 2.0**-200:
-        return math.ldexp(1.0, math.frexp(largest)[1] - 1)
-    return 1.0

@@ -9,7 +9,7 @@ import numpy as np
 from skgraded.stats.exact_sums import Moments
 from skgraded.stats.intervals import ConfidenceInterval
 from skgraded.stats.paired_tests import p_of_identical
-from skgraded.stats.rounding import are_equal, unit_of
+from skgraded.stats.rounding import are_equal
 
 
 class GroupMean(NamedTuple):
@@ -17,19 +17,16 @@ class GroupMean(NamedTuple):
 
     n: int
     mean: float
-    square: float  # squared standard error of the mean / unit; 0 if all values are identical
-    unit: float = 1.0  # not 1 only for huge or tiny values, whose squares are no floats
+    square: float  # squared standard error of the mean; 0 if all values are identical
 
     @classmethod
     def of_moments(cls, moments: Moments) -> Self:
         """Compute the mean and its squared standard error from exact sums."""
         if not moments.n:
             return cls(0, np.nan, np.nan)
-        unit = unit_of(moments.lowest, moments.highest)
-        square = 0.0
-        if moments.n > 1 and not are_equal(moments.lowest, moments.highest):
-            square = (moments.standard_error / unit) ** 2
-        return cls(moments.n, moments.mean, square, unit)
+        has_error = moments.n > 1 and not are_equal(moments.lowest, moments.highest)
+        square = moments.standard_error**2 if has_error else 0.0
+        return cls(moments.n, moments.mean, square)
 
     @classmethod
     def without(cls, moments: Moments, n_removed: int, value: float) -> Self:
@@ -41,9 +38,8 @@ class GroupMean(NamedTuple):
             (total / moments.w * moments.n - n_removed * Fraction(value) ** power) / n
             for power, total in ((1, moments.wv), (2, moments.wvv))
         )
-        unit = unit_of(moments.lowest, moments.highest)
-        square = max(second - first**2, Fraction(0)) / max(n - 1, 1) / Fraction(unit) ** 2
-        return cls(n, float(first), float(square), unit)
+        square = max(second - first**2, Fraction(0)) / max(n - 1, 1)
+        return cls(n, float(first), float(square))
 
 
 def share_p_value(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
@@ -93,12 +89,10 @@ def gap_of(first: GroupMean, second: GroupMean) -> float:
 
 def _error(first: GroupMean, second: GroupMean) -> tuple[float, float]:
     """Return the standard error of the difference, and Welch-Satterthwaite degrees of freedom."""
-    unit = max(first.unit, second.unit)
-    square, other = (group.square * (group.unit / unit) ** 2 for group in (first, second))
-    total = square + other
+    total = first.square + second.square
     if not total:
         return 0.0, np.nan
     return (
-        float(np.sqrt(total)) * unit,
-        total**2 / (square**2 / (first.n - 1) + other**2 / (second.n - 1)),
+        float(np.sqrt(total)),
+        total**2 / (first.square**2 / (first.n - 1) + second.square**2 / (second.n - 1)),
     )

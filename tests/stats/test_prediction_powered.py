@@ -5,11 +5,7 @@ import pytest
 from scipy import stats
 
 from skgraded.stats.intervals import estimate_mean, t_interval
-from skgraded.stats.prediction_powered import (
-    powered_mean,
-    queries_needed,
-    weighted_mean,
-)
+from skgraded.stats.prediction_powered import powered_mean, queries_needed
 
 
 def values_of(n, n_judge, seed, quality=0.7, bias=0.2):
@@ -43,15 +39,6 @@ def test_a_small_example_by_hand():
     assert estimate.worth == pytest.approx(4 * (5 / 3 / 4) / estimate.standard_error**2, rel=1e-14)
 
 
-def test_the_interval_has_n_minus_2_degrees_of_freedom():
-    for seed in range(20):
-        estimate = powered_mean(*values_of(15, 40, seed))
-        for level in (0.5, 0.95, 0.999):
-            reach = stats.t.ppf((1 + level) / 2, 15 - 2) * estimate.standard_error
-            low, high = estimate.interval(level)
-            assert (low, high) == pytest.approx((estimate.mean - reach, estimate.mean + reach))
-
-
 @pytest.mark.parametrize(
     "n, n_judge, quality",
     [
@@ -73,7 +60,7 @@ def test_the_point_estimate_and_the_weight_equal_ppi_python(n, n_judge, quality)
         if 0 < estimate.weight < 1:  # ppi-python divides the covariance by n
             result = ppi_py.ppi_mean_pointestimate(human, judge, others)
             weight = estimate.weight * (n - 1) / n
-            expected = weighted_mean(human, judge, others, weight)
+            expected = weight * others.mean() + (human - weight * judge).mean()
             assert expected == pytest.approx(result[0], abs=1e-12)
 
 
@@ -105,16 +92,14 @@ def test_constant_values_have_weight_0_and_no_rounding_noise(constant):
 
 
 def test_intervals_cover_the_mean_with_a_biased_judge():
-    n_covered, n_by_judge, widths = 0, 0, []
+    n_covered, widths = 0, []
     for seed in range(1000):
         human, judge, others = values_of(20, 500, seed, quality=0.8, bias=0.3)
         interval = powered_mean(human, judge, others).interval(0.95)
         n_covered += interval.low <= 0 <= interval.high
-        by_judge = t_interval(estimate_mean(others, None), 0.95)
-        n_by_judge += by_judge.low <= 0 <= by_judge.high
         alone = t_interval(estimate_mean(human, None), 0.95)
         widths.append((interval.high - interval.low) / (alone.high - alone.low))
-    assert 925 <= n_covered <= 970 and n_by_judge == 0  # the standard error is 7
+    assert 925 <= n_covered <= 970  # the standard error is 7
     # √(1 - quality² N / (n + N)) is the ratio with known variances.
     assert np.median(widths) == pytest.approx(np.sqrt(1 - 0.64 * 500 / 520), abs=0.05)
 
