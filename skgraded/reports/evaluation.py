@@ -602,11 +602,19 @@ class CrossEvaluation(Evaluation):
         failed, ``error``. Do not compute intervals or tests from these means: folds share most of
         their training data.
         """
-        means = fold_means(self)
+        tests = self.tests or Tests(np.arange(self.n_queries), self.fold, self.per_query)
+        weights = None if self.weights is None else self.weights[tests.query]
+        folds = [np.flatnonzero(tests.fold == fold) for fold in range(len(self.fit_time))]
         columns = {
-            "fold": range(len(means)),
-            "n_queries": np.bincount(all_tests(self).fold, minlength=len(means)),
-            **{name: [fold[name] for fold in means] for name in self.per_query},
+            "fold": range(len(folds)),
+            "n_queries": list(map(len, folds)),
+            **{
+                name: [
+                    mean_over_queries(values[rows], None if weights is None else weights[rows])
+                    for rows in folds
+                ]
+                for name, values in tests.values.items()
+            },
             **{f"train_{name}": scores for name, scores in (self.train_scores or {}).items()},
             "fit_time": self.fit_time,
             "score_time": self.score_time,
@@ -623,25 +631,3 @@ class CrossEvaluation(Evaluation):
 
     def _page(self, title: str | None = None) -> Any:
         return super()._page("Cross-evaluation" if title is None else title)
-
-
-def all_tests(cross_evaluation: CrossEvaluation) -> Tests:
-    """Return `tests`, or create Tests if it is None because each query was tested once."""
-    if cross_evaluation.tests is not None:
-        return cross_evaluation.tests
-    n = len(cross_evaluation.query_ids)
-    return Tests(np.arange(n), cross_evaluation.fold, cross_evaluation.per_query)
-
-
-def fold_means(cross_evaluation: CrossEvaluation) -> list[dict[str, float]]:
-    """Return one dict of means per fold, keyed by measure name."""
-    query, folds, values = all_tests(cross_evaluation)
-    weights = cross_evaluation.weights
-    means = []
-    for fold in range(len(cross_evaluation.fit_time)):
-        tests = np.flatnonzero(folds == fold)
-        test_weights = None if weights is None else weights[query[tests]]
-        means.append(
-            {name: mean_over_queries(array[tests], test_weights) for name, array in values.items()}
-        )
-    return means

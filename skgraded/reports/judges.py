@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -26,7 +25,7 @@ from skgraded.reports.comparison_rows import check_choice
 from skgraded.reports.evaluating import evaluate_judgments
 from skgraded.reports.evaluation import mean_judged
 from skgraded.stats import agreement
-from skgraded.stats.corrections import CORRECTIONS, is_significant
+from skgraded.stats.corrections import CORRECTIONS
 from skgraded.stats.intervals import CHECK_LEVEL, check_settings
 from skgraded.stats.paired_tests import TESTS, draws_resamples
 from skgraded.writing import sentences, tables
@@ -374,7 +373,7 @@ class _Board(NamedTuple):
     """The comparison of all systems under the grades of one judge."""
 
     values: dict[str, np.ndarray]  # shape (n_systems, n_queries), keyed by measure name
-    pairs: list[dict[str, Any]]  # rows of the comparison
+    pairs: dict[str, np.ndarray]  # rows of the comparison, as columns
     gap: str  # about unjudged documents and missing results, or ""
 
 
@@ -404,11 +403,10 @@ def _leaderboard_rows(
     gaps = [board.gap for pair in boards.values() for board in pair if board.gap]
     if gaps:
         warnings.warn(gaps[0], stacklevel=3)
-    counts = {judge: _count_pairs(*pair, settings["level"]) for judge, pair in boards.items()}
     return [
         {"judge": judge, "measure": name}
         | _similarity(boards[judge], name, n_resamples, seed)
-        | {kind: counts[judge][name][kind] for kind in PAIRS}
+        | _count_pairs(boards[judge], name)
         for judge in judges
         for name in boards[judge][0].values
     ]
@@ -438,7 +436,7 @@ def _compare_systems(
             measure.name: np.array([report.per_query[measure.name] for report in reports])
             for measure in measures
         },
-        compare(silent, **settings).to_frame().to_dict("records"),
+        compare(silent, **settings).rows,
         f"With the grades of {judge}, {caveats[0]}" if caveats else "",
     )
 
@@ -467,16 +465,20 @@ def _similarity(
     }
 
 
-def _count_pairs(truth: _Board, judge: _Board, level: float) -> Mapping[str, Counter[str]]:
-    """Count the pairs of systems that differ significantly, by measure."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for rows in zip(truth.pairs, judge.pairs, strict=True):
-        first, second = (
-            np.sign(row["difference"]) if is_significant(row["p_adjusted"], level) else 0
-            for row in rows
-        )
-        kind = "only_truth" if first else "only_judge" if second else "neither"
-        if first and second:
-            kind = "agree" if first == second else "reversed"
-        counts[rows[0]["measure"]][kind] += 1
-    return counts
+def _count_pairs(boards: tuple[_Board, _Board], measure: str) -> dict[str, int]:
+    """Count the pairs of systems that differ significantly by a measure."""
+    truth, judge = (
+        np.where(board.pairs["is_significant"], np.sign(board.pairs["difference"]), 0)
+        for board in boards
+    )
+    is_counted = boards[0].pairs["measure"] == measure
+    masks = (
+        truth * judge > 0,
+        truth * judge < 0,
+        (truth != 0) & (judge == 0),
+        (truth == 0) & (judge != 0),
+    )
+    return {
+        kind: int(np.count_nonzero(mask & is_counted))
+        for kind, mask in zip(PAIRS, masks, strict=True)
+    }

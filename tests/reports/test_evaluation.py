@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from queries import random_queries
 from scipy import stats
-from small_reports import assert_same_report, ids_of, systems
+from small_reports import assert_same_report, ids_of
 
 import skgraded as sg
 from skgraded.writing import tables
@@ -33,8 +33,6 @@ def test_per_query_values_and_means_of_a_small_example():
         "RR(undefined=nan)": (1 + 1 / 2) / 2,
         "NDCNG@1": 1 / 3,
     }
-    assert all(type(value) is float for value in ev.mean().values())
-    assert all(type(n) is int for n in ev.n_undefined.values())
 
 
 def test_weights_count_in_means_only():
@@ -66,11 +64,7 @@ def test_a_frame_has_one_row_per_query():
     assert frame["query_id"].tolist() == [("x", 1), ("y", 1)]
 
 
-def test_the_default_measures_are_ndcng_and_mu_map():
-    assert list(sg.evaluate(Y_TRUE, Y_SCORE, qid=QID).mean()) == ["NDCNG@10", "MuAP"]
-
-
-# Segments, best and worst ------------------------------------------------------------------------
+# Segments and worst ------------------------------------------------------------------------------
 
 IDS = ["q1", "q2", "q3", "q4", "q5"]
 SEGMENT = {"q1": "head", "q2": "tail", "q3": "head", "q4": "tail", "q5": "tail"}
@@ -112,8 +106,6 @@ def test_a_summary_has_one_row_per_measure_and_is_reproducible(five):
     np.testing.assert_allclose(frame["mean"], means)
     intervals = five.confidence_interval(0.9, method="t")
     assert list(zip(frame["ci_low"], frame["ci_high"], strict=True)) == list(intervals.values())
-    assert frame["n_queries"].tolist() == [5, 5] and frame["n_defined"].tolist() == [5, 4]
-    assert frame["n_undefined"].tolist() == [1, 1]
 
 
 # Reciprocal ranks 1, 1/2, undefined, 1/3, 1
@@ -272,17 +264,11 @@ def test_an_evaluation_accepts_its_values_in_any_container(series):
     assert ev.mean()["AP"] == 1 / 3 and ev.n_undefined == {"AP": 1}
 
 
-def test_values_that_are_missing_are_nan_and_tuples_stay_ids():
-    ev = sg.Evaluation([("de", 1), 2], {"AP": [None, 1]}, {"AP": pd.array([True, False])})
-    assert ev.query_ids.tolist() == [("de", 1), 2]
-    np.testing.assert_array_equal(ev.per_query["AP"], [np.nan, 1])
+def test_missing_values_are_nan_tuples_stay_ids_and_without_flags_no_query_is_undefined():
+    ev = sg.Evaluation([("de", 1), 2], {"AP": [None, 1]})
+    assert ev.query_ids.tolist() == [("de", 1), 2] and ev.n_undefined == {"AP": 0}
+    assert ev.mean() == {"AP": 1} and ev == sg.Evaluation([("de", 1), 2], {"AP": [np.nan, 1]})
     assert len(sg.Evaluation([], {"AP": []}, {"AP": []}, weights=[]).to_frame()) == 0
-
-
-def test_without_flags_no_query_is_undefined():
-    ev = sg.Evaluation(["a", "b"], {"AP": [0.5, 0.0], "RR": [1.0, 0.0]})
-    assert ev.n_undefined == {"AP": 0, "RR": 0} and ev.mean() == {"AP": 0.25, "RR": 0.5}
-    assert ev == sg.Evaluation(["a", "b"], ev.per_query, {"AP": [0, 0], "RR": [0, 0]})
 
 
 @pytest.mark.parametrize(
@@ -336,26 +322,20 @@ def test_differences_pair_queries_by_id():
     assert not first.minus(first).per_query["RR"].any()
 
 
-def test_the_interval_of_differences_is_the_interval_of_a_comparison():
-    both = systems("ab", 20)
-    expected = sg.compare(both, test=None).to_frame().set_index("measure")
-    result = both["b"].minus(both["a"])
-    for name, interval in result.confidence_interval().items():
-        assert interval == pytest.approx(expected.loc[name, ["ci_low", "ci_high"]].tolist())
-    assert result.mean() == pytest.approx(expected["difference"].to_dict())
-
-
-def test_differences_of_other_queries_measures_or_weights_are_refused():
+@pytest.mark.parametrize(
+    "other, message",
+    [
+        ((["a", "c"], {"AP": [0.5, 1]}), "'other' has no values for 1 of the 2 queries"),
+        ((["a", "b"], {"RR": [0.5, 1]}), "'other' was evaluated with RR, but 'self'"),
+    ],
+)
+def test_differences_of_other_queries_or_measures_are_refused(other, message):
     ev = sg.Evaluation(["a", "b"], {"AP": [0.5, 1]})
-    for other, message in [
-        (sg.Evaluation(["a", "c"], {"AP": [0.5, 1]}), "'other' has no values for 1 of the 2 quer"),
-        (sg.Evaluation(["a", "b"], {"RR": [0.5, 1]}), "'other' was evaluated with RR, but 'self'"),
-        (replace(ev, weights=[1, 2]), "'other' and 'self' have different weights, such as 2 and 1 for query 'b'"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            ev.minus(other)
-    with pytest.raises(TypeError, match="other must have the type Evaluation; got Summ"):
-        ev.minus(sg.Summary.of(ev))
+    with pytest.raises(ValueError, match=message):
+        ev.minus(sg.Evaluation(*other))
+    message = "'other' and 'self' have different weights, such as 2 and 1 for query 'b'"
+    with pytest.raises(ValueError, match=message):
+        ev.minus(replace(ev, weights=[1, 2]))
 
 
 # Output ------------------------------------------------------------------------------------------
@@ -372,9 +352,6 @@ def test_json_restores_ids_of_any_plain_type():
     assert query_ids == ids
     assert list(map(type, query_ids)) == [str, int, float, tuple, float, int, str, int, bool]
     assert list(map(type, query_ids[3][1])) == [bool, float]
-    large = np.array([2**64 - 1, 0], dtype=np.uint64)
-    ev = sg.evaluate([1, 1], [1, 1], qid=large, measures="ap")
-    assert through_json(ev).query_ids.tolist() == large.tolist()
     for kind in (bool, np.int32, np.float32, "M8[D]"):
         two = sg.evaluate(
             [1, 0],
@@ -386,26 +363,15 @@ def test_json_restores_ids_of_any_plain_type():
         assert_same_report(through_json(two), two)
 
 
-def test_json_is_standard_and_contains_its_version_and_those_of_packages(five):
-    def refuse(constant):
-        raise AssertionError(f"{constant} is not in the standard of JSON")
-
-    written = json.loads(five.to_json(), parse_constant=refuse)
+def test_json_contains_its_version_and_those_of_packages(five):
+    written = json.loads(five.to_json())
     assert written["kind"] == "Evaluation" and None in written["per_query"]["AP(undefined=nan)"]
-    assert written["version"] == 1
-    assert written["versions"]["skgraded"] == sg.__version__
-    assert written["versions"]["numpy"] == np.__version__
+    assert written["version"] == 1 and written["versions"]["skgraded"] == sg.__version__
     assert list(written["versions"]) == ["python", "skgraded", "numpy", "scipy", "scikit-learn"]
 
 
-def test_csv_has_all_digits(tmp_path, five):
-    assert five.to_csv().splitlines()[:2] == [
-        "query_id,RR,AP(undefined=nan),weight",
-        "q1,1.0,1.0,1.0",
-    ]
-    assert five.to_csv(tmp_path / "ev.csv") is None
-    with open(tmp_path / "ev.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+def test_csv_has_all_digits(five):
+    rows = list(csv.DictReader(five.to_csv().splitlines()))
     assert [row["query_id"] for row in rows] == IDS
     for name, values in {**five.per_query, "weight": five.weights}.items():
         np.testing.assert_array_equal([float(row[name]) for row in rows], values)
@@ -457,15 +423,8 @@ def test_latex_is_a_table_for_any_ids():
 
 
 def test_tables_are_summaries(five):
-    lines = five.to_markdown().splitlines()
-    frame = five.summary()
-    assert cells_of(lines[0]) == frame.columns.tolist()
-    assert [cells_of(line)[:2] for line in lines[2:]] == [
-        ["RR", f"{8 / 15:.4f}"],
-        ["AP(undefined=nan)", f"{8 / 11:.4f}"],
-    ]
-    of_rr = [line for line in five.to_latex().splitlines() if line.startswith("RR &")]
-    assert [cells_of(line, "&")[:2] for line in of_rr] == [["RR", f"{8 / 15:.4f}"]]
+    assert five.to_markdown() == tables.markdown(five.summary())
+    assert five.to_latex(digits=2) == tables.latex(five.summary(), digits=2)
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,12 @@ def test_files_that_contain_no_report_are_refused(content, message, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["Evaluation", "CrossEvaluation", "Comparison", "Summaries"])
-def test_every_missing_field_is_named(name):
+def test_a_missing_field_is_named(name):
     report = small_report(name)
-    for field in vars(report):
-        if field != "estimators":
-            written = {key: value for key, value in report.to_dict().items() if key != field}
-            with pytest.raises(ValueError, match=f"The JSON of the {name} has no field '{field}'"):
-                type(report).from_json(json.dumps(written))
+    for field in vars(report).keys() - {"estimators"}:
+        written = {key: value for key, value in report.to_dict().items() if key != field}
+        with pytest.raises(ValueError, match=f"The JSON of the {name} has no field '{field}'"):
+            type(report).from_json(json.dumps(written))
 
 
 def test_a_class_reads_the_json_of_its_subclass_and_ignores_other_fields():
@@ -58,15 +57,11 @@ def test_a_dict_has_the_content_of_the_json():
         assert type(report).from_dict(written) == report
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-12, 1.0, 1e12, 1e100])
+@pytest.mark.parametrize("scale", [1e-50, 1.0, 1e50])
 def test_sums_of_any_size_are_read(scale):
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 30):
-        values = rng.choice([0.1, 1 / 3, 0.7, 1], n) * 1e-3
-        summary = sg.Summary.of(evaluation({"AP": values}, weights=rng.random(n) * scale))
-        assert sg.Summary.from_json(summary.to_json()) == summary
-    tiny = sg.Summary.of(evaluation({"AP": [5e-324, 1e-310]}, weights=np.array([1e-10, 0.3])))
-    assert sg.Summary.from_json(tiny.to_json()) == tiny
+    values, weights = np.random.default_rng(0).random((2, 30)) * scale
+    summary = sg.Summary.of(evaluation({"DCG": values}, weights=weights))
+    assert sg.Summary.from_json(summary.to_json()) == summary
 
 
 # Equality ----------------------------------------------------------------------------------------

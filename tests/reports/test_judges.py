@@ -261,30 +261,23 @@ def test_grades_outside_the_range_are_counted_and_used():
 
 
 def test_many_distinct_integer_grades_are_measurements():
-    rng = np.random.default_rng(0)
-    human = rng.integers(0, 10**15, 1200).astype(float)
-    judges = {"human": human, "model": rng.permutation(human)}
-    report = sg.compare_judges(judges, group=[100] * 12)
+    human = np.random.default_rng(0).integers(0, 10**15, 1200).astype(float)
+    report = sg.compare_judges({"human": human, "model": human[::-1]}, group=[100] * 12)
     (row,) = report.labels().to_dict("records")
-    observed = ((human - judges["model"]) ** 2).mean()
+    observed = ((human - human[::-1]) ** 2).mean()
     # Both judges give each of 1200 grades once, so the sum over all pairs is 4 times as large.
     expected = 4 * ((human[:, None] - human) ** 2).sum() / (2400 * 2399)
     assert row["alpha"] == pytest.approx(1 - observed / expected) and np.isnan(row["kappa"])
-    with pytest.raises(ValueError, match="or there are more than 1,000 distinct grades"):
-        report.confusion("model")
 
 
 def test_constant_grades_have_no_rank_correlation():
     ones = np.ones(12)
     judges = {"human": ones, "same": ones, "other": np.zeros(12)}
-    scores = {"a": np.arange(12.0), "b": -np.arange(12.0)}
     with pytest.warns(UserWarning, match="^other grades 12 documents outside the range of human"):
-        report = sg.compare_judges(judges, scores, group=[3] * 4, rng=0)
-    labels = report.labels().set_index("judge")
+        labels = sg.compare_judges(judges, group=[3] * 4).labels().set_index("judge")
     assert labels["exact"].tolist() == [1, 0] and labels["tau_b"].isna().all()
     assert labels.loc["same", ["kappa", "alpha", "kappa_weighted"]].isna().all()
-    low, kappa, high = labels.loc["other", ["kappa_low", "kappa", "kappa_high"]]
-    assert low == pytest.approx(-high) and low < -0.5 and kappa == 0  # the 4 queries are equal
+    assert labels["kappa"]["other"] == 0
     # For these 24 values, the observed disagreement is 1 and the expected one 12/23.
     assert labels["alpha"]["other"] == pytest.approx(1 - 1 / (12 / 23))
 
@@ -294,12 +287,11 @@ def test_constant_grades_have_no_rank_correlation():
 
 def test_one_query_has_no_intervals():
     report = compared(n_queries=1)
-    labels = report.labels()
+    labels, boards = report.labels(), report.leaderboards()
     assert labels[["kappa", "alpha"]].notna().all(axis=None)
     assert labels[["kappa_low", "kappa_high", "alpha_low", "alpha_high"]].isna().all(axis=None)
-    boards = report.leaderboards()
     assert boards[["tau_low", "tau_high"]].isna().all(axis=None)
-    assert (boards[["agree", "reversed", "only_truth", "only_judge"]] == 0).all(axis=None)
+    assert not boards[["agree", "reversed", "only_truth", "only_judge"]].any(axis=None)
 
 
 def test_one_warning_for_systems_with_few_judged_documents():

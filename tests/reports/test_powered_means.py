@@ -58,41 +58,35 @@ def split(human, judge, measure):
 def test_the_summary_contains_the_powered_means():
     powered = sg.prediction_powered(A, J, level=0.9)
     frame = powered.summary()
-    assert list(frame) == [
-        "measure",
-        "mean",
-        "ci_low",
-        "ci_high",
-        "n_human",
-        "n_judge",
-        "weight",
-        "human_mean",
-        "judge_mean",
-        "worth",
-    ]
     assert frame.equals(powered.to_frame())
-    assert list(powered.mean()) == list(MEASURES) == frame["measure"].tolist()
-    for row in frame.to_dict("records"):
-        expected = powered_mean(*split(A, J, row["measure"]))
-        assert 0 < row["weight"] == expected.weight < 1
-        assert row["mean"] == powered.mean()[row["measure"]] == expected.mean
-        interval = powered.confidence_interval()[row["measure"]]
-        assert (row["ci_low"], row["ci_high"]) == interval == expected.interval(0.9)
-        assert (row["n_human"], row["n_judge"]) == (40, 200)
-        assert row["human_mean"] == expected.human_mean
-        assert row["judge_mean"] == expected.judge_mean and row["worth"] == expected.worth
-    assert powered.confidence_interval().level == 0.9
-    assert powered.confidence_interval(0.99).level == 0.99
+    for name, row in zip(MEASURES, frame.to_dict("records"), strict=True):
+        expected = powered_mean(*split(A, J, name))
+        low, high = expected.interval(0.9)
+        assert powered.mean()[name] == expected.mean and 0 < expected.weight < 1
+        assert powered.confidence_interval()[name] == (low, high)
+        assert powered.confidence_interval(0.99)[name] == expected.interval(0.99)
+        assert row == {
+            "measure": name,
+            "mean": expected.mean,
+            "ci_low": low,
+            "ci_high": high,
+            "n_human": 40,
+            "n_judge": 200,
+            "weight": expected.weight,
+            "human_mean": expected.human_mean,
+            "judge_mean": expected.judge_mean,
+            "worth": expected.worth,
+        }
     assert repr(powered) == (
         f"PredictionPowered(40 + 200 queries: AP={frame['mean'][0]:.4f}, RR={frame['mean'][1]:.4f})"
     )
-    wider, narrower = powered.confidence_interval(0.99)["AP"], powered.confidence_interval()["AP"]
-    assert wider.low < narrower.low < narrower.high < wider.high
 
 
 def test_queries_and_measures_may_be_in_another_order():
-    expected = sg.prediction_powered(A, J).summary()
-    assert_frame_equal(sg.prediction_powered(A, shuffled(J)).summary(), expected)
+    expected = sg.prediction_powered(A.minus(squared(A)), J.minus(squared(J))).summary()
+    human, judge = A.minus(shuffled(squared(A))), shuffled(J).minus(shuffled(squared(J), 2))
+    result = sg.prediction_powered(human, judge).summary()
+    assert_frame_equal(result, expected, rtol=0, atol=1e-9)
 
 
 def test_equal_weights_give_the_unweighted_means():
@@ -104,31 +98,28 @@ def test_equal_weights_give_the_unweighted_means():
 # Warnings ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda part: sg.prediction_powered(part, J),
-        lambda part: sg.plan_judgments(part, J, 0.1),
-    ],
-)
-def test_fewer_than_20_queries_warn_at_the_caller(call):
-    with pytest.warns(UserWarning, match="has 19 queries and as few as 19 dist.*than 20") as record:
-        call(A.take(np.arange(19)))
-    assert [warning.filename for warning in record] == [__file__]
-
-
 def constant(part, values):
     return evaluation({"AP": np.resize(values, len(part.query_ids))}, part.query_ids)
 
 
-@pytest.mark.parametrize("values", [[0.0], [0, 1]])
-def test_few_distinct_human_values_warn_at_the_caller(values):
-    human, judge = constant(A, values), evaluation({"AP": J.per_query["AP"]}, J.query_ids)
-    message = f"^human has 40 queries and as few as {len(values)} distinct values.* 5 distinct"
+@pytest.mark.parametrize(
+    "human, message",
+    [
+        (
+            A.take(np.arange(19)),
+            "^human has 19 queries and as few as 19 distinct values.* 20 human",
+        ),
+        (constant(A, [0.0]), "^human has 40 queries and as few as 1 distinct values.* 5 distinct"),
+        (constant(A, [0, 1]), "^human has 40 queries and as few as 2 distinct values"),
+    ],
+)
+def test_few_queries_or_values_warn_at_the_caller(human, message):
+    judge = sg.Evaluation(J.query_ids, {name: J.per_query[name] for name in human.per_query})
     with pytest.warns(UserWarning, match=message) as record:
         interval = sg.prediction_powered(human, judge).confidence_interval()["AP"]
     assert [warning.filename for warning in record] == [__file__]
-    assert np.isnan(interval).all() if len(values) == 1 else interval.low < interval.high
+    is_constant = np.ptp(human.per_query["AP"]) == 0
+    assert np.isnan(interval).all() if is_constant else interval.low < interval.high
 
 
 # Differences -------------------------------------------------------------------------------------
@@ -150,14 +141,6 @@ def test_differences_are_estimated_in_the_same_way():
         assert powered.confidence_interval()[name] == pytest.approx(
             (expected.mean - reach, expected.mean + reach), abs=1e-9
         )
-
-
-def test_differences_of_queries_in_other_orders_are_the_same():
-    expected = sg.prediction_powered(A.minus(squared(A)), J.minus(squared(J))).summary()
-    human, judge = A.minus(shuffled(squared(A))), shuffled(J).minus(shuffled(squared(J), 2))
-    result = sg.prediction_powered(human, judge).summary()
-    numbers = expected.select_dtypes("number").columns
-    assert np.allclose(result[numbers], expected[numbers], rtol=0, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore:human has 40 queries and as few as")
@@ -217,12 +200,8 @@ def test_samples_are_reproducible_and_distinct():
     qid = np.repeat(np.arange(500, 700), 3)
     sample = sg.sample_queries(qid, 50, rng=3)
     assert sample.dtype == qid.dtype and len(set(sample.tolist())) == 50
-    assert set(sample.tolist()) <= set(range(500, 700))
-    assert sample.tolist() == sg.sample_queries(qid, 50, rng=3).tolist()
     assert sample.tolist() == sg.sample_queries(np.arange(500, 700), 50, rng=3).tolist()
-    assert sample.tolist() != sg.sample_queries(qid, 50, rng=4).tolist()
     generator = np.random.default_rng(3)
     assert sample.tolist() == sg.sample_queries(qid, 50, rng=generator).tolist()
     assert sample.tolist() != sg.sample_queries(qid, 50, rng=generator).tolist()
     assert sg.sample_queries(qid, 200).tolist() == list(range(500, 700))
-    assert sg.sample_queries(J.query_ids, 1, rng=0)[0] in set(J.query_ids)

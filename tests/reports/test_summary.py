@@ -96,12 +96,9 @@ def test_iterating_summaries_yields_the_names_of_the_systems():
     assert list(sg.Summaries.of(small_systems("ab", 6))) == ["a", "b"]
 
 
-def test_summaries_of_other_queries_or_measures_differ():
-    ev = make()
-    whole, parts = sg.Summary.of(ev), parts_of(ev, 3)
-    assert whole != sg.Summary.merge(parts[:2])
-    assert whole != sg.Summary.of(make(seed=1))
-    assert whole != "another kind"
+def test_summaries_of_other_queries_differ():
+    whole = sg.Summary.of(make())
+    assert whole != sg.Summary.merge(parts_of(make(), 3)[:2]) and whole != "another kind"
 
 
 class TestRefusedParts:
@@ -171,14 +168,9 @@ class TestRefusedParts:
 def test_the_numbers_equal_the_evaluation(weighted):
     ev = make(weighted=weighted)
     summary = sg.Summary.of(ev)
-    assert summary.n_queries == 300
-    assert summary.n_undefined == ev.n_undefined
     assert summary.mean() == pytest.approx(ev.mean(), rel=1e-15)
-    for level in (0.5, 0.95):
-        intervals = summary.confidence_interval(level)
-        assert (intervals.level, intervals.method) == (level, "t")
-        for name, expected in ev.confidence_interval(level, method="t").items():
-            assert intervals[name] == pytest.approx(expected, abs=1e-13)
+    for name, expected in ev.confidence_interval(0.9).items():
+        assert summary.confidence_interval(0.9)[name] == pytest.approx(expected, abs=1e-13)
 
 
 def test_quantiles_are_accurate_to_a_thousandth():
@@ -188,11 +180,8 @@ def test_quantiles_are_accurate_to_a_thousandth():
         quantiles = summary.quantile(q)
         for name, values in ev.per_query.items():
             assert quantiles[name] == pytest.approx(np.nanquantile(values, q), abs=0.001)
-    assert summary.quantile(0) == {name: np.nanmin(v) for name, v in ev.per_query.items()}
-    assert summary.quantile(1) == {name: np.nanmax(v) for name, v in ev.per_query.items()}
     summary = sg.Summary.of(evaluation({"AP": [0.0, 0.0, 1.0, 1.0]}))
-    assert summary.quantile(0.5)["AP"] == 0.5
-    assert summary.quantile(0.25)["AP"] == 0
+    assert [summary.quantile(q)["AP"] for q in (0, 0.25, 0.5, 1)] == [0, 0, 0.5, 1]
 
 
 def test_quantiles_of_values_above_1_are_accurate():
@@ -206,23 +195,19 @@ def test_quantiles_of_values_above_1_are_accurate():
     ev = evaluation(values, np.arange(2000))
     result, parts = sg.Summary.of(ev), parts_of(ev, 7)
     assert sg.Summary.merge(parts) == result == sg.Summary.merge(parts[::-1])
-    for again in (sg.Summary.from_json(result.to_json()), pickle.loads(pickle.dumps(result))):
-        assert again == result and again.to_json() == result.to_json()
+    assert sg.Summary.from_json(result.to_json()) == result
     for q in np.linspace(0, 1, 41).tolist():
         for name, expected in zip(values, np.quantile([*values.values()], q, axis=1), strict=True):
             error = 0.001 if abs(expected) < 64 else 4e-5 * abs(expected)
             assert result.quantile(q)[name] == pytest.approx(expected, rel=1e-15, abs=error)
 
 
-def test_queries_with_weight_0_or_without_a_value_do_not_count():
+def test_quantiles_and_worst_leave_out_queries_without_weight_or_value():
     values = {"AP": [0.25, 0.75, 1.0, np.nan]}
     summary = sg.Summary.of(evaluation(values, weights=np.array([1.0, 3.0, 0.0, 2.0])))
-    assert summary.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4
-    assert summary.quantile(1)["AP"] == 0.75
-    assert summary.to_frame()[["n_queries", "n_defined"]].values.tolist() == [[4, 2]]
+    assert summary.mean()["AP"] == (0.25 * 1 + 0.75 * 3) / 4 and summary.quantile(1)["AP"] == 0.75
     summary = sg.Summary.of(evaluation({"AP": [0.0, 0.5]}, undefined={"AP": [True, False]}))
-    assert summary.worst()["query_id"].tolist() == ["q1"]
-    assert summary.mean()["AP"] == 0.25
+    assert summary.worst()["query_id"].tolist() == ["q1"] and summary.mean()["AP"] == 0.25
 
 
 def test_the_lowest_queries_equal_the_evaluation():
@@ -260,13 +245,11 @@ def test_queries_with_equal_values_are_listed_in_the_order_of_their_ids(ids):
     assert kept == (sorted(numbers) + sorted(others))[:20]
 
 
-def test_json_contains_dates_and_hostile_names_as_ids():
-    days = np.datetime64("2020-01-01", "us") + np.arange(3) * np.timedelta64(1, "D")
-    summary = sg.Summary.of(evaluation({"AP": [0.0, 0.5, 1.0]}, days))
-    again = sg.Summary.from_json(summary.to_json())
-    assert again == summary and again.worst(1)["query_id"].item() == pd.Timestamp(days[0])
-    summary = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids_of(["<b>", ("de", 1), 2, 2.5])))
-    assert sg.Summary.from_json(summary.to_json()) == summary
+def test_json_contains_dates_and_ids_of_several_types():
+    days = np.datetime64("2020-01-01", "us") + np.arange(4) * np.timedelta64(1, "D")
+    for ids in (days, ids_of(["<b>", ("de", 1), 2, 2.5])):
+        summary = sg.Summary.of(evaluation({"AP": np.zeros(4)}, ids))
+        assert sg.Summary.from_json(summary.to_json()) == summary
 
 
 def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
@@ -277,11 +260,7 @@ def test_the_json_of_a_summary_does_not_grow_with_the_number_of_queries():
 def test_tables_and_pages():
     ev = make()
     summary = sg.Summary.of(ev)
-    frame, expected = summary.to_frame(), ev.summary(method="t")
-    assert frame.columns.tolist() == expected.columns.tolist()
-    assert frame.drop(columns=["mean", "ci_low", "ci_high"]).equals(
-        expected.drop(columns=["mean", "ci_low", "ci_high"])
-    )
+    pd.testing.assert_frame_equal(summary.to_frame(), ev.summary())
     assert "300 queries, 5 measures." in summary.to_html()
     assert repr(summary) == repr(ev).replace("Evaluation", "Summary")
 
