@@ -64,7 +64,7 @@ def test_messages_of_each_form_are_read_from_the_code():
     for start in (
         "Pass the queries as either qid",
         "… must contain only grades ≥ 0",
-        "QueryRanker.… got no qid.",
+        "… got no qid: pass qid=qid",
         "… of the … queries to score, such as …, are among",
     ):
         assert any(text.startswith(start) for text in texts), start

@@ -1,8 +1,11 @@
-"""Functions that read the query or time of each row from a column of X or from a Series."""
+"""Where the query of each row of X is, and warnings about queries of which X lacks some rows."""
 
 import numbers
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,113 +14,44 @@ from skgraded._input.words import did_you_mean, plain
 
 OR_ROUTING = "Alternatively, pass qid with metadata routing, which does not depend on X."
 KEEP = (
-    "In a ColumnTransformer, keep it with remainder='passthrough', verbose_feature_names_out=False "
-    f"and set_output(transform='pandas'). {OR_ROUTING}"
+    "A preceding step probably dropped, renamed or moved the column: in a ColumnTransformer, keep "
+    "it with remainder='passthrough', verbose_feature_names_out=False and "
+    f"set_output(transform='pandas'). {OR_ROUTING}"
+)
+NO_QID = (
+    "{caller} got no qid: pass qid=qid, in a search after sklearn.set_config("
+    "enable_metadata_routing=True) with search.fit(X, y, qid=qid) (cross_validate: params={{'qid': "
+    "qid}}); or name a column of X, QueryRanker(…, qid='query_id') or make_ranking_scorer(…, "
+    "qid='query_id'); or pass a Series with the row labels of X in the same way, qid=series."
+)
+PARTIAL = (
+    "{partial} of the {seen} queries to {verb}, such as {example!r}, are incomplete: X does not "
+    "contain {missing} of their rows in qid. Rows were drawn instead of queries, as in KFold and "
+    "HalvingGridSearchCV(resource='n_samples'): split with QueryKFold or GroupKFold, or choose "
+    "another resource. "
+    "If rows were omitted on purpose, omit them from qid too: qid=series.loc[X.index]."
+)
+SHARED = (
+    "{shared} of the {scored} queries to score, such as {example!r}, are among those that the "
+    "ranker was fitted on. Either the split divides queries, and the score is wrong (too high, "
+    "or too low with few relevant documents): use cv=QueryKFold(5, qid='query_id') if X contains "
+    "the queries, cv=GroupKFold(5) with fit(X, y, groups=qid), or, with metadata routing, "
+    "cv=GroupKFold(5).set_split_request(groups='qid'). Or both sets use the same ids for "
+    "different queries, as in files that number their queries from 0 or 1: use other ids, such as "
+    "('test', qid)."
 )
 
 
-def check_source(source: Any, name: str = "qid") -> None:
-    """Raise a TypeError unless the source is None, a name, a position or a pandas Series."""
-    is_position = isinstance(source, numbers.Integral) and not isinstance(source, (bool, np.bool_))
-    is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
-    if source is None or isinstance(source, str) or is_position or is_series:
-        return
-    raise TypeError(
-        f"{name} must be the name (str) or the position (int) of a column of X, or a pandas Series "
-        f"indexed by the row labels of X; got {type(source).__name__}. To pass an array, enable "
-        "metadata routing and call fit(X, y, qid=qid)."
-    )
+class TornQueryWarning(UserWarning):
+    """Warning issued if a ranker is fitted on, or scores, only some rows of a query.
 
-
-def is_column(source: Any) -> bool:
-    """Return whether the source specifies a column of X."""
-    return isinstance(source, (str, numbers.Integral))
-
-
-def values_of(X: Any, source: Any, name: str) -> Any:
-    """Read the value for each row of `X` from the column or Series `source`."""
-    if hasattr(source, "iloc"):
-        return look_up(X, source, name)
-    table = tables.as_table(X)
-    return tables.take_column(table, find_column(table, source, name))
-
-
-def read_queries(X: Any, source: Any) -> Any:
-    """Read the query of each row of `X` from the column or Series `source`."""
-    return checked_queries(values_of(X, source, "qid"), source)
-
-
-def look_up(X: Any, series: Any, name: str = "qid") -> Any:
-    """Look up the query of each row of the pandas DataFrame `X` by its row label."""
-    if not series.index.is_unique:
-        label = series.index[series.index.duplicated()][0]
-        raise ValueError(
-            f"The index of {name} contains {plain(label)!r} twice, but it must be unique: the "
-            "row labels of X are looked up in it."
-        )
-    if not hasattr(X, "iloc"):
-        raise ValueError(
-            f"A preceding step probably returned an array: {name} is matched to the rows of X by "
-            f"row label, but X is a {type(X).__name__}, which has no row labels. Pass X as a "
-            f"pandas DataFrame, or call set_output(transform='pandas') on that step. {OR_ROUTING}"
-        )
-    positions = series.index.get_indexer(X.index)
-    if (positions < 0).any():
-        row = int(np.argmax(positions < 0))
-        raise ValueError(
-            f"{name} has no value for the label {plain(X.index[row])!r} (row {row} of X): the "
-            f"index of {name} must contain every row label of X. Was the index of X reset?"
-        )
-    return series.iloc[positions]
-
-
-def find_column(table: Any, key: Any, name: str = "qid") -> int:
-    """Return the nonnegative position of the column whose name or position is `key`."""
-    n_columns = table.shape[1]
-    guess, advice = "", ""
-    if name == "qid":  # the advice concerns only queries
-        guess, advice = "A preceding step probably dropped the column: ", f" {KEEP}"
-    if not isinstance(key, str):
-        if not -n_columns <= key < n_columns:
-            raise ValueError(
-                f"{guess}{name} is column {key}, but X has only {n_columns} columns.{advice}"
-            )
-        return int(key) % n_columns
-    if not hasattr(table, "columns"):
-        raise ValueError(
-            f"{name} refers to the column {key!r}, but X is a {type(table).__name__}, whose "
-            "columns have no names. A preceding step probably dropped the column or its name. "
-            f"Pass X as a DataFrame.{advice}"
-        )
-    names = list(table.columns)
-    if key in names:
-        return names.index(key)
-    shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
-    fact = f"{name} is the column {key!r}, but X has only the columns {shown}."
-    for renamed in names:
-        if str(renamed).endswith(f"__{key}"):
-            raise ValueError(
-                f"A preceding step renamed the column to {renamed!r}: {fact} Set "
-                "verbose_feature_names_out=False in the ColumnTransformer."
-            )
-    if hint := did_you_mean(key, names):
-        raise ValueError(fact + hint)
-    raise ValueError(f"{guess}{fact}{advice}")
-
-
-def checked_queries(queries: Any, source: Any) -> Any:
-    """Return the query column; reject fractional ids if the column was selected by position."""
-    if isinstance(source, numbers.Integral):
-        values = np.asarray(queries)
-        fractional = values.dtype.kind == "f" and np.isfinite(values) & (values != np.rint(values))
-        if np.any(fractional):
-            row = int(np.argmax(fractional))
-            raise ValueError(
-                f"qid is column {source} of X, but that column contains {values[row]:g} in row "
-                f"{row}, which looks like a feature value. A preceding step probably moved or "
-                f"dropped the query column. {KEEP}"
-            )
-    return queries
+    KFold, ``cv=5`` and train_test_split split queries, so scores are wrong: too high because the
+    ranker was fitted on the queries, or too low because parts of queries have no relevant document.
+    Rows that are missing from X, as in HalvingGridSearchCV with ``resource="n_samples"``, are
+    detected only if queries are looked up in a Series by the row index of X. Split by query, for
+    example with QueryKFold or GroupKFold. With ``n_jobs``, the warning is issued in the workers, so
+    ``warnings.catch_warnings`` in the caller does not catch it.
+    """
 
 
 @dataclass(frozen=True)
@@ -128,16 +62,6 @@ class TableColumn:
     name: str | None  # None if the table has no column names
     n_columns: int  # number of columns of the table
 
-    @classmethod
-    def of(cls, table: Any, source: Any, name: str = "qid") -> "TableColumn | None":
-        """Return the column `source` of a table, or None if the source is not a column."""
-        check_source(source, name)
-        if not is_column(source):
-            return None
-        position = find_column(table, source, name)
-        names = tables.column_names(table)
-        return cls(position, None if names is None else names[position], table.shape[1])
-
     def position_in(self, table: Any) -> int | None:
         """Return the position of the column in a table, or None if the table lacks it."""
         names = tables.column_names(table)
@@ -146,24 +70,250 @@ class TableColumn:
         return self.position if table.shape[1] == self.n_columns else None
 
 
-def columns_to_drop(table: Any, drop: Any) -> "list[TableColumn]":
-    """Return the columns of a table whose names or positions `drop` contains."""
-    sources = drop if isinstance(drop, (list, tuple)) else [] if drop is None else [drop]
-    for source in sources:
-        if not is_column(source) or isinstance(source, bool):
+class QuerySource:
+    """Where the query of each row of X is: in a column, in a Series, or in an argument of a call.
+
+    Parameters
+    ----------
+    source : str, int, pandas Series or None
+        Name or position of a column of X, a Series that is looked up by the row labels of X, or
+        None for an argument of the call.
+    name : str, default="qid"
+        The name of the parameter. Times and columns to drop are specified in the same way.
+    """
+
+    column: TableColumn | None = None  # set by `locate`
+
+    def __init__(self, source: Any, name: str = "qid", is_required: bool = False) -> None:
+        is_position = isinstance(source, numbers.Integral) and not isinstance(source, bool)
+        self.is_column = is_position or isinstance(source, str)
+        self.is_series = hasattr(source, "iloc") and getattr(source, "ndim", None) == 1
+        self.is_in_X = self.is_column or self.is_series
+        if not self.is_in_X and (source is not None or is_required):
             raise TypeError(
-                "drop must be a list of names (str) or positions (int) of columns of X; got "
-                f"{drop!r}."
+                f"{name} must be the name (str) or the position (int) of a column of X, or a "
+                f"pandas Series indexed by the row labels of X; got {type(source).__name__}. To "
+                "pass an array, enable metadata routing and call fit(X, y, qid=qid)."
             )
-    return [TableColumn.of(table, source, "drop") for source in sources]  # type: ignore[misc]
+        self.source, self.name = source, name
+
+    @classmethod
+    def of_estimator(cls, estimator: Any, is_before_steps: bool = False) -> Self:
+        """Return the source that a ranker, or the ranker in a search or pipeline, specifies.
+
+        With `is_before_steps`, a position in the X that the steps of a pipeline return does not
+        count, because the steps may move columns.
+        """
+        has_steps = False
+        for inner, steps in estimators_inside(estimator):
+            has_steps = has_steps or bool(steps)
+            source = cls(getattr(inner, "qid", None))
+            if source.is_in_X:
+                is_moved = has_steps and isinstance(source.source, numbers.Integral)
+                return cls(None) if is_before_steps and is_moved else source
+        return cls(None)
+
+    @classmethod
+    def of_argument(cls, qid: Any) -> Self:
+        """Return the source for an argument that contains queries, or names a column of X."""
+        return cls(qid if isinstance(qid, (str, numbers.Integral)) else None)
+
+    def is_same(self, other: Self) -> bool:
+        """Return whether both sources are the same column, or the same Series."""
+        are_columns = self.is_column and other.is_column
+        return self.source is other.source or (are_columns and self.source == other.source)
+
+    def locate(self, table: Any) -> Self:
+        """Return the source for this table, and for tables with this column at another position."""
+        located = copy(self)
+        if self.is_column:
+            position, names = self.find_in(table), tables.column_names(table)
+            name = None if names is None else names[position]
+            located.column = TableColumn(position, name, table.shape[1])
+        return located
+
+    def find_in(self, table: Any) -> int:
+        """Return the nonnegative position of the column in a table."""
+        key, n_columns, names = self.source, table.shape[1], list(getattr(table, "columns", ()))
+        if isinstance(key, str) and key in names:
+            return names.index(key)
+        if not isinstance(key, str) and -n_columns <= key < n_columns:
+            return int(key) % n_columns
+        hint = did_you_mean(key, names) or (f" {KEEP}" if self.name == "qid" else "")
+        if not isinstance(key, str):
+            raise ValueError(
+                f"{self.name} is column {key}, but X has only {n_columns} columns.{hint}"
+            )
+        known = f"is a {type(table).__name__}, whose columns have no names"
+        if names:
+            shown = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+            known = f"has only the columns {shown}"
+        raise ValueError(f"{self.name} is the column {key!r}, but X {known}.{hint}")
+
+    # Values of rows ------------------------------------------------------------------------------
+
+    def read(self, X: Any) -> Any:
+        """Return the value of each row of `X`."""
+        if self.is_series:
+            return self._look_up(X)
+        table = tables.as_table(X)
+        position = self.find_in(table) if self.column is None else self.column.position_in(table)
+        if position is None:
+            raise ValueError(f"X does not contain the column qid={self.source!r}. {KEEP}")
+        values = tables.take_column(table, position)
+        if self.name == "qid" and not isinstance(self.source, str):
+            self._refuse_fractions(np.asarray(values))
+        return values
+
+    def queries_of(self, X: Any, caller: str, qid: Any, group: Any = None) -> Any:
+        """Return the queries in `X` or else `qid`, or None if their sizes are passed as `group`."""
+        n_sources = self.is_in_X + (qid is not None) + (group is not None)
+        if n_sources > 1:
+            raise ValueError(
+                f"{caller}: the queries must be passed only once, in X or as qid or group."
+            )
+        if n_sources == 0:
+            raise ValueError(NO_QID.format(caller=caller))
+        return self.read(X) if self.is_in_X else qid
+
+    def _look_up(self, X: Any) -> Any:
+        """Return the value for the row label of each row of the pandas DataFrame `X`."""
+        if not hasattr(X, "iloc"):
+            raise ValueError(
+                f"A preceding step probably returned an array: {self.name} is matched to the rows "
+                f"of X by row label, but X is a {type(X).__name__}, which has no row labels. Pass X "
+                "as a pandas DataFrame, or call set_output(transform='pandas') on that step. "
+                f"{OR_ROUTING}"
+            )
+        positions = self.source.index.get_indexer(X.index)  # raises if labels are not unique
+        if (positions < 0).any():
+            row = int(np.argmax(positions < 0))
+            raise ValueError(
+                f"{self.name} has no value for the label {plain(X.index[row])!r} (row {row} of X): "
+                f"the index of {self.name} must contain every row label of X. Was the index of X "
+                "reset?"
+            )
+        return self.source.iloc[positions]
+
+    def _refuse_fractions(self, queries: np.ndarray) -> None:
+        """Raise a ValueError if a column that was selected by position contains fractions."""
+        if queries.dtype.kind != "f":
+            return
+        fractional = np.isfinite(queries) & (queries != np.rint(queries))
+        if fractional.any():
+            row = int(np.argmax(fractional))
+            raise ValueError(
+                f"qid is column {self.source} of X, but that column contains {queries[row]:g} in "
+                f"row {row}, which looks like a feature value. {KEEP}"
+            )
+
+    def warn_of_partial_queries(self, X: Any, verb: str, stacklevel: int = 3) -> None:
+        """Issue a TornQueryWarning if X lacks some rows of a query in the Series.
+
+        `verb` is "fit" or "score".
+        """
+        if not self.is_series:
+            return
+        in_X = np.zeros(len(self.source), dtype=bool)
+        in_X[self.source.index.get_indexer(X.index)] = True
+        if in_X.all():
+            return
+        codes, ids = self.source.factorize()
+        known = codes >= 0  # a row without a query belongs to none
+        sizes = np.bincount(codes[known], minlength=len(ids))
+        seen = np.bincount(codes[known & in_X], minlength=len(ids))
+        incomplete = np.flatnonzero((seen > 0) & (seen < sizes))
+        if len(incomplete):
+            message = PARTIAL.format(
+                partial=len(incomplete),
+                seen=np.count_nonzero(seen),
+                verb=verb,
+                example=plain(ids[incomplete[0]]),
+                missing=(sizes - seen)[incomplete].sum(),
+            )
+            warnings.warn(message, TornQueryWarning, stacklevel=stacklevel)
 
 
-def without_columns(table: Any, columns: list[TableColumn]) -> Any:
+def locate_columns(table: Any, sources: Iterable[QuerySource]) -> list[TableColumn]:
+    """Return the columns of a table among the sources."""
+    columns = [source.locate(table).column for source in sources]
+    return [column for column in columns if column is not None]
+
+
+def without_columns(table: Any, columns: Sequence[TableColumn]) -> Any:
     """Return the table without those of the columns that it contains."""
     positions = {column.position_in(table) for column in columns} - {None}
     if not positions:
         return table
     if len(positions) == table.shape[1]:
-        also = " and the columns in drop" if len(columns) > 1 else ""
-        raise ValueError(f"X has no features besides the query column{also}. {OR_ROUTING}")
+        raise ValueError(
+            f"X has no features besides the columns that are removed (qid, drop). {OR_ROUTING}"
+        )
     return tables.drop_columns(table, sorted(positions))
+
+
+# Queries that a ranker was fitted on -------------------------------------------------------------
+
+
+def estimators_inside(estimator: Any) -> Iterator[tuple[Any, list[Any] | None]]:
+    """Yield the estimator and the estimators inside it, each with the transformers before it.
+
+    The transformers are None for other meta-estimators than searches and pipelines.
+    """
+    steps: list[Any] | None = []
+    while estimator is not None:
+        yield estimator, steps
+        if hasattr(estimator, "best_estimator_"):
+            estimator, steps = estimator.best_estimator_, []
+        elif hasattr(estimator, "steps"):
+            *before, (_, last) = estimator.steps
+            steps = [step for _, step in before if step not in (None, "passthrough")]
+            estimator = last
+        else:
+            inner = getattr(estimator, "estimator", None)
+            estimator, steps = getattr(estimator, "estimator_", inner), None
+
+
+class FittedQueries:
+    """The id, the size and the sum of the grades of each query that a ranker was fitted on.
+
+    `stopped_on` contains the ids of the validation queries that were not used for fitting.
+    """
+
+    def __init__(
+        self, ids: np.ndarray, sizes: np.ndarray, sums: np.ndarray, stopped_on: Any = ()
+    ) -> None:
+        self.ids, self.sizes, self.sums, self.stopped_on = ids, sizes, sums, set(stopped_on)
+
+    def shared_with(self, ids: np.ndarray, layout: Any) -> list[Any]:
+        """Return the ids of queries seen during fit; none if the fitted queries are scored.
+
+        The same queries, with the same sizes and sums of grades, are taken for the fitted rows.
+        """
+        known = {query: i for i, query in enumerate(self.ids)}
+        at = [known.get(query, -1) for query in ids]
+        if len(at) == len(known) and min(at) >= 0:
+            sums = layout.sum_levels(layout.levels * layout.counts)
+            if np.array_equal(self.sizes[at], layout.sizes) and np.allclose(self.sums[at], sums):
+                return []
+        return [
+            query for query, i in zip(ids, at, strict=True) if i >= 0 or query in self.stopped_on
+        ]
+
+
+def warn_of_split_queries(
+    estimator: Any, X: Any, source: QuerySource, ids: np.ndarray, layout: Any
+) -> None:
+    """Issue a TornQueryWarning if scored queries are incomplete or were seen during fit.
+
+    `ids` and `layout` belong to the judgments. Only a QueryRanker, which may be part of a search or
+    pipeline, stores the queries of its fit.
+    """
+    inside = (getattr(inner, "_fitted_queries", None) for inner, _ in estimators_inside(estimator))
+    fitted = next((queries for queries in inside if queries is not None), None)
+    shared = [] if fitted is None else fitted.shared_with(ids, layout)
+    if shared:
+        message = SHARED.format(shared=len(shared), scored=len(ids), example=plain(shared[0]))
+        warnings.warn(message, TornQueryWarning, stacklevel=3)
+    else:
+        source.warn_of_partial_queries(X, "score", stacklevel=4)

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skgraded._input.door import check_grades, check_scores, check_unjudged_documents
-from skgraded._input.query_source import is_column, read_queries
+from skgraded._input.query_source import QuerySource, warn_of_split_queries
 from skgraded.display import _base
 from skgraded.display._base import COLORS, Display, Style, documented, name_text
-from skgraded.judgments import Judgments, as_judgments, without_unjudged
+from skgraded.judgments import Judgments, as_judgments, layout_of, without_unjudged
 from skgraded.measures import Measure, MuAP, curves
 from skgraded.model_selection.scorer import check_response_method, document_scores
-from skgraded.model_selection.split_queries import warn_of_split_queries
 
 LINESTYLES = ("-", "--", "-.", ":")
 MOST_MARKED = 12  # maximum number of markers per curve
@@ -61,16 +60,17 @@ class CurveDisplay(Display):
         """
         check_response_method(response_method)
         names, estimators = _base.split_systems(estimator, name)
-        source = qid if is_column(qid) else None
+        source = QuerySource.of_argument(qid)
         if qid is None and group is None:
             source = _common_source(estimators)
-        if source is not None:
-            qid = read_queries(X, source)
+        if source.is_in_X:
+            qid = source.read(X)
         check_grades(y, "y", allow_nan=kwargs.get("unjudged_documents") is not None)
         judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
         if group is None:
             for model in estimators:
-                warn_of_split_queries(model, X, judgments, source)
+                layout = layout_of(judgments)
+                warn_of_split_queries(model, X, source, judgments.query_ids, layout)
         scores = {
             name: document_scores(model, X, response_method)
             for name, model in zip(names or [type(estimator).__name__], estimators, strict=True)
@@ -108,13 +108,10 @@ def check_predictions(
     return judgments, names, scores
 
 
-def _common_source(estimators: Sequence[Any]) -> Any:
+def _common_source(estimators: Sequence[Any]) -> QuerySource:
     """Return the query column or Series that all estimators specify."""
-    first, *others = (getattr(model, "qid", None) for model in estimators)
-    alike = (
-        qid is first or (is_column(qid) and is_column(first) and qid == first) for qid in others
-    )
-    if first is None or not all(alike):
+    first, *others = (QuerySource.of_estimator(model, True) for model in estimators)
+    if not first.is_in_X or not all(first.is_same(other) for other in others):
         raise ValueError(
             "from_estimator requires the query of each row: pass qid or group, or pass estimators "
             "that all name the same column of X, such as QueryRanker(…, qid='query_id')."

@@ -16,11 +16,11 @@ from sklearn.exceptions import FitFailedWarning
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
 from skgraded._input.tables import check_row_labels
-from skgraded.judgments import Judgments, layout_of
+from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures
-from skgraded.measures.base import mean_scores
+from skgraded.measures.base import mean_over_queries, score_queries, undefined_of
 from skgraded.model_selection.folds import RankerOnRows, in_parallel, ranker_on_rows
-from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
+from skgraded.reports.evaluating import warn_of_grades_from_1
 from skgraded.reports.evaluation import CrossEvaluation, Tests
 from skgraded.reports.report import concatenated
 from skgraded.stats.paired_samples import means_of_queries
@@ -130,17 +130,14 @@ def cross_evaluate(
     errors = [run.error for run in runs]
     if all(errors):
         raise ValueError(f"All {len(folds)} folds failed. Error in fold 0: {errors[0]}")
+    names = [measure.name for measure in measures]
+    train_scores = np.array([run.train_scores for run in runs]).T
     return CrossEvaluation(
         **_pooled(measures, data, runs, error_score),
         fit_time=np.array([run.fit_time for run in runs]),
         score_time=np.array([run.score_time for run in runs]),
         errors=errors,
-        train_scores={
-            measure.name: np.array([run.train_scores[measure.name] for run in runs])
-            for measure in measures
-        }
-        if return_train_score
-        else None,
+        train_scores=dict(zip(names, train_scores, strict=True)) if return_train_score else None,
         estimators=[run.estimator for run in runs] if return_estimator else None,
     )
 
@@ -159,17 +156,27 @@ def check_error_score(error_score: Any) -> None:
 
 
 @dataclass
-class _FoldRun:
+class FoldRun:
     """Results of one fold; after an error, missing results are None or nan."""
 
     fold: int
     test: np.ndarray
-    train_scores: dict[str, float]
     scores: np.ndarray | None = None
+    train_scores: list[float] | None = None
     fit_time: float = np.nan
     score_time: float = np.nan
     estimator: Any = None
     error: str | None = None
+
+    def values(
+        self, measures: list[Measure], judgments: Judgments, error_score: Any
+    ) -> dict[str, np.ndarray]:
+        """Return the per-query values of the test rows, which have the given judgments."""
+        if self.scores is None:
+            failed = np.full(judgments.n_queries, float(error_score))
+            return {measure.name: failed for measure in measures}
+        names = [measure.name for measure in measures]
+        return dict(zip(names, score_queries(measures, judgments, self.scores), strict=True))
 
 
 def run_fold(
@@ -180,22 +187,24 @@ def run_fold(
     error_score: Any,
     train_measures: list[Measure],
     return_estimator: bool,
-) -> _FoldRun:
+) -> FoldRun:
     """Fit on the training rows and score the test rows; record the times and any error."""
-    run = _FoldRun(fold, test, {measure.name: np.nan for measure in train_measures})
+    run = FoldRun(fold, test, train_scores=[np.nan] * len(train_measures))
     try:
         start = time.perf_counter()
         fitted = data.fit(train)
         fitted_at = time.perf_counter()
         run.fit_time = fitted_at - start
         scores = data.scores(fitted, test)
-        score_time = time.perf_counter() - fitted_at
-        run.scores, run.score_time = scores, score_time
+        run.score_time = time.perf_counter() - fitted_at
         run.estimator = fitted if return_estimator else None
         if train_measures:
-            scores = data.scores(fitted, train)
-            means = mean_scores(train_measures, data.judgments_of(train), scores)
-            run.train_scores = dict(zip(run.train_scores, means, strict=True))
+            values = score_queries(
+                train_measures, data.judgments_of(train), data.scores(fitted, train)
+            )
+            weights = data.weights_of(data.queries_of(train))
+            run.train_scores = [mean_over_queries(of_measure, weights) for of_measure in values]
+        run.scores = scores
     except Exception as error:
         if error_score == "raise":
             raise
@@ -207,76 +216,38 @@ def run_fold(
 
 
 def _pooled(
-    measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any
+    measures: list[Measure], data: RankerOnRows, runs: list[FoldRun], error_score: Any
 ) -> dict[str, Any]:
     """Return the values and folds of the tested queries, as arguments for CrossEvaluation."""
-    rounds = _rounds(runs, layout_of(data.judgments).query_of_row)
-    parts = [_round_values(measures, data, round_runs, error_score) for round_runs in rounds]
-    failed = [run.fold for run in runs if run.error is not None]
+    queries = [data.queries_of(run.test) for run in runs]
+    query, fold = (
+        np.concatenate(queries),
+        np.repeat([run.fold for run in runs], list(map(len, queries))),
+    )
+    values = concatenated(
+        [run.values(measures, data.judgments_of(run.test), error_score) for run in runs]
+    )
+    failed = [run for run in runs if run.error is not None]
     if failed:
-        n_lost = sum(np.isin(part["fold"], failed).sum() for part in parts)
+        n_lost = np.isin(fold, [run.fold for run in failed]).sum()
         warnings.warn(
             f"{len(failed)} of {len(runs)} folds failed, and their {n_lost} queries have the value "
-            f"{error_score}. Error in fold {failed[0]}: {runs[failed[0]].error}",
+            f"{error_score}. Error in fold {failed[0].fold}: {failed[0].error}",
             FitFailedWarning,
             stacklevel=3,
         )
-    if len(parts) > 1:
-        return _pooled_over_repeats(data.judgments, parts)
-    del parts[0]["positions"]
-    return parts[0]
-
-
-def _pooled_over_repeats(judgments: Judgments, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the CrossEvaluation arguments for repeated cross-validation from those of repeats."""
-    fold = np.concatenate([part["fold"] for part in parts])
-    positions = np.concatenate([part["positions"] for part in parts])
-    values = concatenated([part["per_query"] for part in parts])
-    undefined = concatenated([part["undefined"] for part in parts])
-    tested, first, query = np.unique(positions, return_index=True, return_inverse=True)
+    tested, first, position = np.unique(query, return_index=True, return_inverse=True)
+    is_repeated = len(tested) < len(query)
     return {
-        "query_ids": judgments.query_ids[tested],
+        "query_ids": data.judgments.query_ids[tested],
         "fold": fold[first],
         "per_query": {
-            name: means_of_queries(array, query, len(tested)) for name, array in values.items()
+            name: means_of_queries(array, position, len(tested)) if is_repeated else array[first]
+            for name, array in values.items()
         },
-        "undefined": {name: flags[first] for name, flags in undefined.items()},
-        "weights": None if judgments.weights is None else judgments.weights[tested],
-        "tests": Tests(query, fold, values),
+        "undefined": {
+            measure.name: undefined_of(measure, data.judgments)[tested] for measure in measures
+        },
+        "weights": data.weights_of(tested),
+        "tests": Tests(position, fold, values) if is_repeated else None,
     }
-
-
-def _rounds(runs: list[_FoldRun], query_of_row: np.ndarray) -> list[list[_FoldRun]]:
-    """Group the folds into repeats, so that a repeat tests each query at most once."""
-    rounds: list[list[_FoldRun]] = []
-    tested: set[Any] = set()
-    for run in runs:
-        queries = set(query_of_row[run.test].tolist())
-        if not rounds or queries & tested:
-            rounds.append([])
-            tested = set()
-        rounds[-1].append(run)
-        tested |= queries
-    return rounds
-
-
-def _round_values(
-    measures: list[Measure], data: RankerOnRows, runs: list[_FoldRun], error_score: Any
-) -> dict[str, Any]:
-    """Return the values of the queries tested in one repeat, and the positions of the queries."""
-    query_of_row = layout_of(data.judgments).query_of_row
-    fold_of_row = np.full(len(query_of_row), -1)
-    scores = np.zeros(len(query_of_row))
-    for run in runs:
-        fold_of_row[run.test] = run.fold
-        if run.error is None:
-            scores[run.test] = run.scores
-    tested = np.flatnonzero(fold_of_row >= 0)
-    values = values_by_query(measures, data.judgments_of(tested), scores[tested])
-    positions, first_rows = np.unique(query_of_row[tested], return_index=True)
-    fold = fold_of_row[tested[first_rows]]
-    lost = np.isin(fold, [run.fold for run in runs if run.error is not None])
-    if lost.any():
-        for by_query in values["per_query"].values():
-            by_query[lost] = error_score
-    return {**values, "fold": fold, "positions": positions}

@@ -12,13 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from skgraded._input.door import check_grades, column
 from skgraded._input.progress import progress_bar
 from skgraded._input.queries import sortable_ids
-from skgraded._input.query_source import (
-    TableColumn,
-    check_source,
-    is_column,
-    read_queries,
-    without_columns,
-)
+from skgraded._input.query_source import QuerySource, TableColumn, locate_columns, without_columns
 from skgraded._input.tables import as_table, take_rows
 from skgraded._input.words import plain
 from skgraded.boosting.adapter import QUERY_ARGUMENTS, adapter_of
@@ -26,7 +20,6 @@ from skgraded.judgments import Judgments, layout_of
 from skgraded.measures import Measure
 from skgraded.measures.base import undefined_of
 from skgraded.model_selection.scorer import check_response_method, document_scores
-from skgraded.model_selection.split_queries import inside
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class RankerOnRows:
     def __post_init__(self) -> None:
         """Raise a TypeError if ``fit`` requires queries but cannot receive them as `qid`."""
         adapter = adapter_of(self.ranker)
-        finds_queries = source_of_queries(self.ranker) is not None
+        finds_queries = QuerySource.of_estimator(self.ranker).is_in_X
         if finds_queries or not adapter.fit_parameters.keys() & set(QUERY_ARGUMENTS):
             return
         with config_context(enable_metadata_routing=True):
@@ -62,7 +55,9 @@ class RankerOnRows:
         """Fit a copy of the ranker on the given rows, with the metadata that it requests."""
         with config_context(enable_metadata_routing=True):
             ranker = adapter_of(self.ranker).copy()
-            metadata = self._metadata(rows)
+            metadata = {"qid": self._ids_of(rows)}
+            if self.sample_weight is not None:
+                metadata["sample_weight"] = self.sample_weight[rows]
             requested = _requested(ranker, list(metadata))
             return ranker.fit(
                 take_rows(self.features, rows),
@@ -81,14 +76,20 @@ class RankerOnRows:
         return scores
 
     def judgments_of(self, rows: np.ndarray) -> Judgments:
-        """Return the grades, queries and weights of the given rows as Judgments."""
-        return Judgments(take_rows(self.y, rows), **self._metadata(rows))
+        """Return the grades and queries of the given rows as Judgments, without weights."""
+        return Judgments(take_rows(self.y, rows), qid=self._ids_of(rows))
 
-    def _metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        metadata = {"qid": self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]}
-        if self.sample_weight is not None:
-            metadata["sample_weight"] = self.sample_weight[rows]
-        return metadata
+    def queries_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the positions of the queries of the given rows, in order of first appearance."""
+        query_of_row = layout_of(self.judgments).query_of_row[rows]
+        return query_of_row[np.sort(np.unique(query_of_row, return_index=True)[1])]
+
+    def weights_of(self, queries: np.ndarray) -> np.ndarray | None:
+        """Return the weights of the queries at the given positions, if queries are weighted."""
+        return None if self.judgments.weights is None else self.judgments.weights[queries]
+
+    def _ids_of(self, rows: np.ndarray) -> np.ndarray:
+        return self.judgments.query_ids[layout_of(self.judgments).query_of_row[rows]]
 
     def folds(self, cv: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the training and test rows of each fold, after checking that no query is split."""
@@ -118,24 +119,15 @@ def ranker_on_rows(
     that `qid` and the splitter name, unless the ranker itself reads its queries from X.
     """
     check_response_method(response_method)
-    table, of_splitter = as_table(X), getattr(cv, "qid", None)
-    removed: list[Any] = []
-    if source_of_queries(ranker) is None:
-        named = [source for source in (qid, of_splitter) if is_column(source)]
-        removed = [TableColumn.of(table, source) for source in named]
+    table, of_splitter = as_table(X), QuerySource(getattr(cv, "qid", None))
+    source = passed = QuerySource.of_argument(qid)
+    is_in_ranker = QuerySource.of_estimator(ranker).is_in_X
+    removed = [] if is_in_ranker else locate_columns(table, (passed, of_splitter))
     if qid is None and group is None:
-        source = source_of_queries(ranker, within_steps=False)
-        if source is None:
+        source = QuerySource.of_estimator(ranker, is_before_steps=True)
+        if not source.is_in_X:
             source = of_splitter
-        if source is None:
-            raise ValueError(
-                "The query of each row is required: pass qid or group, or name a column of X with "
-                "QueryRanker(…, qid='query_id')."
-            )
-        qid = read_queries(X, source)
-    elif is_column(qid):
-        check_source(qid)
-        qid = read_queries(X, qid)
+    qid = source.queries_of(X, "Cross-validation", None if passed.is_in_X else qid, group)
     check_grades(y, "y", table.shape[0])
     y = y if hasattr(y, "dtype") else np.asarray(y)  # such as a list
     judgments = Judgments(y, qid=qid, group=group, sample_weight=sample_weight)
@@ -152,22 +144,6 @@ def in_parallel(calls: list[Any], n_jobs: int | None, progress: bool, **bar: Any
 
     runs = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     return list(progress_bar(runs, total=len(calls), **bar) if progress else runs)
-
-
-def source_of_queries(ranker: Any, within_steps: bool = True) -> Any:
-    """Return the `qid` of a ranker, or of the ranker in a search or at the end of a pipeline.
-
-    Return None without `within_steps` if the ranker is in a pipeline and `qid` is a position,
-    because the steps may move columns: it is then no position in the X of the pipeline.
-    """
-    is_step = False
-    while ranker is not None and getattr(ranker, "qid", None) is None:
-        ranker, steps = inside(ranker)
-        is_step = is_step or bool(steps)
-    source = getattr(ranker, "qid", None)
-    if is_step and not within_steps and isinstance(source, numbers.Integral):
-        return None
-    return source
 
 
 def requests_of_queries(request: MetadataRequest, are_in_X: bool) -> MetadataRequest:

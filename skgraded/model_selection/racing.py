@@ -22,12 +22,12 @@ from sklearn.utils.validation import check_is_fitted
 from skgraded._input.door import number_validator, whole_number
 from skgraded._input.progress import check_progress
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import is_column, read_queries, without_columns
+from skgraded._input.query_source import QuerySource, without_columns
 from skgraded._input.tables import as_table, check_row_labels
 from skgraded._input.words import did_you_mean, object_array
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.metric import has_value
-from skgraded.judgments import Judgments, layout_of
+from skgraded.judgments import Judgments
 from skgraded.measures import Measure, as_measures, mean_over_queries
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
 from skgraded.model_selection.cross_evaluating import check_error_score, run_fold
@@ -36,11 +36,10 @@ from skgraded.model_selection.folds import (
     in_parallel,
     ranker_on_rows,
     requests_of_queries,
-    source_of_queries,
 )
 from skgraded.model_selection.scorer import make_ranking_scorer
 from skgraded.reports.comparing import compare
-from skgraded.reports.evaluating import values_by_query, warn_of_grades_from_1
+from skgraded.reports.evaluating import warn_of_grades_from_1
 from skgraded.reports.evaluation import Evaluation
 from skgraded.reports.pairing import are_unequal, refuse_unequal
 from skgraded.stats.racing import Race
@@ -305,7 +304,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         number_validator("margin", 0)(self.margin)
         if self.prefer is not None and self.level is None:
             raise ValueError("prefer chooses among the survivors, so it requires a level.")
-        if is_column(qid):
+        if QuerySource.of_argument(qid).is_in_X:
             raise TypeError(
                 f"qid must be an array; got {qid!r}. To read the queries from a column of X, pass "
                 f"QueryRanker(…, qid={qid!r}) as the estimator."
@@ -371,9 +370,7 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 for c in remaining
             ]
             runs = in_parallel(calls, self.n_jobs, self.progress, desc="candidates", leave=False)
-            # All queries of a fold can have weight 0, which is an error in Judgments with weights.
-            judgments = replace(rankers[0], sample_weight=None).judgments_of(test)
-            kept = results.record(remaining, runs, judgments, self.error_score)
+            kept = results.record(remaining, runs, rankers[0], self.error_score)
             race.keep(kept)
             remaining = remaining[kept]
             if report_fold is not None:
@@ -432,9 +429,10 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         column or Series that `cv` names.
         """
         self._check_refitted("score")
-        source = getattr(self.cv, "qid", None)
-        if qid is None and source is not None and source_of_queries(self.estimator) is None:
-            qid = read_queries(X, source)
+        of_splitter = QuerySource(getattr(self.cv, "qid", None))
+        is_in_ranker = QuerySource.of_estimator(self.estimator).is_in_X
+        if qid is None and of_splitter.is_in_X and not is_in_ranker:
+            qid = of_splitter.read(X)
         scorer: Any = make_ranking_scorer(as_measures(self.measure)[0])
         X = without_columns(as_table(X), self._removed_columns)
         return scorer(self.best_estimator_, X, y, qid=qid, sample_weight=sample_weight)
@@ -452,9 +450,8 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def get_metadata_routing(self) -> MetadataRequest:
         """Return the requested metadata: `qid`, unless the ranker reads the queries from X."""
-        return requests_of_queries(
-            super().get_metadata_routing(), source_of_queries(self.estimator) is not None
-        )
+        are_in_X = QuerySource.of_estimator(self.estimator).is_in_X
+        return requests_of_queries(super().get_metadata_routing(), are_in_X)
 
     def __sklearn_tags__(self) -> Tags:
         tags, of_estimator = super().__sklearn_tags__(), get_tags(self.estimator)
@@ -508,27 +505,20 @@ class _Results:
         )
 
     def record(
-        self, remaining: np.ndarray, runs: Sequence[Any], judgments: Judgments, error_score: Any
+        self, remaining: np.ndarray, runs: Sequence[Any], data: RankerOnRows, error_score: Any
     ) -> np.ndarray:
         """Add the results of a fold; return the mask of candidates that can stay in the race.
 
-        The runs of the remaining candidates contain their scores or errors; `judgments` are those
-        of the test rows, without weights.
+        The runs of the remaining candidates contain their scores or errors.
         """
-        number, query_of_row = runs[0].fold, layout_of(self.judgments).query_of_row[runs[0].test]
-        # Judgments list queries by first appearance.
-        queries = query_of_row[np.sort(np.unique(query_of_row, return_index=True)[1])]
-        weights = self.judgments.weights
-        weights = None if weights is None else weights[queries]
+        number, test = runs[0].fold, runs[0].test
+        judgments, queries = data.judgments_of(test), data.queries_of(test)
         for c, run in zip(remaining, runs, strict=True):
-            values = (
-                values_by_query(self.measures, judgments, run.scores)["per_query"]
-                if run.error is None
-                else {measure.name: np.full(len(queries), error_score) for measure in self.measures}
-            )
-            for name, column in values.items():
+            for name, column in run.values(self.measures, judgments, error_score).items():
                 self.sums[name][queries, c] += column
-                self.fold_means[name][c, number] = mean_over_queries(column, weights)
+                self.fold_means[name][c, number] = mean_over_queries(
+                    column, data.weights_of(queries)
+                )
             self.times["fit_time"][c, number] = run.fit_time
             self.times["score_time"][c, number] = run.score_time
         self.n_tests[np.ix_(queries, remaining)] += 1

@@ -14,28 +14,28 @@ from sklearn.utils import RegressorTags, Tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import check_is_fitted
 
-from skgraded._input import query_source
 from skgraded._input.door import check_grades, choice_validator, grade_column, refuse_bad_grades
 from skgraded._input.queries import group_sizes, queries_of, warn_of_row_ids
-from skgraded._input.query_source import TableColumn, is_column, without_columns
-from skgraded._input.tables import as_table, check_row_labels, column_names, take_column
+from skgraded._input.query_source import (
+    FittedQueries,
+    QuerySource,
+    TableColumn,
+    locate_columns,
+    warn_of_split_queries,
+    without_columns,
+)
+from skgraded._input.tables import as_table, check_row_labels, column_names
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
-from skgraded.judgments import Judgments, scores_of
+from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores
-from skgraded.model_selection import early_stopping, split_queries
+from skgraded.model_selection import early_stopping
 from skgraded.model_selection.callbacks import CallbackSupportMixin, report_tasks
 from skgraded.model_selection.early_stopping import EarlyStopping
 from skgraded.model_selection.folds import requests_of_queries
 from skgraded.model_selection.scorer import named_measures
-from skgraded.model_selection.split_queries import FittedQueries
 
-NO_QID = (
-    "QueryRanker.{method} got no qid. Call {method}(X, y, qid=qid), in a search after "
-    "sklearn.set_config(enable_metadata_routing=True), or name a column of X, QueryRanker(…, "
-    "qid='query_id'), or pass a Series with the row labels of X, QueryRanker(…, qid=series)."
-)
 _check_grades = choice_validator("grades", ("level", "gain"))
 # Attributes that not every fit sets
 OPTIONAL = ("feature_names_in_", "n_iter_", "best_iteration_", "best_score_", "evals_result_")
@@ -154,7 +154,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """
 
     _fitted_queries: FittedQueries | None  # None if fit received group sizes
-    _query_column: TableColumn | None  # None if X has no query column
+    _queries: QuerySource
     _removed_columns: list[TableColumn]  # the query column and the columns in `drop`
     best_iteration_: int
 
@@ -248,15 +248,16 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         table = as_table(X)
-        self._query_column = TableColumn.of(table, self.qid)
-        of_splitter = TableColumn.of(table, getattr(self.early_stopping, "qid", None))
-        query_columns = [column for column in (self._query_column, of_splitter) if column]
-        self._removed_columns = query_columns + query_source.columns_to_drop(table, self.drop)
+        self._queries = QuerySource(self.qid).locate(table)
+        of_splitter = QuerySource(getattr(self.early_stopping, "qid", None))
+        dropped = self.drop if isinstance(self.drop, (list, tuple)) else [self.drop]
+        sources = [self._queries, of_splitter, *(QuerySource(key, "drop") for key in dropped)]
+        self._removed_columns = locate_columns(table, sources)
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group, fit_params)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
         self._remember_features(rows.X)
-        rows_val, ids_val = None, None
+        rows_val, ids_val = None, np.array([])
         X_val, y_val = validation["X_val"], validation["y_val"]
         if X_val is not None:
             check_row_labels(validation, stacklevel=3)
@@ -265,14 +266,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
             self._check_features(rows_val.X, "X_val")
             # Group sizes do not identify queries.
-            ids_val = queries_val.ids if group_val is None else None
-            if group is None and ids_val is not None:
+            if group is None and group_val is None:
+                ids_val = queries_val.ids
                 early_stopping.refuse_shared_queries(queries.ids, ids_val)
             rows_val = rows_val.sorted_by(queries_val)
             rows_val.X = adapter.readable(rows_val.X)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
-            self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
+            sums = queries.sum_rows(rows.grades)
+            self._fitted_queries = FittedQueries(queries.ids, queries.sizes, sums, ids_val)
         rows.X = adapter.readable(rows.X)
         holds_out = self.early_stopping and rows_val is None
         if holds_out or (by_query and queries.order is not None):
@@ -339,13 +341,14 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         table = as_table(X)
         features = without_columns(table, self._removed_columns)  # once, because it is a copy
         self._check_features(features)
-        queries = self._queries_of(table, qid, group, "score")
+        queries = self._queries.queries_of(X, "QueryRanker.score", qid, group)
         check_grades(y, "y", table.shape[0])
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
         if group is None:
-            split_queries.warn_of_split_queries(self, features, judgments, self.qid)
+            layout = layout_of(judgments)
+            warn_of_split_queries(self, features, self._queries, judgments.query_ids, layout)
         measures = named_measures(self.measure)
         scores = scores_of(judgments, self.predict(features))
         means = mean_scores(list(measures.values()), judgments, scores)
@@ -374,8 +377,8 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         limit = adapter.grade_limit
         if limit is not None and (not suffix or self.refit):
             _refuse_high_grades(grades, adapter, y_name, *limit)
-        qid = self._queries_of(X, qid, group, "fit")
-        split_queries.warn_of_partial_queries(X, self.qid, "score" if suffix else "fit")
+        qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
+        self._queries.warn_of_partial_queries(X, "score" if suffix else "fit", stacklevel=4)
         if group is None:
             queries = Queries(*queries_of(qid, n, X_name))
         else:
@@ -400,30 +403,6 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Coefficients of `estimator_`, of shape (`n_features_in_`,)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.coef_
-
-    # Queries -------------------------------------------------------------------------------------
-
-    def _queries_of(self, X: Any, qid: Any, group: Any, method: str) -> Any:
-        """Return the query of each row, or None if query sizes are passed as `group`."""
-        n_sources = (qid is not None) + (group is not None) + (self.qid is not None)
-        if n_sources == 0:
-            raise ValueError(NO_QID.format(method=method))
-        if n_sources > 1:
-            raise ValueError(
-                f"Queries must be passed only once; got qid={_brief(self.qid)} in the constructor, "
-                f"and qid={_brief(qid)} and group={_brief(group)} in {method}."
-            )
-        column = self._query_column
-        if column is None:
-            return qid if self.qid is None else query_source.look_up(X, self.qid)
-        position = column.position_in(X)
-        if position is None:
-            raise ValueError(
-                f"X has only {X.shape[1]} columns and does not contain the query column "
-                f"{column.name or column.position!r}, which {method} requires: a preceding step "
-                "probably dropped it."
-            )
-        return query_source.checked_queries(take_column(X, position), self.qid)
 
     # Features ------------------------------------------------------------------------------------
 
@@ -500,7 +479,3 @@ def _refuse_high_grades(
             f"Grades in {name} must be at most {highest} for {type(adapter.estimator).__name__}; "
             f"got {grades[row]:g} in row {row}. For higher grades, {advice}."
         )
-
-
-def _brief(value: Any) -> str:
-    return repr(value) if value is None or is_column(value) else "…"

@@ -12,19 +12,11 @@ from sklearn.base import is_classifier
 from sklearn.utils.metadata_routing import UNCHANGED, MetadataRequest
 
 from skgraded._input.queries import warn_of_row_ids
-from skgraded._input.query_source import check_source, is_column, read_queries
-from skgraded.judgments import Judgments, scores_of
+from skgraded._input.query_source import QuerySource, estimators_inside, warn_of_split_queries
+from skgraded.judgments import Judgments, layout_of, scores_of
 from skgraded.measures import Measure, as_measures
 from skgraded.measures.base import mean_scores
-from skgraded.model_selection.split_queries import inside, warn_of_split_queries
 
-NO_QID = (
-    "The scorer got no qid, and it never scores all rows as one query. Name a column of X, "
-    "QueryRanker(…, qid='query_id'); or call sklearn.set_config(enable_metadata_routing=True) "
-    "and search.fit(X, y, qid=qid) (cross_validate: params={'qid': qid}); or set the qid of the "
-    "scorer: make_ranking_scorer(…, qid='query_id') or, for a Series with the row labels of X, "
-    "make_ranking_scorer(…, qid=series)."
-)
 Scored = str | Measure | Iterable[str | Measure] | Mapping[str, str | Measure]
 RESPONSE_METHODS = ["predict", "decision_function", "predict_proba"]
 MANTISSA_DECIMALS = 10  # decimals to round to; relative rounding errors are usually below 1e-13
@@ -89,16 +81,15 @@ class RankingScorer:
     """Scorer for ranking measures; see `make_ranking_scorer`, which creates it."""
 
     def __init__(self, measure: Any, qid: Any, response_method: Any) -> None:
-        check_source(qid)
+        self._queries = QuerySource(qid)
         self._measures = named_measures(measure)
         self._is_single = isinstance(measure, (str, Measure))
         self._has_names = isinstance(measure, Mapping)
-        self._qid = qid
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
         # With alias=None, a search raises an error if it receives weights that no object requests.
         self._request.score.add_request(param="sample_weight", alias=None)
-        if qid is None:
+        if not self._queries.is_in_X:
             self._request.score.add_request(param="qid", alias=True)
 
     @property
@@ -116,27 +107,20 @@ class RankingScorer:
         qid: Any = None,
     ) -> float | dict[str, float]:
         """Return the score of a fitted estimator, or a dict of scores for several measures."""
-        if self._qid is not None and qid is not None:
-            raise ValueError(
-                f"qid must be passed only once, but it is passed both to {self!r} and in this call."
-            )
-        source = self._qid
-        if source is None and qid is None:
-            ranker: Any = estimator
-            steps: list[Any] | None = []
-            while steps is not None:  # in a search or a pipeline
-                for step in steps:
+        source = self._queries
+        if qid is None and not source.is_in_X:
+            for inner, steps in estimators_inside(estimator):
+                if steps is None:
+                    break
+                for step in steps:  # of a pipeline, before the ranker that names the queries
                     X = step.transform(X)
-                estimator = ranker
-                ranker, steps = inside(estimator)
-            source = getattr(estimator, "qid", None)
-            if source is None:
-                raise ValueError(NO_QID)
-        if source is not None:
-            qid = read_queries(X, source)
+                estimator = inner
+            source = QuerySource(getattr(estimator, "qid", None))
+        qid = source.queries_of(X, "The scorer", qid)
         judgments = Judgments(y_true, qid=qid, sample_weight=sample_weight)
         warn_of_row_ids(judgments.sizes)
-        warn_of_split_queries(estimator, X, judgments, source)
+        ids, layout = judgments.query_ids, layout_of(judgments)
+        warn_of_split_queries(estimator, X, source, ids, layout)
         scores = scores_of(judgments, document_scores(estimator, X, self._response_method))
         means = mean_scores(list(self._measures.values()), judgments, scores)
         return means[0] if self._is_single else dict(zip(self._measures, means, strict=True))
@@ -147,7 +131,7 @@ class RankingScorer:
         True requests the metadata, and False ignores it. With None, passing the metadata raises an
         error. A str is an alias. The defaults are True for `qid` and None for `sample_weight`.
         """
-        if self._qid is not None and qid is not UNCHANGED:
+        if self._queries.is_in_X and qid is not UNCHANGED:
             raise ValueError(f"qid cannot be requested, because {self!r} reads it from X.")
         request = deepcopy(self._request)  # unchanged if an alias is invalid
         for name, alias in (("sample_weight", sample_weight), ("qid", qid)):
@@ -173,8 +157,9 @@ class RankingScorer:
         elif self._has_names:
             measures = {name: measure.name for name, measure in self._measures.items()}
         shown = repr(measures)
-        if self._qid is not None:
-            qid = repr(self._qid) if is_column(self._qid) else f"<Series of {len(self._qid)} rows>"
+        source = self._queries.source
+        if self._queries.is_in_X:
+            qid = repr(source) if self._queries.is_column else f"<Series of {len(source)} rows>"
             shown += f", qid={qid}"
         if self._response_method is not None:
             shown += f", response_method={self._response_method!r}"

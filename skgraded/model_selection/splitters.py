@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold, TimeSeriesSplit
 
 from skgraded._input.queries import query_codes, sortable_ids
-from skgraded._input.query_source import check_source, read_queries, values_of
+from skgraded._input.query_source import QuerySource
 from skgraded._input.words import is_missing, plain
 
 
@@ -21,16 +21,10 @@ class _QuerySplitter(BaseCrossValidator):
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
         """Yield the positions of training and test rows in each split; ignore `y` and `groups`."""
         units, splitter = self._units(X), self._splitter()
-        values, codes = np.unique(units, return_inverse=True)
-        needed = self.n_splits + isinstance(splitter, TimeSeriesSplit)
-        if needed > len(values):
-            raise ValueError(
-                f"n_splits={self.n_splits} requires at least {needed} {self._what}, but X contains "
-                f"{len(values)}."
-            )
         if isinstance(splitter, GroupKFold):
             yield from splitter.split(units, groups=units)
             return
+        values, codes = np.unique(units, return_inverse=True)
         for train, test in splitter.split(values):
             yield np.flatnonzero(np.isin(codes, train)), np.flatnonzero(np.isin(codes, test))
 
@@ -66,12 +60,10 @@ class QueryKFold(_QuerySplitter):
     [2 3 4 5] [0 1]
     """
 
-    _what = "queries"
-
     def __init__(
         self, n_splits: int = 5, qid: Any = None, *, shuffle: bool = False, random_state: Any = None
     ) -> None:
-        _check_sources(qid=qid)
+        QuerySource(qid, is_required=True)
         KFold(n_splits, shuffle=shuffle, random_state=random_state)  # raises if they are invalid
         self.n_splits, self.qid = n_splits, qid
         self.shuffle, self.random_state = shuffle, random_state
@@ -82,7 +74,7 @@ class QueryKFold(_QuerySplitter):
         return KFold(self.n_splits, shuffle=True, random_state=self.random_state)
 
     def _units(self, X: Any) -> np.ndarray:
-        codes, ids = query_codes(read_queries(X, self.qid))
+        codes, ids = query_codes(QuerySource(self.qid).read(X))
         return sortable_ids(ids, codes)
 
 
@@ -125,8 +117,6 @@ class QueryTimeSeriesSplit(_QuerySplitter):
     [0 1 2] [3 4]
     """
 
-    _what = "distinct times"
-
     def __init__(
         self,
         n_splits: int = 5,
@@ -137,7 +127,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         test_size: int | None = None,
         max_train_size: int | None = None,
     ) -> None:
-        _check_sources(time=time, qid=qid)
+        QuerySource(time, "time", is_required=True)
+        QuerySource(qid, is_required=True)
         self.n_splits, self.time, self.qid, self.gap = n_splits, time, qid, gap
         self.test_size, self.max_train_size = test_size, max_train_size
         self._splitter()  # raises if n_splits is invalid
@@ -151,8 +142,8 @@ class QueryTimeSeriesSplit(_QuerySplitter):
         )
 
     def _units(self, X: Any) -> np.ndarray:
-        codes, ids = query_codes(read_queries(X, self.qid))
-        times = np.asarray(values_of(X, self.time, "time"))
+        codes, ids = query_codes(QuerySource(self.qid).read(X))
+        times = np.asarray(QuerySource(self.time, "time").read(X))
         missing = [is_missing(time) for time in times] if times.dtype == object else times != times
         if np.any(missing):
             raise ValueError(f"time is missing in row {int(np.argmax(missing))} of X.")
@@ -185,10 +176,3 @@ def _parse_times(texts: np.ndarray) -> np.ndarray:
             "contains numbers, with pd.to_numeric."
         )
     return times.tz_localize(None).to_numpy()
-
-
-def _check_sources(**sources: Any) -> None:
-    for name, source in sources.items():
-        if source is None:
-            raise TypeError(f"Argument {name} is required: pass a column of X by name or position.")
-        check_source(source, name)

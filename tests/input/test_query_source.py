@@ -1,6 +1,5 @@
 """The query column of a table, and lookups of this column in other tables."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
@@ -9,42 +8,33 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skgraded as sg
-from skgraded._input.query_source import TableColumn, without_columns
+from skgraded._input.query_source import QuerySource, locate_columns, without_columns
 
 FRAME = pd.DataFrame([[1.0, 7, 2.0], [3.0, 8, 4.0]], columns=["a", "q", "b"])
 
 
 @pytest.mark.parametrize("source", ["q", 1, -2])
 def test_a_named_column_is_found_at_any_position(source):
-    column = TableColumn.of(FRAME, source)
-    assert (column.position, column.name, column.n_columns) == (1, "q", 3)
-    assert column.position_in(FRAME) == 1
-    assert column.position_in(FRAME[["q", "b"]]) == 0
-    assert column.position_in(FRAME[["a", "b"]].assign(c=0)) is None
-    assert column.position_in(FRAME.to_numpy()) == 1
-    assert column.position_in(FRAME.to_numpy()[:, :2]) is None
+    located = QuerySource(source).locate(FRAME)
+    (column,) = locate_columns(FRAME, [located, QuerySource(None)])
+    for table in (FRAME, FRAME[["b", "q"]], FRAME.to_numpy()):
+        assert list(located.read(table)) == [7, 8]
+        assert without_columns(table, [column]).shape == (2, table.shape[1] - 1)
+    for table in (FRAME[["a", "b"]].assign(c=0), FRAME.to_numpy()[:, :2]):
+        with pytest.raises(ValueError, match="X does not contain the column qid="):
+            located.read(table)
+        assert without_columns(table, [column]) is table
+    with pytest.raises(ValueError, match="no features besides the columns that are removed"):
+        without_columns(FRAME[["q"]], [column])
 
 
 def test_a_column_without_a_name_is_found_by_position():
     for table in (FRAME.to_numpy(), FRAME.set_axis([0, 1, 2], axis=1)):
-        column = TableColumn.of(table, 2)
-        assert (column.position, column.name) == (2, None)
+        located = QuerySource(2).locate(table)
         for other in (FRAME, table, FRAME.to_numpy()):
-            assert column.position_in(other) == 2
-        assert column.position_in(FRAME[["a", "q"]]) is None
-    assert TableColumn.of(FRAME, None) is None
-    assert TableColumn.of(FRAME, pd.Series([7, 8])) is None
-
-
-def test_the_column_is_removed_from_tables_that_contain_it():
-    columns = [TableColumn.of(FRAME, "q")]
-    assert without_columns(FRAME, columns).columns.tolist() == ["a", "b"]
-    without = FRAME[["a", "b"]]
-    assert without_columns(without, columns) is without
-    np.testing.assert_array_equal(without_columns(FRAME.to_numpy(), columns), FRAME[["a", "b"]])
-    assert without_columns(FRAME[["q", "b"]], columns).columns.tolist() == ["b"]
-    with pytest.raises(ValueError, match="no features besides the query column"):
-        without_columns(FRAME[["q"]], columns)
+            assert list(located.read(other)) == [2, 4]
+        with pytest.raises(ValueError, match="X does not contain the column qid=2"):
+            located.read(FRAME[["a", "q"]])
 
 
 def reduced(**settings):
@@ -60,15 +50,15 @@ def reduced(**settings):
         (
             "query_id",
             {"output": "pandas"},
-            "A preceding step probably dropped the column: qid is the",
+            "qid is the column 'query_id', but X has only the columns .*A preceding step",
         ),
-        ("query_id", {}, "qid refers to the column 'query_id', but X is a ndarray"),
-        (3, {}, "A preceding step probably dropped the column: qid is column 3, but X has only 2 "),
+        ("query_id", {}, "qid is the column 'query_id', but X is a ndarray"),
+        (3, {}, "qid is column 3, but X has only 2 columns. A preceding step"),
         (-1, {}, "qid is column -1 of X, but that column contains"),
         (
             "query_id",
             {"output": "pandas", "remainder": "passthrough"},
-            "A preceding step renamed the column to 'remainder__query_id': qid is the column 'query_id'",
+            "qid is the column 'query_id', but X has only the columns .*'remainder__query_id'",
         ),
     ],
 )

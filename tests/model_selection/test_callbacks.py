@@ -128,4 +128,4 @@ def test_clones_keep_callbacks_and_fits_leave_no_state():
     ranker.fit(X, y)
     assert len(recorder.ended) == ROUNDS + 1
     private = {name for name in set(vars(ranker)) - before if name.startswith("_")}
-    assert private == {"_fitted_queries", "_query_column", "_removed_columns"}
+    assert private == {"_fitted_queries", "_queries", "_removed_columns"}

@@ -32,7 +32,7 @@ N = len(Y)
 FRAME = TABLES["pandas"](X)  # its columns are called age, query_id, links and words
 SCORES = np.array([[0.3], [0.9], [0.8], [0.2], [0.1]])
 FIRST = SimpleNamespace(predict=lambda X: np.asarray(X)[:, 0])  # scores by the first column
-ALL_WAYS = re.escape("fit(X, y, qid=qid)") + ".*qid='query_id'.*qid=series"
+ALL_WAYS = re.escape("fit(X, y, qid=qid)") + ".*qid='query_id'.*qid='query_id'.*qid=series"
 
 
 class NeverTrained(LGBMRanker):
@@ -153,23 +153,7 @@ def test_a_scorer_cannot_be_made(call, error, message):
             "no qid",
             lambda: scorer("rr")(FIRST, SCORES, [1] * 5),
             ValueError,
-            ".*".join(
-                map(
-                    re.escape,
-                    (
-                        "QueryRanker(…, qid='query_id')",
-                        "search.fit(X, y, qid=qid)",
-                        "make_ranking_scorer(…, qid='query_id')",
-                        "qid=series",
-                    ),
-                )
-            ),
-        ),
-        (
-            "ranker without qid",
-            lambda: scorer("rr")(sg.QueryRanker(Ridge()), X, Y),
-            ValueError,
-            "The scorer got no qid",
+            f"The scorer got no qid.*{ALL_WAYS}",
         ),
         (
             "qid passed twice",
@@ -182,12 +166,6 @@ def test_a_scorer_cannot_be_made(call, error, message):
             lambda: find(pd.Series(["b", "a"], [10, 11]), zeros("score").set_axis([11, 12])),
             ValueError,
             r"no value for the label 12 \(row 1 of X\)",
-        ),
-        (
-            "repeated label",
-            lambda: find(pd.Series(range(5), [0, 1, 2, 3, 3]), zeros("score")),
-            ValueError,
-            "The index of qid contains 3 twice",
         ),
         *(
             (
@@ -202,13 +180,7 @@ def test_a_scorer_cannot_be_made(call, error, message):
             "misspelled column",
             lambda: find("queryid", zeros("score", "query_id")),
             ValueError,
-            "X has only the columns 'score', 'query_id'.*mean",
-        ),
-        (
-            "ten columns",
-            lambda: find("zzz", zeros(*MANY[:10])),
-            ValueError,
-            "but X has only the columns 'f0', 'f1', .*'f8', 'f9'.",
+            "but X has only the columns 'score', 'query_id'. Did you mean",
         ),
         (
             "eleven columns",
@@ -319,25 +291,25 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
             "no qid in score",
             lambda: fit(Ridge()).score(X, Y),
             ValueError,
-            re.escape("score(X, y, qid=qid)"),
+            f"QueryRanker.score got no qid.*{ALL_WAYS}",
         ),
         (
             "qid in fit and in the constructor",
             lambda: fit(qid=1),
             ValueError,
-            "only once; got qid=1 in the constructor",
+            "QueryRanker.fit: the queries must be passed only once",
         ),
         (
             "qid and group",
             lambda: fit(change={"group": [10] * 24}),
             ValueError,
-            "only once.*group=… in fit",
+            "passed only once",
         ),
         (
             "qid in score and in the constructor",
             lambda: fitted().score(FRAME, Y, qid=QID),
             ValueError,
-            "passed only once.*in score",
+            "QueryRanker.score: the queries must be passed only once",
         ),
         *(
             (
@@ -583,9 +555,9 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
                 f"drop={drop!r}",
                 lambda drop=drop: fitted(drop=drop),
                 TypeError,
-                "drop must be a list of names .str. or positions .int. of columns of X; got",
+                "drop must be the name .str. or the position .int. of a column of X.*; got",
             )
-            for drop in (1.5, [None], True, np.array([0]))
+            for drop in (1.5, True, np.array([0]))
         ),
         (
             "drop is misspelled",
@@ -609,14 +581,14 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
             "nothing remains",
             lambda: fitted(drop=["age", "links", "words"]),
             ValueError,
-            "X has no features besides the query column and the columns in drop",
+            "X has no features besides the columns that are removed",
         ),
         *(
             (
                 f"score {kind} without queries",
                 lambda kind=kind: fitted().score(TABLES[kind](X[:, [0, 2, 3]]), Y),
                 ValueError,
-                "query column .*, which score requires",
+                "X does not contain the column qid=",
             )
             for kind in ("numpy", "csr", "pandas without names")
         ),
@@ -624,7 +596,7 @@ INTEGERS = "Grades in y must be integers for {}; got 2.5 in row 7.*{}"
             "score a frame without queries",
             lambda: fitted().score(FRAME.drop(columns="query_id"), Y),
             ValueError,
-            "query column .*, which score requires",
+            "X does not contain the column qid=",
         ),
         (
             "score nan",
@@ -929,7 +901,7 @@ def split(splitter):
             "too few days",
             lambda: split(QueryTimeSeriesSplit(99, time="words", qid="query_id")),
             ValueError,
-            r"^early_stopping=QueryTimeSeriesSplit\(…\) cannot .* requires at least 100 "
+            r"^early_stopping=QueryTimeSeriesSplit\(…\) cannot split X: .*folds=100 "
             ".*In cross-validation, X contains only the training rows",
         ),
         ("class of a splitter", lambda: split(QueryKFold), TypeError, SPLITTER),
@@ -945,12 +917,6 @@ def split(splitter):
             lambda: split(QueryTimeSeriesSplit(4, "dya", "query_id")),
             ValueError,
             "the column 'dya'",
-        ),
-        (
-            "too many splits",
-            lambda: split(QueryTimeSeriesSplit(9, "words", "query_id")),
-            ValueError,
-            "n_splits=9 requires",
         ),
         (
             "splitter and X_val",
@@ -985,8 +951,13 @@ def days_of(n_splits=2, time="day"):
 
 @table(
     [
-        ("no qid", lambda: QueryKFold(3), TypeError, "qid is required"),
-        ("no time", lambda: QueryTimeSeriesSplit(3, qid="query"), TypeError, "time is required"),
+        ("no qid", lambda: QueryKFold(3), TypeError, "qid must be the name"),
+        (
+            "no time",
+            lambda: QueryTimeSeriesSplit(3, qid="query"),
+            TypeError,
+            "time must be the name",
+        ),
         ("list of times", lambda: days_of(time=[1]), TypeError, "time must be the name"),
         ("one fold", lambda: QueryKFold(1, "query"), ValueError, "n_splits"),
         ("no split", lambda: days_of(0), ValueError, "n_splits"),
@@ -1000,7 +971,7 @@ def days_of(n_splits=2, time="day"):
             "too few queries",
             lambda: split_days(QueryKFold(4, "query")),
             ValueError,
-            "n_splits=4 requires at least 4 queries, but X con",
+            "n_splits=4 greater than the number of groups: 3",
         ),
         (
             "misspelled qid",
@@ -1024,7 +995,7 @@ def days_of(n_splits=2, time="day"):
             "too few days",
             lambda: split_days(days_of(), (1, 1, 1, 2)),
             ValueError,
-            "3 distinct times, but X contains 2",
+            "folds=3 greater than the number of samples=2",
         ),
         (
             "query on two days",
@@ -1065,7 +1036,7 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
             "no queries",
             lambda: evaluate(sg.QueryRanker(NeverFitted()), qid=None, cv=GroupKFold(3)),
             ValueError,
-            "query of each row is required: pass qid or group",
+            f"Cross-validation got no qid.*{ALL_WAYS}",
         ),
         (
             "misspelled column",
@@ -1088,7 +1059,7 @@ N_SPLIT = len(np.intersect1d(QID[:48], QID[48:]))  # queries split by the first 
                 cv=QueryTimeSeriesSplit(24, time="query_id", qid="query_id"),
             ),
             ValueError,
-            r"^cv=QueryTimeSeriesSplit\(…\) cannot split X: n_splits=24 .* contains 24.$",
+            r"^cv=QueryTimeSeriesSplit\(…\) cannot split X: .*=24.$",
         ),
         (
             "grade nan",
