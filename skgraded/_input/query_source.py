@@ -153,11 +153,14 @@ class QuerySource:
     # Values of rows ------------------------------------------------------------------------------
 
     def read(self, X: Any) -> Any:
-        """Return the value of each row of `X`."""
+        """Return the value of each row of `X`, which must be a table after `locate`."""
         if self.is_series:
             return self._look_up(X)
-        table = tables.as_table(X)
-        position = self.find_in(table) if self.column is None else self.column.position_in(table)
+        if self.column is None:
+            table = tables.as_table(X)
+            position: int | None = self.find_in(table)
+        else:
+            table, position = X, self.column.position_in(X)
         if position is None:
             raise ValueError(f"X does not contain the column qid={self.source!r}. {KEEP}")
         values = tables.take_column(table, position)
@@ -280,10 +283,11 @@ class FittedQueries:
     `stopped_on` contains the ids of the validation queries that were not used for fitting.
     """
 
-    def __init__(
-        self, ids: np.ndarray, sizes: np.ndarray, sums: np.ndarray, stopped_on: Any = ()
-    ) -> None:
-        self.ids, self.sizes, self.sums, self.stopped_on = ids, sizes, sums, set(stopped_on)
+    def __init__(self, queries: Any, grades: np.ndarray, stopped_on: Iterable[Any]) -> None:
+        self.ids, order, starts = queries
+        self.sizes = np.diff(starts)
+        self.sums = np.add.reduceat(grades if order is None else grades[order], starts[:-1])
+        self.stopped_on = set(stopped_on)
 
     def shared_with(self, ids: np.ndarray, layout: Any) -> list[Any]:
         """Return the ids of queries seen during fit; none if the fitted queries are scored.

@@ -25,12 +25,6 @@ class Queries(NamedTuple):
         """Number of rows of each query."""
         return np.diff(self.starts)
 
-    def sum_rows(self, values: np.ndarray) -> np.ndarray:
-        """Return the sum over the rows of each query."""
-        return np.add.reduceat(
-            values if self.order is None else values[self.order], self.starts[:-1]
-        )
-
     @property
     def of_row(self) -> np.ndarray:
         """The index of each row's query, from 0, shape (n,)."""

@@ -31,20 +31,18 @@ except ImportError:
 @with_callbacks
 def report_tasks(
     estimator: Any,
-    run: Callable[[Callable[[], None]], None],
+    run: Callable[[], None],
+    report_to: Callable[[Callable[[], None]], None],
     task_name: str,
     n_tasks: int | None,
     X: Any,
     y: Any,
     qid: Any,
 ) -> None:
-    """Call `run`, and report the fit and its tasks to the callbacks of the estimator, if any.
+    """Call `run`, and report the fit and its tasks to the callbacks of the estimator.
 
-    `run` receives the function to call after each task.
+    `report_to` receives the function to call after each task.
     """
-    if not hasattr(estimator, "_init_callback_context"):  # scikit-learn 1.8 and earlier
-        run(lambda: None)
-        return
     data = {"X": X, "y": y, "metadata": {} if qid is None else {"qid": qid}}
     whole = estimator._init_callback_context(max_subtasks=n_tasks)
     whole.call_on_fit_task_begin(estimator=estimator, **data)
@@ -54,6 +52,7 @@ def report_tasks(
         task.call_on_fit_task_begin(estimator=estimator)
         task.call_on_fit_task_end(estimator=estimator)
 
-    run(report_task)
+    report_to(report_task)
+    run()
     # The attributes of a fitted estimator are complete, so callbacks receive a copy of it.
     whole.call_on_fit_task_end(estimator=estimator, reconstruction_attributes={}, **data)

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skgraded._input.door import number_validator, whole_number
-from skgraded._input.words import plain, plain_list
 from skgraded.boosting.metric import has_value, read_predictions
 from skgraded.boosting.rows import WEIGHT, Queries, Rows, joint_judgments
 from skgraded.judgments import Judgments
@@ -20,7 +19,6 @@ from skgraded.model_selection.folds import splits_of_queries
 from skgraded.model_selection.rounds import JointRounds
 
 FEW_QUERIES = 50  # fewer held-out queries than this trigger a warning
-OTHER_NAMES = ("eval_X", "eval_y", "eval_qid", "eval_sample_weight")  # of validation rows
 
 
 @dataclass
@@ -96,7 +94,17 @@ class EarlyStopping:
     def fit(self, measures: list[Measure], fit_params: dict[str, Any]) -> tuple[Any, StoppingState]:
         """Return the fitted estimator, and the validation scores of all rounds."""
         adapter, parts = self._adapter, self._parts
-        judgments = _check_parts(parts, measures)
+        for training, _ in parts:
+            if WEIGHT in training.by_row and not training.by_row[WEIGHT].any():
+                raise ValueError("sample_weight must be positive in at least one training row.")
+        judgments = joint_judgments([validation for _, validation in parts])
+        for measure in measures:
+            if not has_value(measure, judgments):
+                raise ValueError(
+                    f"The measure {measure} is undefined for all {judgments.n_queries} validation "
+                    "queries, because no query with positive weight has a relevant document. "
+                    "Choose other queries with validation_fraction, random_state or X_val."
+                )
         state = StoppingState(measures, judgments, self._patience, adapter.report)
         if len(parts) == 1:
             model = adapter.fit_stopped(*parts[0], state, fit_params)
@@ -139,50 +147,31 @@ def _splits(
         splits = splits_of_queries(
             ranker.early_stopping, table, rows.grades, queries.ids, query_of_row, "early_stopping"
         )
-        if not all(map(len, splits[-1])):
-            raise ValueError(
-                f"The last split of the {type(ranker.early_stopping).__name__} passed as "
-                "early_stopping must contain both training and validation rows."
-            )
         trained, held_out = (np.isin(np.arange(len(query_of_row)), part) for part in splits[-1])
         return [(trained, held_out)]
+    n_folds = int(ranker.early_stopping) if kind == "folds" else 2
+    if n_queries < n_folds:
+        raise ValueError(
+            f"early_stopping={ranker.early_stopping} requires at least {n_folds} queries; got "
+            f"{n_queries}, with n_samples={len(query_of_row)}. Pass more queries, or set "
+            "early_stopping=False."
+        )
     order = check_random_state(ranker.random_state).permutation(n_queries)
     fold_of_query = np.ones(n_queries, dtype=int)
     if kind == "folds":
-        n_folds = int(ranker.early_stopping)
-        if n_queries < n_folds:
-            raise ValueError(
-                f"early_stopping={n_folds} requires at least {n_folds} queries; got {n_queries}."
-            )
         fold_of_query[order] = np.arange(n_queries) % n_folds
     else:  # only fold 0 is held out
-        n_folds, n_held_out = 1, _number_to_hold_out(ranker, n_queries, len(query_of_row))
-        fold_of_query[order[:n_held_out]] = 0
+        n_folds, n_held_out = 1, max(1, round(ranker.validation_fraction * n_queries))
+        fold_of_query[order[: min(n_held_out, n_queries - 1)]] = 0
+        if n_held_out < FEW_QUERIES:
+            warnings.warn(
+                f"early_stopping=True chooses the number of rounds on only {n_held_out} of "
+                f"{n_queries} queries. With fewer than {FEW_QUERIES} validation queries, this number "
+                "is mostly chance: set early_stopping=5, which validates on all queries.",
+                stacklevel=4,
+            )
     fold_of_row = fold_of_query[query_of_row]
     return [(fold_of_row != fold, fold_of_row == fold) for fold in range(n_folds)]
-
-
-def _number_to_hold_out(ranker: Any, n_queries: int, n_rows: int) -> int:
-    """Return the number of queries to hold out; warn if it is small."""
-    if n_queries < 2:
-        raise ValueError(
-            f"early_stopping=True requires at least two queries; got one, with n_samples={n_rows}. "
-            "Pass validation queries as X_val, y_val and qid_val, or set early_stopping=False."
-        )
-    n_held_out = max(1, round(ranker.validation_fraction * n_queries))
-    if n_held_out == n_queries:
-        raise ValueError(
-            f"validation_fraction={ranker.validation_fraction} holds out all {n_queries} queries: "
-            "decrease it."
-        )
-    if n_held_out < FEW_QUERIES:
-        warnings.warn(
-            f"early_stopping=True chooses the number of rounds on only {n_held_out} of {n_queries} "
-            f"queries. With fewer than {FEW_QUERIES} validation queries, this number is mostly "
-            "chance: set early_stopping=5, which validates on all queries.",
-            stacklevel=5,
-        )
-    return n_held_out
 
 
 def _take(rows: Rows, queries: Queries, chosen: np.ndarray, by_query: bool) -> Rows:
@@ -204,17 +193,17 @@ def check_arguments(
 
     A validation set in the form of LightGBM is moved from `fit_params` to `validation`.
     """
-    for name in OTHER_NAMES:
-        if name in fit_params:
-            raise TypeError(
-                f"QueryRanker.fit has no argument {name}: pass validation queries as X_val, y_val, "
-                "qid_val and sample_weight_val."
-            )
+    if "eval_X" in fit_params:
+        raise TypeError(
+            "QueryRanker.fit has no argument eval_X: pass validation queries as X_val, y_val, "
+            "qid_val and sample_weight_val."
+        )
     kind, sizes = kind_of(ranker.early_stopping), None
     names = ("eval_set", "eval_group")
     is_in_form_of_lightgbm = all(fit_params.get(name) is not None for name in names)
     if kind == "fraction" and is_in_form_of_lightgbm and validation["X_val"] is None:
-        validation["X_val"], validation["y_val"], sizes = _pop_eval_set(fit_params)
+        sets, (sizes,) = fit_params.pop("eval_set"), fit_params.pop("eval_group")
+        ((validation["X_val"], validation["y_val"]),) = [sets] if isinstance(sets, tuple) else sets
     if kind is not None:
         adapter.check_stopping(fit_params)
         check_fraction = number_validator("validation_fraction", 0, 1, above=True, below=True)
@@ -223,17 +212,10 @@ def check_arguments(
     present = [name for name, value in validation.items() if value is not None]
     if not present:
         return None
-    if kind != "fraction":
+    if kind != "fraction" or validation["X_val"] is None:
         raise ValueError(
-            f"Argument {present[0]} requires early_stopping=True: omit the argument, or set "
-            "QueryRanker(…, early_stopping=True)."
-        )
-    needs_qid = "qid_val" in present or (ranker.qid is None and sizes is None)
-    needed = ["X_val", "y_val"] + ["qid_val"] * needs_qid
-    missing = [name for name in needed if name not in present]
-    if missing:
-        raise ValueError(
-            f"A validation set requires {', '.join(needed)}: also pass {' and '.join(missing)}."
+            f"Validation data, such as {present[0]}, require X_val and QueryRanker(…, "
+            "early_stopping=True)."
         )
     for name in adapter.first_scores_in(fit_params):
         raise ValueError(
@@ -241,49 +223,3 @@ def check_arguments(
             "validation queries are held out from X."
         )
     return sizes
-
-
-def _pop_eval_set(fit_params: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Remove LightGBM's ``eval_set`` and ``eval_group``; return X, y and the query sizes."""
-    sets, sizes = fit_params.pop("eval_set"), fit_params.pop("eval_group")
-    sets = [sets] if isinstance(sets, tuple) else sets
-    if len(sets) != 1 or len(sets[0]) != 2 or len(sizes) != 1:
-        raise ValueError(
-            "With early_stopping=True, eval_set=[(X_val, y_val)] and eval_group=[sizes] must each "
-            f"describe one validation set; got {len(sets)} and {len(sizes)}."
-        )
-    return *sets[0], sizes[0]
-
-
-def refuse_shared_queries(ids: np.ndarray, validation_ids: np.ndarray) -> None:
-    """Raise a ValueError if a query is in both the training and the validation rows."""
-    known = set(plain_list(ids))
-    shared = [query for query in plain_list(validation_ids) if query in known]
-    if shared:
-        raise ValueError(
-            f"X also contains {len(shared)} of the {len(validation_ids)} queries in X_val, such "
-            f"as {plain(shared[0])!r}: use each query either for training or for early stopping."
-        )
-
-
-def _require_weight(parts: list[Rows], kind: str) -> None:
-    """Raise a ValueError if the parts have weights, all of which are 0."""
-    if WEIGHT in parts[0].by_row and not any(rows.by_row[WEIGHT].any() for rows in parts):
-        raise ValueError(f"sample_weight must be positive in at least one {kind} row.")
-
-
-def _check_parts(parts: list[tuple[Rows, Rows]], measures: list[Measure]) -> Judgments:
-    """Check pairs of training and validation rows; return the Judgments of all validation rows."""
-    validations = [validation for _, validation in parts]
-    for training, _ in parts:
-        _require_weight([training], "training")
-    _require_weight(validations, "validation")
-    judgments = joint_judgments(validations)
-    for measure in measures:
-        if not has_value(measure, judgments):
-            raise ValueError(
-                f"The measure {measure} is undefined for all {judgments.n_queries} validation "
-                "queries, because no query with positive weight has a relevant document. Choose "
-                "other queries with validation_fraction, random_state or X_val."
-            )
-    return judgments

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Real
-from operator import itemgetter
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -49,7 +49,13 @@ if TYPE_CHECKING:
     import pandas
 
 # Attributes of a fitted search that are those of its best estimator
-OF_BEST_ESTIMATOR = ("classes_", "decision_function", "n_features_in_", "predict_proba")
+OF_BEST_ESTIMATOR = (
+    "classes_",
+    "decision_function",
+    "feature_names_in_",
+    "n_features_in_",
+    "predict_proba",
+)
 
 
 class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
@@ -236,7 +242,12 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         rng = check_random_state(self.random_state)
         measures = as_measures(self.measure)
-        self._check_settings(qid)
+        check_error_score(self.error_score)
+        check_progress(self.progress)
+        number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
+        number_validator("margin", 0)(self.margin)
+        if self.prefer is not None and self.level is None:
+            raise ValueError("prefer chooses among the survivors, so it requires a level.")
         candidates = self._candidates(rng)
         preferences = self._preferences(candidates)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
@@ -266,18 +277,18 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         results = _Results(measures, data.judgments, candidates, len(folds))
         seed = rng.randint(2**31)
 
-        def run(report_fold: Callable[[], None]) -> None:
-            self._race(results, rankers, folds, np.random.default_rng(seed), report_fold)
+        def run() -> None:
+            self._race(results, rankers, folds, np.random.default_rng(seed))
             self._choose(results, preferences)
             if self.refit:
-                self.best_estimator_ = rankers[self.best_index_].fit(
-                    np.arange(data.judgments.n_rows)
-                )
-                if hasattr(self.best_estimator_, "feature_names_in_"):
-                    self.feature_names_in_ = self.best_estimator_.feature_names_in_
+                every_row = np.arange(data.judgments.n_rows)
+                self.best_estimator_ = rankers[self.best_index_].fit(every_row)
 
         self._removed_columns = data.removed
-        report_tasks(self, run, "fold", len(folds), X, y, qid)
+        if self._has_callbacks:
+            report_tasks(self, run, results.report_to, "fold", len(folds), X, y, qid)
+        else:
+            run()
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -297,36 +308,20 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         check_is_fitted(self, "best_estimator_")
 
-    def _check_settings(self, qid: Any) -> None:
-        check_error_score(self.error_score)
-        check_progress(self.progress)
-        number_validator("level", 0, 1, above=True, below=True, optional=True)(self.level)
-        number_validator("margin", 0)(self.margin)
-        if self.prefer is not None and self.level is None:
-            raise ValueError("prefer chooses among the survivors, so it requires a level.")
-        if QuerySource.of_argument(qid).is_in_X:
-            raise TypeError(
-                f"qid must be an array; got {qid!r}. To read the queries from a column of X, pass "
-                f"QueryRanker(…, qid={qid!r}) as the estimator."
-            )
-
     def _candidates(self, rng: np.random.RandomState) -> list[dict[str, Any]]:
         """Return the parameters of the candidates."""
-        if not isinstance(self.param_distributions, (Mapping, Sequence)):
-            raise TypeError(
-                "param_distributions must be a dict or a list of dicts; got "
-                f"{self.param_distributions!r}."
-            )
-        if self.n_iter is not None:
-            n_iter = whole_number(self.n_iter, "n_iter", 1)
-            candidates = list(ParameterSampler(self.param_distributions, n_iter, random_state=rng))
-        else:
-            try:
+        n_iter = None if self.n_iter is None else whole_number(self.n_iter, "n_iter", 1)
+        try:
+            if n_iter is None:
                 candidates = list(ParameterGrid(self.param_distributions))
-            except TypeError as error:  # scipy distributions have no list of values
-                raise ValueError(
-                    f"{error} To sample candidates from distributions, pass n_iter, their number."
-                ) from None
+            else:
+                sampler = ParameterSampler(self.param_distributions, n_iter, random_state=rng)
+                candidates = list(sampler)
+        except TypeError as error:
+            raise TypeError(
+                f"param_distributions must be a dict or a list of dicts. {error} To sample "
+                "candidates from scipy distributions, pass n_iter, their number."
+            ) from None
         if not candidates:
             raise ValueError("param_distributions contains no candidates.")
         return candidates
@@ -335,19 +330,16 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Return one number per candidate, of which smaller ones are preferred."""
         if self.prefer is None:
             return None
-        if isinstance(self.prefer, str):
-            for parameters in candidates:
-                if self.prefer not in parameters:
-                    raise ValueError(
-                        f"prefer={self.prefer!r} is not a parameter of the candidate {parameters}."
-                        f"{did_you_mean(self.prefer, parameters)}"
-                    )
-        prefer = itemgetter(self.prefer) if isinstance(self.prefer, str) else self.prefer
+        prefer = self.prefer
+        if isinstance(prefer, str):
+            prefer = methodcaller("get", prefer)
         preferences = [prefer(parameters) for parameters in candidates]
         for preference, parameters in zip(preferences, candidates, strict=True):
             if not isinstance(preference, (Real, np.bool_)) or preference != preference:
+                hint = "" if self.prefer in parameters else did_you_mean(self.prefer, parameters)
                 raise TypeError(
-                    f"prefer must give each candidate a number; got {preference!r} for {parameters}."
+                    f"prefer={self.prefer!r} must give each candidate a number; got {preference!r} "
+                    f"for {parameters}.{hint}"
                 )
         return preferences
 
@@ -357,7 +349,6 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rankers: list[RankerOnRows],
         folds: list[tuple[np.ndarray, np.ndarray]],
         rng: np.random.Generator,
-        report_fold: Callable[[], None] | None,
     ) -> None:
         """Evaluate the remaining candidates on each fold, and drop those that cannot win."""
         # With a preference, candidates may be worse than the leader by up to the margin.
@@ -373,8 +364,8 @@ class RacingSearchCV(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             kept = results.record(remaining, runs, rankers[0], self.error_score)
             race.keep(kept)
             remaining = remaining[kept]
-            if report_fold is not None:
-                report_fold()
+            if results.report is not None:
+                results.report()
             values = results.comparable(remaining)
             if self.level is None or not len(values):
                 continue
@@ -473,6 +464,8 @@ class _Results:
     `n_tests`, the number of folds that tested the query for this candidate.
     """
 
+    report: Callable[[], None] | None = None  # called after each fold
+
     def __init__(
         self,
         measures: list[Measure],
@@ -489,6 +482,10 @@ class _Results:
         self.times = {name: np.full((n, n_folds), np.nan) for name in ("fit_time", "score_time")}
         self.n_folds, self.dropped_after = np.zeros(n, dtype=int), np.full(n, -1)
         self.difference, self.half_width = np.full(n, np.nan), np.full(n, np.nan)
+
+    def report_to(self, report: Callable[[], None]) -> None:
+        """Set the function that is called after each fold."""
+        self.report = report
 
     def values(self, name: str, candidates: Any = slice(None)) -> np.ndarray:
         """Return the per-query values of candidates; nan for queries that were not tested."""

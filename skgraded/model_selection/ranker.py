@@ -25,6 +25,7 @@ from skgraded._input.query_source import (
     without_columns,
 )
 from skgraded._input.tables import as_table, check_row_labels, column_names
+from skgraded._input.words import plain
 from skgraded.boosting.adapter import adapter_of
 from skgraded.boosting.rows import Queries, Rows
 from skgraded.judgments import Judgments, layout_of, scores_of
@@ -245,7 +246,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         adapter.check()
         of_validation = X_val, y_val, qid_val, sample_weight_val
         validation = dict(zip(VALIDATION, of_validation, strict=True))
-        group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
+        group_val, has_validation = None, any(value is not None for value in of_validation)
+        if has_validation or fit_params or self.early_stopping is not False:
+            group_val = early_stopping.check_arguments(self, adapter, fit_params, validation)
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         table = as_table(X)
         self._queries = QuerySource(self.qid).locate(table)
@@ -256,7 +259,9 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rows, queries = self._read(adapter, table, y, qid, sample_weight, group, fit_params)
         for name in OPTIONAL:
             self.__dict__.pop(name, None)
-        self._remember_features(rows.X)
+        self.n_features_in_, names = rows.X.shape[1], column_names(rows.X)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         rows_val, ids_val = None, np.array([])
         X_val, y_val = validation["X_val"], validation["y_val"]
         if X_val is not None:
@@ -267,26 +272,28 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self._check_features(rows_val.X, "X_val")
             # Group sizes do not identify queries.
             if group is None and group_val is None:
-                ids_val = queries_val.ids
-                early_stopping.refuse_shared_queries(queries.ids, ids_val)
+                ids_val, known = queries_val.ids, set(queries.ids)
+                shared = [query for query in ids_val if query in known]
+                if shared:
+                    raise ValueError(
+                        f"X also contains {len(shared)} of the {len(ids_val)} queries in X_val, such "
+                        f"as {plain(shared[0])!r}: use each query either for training or for early "
+                        "stopping."
+                    )
             rows_val = rows_val.sorted_by(queries_val)
             rows_val.X = adapter.readable(rows_val.X)
         self._fitted_queries = None  # ids generated from group sizes do not identify queries
         if group is None:
-            sums = queries.sum_rows(rows.grades)
-            self._fitted_queries = FittedQueries(queries.ids, queries.sizes, sums, ids_val)
+            self._fitted_queries = FittedQueries(queries, rows.grades, ids_val)
         rows.X = adapter.readable(rows.X)
         holds_out = self.early_stopping and rows_val is None
         if holds_out or (by_query and queries.order is not None):
             adapter.refuse_positions(fit_params)
-        n_tasks, stopping = adapter.max_rounds, None
+        stopping = None
         if self.early_stopping:
             stopping = EarlyStopping(self, adapter, table, rows, queries, rows_val)
-            n_tasks = n_tasks and n_tasks * (1 + stopping.fits_all_rows)
 
-        def train(report_round: Any) -> None:
-            if self._has_callbacks:
-                adapter.report_to(report_round)
+        def train() -> None:
             if stopping is None:
                 self.estimator_ = adapter.fit(adapter.order_rows(rows, queries), fit_params)
                 return
@@ -294,7 +301,13 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self.n_iter_, self.best_iteration_ = state.n_rounds, state.best_round
             self.best_score_, self.evals_result_ = state.best_score, {"validation": state.history}
 
-        report_tasks(self, train, "round", n_tasks, X, y, qid)
+        if not self._has_callbacks:
+            train()
+            return self
+        n_rounds = adapter.max_rounds
+        if n_rounds is not None and stopping is not None:
+            n_rounds *= 1 + stopping.fits_all_rows
+        report_tasks(self, train, adapter.report_to, "round", n_rounds, X, y, qid)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -341,7 +354,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         table = as_table(X)
         features = without_columns(table, self._removed_columns)  # once, because it is a copy
         self._check_features(features)
-        queries = self._queries.queries_of(X, "QueryRanker.score", qid, group)
+        queries = self._queries.queries_of(table, "QueryRanker.score", qid, group)
         check_grades(y, "y", table.shape[0])
         check_row_labels({"X": X, "y": y, "qid": qid, "sample_weight": sample_weight}, stacklevel=3)
         judgments = Judgments(y, qid=queries, group=group, sample_weight=sample_weight)
@@ -372,11 +385,7 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         n, X_name, y_name = X.shape[0], f"X{suffix}", f"y{suffix}"
         grades, grade_type = grade_column(y, y_name, n, X_name)
         refuse_bad_grades(grades, y_name)
-        if adapter.fractional_grades_advice is not None:
-            _refuse_fractions(grades, adapter, y_name)
-        limit = adapter.grade_limit
-        if limit is not None and (not suffix or self.refit):
-            _refuse_high_grades(grades, adapter, y_name, *limit)
+        _refuse_grades(grades, adapter, y_name, has_limit=not suffix or self.refit)
         qid = self._queries.queries_of(X, "QueryRanker.fit", qid, group)
         self._queries.warn_of_partial_queries(X, "score" if suffix else "fit", stacklevel=4)
         if group is None:
@@ -406,16 +415,15 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # Features ------------------------------------------------------------------------------------
 
-    def _remember_features(self, X: Any) -> None:
-        self.n_features_in_ = X.shape[1]
-        names = column_names(X)
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-
     def _check_features(self, X: Any, name: str = "X") -> None:
         names, known = column_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and names != known.tolist():
-            _refuse_other_names(names, known.tolist(), name)
+            pairs = list(zip_longest(names, known))
+            i = next(i for i, (column, in_fit) in enumerate(pairs) if column != in_fit)
+            raise ValueError(
+                "The feature names should match those that were passed during fit, in the same "
+                f"order: feature {i} of {name} is {pairs[i][0]!r}, but was {pairs[i][1]!r} during fit."
+            )
         if X.shape[1] != self.n_features_in_:
             also = " (besides the query column and drop)" if self._removed_columns else ""
             raise ValueError(
@@ -449,33 +457,21 @@ class QueryRanker(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _refuse_other_names(names: list[str], known: list[str], name: str) -> None:
-    """Raise a ValueError that names the first feature that differs from those of the fit."""
-    for i, (column, in_fit) in enumerate(zip_longest(names, known)):
-        if column != in_fit:
-            raise ValueError(
-                "The feature names should match those that were passed during fit, in the same "
-                f"order: feature {i} of {name} is {column!r}, but was {in_fit!r} during fit."
-            )
-
-
-def _refuse_fractions(grades: np.ndarray, adapter: Any, name: str) -> None:
+def _refuse_grades(grades: np.ndarray, adapter: Any, name: str, has_limit: bool) -> None:
+    """Raise a ValueError for grades that the estimator does not accept."""
+    model = type(adapter.estimator).__name__
+    advice = adapter.fractional_grades_advice
     fractional = grades != np.floor(grades)
-    if fractional.any():
+    if advice is not None and fractional.any():
         row = int(np.argmax(fractional))
         raise ValueError(
-            f"Grades in {name} must be integers for {type(adapter.estimator).__name__}; got "
-            f"{grades[row]:g} in row {row}. For fractional grades, "
-            f"{adapter.fractional_grades_advice}."
+            f"Grades in {name} must be integers for {model}; got {grades[row]:g} in row {row}. For "
+            f"fractional grades, {advice}."
         )
-
-
-def _refuse_high_grades(
-    grades: np.ndarray, adapter: Any, name: str, highest: float, advice: str
-) -> None:
+    highest, advice = adapter.grade_limit or (np.inf, "")
     row = int(np.argmax(grades > highest))
-    if grades[row] > highest:
+    if has_limit and grades[row] > highest:
         raise ValueError(
-            f"Grades in {name} must be at most {highest} for {type(adapter.estimator).__name__}; "
-            f"got {grades[row]:g} in row {row}. For higher grades, {advice}."
+            f"Grades in {name} must be at most {highest} for {model}; got {grades[row]:g} in row "
+            f"{row}. For higher grades, {advice}."
         )

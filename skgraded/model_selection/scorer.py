@@ -84,7 +84,6 @@ class RankingScorer:
         self._queries = QuerySource(qid)
         self._measures = named_measures(measure)
         self._is_single = isinstance(measure, (str, Measure))
-        self._has_names = isinstance(measure, Mapping)
         self._response_method = check_response_method(response_method)
         self._request = MetadataRequest(owner=repr(self))
         # With alias=None, a search raises an error if it receives weights that no object requests.
@@ -151,16 +150,11 @@ class RankingScorer:
         return copy(self)  # no attribute is ever modified in place
 
     def __repr__(self) -> str:
-        measures: Any = self.names
-        if self._is_single:
-            measures = measures[0]
-        elif self._has_names:
-            measures = {name: measure.name for name, measure in self._measures.items()}
-        shown = repr(measures)
-        source = self._queries.source
-        if self._queries.is_in_X:
-            qid = repr(source) if self._queries.is_column else f"<Series of {len(source)} rows>"
-            shown += f", qid={qid}"
+        shown = repr(self.names[0] if self._is_single else self.names)
+        if self._queries.is_column:
+            shown += f", qid={self._queries.source!r}"
+        elif self._queries.is_series:
+            shown += f", qid=<Series of {len(self._queries.source)} rows>"
         if self._response_method is not None:
             shown += f", response_method={self._response_method!r}"
         return f"make_ranking_scorer({shown})"

@@ -128,7 +128,7 @@ def test_ties_within_the_margin_are_decided_by_the_preference(data):
 def test_preferences_without_a_number_are_refused_before_any_fit(data, prefer):
     X, y, qid = data
     search = race({"estimator__alpha": [1, None]}, sg.QueryRanker(NeverFitted()), prefer=prefer)
-    with pytest.raises(TypeError, match="prefer must give .* a number; got None for .*alpha"):
+    with pytest.raises(TypeError, match="prefer.* must give .* a number; got None for .*alpha"):
         search.fit(X, y, qid=qid)
 
 

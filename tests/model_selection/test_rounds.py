@@ -218,7 +218,7 @@ def test_invalid_numbers_of_folds(value, n_queries, error, message):
 
 def test_validation_rows_cannot_be_passed_too():
     X, y, qid = data()
-    with pytest.raises(ValueError, match="^Argument X_val requires early_stopping=True"):
+    with pytest.raises(ValueError, match="such as X_val, require X_val and .*early_stopping=True"):
         ranker_of(LIGHTGBM).fit(X, y, qid=qid, X_val=X, y_val=y, qid_val=qid)
 
 

@@ -153,7 +153,7 @@ def scorers():
         "make_ranking_scorer(['NDCNG@10', 'MuAP'], qid='query_id')": sg.make_ranking_scorer(
             ["ndcng@10", "mu_map"], qid="query_id"
         ),
-        "make_ranking_scorer({'a': 'RR', 'b': 'NDCNG@10'}, qid=1)": sg.make_ranking_scorer(
+        "make_ranking_scorer(['a', 'b'], qid=1)": sg.make_ranking_scorer(
             {"a": "rr", "b": "ndcng@10"}, qid=1
         ),
         "make_ranking_scorer('RR', qid=<Series of 5 rows>, response_method='predict')": (
