@@ -47,9 +47,7 @@ def _expand_name(text: str, args: Namespace) -> list[str]:
     """Return the names of single measures that a name or an option of trec_eval selects."""
     if text != "official":
         return expand_name(text)
-    counts, geometric = ((), ()) if args.only_means else (OFFICIAL_COUNTS, ("gm_map",))
-    first, *others = OFFICIAL_MEANS
-    parts = (*counts, first, *geometric, *others)
+    parts = OFFICIAL_MEANS if args.only_means else (*OFFICIAL_COUNTS, "gm_map", *OFFICIAL_MEANS)
     return [name for part in parts for name in expand_name(part)]
 
 
@@ -60,9 +58,9 @@ def _parse_column(text: str, name: Sequence[str], args: Namespace) -> Column:
         parsed = replace(parsed, ties=args.ties)  # the rule of trec changes the scores instead
     if args.threshold is not None:
         parsed = set_threshold(parsed, args.threshold)
-    default = parsed.name if args.names is None else text
     is_count = isinstance(parsed, (NumRet, NumRel, NumRelRet))
-    return Column(name[0] if name else default, parsed, is_count, is_geometric)
+    (name,) = name or [parsed.name if args.names is None else text]
+    return Column(name, parsed, is_count, is_geometric)
 
 
 def rename_columns(ev: Evaluation, columns: Sequence[Column]) -> Evaluation:

@@ -51,11 +51,6 @@ def name_systems(args: Namespace) -> dict[str, str]:
     """Map the name of each system to its run, score file or score column."""
     if len(set(args.files)) < len(args.files):
         raise ValueError(f"Each file can be passed only once; got {', '.join(args.files)}.")
-    if args.kind == RUNS and args.files[0].endswith(".parquet"):
-        raise ValueError(
-            f"{args.files[0]} contains neither qrels nor a LETOR file. To read several Parquet files, "
-            'pass their folder, or a pattern in quotation marks, such as "scores/*.parquet".'
-        )
     if args.kind == RUNS:
         sources = args.files[1:]
         names = list(map(utf8, run_names(sources).values()))
@@ -80,8 +75,12 @@ def _check_options(kind: str, args: Namespace) -> None:
                 f"--{option.replace('_', '-')} requires {needed}, but {args.files[0]} is read as "
                 f"{kind}."
             )
-    is_renamed = args.system_names or any(c.name != c.measure.name for c in args.columns)
-    if kind == FOLDER and (is_renamed or args.ties == "trec" or args.by and args.per_query):
+    if kind == FOLDER and (
+        args.system_names
+        or any(column.name != column.measure.name for column in args.columns)
+        or args.ties == "trec"
+        or (args.by and args.per_query)
+    ):
         raise ValueError(
             "--system-names, --ties trec, --names trec_eval, names of columns, and --by with "
             f"--per-query are not available for {FOLDER}."
@@ -147,13 +146,14 @@ def _evaluate_runs(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
 
 def _evaluate_letor(file: BinaryIO, args: Namespace) -> dict[str, Evaluation]:
     data = read_rows(file, negative=False)
-    scores = {}
-    for name, path in args.systems.items():
-        scores[name] = read_scores(_open_source(path), args.progress)
-        if len(scores[name]) != len(data.y):
+    scores = {
+        name: read_scores(_open_source(path), args.progress) for name, path in args.systems.items()
+    }
+    for name, values in scores.items():
+        if len(values) != len(data.y):
             raise ValueError(
-                f"{path}: expected one score per row; got {len(scores[name])} scores for the "
-                f"{len(data.y)} rows of {args.files[0]}."
+                f"{args.systems[name]}: expected one score per row; got {len(values)} scores for "
+                f"the {len(data.y)} rows of {args.files[0]}."
             )
     return _evaluate_rows(file, data.y, scores, data.qid, data.doc_id, args)
 
@@ -191,16 +191,13 @@ def _evaluate_rows(
             name: trec_scores(codes, values.astype(np.float64, copy=False), document)
             for name, values in scores.items()
         }
-    return {
-        name: evaluate(
-            grade,
-            values,
-            qid=query,
-            measures=args.measures,
-            unjudged_documents=args.unjudged_documents,
-        )
-        for name, values in scores.items()
-    }
+    return evaluate(
+        grade,
+        scores,
+        qid=query,
+        measures=args.measures,
+        unjudged_documents=args.unjudged_documents,
+    )
 
 
 # Folders of Parquet files ------------------------------------------------------------------------

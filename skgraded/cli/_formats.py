@@ -1,7 +1,6 @@
 """Formats of the output, in the table `WRITERS`."""
 
 import json
-import math
 import os
 from argparse import Namespace
 from collections.abc import Callable, Mapping
@@ -122,8 +121,10 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
         parts.append(_write_table(_tabulate_side_by_side(comparison), args))
     has_few_pairs = len(comparison.rows["system"]) <= MOST_PAIRS
     if args.format == "latex":
-        parts.append(board.to_latex(caption=args.caption, label=args.label, digits=args.digits))
-        parts.append(comparison.to_latex(digits=args.digits))
+        parts += (
+            board.to_latex(caption=args.caption, label=args.label, digits=args.digits),
+            comparison.to_latex(digits=args.digits),
+        )
     elif args.format == "markdown":
         parts += board.to_markdown(), comparison.to_markdown()
     else:
@@ -145,31 +146,29 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
 def _sort_systems(systems: Systems, args: Namespace) -> Systems:
     """Sort systems by the mean of the first measure that is no count, in descending order."""
     first = min(args.columns, key=lambda column: column.is_count).name
-    means = {name: report.mean()[first] for name, report in systems.items()}
-    by_mean = sorted(means.items(), key=lambda item: (math.isnan(item[1]), -item[1]))
-    return {name: systems[name] for name, _ in by_mean}
+    means = [report.mean()[first] for report in systems.values()]
+    names = list(systems)
+    return {names[i]: systems[names[i]] for i in np.argsort(-np.array(means), kind="stable")}
 
 
 def _describe_queries(systems: Systems) -> list[str]:
     """Return lines about means over different queries, and the numbers of undefined queries."""
     lines = []
-    evaluations = [report for report in systems.values() if isinstance(report, Evaluation)]
-    if len({frozenset(plain_list(report.query_ids)) for report in evaluations}) > 1:
+    reports = [report for report in systems.values() if isinstance(report, Evaluation)]
+    if len({frozenset(plain_list(report.query_ids)) for report in reports}) > 1:
         lines.append(
             "The runs contain different queries (see n_queries), so their means cannot be "
             "compared: use -c to count missing queries as empty rankings."
         )
-    by_numbers: dict[str, list[str]] = {}  # the systems with the same numbers of undefined queries
-    for name, report in systems.items():
-        numbers = ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
-        by_numbers.setdefault(numbers, []).append(name)
-    if any(by_numbers):
-        groups = "; ".join(
-            f"{'each system' if len(names) == len(systems) > 1 else ', '.join(names)}: {numbers}"
-            for numbers, names in by_numbers.items()
-            if numbers
-        )
-        lines.append(f"Undefined queries (their value is the parameter undefined): {groups}.")
+    numbers = {
+        name: ", ".join(f"{key} {n}" for key, n in report.n_undefined.items() if n)
+        for name, report in systems.items()
+    }
+    if len(systems) > 1 and len(set(numbers.values())) == 1:
+        numbers = {"each system": next(iter(numbers.values()))}
+    if any(numbers.values()):
+        texts = "; ".join(f"{name}: {text}" for name, text in numbers.items() if text)
+        lines.append(f"Undefined queries (their value is the parameter undefined): {texts}.")
     return lines
 
 
@@ -225,10 +224,6 @@ def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
     return str(of_system.to_html(title=args.title or name))
 
 
-def _comparison_to_html(comparison: Comparison, systems: Systems, args: Namespace) -> str:
-    return str(comparison.to_html(title=args.title))
-
-
 # The functions that print the report of a command, which also receive the reports by system.
 WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
     "evaluate": {
@@ -245,6 +240,6 @@ WRITERS: dict[str, dict[str, Callable[[Any, Systems, Namespace], str]]] = {
         "json": _comparison_to_json,
         "markdown": _comparison_to_text,
         "latex": _comparison_to_text,
-        "html": _comparison_to_html,
+        "html": lambda comparison, systems, args: str(comparison.to_html(title=args.title)),
     },
 }

@@ -157,8 +157,6 @@ def evaluate(
     if document is not None or duplicates != "raise":
         queries.check_duplicates(duplicates, document)
     truth = {"y_true": y_true, "qid": qid, "sample_weight": sample_weight, "document": document}
-    if data is None:
-        door.refuse_unordered(y_true, "y_true")  # qrels
     names, by_argument = _systems(y_score, data)
     columns = read_named(data, truth | by_argument)
     if qid is None and group is None and not isinstance(y_true, Judgments):
@@ -195,9 +193,6 @@ def _systems(y_score: Any, data: Any) -> tuple[list[Any], dict[str, Any]]:
     The scores are keyed by the name of the argument in messages.
     """
     if data is not None and isinstance(y_score, (list, tuple)):
-        for name in y_score:
-            if y_score.count(name) > 1:
-                raise ValueError(f"y_score contains the column {name!r} twice.")
         y_score = dict(zip(y_score, y_score, strict=True))
     if not isinstance(y_score, Mapping):
         return [None], {"y_score": y_score}
@@ -518,11 +513,7 @@ def _runs_by_name(runs: Any) -> Mapping[str, Any]:
     if isinstance(runs, Mapping):
         check_names(runs, "runs")
         return runs
-    paths = list(map(os.fspath, runs))
-    for path in paths:
-        if paths.count(path) > 1:
-            raise ValueError(f"runs contains {path!r} twice.")
-    return {name: path for path, name in run_names(paths).items()}
+    return {name: path for path, name in run_names(list(map(os.fspath, runs))).items()}
 
 
 def _read_run(name: str, source: Any, allow_empty: bool) -> Entries:

@@ -171,14 +171,20 @@ class Summaries(Mergeable):
         return iter(self.systems)
 
     def _with_segments(self, name: str) -> Summary:
-        """Return the Summary of a system with the segments and labels of these Summaries."""
+        """Return the Summary of a system with the segments, labels and counts of these Summaries."""
         segments = (
             None
             if self.segments is None
             else {segment: part.systems[name] for segment, part in self.segments.items()}
         )
-        summary = self.systems[name]
-        return replace(summary, by=self.by, labels=self.labels, segments=segments)
+        return replace(
+            self.systems[name],
+            by=self.by,
+            labels=self.labels,
+            n_duplicates=self.n_duplicates,
+            skipped=self.skipped,
+            segments=segments,
+        )
 
     @classmethod
     def of(cls, evaluations: Mapping[str, Evaluation], *, label: str | None = None) -> Summaries:

@@ -50,16 +50,14 @@ def test_one_note_counts_the_queries_that_are_missing_from_either_file(files, ca
     (line,) = run(capsys, "evaluate qrels a.run more.run").err.splitlines()
     assert "a.run: 1 of 3 judged queries are missing" in line
     assert line.endswith("2 of 2 runs contain other queries than the judgments: a.run, more.")
+    # Warnings of readers become notes, too.
+    (files / "negative").write_text(FILES["qrels"].replace("b 0", "b -2"))
+    notes = run(capsys, "compare negative a.run b.run -c --format csv").err.splitlines()
+    assert len(notes) == 3 and all(text.startswith("skgraded: note: ") for text in notes)
+    assert "negative: 1 of 6 grades are negative, which means" in notes[0]
     line, _ = run(capsys, "evaluate qrels b.run more.run -c").err.splitlines()
     lost = "2 of 4 queries of the run have no judgments (the first is 'q8') and are left out."
     assert line == f"skgraded: note: more: {missing}count as empty rankings; {lost}"
-
-
-def test_warnings_of_readers_become_notes(files, capsys):
-    (files / "qrels").write_text(FILES["qrels"].replace("b 0", "b -2"))
-    notes = run(capsys, "compare qrels a.run b.run -c --format csv").err.splitlines()
-    assert len(notes) == 3 and all(note.startswith("skgraded: note:") for note in notes)
-    assert any("qrels: 1 of 6 grades are negative, which means" in note for note in notes)
 
 
 def test_runs_are_named_after_their_tag_or_their_file_and_sorted(files, capsys):
@@ -241,7 +239,7 @@ def test_output_replaces_a_file(files, capsys):
 HOSTILE = "q\x1b[31m\u202e\x9b1m"
 
 
-def test_control_characters_are_escaped(files, capsys, monkeypatch):
+def test_control_characters_and_tags_are_escaped(files, capsys, monkeypatch):
     rows = "".join(f"{HOSTILE},{grade},{grade}\n" for grade in (0, 1))
     (files / "t.csv").write_text(f"query,grade,score\n{rows}", encoding="utf-8")
 
@@ -258,6 +256,11 @@ def test_control_characters_are_escaped(files, capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     for form in ("csv", "html"):
         assert not set("\x1b\u202e\x9b") & set(printed(form)), form
+    name = "<img src=x onerror=alert(1)>"
+    (files / name).write_text(FILES["b.run"])  # the tag of b.run
+    for command in ("evaluate", "compare"):
+        out = run(capsys, f"{command} --format markdown -m rr qrels b.run", name).out
+        assert "<" not in out and r"&lt;img src=x onerror=alert(1)&gt;" in out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode")
@@ -266,11 +269,3 @@ def test_names_of_files_that_are_not_utf_8_are_escaped(files, capsys, form):
     (files / "run\udc80").write_text(FILES["b.run"])  # the tag of b.run
     out = run(capsys, "compare qrels b.run run\udc80 -c -m rr --format", form).out
     assert "udc80" in out and out.encode()
-
-
-def test_names_of_runs_are_text_in_markdown(files, capsys):
-    name = "<img src=x onerror=alert(1)>"
-    (files / name).write_text(FILES["b.run"])  # the tag of b.run
-    for command in ("evaluate", "compare"):
-        out = run(capsys, f"{command} --format markdown -m rr qrels b.run", name).out
-        assert "<" not in out and r"&lt;img src=x onerror=alert(1)&gt;" in out

@@ -165,20 +165,3 @@ def test_dates_are_printed_as_dates(capsys):
     columns = "t.parquet -m rr --per-query --score-column score --score-column other"
     assert [run(capsys, f"compare {columns}").out.count(day) for day in days] == [1, 1]
     assert [run(capsys, f"evaluate {columns}").out.count(day) for day in days] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    ("words", "changed"),
-    [
-        ("evaluate qrels a.run", {"qrels": "q1 0 a 5\nq1 0 c 1\nq2 0 a 3\nq2 0 d 2\n"}),
-        ("evaluate test.letor scores", {"test.letor": "5 qid:1\n1 qid:1\n3 qid:2\n2 qid:2\n"}),
-        ("evaluate t.csv", {"t.csv": "query,grade,score\nu1,5,2\nu1,1,1\nu2,3,1\nu2,2,2\n"}),
-    ],
-)
-def test_grades_that_never_fall_below_1_cause_one_note(files, capsys, words, changed):
-    for name, text in (changed | {"scores": "1\n2\n3\n4\n"}).items():
-        (files / name).write_text(text)
-    (files / "a.run").write_text("q1 Q0 a 1 1 s\nq2 Q0 a 1 1 s\n")
-    out, error = run(capsys, words)
-    assert error.count("skgraded: note: All grades are from 1 to 5, so every document counts") == 1
-    assert "All grades" not in out and run(capsys, f"{words} --quiet").err == ""

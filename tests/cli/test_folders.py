@@ -1,11 +1,11 @@
 """The command with folders of Parquet files."""
 
-import re
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from commands import evaluations, refused, report, run
+from commands import evaluations, report, run
 
 import skgraded as sg
 
@@ -97,21 +97,18 @@ def test_intervals_are_those_of_the_summary(capsys, source):
     assert "ci_low" in run(capsys, f"evaluate {source} --intervals").out.splitlines()[0]
 
 
-@pytest.mark.parametrize(
-    ("command", "message"),
-    [
-        ("evaluate qrels a.run --by x", "--by requires a folder or a pattern of Parquet files"),
-        ("evaluate t.csv --weight-column x", "--weight-column requires a folder"),
-        ("evaluate test.letor scores --split x", "--split requires qrels and runs"),
-        ("evaluate t.csv --drop-identical-ids", "--drop-identical-ids requires qrels and runs"),
-        ("evaluate logs --ties trec", "--ties trec, --names trec_eval, .* are not available"),
-        ("evaluate logs -m ndcg --names trec_eval", "--ties trec, --names trec_eval, .* are not a"),
-        ("evaluate logs --by country --per-query", "--by with --per-query are not available"),
-        ("evaluate logs --weight-column nowhere", "There is no column 'nowhere'"),
-        ("evaluate logs --per-query --score-column nowhere", "There is no column 'nowhere'"),
-        ("evaluate logs/0.parquet", "must be finite; got nan for row 0: use --unjudged-documents"),
-        ("evaluate logs", "set --unjudged-documents to 'irrelevant'"),
-    ],
-)
-def test_invalid_options_and_files_are_named(capsys, command, message):
-    assert re.search(message, refused(capsys, command))
+def test_summaries_of_two_jobs_can_be_merged(files, capsys, rows):
+    days = {"monday": rows[rows["query"] < 15], "tuesday": rows[rows["query"] >= 15]}
+    for day, part in days.items():
+        twice = pd.concat([part, part[:5]]).assign(document=[*range(len(part)), *range(5)])
+        (files / day).mkdir()
+        twice.to_parquet(files / day / "0.parquet")
+    options = f"{UNJUDGED} {TWO} -m ap --document-column document --duplicates drop --summary-label"
+    jobs = [report(capsys, f"evaluate {day} {options} {day}") for day in days]
+    for name in "score", "other":
+        merged = sg.Summary.merge([sg.Summary.from_json(json.dumps(job[name])) for job in jobs])
+        assert merged.labels == list(days) and merged.n_duplicates == 10
+        settings = {"measures": "ap", "unjudged_documents": "irrelevant"}
+        assert merged == sg.evaluate_batches([rows], "grade", name, "query", **settings)
+    with pytest.raises(ValueError, match="'monday'"):
+        sg.Summary.merge([sg.Summary.from_dict(jobs[0]["score"])] * 2)

@@ -24,6 +24,7 @@ def parquet(**columns):
 
 
 FOLDER = {"parts/0.parquet": parquet(query=[1, 1], grade=[0, 1], score=[2.0, 1.0])}
+UNJUDGED = {"parts/0.parquet": parquet(query=[1, 1], grade=[None, 1.0], score=[2.0, 1.0])}
 COMMANDS = [  # each with a regex that the message matches
     # Arguments
     ("evaluate qrels b.run -m ndcgn", "Unknown measure 'ndcgn'. Did you mean NDCG"),
@@ -57,14 +58,14 @@ COMMANDS = [  # each with a regex that the message matches
     ("compare qrels b.run", "compare requires at least two runs"),
     ("compare none a.run b.run --baseline c.run", "Did you mean '.*run"),
     ("evaluate qrels none", "^skgraded: .*No such file or directory: 'none'\n$"),
+    ("compare qrels a.run b.run -c -m gm_map --names trec_eval", "Unknown measure 'gm_map'"),
+    ("evaluate qrels b.run -l x -m ap", "argument -l/--threshold: invalid float value"),
+    ("evaluate qrels b.run -l nan -m ap", "--threshold must be a finite number ≥ 0; got nan"),
+    ("evaluate qrels b.run --format latex --label x", "--label requires a caption"),
     # Tables and folders of Parquet files
     (
         "evaluate t.csv --score-column scoer",
         "no column 'scoer'.*Did you mean 'score'.*Name the columns with --query-column",
-    ),
-    (
-        "evaluate a.parquet b.parquet",
-        'pass their folder, or a pattern in quotation marks, such as "',
     ),
     ("evaluate nothing/*.parquet", "no Parquet or CSV file found"),
 ]
@@ -226,12 +227,29 @@ BAD_FILES = [  # the files that differ from FILES, a command, and a regex
     ),
     ({"t.csv": "query,grade,score\nq,1,1\nq,,2\n"}, "evaluate t.csv", "grade"),
     ({"t.parquet": parquet(query=[1, 1], grade=[1, None], score=1)}, "evaluate t.parquet", "grade"),
+    # Options for other kinds of files
+    ({}, "evaluate qrels a.run --by x", "--by requires a folder or a pattern of Parquet files"),
+    ({}, "evaluate t.csv --weight-column x", "--weight-column requires a folder"),
+    ({}, "evaluate t.csv --duplicates drop", "--duplicates requires a folder"),
+    ({}, "evaluate qrels a.run --summary-label x", "--summary-label requires a folder"),
+    (FOLDER, "evaluate parts --ties trec", "--ties trec, --names trec_eval, .* are not available"),
+    (FOLDER, "evaluate parts -m ndcg --names trec_eval", "--names trec_eval, .* are not available"),
+    (FOLDER, "evaluate parts --by query --per-query", "--by with --per-query are not available"),
     # Folders of Parquet files
+    (FOLDER, "evaluate parts --weight-column nowhere", "There is no column 'nowhere'"),
+    (
+        FOLDER,
+        "evaluate parts --per-query --score-column nowhere",
+        "There is no column 'nowhere'",
+    ),
+    (UNJUDGED, "evaluate parts/0.parquet", "finite; got nan for row 0: use --unjudged-documents"),
+    (UNJUDGED, "evaluate parts", "set --unjudged-documents to 'irrelevant'"),
+    (FOLDER, "evaluate parts --duplicates drop", "--duplicates drop requires --document-column,"),
     (FOLDER, "evaluate parts --grade-column grades", "There is no column 'grades'"),
     (
         FOLDER,
         "evaluate parts --document-column query",
-        "Query 1 contains document 1 more than once",
+        "Query 1 contains document 1 more than once. Remove .* or pass --duplicates drop to count",
     ),
     (FOLDER, "compare parts --test t", "at least two runs or two --score-column options"),
     (

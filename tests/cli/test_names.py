@@ -1,14 +1,13 @@
 """Names of measures with the meaning of trec_eval, and names of columns."""
 
 import io
-import re
+import json
 
 import pandas as pd
 import pytest
-from commands import FILES, refused, report, run
+from commands import report, run
 
-NDCG = "NDCG uses 2^r - 1 here; ndcg(gain='linear') or ndcg_cut_10 is trec_eval's."
-AP = "AP@k is divided by min(R, k) here; map_cut_5, by R, is trec_eval's."
+import skgraded as sg
 
 
 def test_official_is_what_trec_eval_prints(data_dir, capsys):
@@ -46,21 +45,25 @@ def test_names_of_trec_eval_set_gain_divisor_and_tie_rule(files, capsys):
     assert list(mean["mean"]) == ["success_1", "success_5", "success_10"]
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("-m ndcg@5 -m ndcg", NDCG),
-        ("-m ndcg -m ap@5", f"{NDCG} {AP}"),
-        ("-m map -m ndcng@5", None),
-        ("-m ndcg_cut_5 -m map_cut_5 -m mean_ndcg", None),
-        ("-m ndcg --names trec_eval", None),
-    ],
-)
-def test_one_note_about_other_meanings_for_grades_above_1(files, capsys, options, expected):
-    (files / "binary").write_text(FILES["qrels"].replace("a 2", "a 1"))
-    for qrels, note in ("qrels", expected), ("binary", None):
-        errors = run(capsys, f"compare {qrels} a.run b.run -c {options}").err
-        assert re.findall("note: (.* here.*)", errors) == [note] * (note is not None)
+MEASURES = ["map", "ap(threshold=1)", "P_2", "ndcg@2"]
+
+
+@pytest.mark.parametrize("names", [None, "trec_eval"])
+def test_the_command_has_the_values_and_notes_of_evaluate_runs(capsys, names):
+    options = "-l 2 -c " + " ".join(f"-m {name}" for name in MEASURES)
+    options += "" if names is None else " --names trec_eval"
+    out, notes = run(capsys, f"evaluate qrels a.run b.run {options} --format json")
+    with pytest.warns(UserWarning) as caught:
+        runs = sg.evaluate_runs("qrels", ["a.run", "b.run"], MEASURES, names=names, threshold=2)
+    for name, evaluation in runs.items():
+        means = json.loads(out)[name]["mean"]
+        assert list(means.values()) == list(evaluation.mean().values())
+        assert list(means) == (list(evaluation.mean()) if names is None else MEASURES)
+    messages = [f"skgraded: note: {warning.message}" for warning in caught]
+    assert notes.splitlines()[: len(messages)] == messages and len(messages) == 1 + (names is None)
+    # a.run: c x a; only a is relevant at 2. Grades of b.run: 2, then 0 and 1, then 1.
+    assert runs["a.run"].mean()["AP(threshold=2)"] == 1 / 3 / 3
+    assert runs["b.run"].mean()["Precision(threshold=2)@2"] == 1 / 2 / 3
 
 
 def test_columns_can_be_renamed(capsys):
@@ -71,15 +74,3 @@ def test_columns_can_be_renamed(capsys):
     assert "leads on nDCG (0.6667)" in out
     entry = report(capsys, "evaluate qrels b.run", *words[:-1])["b.run"]
     assert entry["total"] == {"R": 2 + 1 + 1} and list(entry["per_query"]) == ["nDCG", "R", "again"]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["evaluate", "-m", "ap as run"], "run names two columns"),
-        (["evaluate", "-m", "ap as x", "-m", "rr as x"], "x names two columns"),
-        (["compare", "-m", "gm_map", "--names", "trec_eval"], "Unknown measure 'gm_map'"),
-    ],
-)
-def test_names_that_cannot_be_columns_are_refused(capsys, words, message):
-    assert message in refused(capsys, f"{words[0]} qrels a.run b.run -c", *words[1:])

@@ -157,12 +157,6 @@ EVALUATE = [
     ),
     ("no systems", lambda: evaluated(y_score=[]), V, "y_score is empty: pass at least one system"),
     (
-        "a system twice",
-        lambda: evaluated(y_score=["bm25", "bm25"]),
-        V,
-        "y_score contains the column 'bm25' twice",
-    ),
-    (
         "text as scores",
         lambda: evaluated(y_score=["bm25", "session"]),
         T,
