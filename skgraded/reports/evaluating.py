@@ -456,7 +456,7 @@ def evaluate_each_run(
         if identical_ids == "drop":
             run = run.without_identical_ids()
         joined = index.join(run, missing == "count", unjudged == "raise", ties, "keep")
-        evaluations[name] = _evaluate_joined(joined, judgments, measures, unjudged_documents)
+        evaluations[name] = evaluate_joined(joined, judgments, measures, unjudged_documents)
         if differences := _describe_queries(joined, judgments, run, missing):
             notes[name] = joined.missing.sum(), f"{name}: {differences}."
         if missing == "raise" and joined.missing.any():
@@ -470,7 +470,7 @@ def evaluate_each_run(
     return evaluations, note
 
 
-def _evaluate_joined(
+def evaluate_joined(
     joined: Joined, judgments: Entries, measures: list[Measure], unjudged_documents: str
 ) -> Evaluation:
     """Evaluate the rows of a run, joined with judgments."""

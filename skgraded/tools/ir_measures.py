@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING
-from itertools import compress
 from typing import Any
 
 from skgraded._input.needs import needs
@@ -12,7 +11,7 @@ from skgraded.datasets.data_structures import entries_of
 from skgraded.measures import MEASURES, Measure
 from skgraded.measures import measure as parse
 from skgraded.measures.base import parameters_of
-from skgraded.reports.evaluating import evaluate
+from skgraded.reports.evaluating import evaluate_joined
 
 with needs("skgraded.ir_measures", "ir_measures"):
     import ir_measures
@@ -67,23 +66,17 @@ class _Evaluator(providers.Evaluator):
     def __init__(self, measures: Iterable[Any], qrels: Any) -> None:
         entries = entries_of(_columns(qrels, IrMeasure.QREL_INPUTS), "qrels")
         self._judged = join.JudgmentIndex(entries)
-        self._query_ids = plain_list(self._judged.judgments.query_ids)
-        super().__init__(list(measures), set(self._query_ids))
+        super().__init__(list(measures), set(plain_list(entries.query_ids)))
 
     def _iter_calc(self, run: Any) -> Iterator[ir_measures.Metric]:
         """Yield the value of each query that is in the qrels and in the run."""
-        run = _columns(run, IrMeasure.RUN_INPUTS)
-        if not any(map(len, run.values()) if isinstance(run, Mapping) else run):
+        entries = entries_of(_columns(run, IrMeasure.RUN_INPUTS), "run", allow_empty=True)
+        if len(entries.numbers) == 0:
             return  # no documents were retrieved
-        joined = self._judged.join(entries_of(run, "run"), False, False, None, "keep")
-        evaluation = evaluate(
-            joined.grade,
-            joined.score,
-            group=joined.sizes[joined.sizes > 0],
-            measures=[each.measure for each in self.measures],
-            unjudged_documents="irrelevant",
-        )
-        query_ids = list(compress(self._query_ids, joined.sizes))
+        joined = self._judged.join(entries, False, False, None, "keep")
+        measures = [each.measure for each in self.measures]
+        evaluation = evaluate_joined(joined, self._judged.judgments, measures, "irrelevant")
+        query_ids = plain_list(evaluation.query_ids)
         for each, values in zip(self.measures, evaluation.per_query.values(), strict=True):
             for query_id, value in zip(query_ids, values.tolist(), strict=True):
                 yield ir_measures.Metric(query_id, each, value)

@@ -1,5 +1,7 @@
 """Measures as objects of ir_measures and of PyTerrier."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,8 +29,9 @@ def frames():
     )
 
 
-def expected(measure):
-    rows = sg.datasets.join_run(QRELS, RUN, missing="skip", unjudged_documents="keep")
+def expected(measure, run=RUN, **settings):
+    settings |= {"missing": "skip", "unjudged_documents": "keep"}
+    rows = sg.datasets.join_run(QRELS, run, **settings)
     evaluation = sg.evaluate(
         rows.y_true, rows.y_score, qid=rows.qid, measures=measure, unjudged_documents="irrelevant"
     )
@@ -130,12 +133,37 @@ def test_documents_with_negative_grades_are_not_judged():
     assert result[tool.AP] == pytest.approx(1 / 3 / 3) == result[ir_measures.AP]
 
 
-def test_ties_are_averaged_unless_ordinal_ties_are_requested():
-    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"b": 1.0, "a": 1.0}}
-    average, ordinal = (
-        ir_measures.calc_aggregate([m], qrels, run)[m] for m in (tool.RR, tool.RR(ties="ordinal"))
-    )
-    assert average == (1 / 1 + 1 / 2) / 2 and ordinal == 1 / 2
+TIED = {
+    "q1": {"b": 1.0, "x": 1.0, "c": 1.0, "y": 1.0, "a": 1.0},
+    "q2": {"d": 1.0, "x": 1.0, "a": 1.0},
+}
+DESCENDING = [  # computed by pytrec_eval
+    ("AP", "ap"),
+    ("AP@2", "map_cut_2"),
+    ("AP(rel=2)", "ap(threshold=2)"),
+    ("nDCG", "ndcg(gain='linear')"),
+    ("nDCG@2", "ndcg_cut_2"),
+    ("P@2", "p@2"),
+    ("R(rel=2)@2", "recall(threshold=2)@2"),
+    ("RR", "rr"),
+    ("Rprec", "rprec"),
+    ("Bpref(rel=2)", "bpref(threshold=2)"),
+    ("Success@1", "success_1"),
+]
+ASCENDING = [("RR@3", "rr@3"), ("RR(rel=2)@3", "rr(threshold=2)@3"), ("Judged@2", "judged@2")]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of ast, in ir_measures
+@pytest.mark.parametrize("name, text", DESCENDING + ASCENDING)
+def test_options_that_reproduce_the_order_of_ties_in_ir_measures(name, text):
+    metrics = ir_measures.iter_calc([ir_measures.parse_measure(name)], QRELS, TIED)
+    values = {metric.query_id: metric.value for metric in metrics if metric.query_id in TIED}
+    descends = (name, text) in DESCENDING
+    ordinal = dataclasses.replace(sg.measure(text), ties="ordinal")
+    by_id = {q: dict(sorted(docs.items(), reverse=descends)) for q, docs in TIED.items()}
+    assert expected(ordinal, by_id) == pytest.approx(values)
+    assert (expected(text, TIED, ties="trec") == pytest.approx(values)) == descends
+    assert expected(text, TIED) != pytest.approx(values)  # the mean over all orders
 
 
 def test_an_evaluator_can_evaluate_several_runs():
