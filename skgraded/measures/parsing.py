@@ -167,10 +167,18 @@ def as_measures(
 
     `names` is that of `measure`, and `threshold` that of `set_threshold`.
     """
-    texts = list_measures(measures)
+    if isinstance(measures, (str, Measure)):
+        measures = [measures]
+    if isinstance(measures, Mapping):
+        raise TypeError(
+            "measures must not be a mapping: pass a list of measures. Only make_ranking_scorer "
+            "accepts mappings."
+        )
+    if not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ():
+        raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
     if names is not None:
-        texts = [part for text in texts for part in expand_name(text)]
-    parsed = [measure(text, names) for text in texts]
+        measures = [part for text in measures for part in expand_name(text)]
+    parsed = [measure(text, names) for text in measures]
     if threshold is not None:
         parsed = [set_threshold(m, threshold) for m in parsed]
     if not parsed:
@@ -180,16 +188,6 @@ def as_measures(
         if distinct.count(name) > 1:
             raise ValueError(f"measures contains {name} twice.")
     return parsed
-
-
-def list_measures(measures: str | Measure | Iterable[str | Measure]) -> list[str | Measure]:
-    """Return one or more measures or strings as a list."""
-    if isinstance(measures, (str, Measure)):
-        return [measures]
-    is_list = isinstance(measures, Iterable) and not isinstance(measures, Mapping)
-    if not is_list or getattr(measures, "shape", None) == ():
-        raise TypeError(f"measures must be a Measure, a string or a list; got {measures!r}.")
-    return list(measures)
 
 
 def expand_name(text: str | Measure) -> list[Any]:

@@ -29,7 +29,7 @@ from skgraded.judgments import (
 )
 from skgraded.measures import Judged, Measure, as_measures
 from skgraded.measures.base import Function, accepts_unjudged, prepared, score_queries, undefined_of
-from skgraded.measures.parsing import list_measures, warn_of_other_meanings
+from skgraded.measures.parsing import warn_of_other_meanings
 from skgraded.measures.preferences import check_preference_measures, preference_values
 from skgraded.reports.evaluation import Evaluation
 
@@ -399,8 +399,8 @@ def evaluate_runs(
     """
     door.choice_validator("unjudged_documents", ("irrelevant", "drop"))(unjudged_documents)
     check_options(missing, unjudged, ties, identical_ids)
-    measures = list_measures(measures)
-    if "official" in measures:
+    texts = measures if isinstance(measures, (list, tuple)) else [measures]
+    if "official" in map(str, texts):
         names = "trec_eval"
     measures = as_measures(measures, names, threshold)
     sources = _runs_by_name(runs)
