@@ -300,8 +300,8 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
         **{path: name for name, path in args.systems.items()},
         **{name: name for name in args.systems},
     }
-    is_large = args.kind == FOLDER
-    test = {"auto": "t" if is_large else "randomization", "none": None}.get(args.test, args.test)
+    default = "t" if args.kind == FOLDER else "randomization"
+    test = {"auto": default, "none": None}.get(args.test, args.test)
     settings = {
         "baseline": names.get(args.baseline, args.baseline),
         "test": test,
@@ -311,7 +311,7 @@ def _check_settings(args: Namespace) -> dict[str, Any]:
         "n_resamples": args.resamples,
         "rng": 0 if args.seed is None and draws_resamples(test) else args.seed,
     }
-    checked_settings(list(args.systems), is_large, **settings)
+    checked_settings(list(args.systems), args.kind == FOLDER, **settings)
     return settings
 
 

@@ -106,8 +106,7 @@ def _means_to_text(report: Any, systems: Systems, args: Namespace) -> str:
     if args.per_query:
         parts.append(_write_table(_tabulate_values(systems, args), args))
     if args.by is not None:
-        table = report.to_frame()
-        table["segment"] = table["segment"].where(table["segment"].notna(), "")  # all queries
+        table = report.to_frame().fillna({"segment": ""})  # of all queries
     else:
         table = _tabulate_means(systems if args.intervals else _sort_systems(systems, args), args)
     parts.append(_write_table(table, args, args.caption, args.label))
@@ -128,8 +127,8 @@ def _comparison_to_text(comparison: Comparison, systems: Systems, args: Namespac
     elif args.format == "markdown":
         parts += board.to_markdown(), comparison.to_markdown()
     else:
-        table = fitting(select_columns(comparison, rank_rows(comparison)), "terminal")
-        parts += str(board), tables.aligned(table) if has_few_pairs else ""
+        rows = select_columns(comparison, rank_rows(comparison))
+        parts += str(board), tables.aligned(fitting(rows, "terminal")) if has_few_pairs else ""
     lines = [
         f"{counted(comparison.n_queries, 'query', 'queries')}; "
         f"{percent_text(comparison.level)} intervals; "
@@ -154,8 +153,12 @@ def _sort_systems(systems: Systems, args: Namespace) -> Systems:
 def _describe_queries(systems: Systems) -> list[str]:
     """Return lines about means over different queries, and the numbers of undefined queries."""
     lines = []
-    reports = [report for report in systems.values() if isinstance(report, Evaluation)]
-    if len({frozenset(plain_list(report.query_ids)) for report in reports}) > 1:
+    query_ids = {
+        frozenset(plain_list(report.query_ids))
+        for report in systems.values()
+        if isinstance(report, Evaluation)
+    }
+    if len(query_ids) > 1:
         lines.append(
             "The runs contain different queries (see n_queries), so their means cannot be "
             "compared: use -c to count missing queries as empty rankings."
@@ -183,9 +186,11 @@ def _means_to_csv(report: Any, systems: Systems, args: Namespace) -> str:
 
 
 def _comparison_to_csv(comparison: Comparison, systems: Systems, args: Namespace) -> str:
-    if args.per_query:
-        return tables.csv_text(_tabulate_side_by_side(comparison))
-    return str(comparison.to_csv())
+    return (
+        tables.csv_text(_tabulate_side_by_side(comparison))
+        if args.per_query
+        else str(comparison.to_csv())
+    )
 
 
 def _means_to_json(report: Any, systems: Systems, args: Namespace) -> str:
@@ -219,9 +224,8 @@ def _means_to_html(report: Any, systems: Systems, args: Namespace) -> str:
     if len(systems) > 1:
         return str(compare(report, test=None).to_html(title=args.title))
     ((name, of_system),) = systems.items()
-    if len(args.files) == 1:
-        name = f"{os.path.basename(args.files[0].rstrip('/')) or args.files[0]}: {name}"
-    return str(of_system.to_html(title=args.title or name))
+    title = name if len(args.files) > 1 else f"{os.path.basename(args.files[0])}: {name}"
+    return str(of_system.to_html(title=args.title or title))
 
 
 # The functions that print the report of a command, which also receive the reports by system.
