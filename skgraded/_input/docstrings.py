@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,19 +29,21 @@ def with_parameters(doc: str, names: Iterable[str], shared: str) -> str:
     paragraphs, *shared_sections = _sections(shared)
     by_parameter = _by_parameter(paragraphs)
     if sections and sections[0].startswith("Parameters\n"):
-        by_parameter |= _by_parameter(sections.pop(0).split("\n", 2)[2])
+        by_parameter = by_parameter | _by_parameter(sections.pop(0).split("\n", 2)[2])
     shown = dict.fromkeys(by_parameter[name] for name in names)
     parameters = "\n".join(["Parameters", "----------", *shown])
     sections = sorted(shared_sections + sections, key=lambda s: ORDER.index(s.partition("\n")[0]))
     return "\n\n".join([text, parameters, *sections])
 
 
+@cache
 def _sections(text: str) -> list[str]:
     """Split a docstring into the text before the first section and the individual sections."""
     parts = re.split(r"\n(?=[A-Z][^\n]*\n-{4,}\n)", inspect.cleandoc(text))
     return [part.rstrip("\n") for part in parts]
 
 
+@cache
 def _by_parameter(text: str) -> dict[str, str]:
     """Return a dict of descriptions keyed by parameter; parameters may share a description."""
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import math
 import numbers
 import pickle
@@ -102,7 +103,8 @@ M = TypeVar("M", bound="Measure")
 @dataclass_transform(kw_only_default=True, field_specifiers=(dataclasses.field,))
 def shared_fields(cls: type[M]) -> type[M]:
     """Convert a base class to a frozen dataclass whose fields are inherited by subclasses."""
-    cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
+    if inspect.get_annotations(cls) or len(cls.__bases__) > 1:  # otherwise, it adds no fields
+        cls = dataclasses.dataclass(frozen=True, repr=False, eq=False, kw_only=True)(cls)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     undefined = fields.pop("undefined")
     first = {name: fields.pop(name) for name in ("k", "ties") if name in fields}
@@ -337,10 +339,10 @@ def registered(
         has_docstring = cls.__doc__ is not None  # False with python -OO; dataclass adds a docstring
         cls = shared_fields(cls)
         if has_docstring:
-            shared = PARAMETERS
+            doc = with_parameters(cls.__doc__ or "", cls._fields, PARAMETERS)
             for name, field in cls._fields.items():
-                shared = shared.replace(f"<{name}>", repr(field.default).replace("'", '"'))
-            cls.__doc__ = with_parameters(cls.__doc__ or "", cls._fields, shared)
+                doc = doc.replace(f"<{name}>", repr(field.default).replace("'", '"'))
+            cls.__doc__ = doc
         known = MEASURES.get(cls.__name__, cls)
         if known.__module__ != cls.__module__:
             modules = (known.__module__, cls.__module__)

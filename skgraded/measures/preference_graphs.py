@@ -4,7 +4,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from graphlib import CycleError, TopologicalSorter
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -108,6 +107,8 @@ class StatedPairs:
 
 def _a_cycle(items: list[Any], pairs: Iterable[Pair]) -> str:
     """Return the first items of a cycle as a string."""
+    from graphlib import CycleError, TopologicalSorter
+
     preferred: dict[Any, list[Any]] = {item: [] for item in items}
     for better, other in pairs:
         preferred[other].append(better)
