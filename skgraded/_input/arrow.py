@@ -1,6 +1,6 @@
 """Conversion of the chunks of a large table to Arrow tables; this module requires pyarrow."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -181,36 +181,6 @@ def marks_of_rows(column: pa.ChunkedArray) -> np.ndarray:
         return arrow_strings.keys(column)
     values = as_given(column)
     return arrow_strings.marks(object_array(values) if isinstance(values, list) else values)
-
-
-def to_bytes(batches: Iterable[pa.RecordBatch]) -> pa.Array:
-    """Serialize record batches with their schemas to an array with one element per batch."""
-    stream, ends = pa.BufferOutputStream(), [0]
-    for batch in batches:
-        write_batch(stream, batch)
-        ends.append(stream.tell())
-    buffers = [None, pa.py_buffer(np.array(ends, dtype=np.int64)), stream.getvalue()]
-    return pa.Array.from_buffers(pa.large_binary(), len(ends) - 1, buffers)
-
-
-def write_batch(file: Any, batch: pa.RecordBatch) -> None:
-    """Write a record batch with its schema to a file."""
-    with pa.ipc.new_stream(file, batch.schema) as writer:
-        writer.write_batch(batch)
-
-
-def of_bytes(pieces: Iterable[Any]) -> Iterator[pa.Table]:
-    """Yield the tables that `to_bytes` serialized, without copying aligned buffers."""
-    for buffer in pieces:
-        if buffer.address % 8:
-            buffer = pa.py_buffer(buffer.to_pybytes())
-        with pa.ipc.open_stream(buffer) as reader:
-            yield reader.read_all()
-
-
-def buffers(column: Any) -> list[Any]:
-    """Return one buffer per row of a binary column."""
-    return [row.as_buffer() for row in column]
 
 
 def narrowed(column: Any) -> Any:

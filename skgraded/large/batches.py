@@ -3,13 +3,10 @@
 from typing import Any
 
 from skgraded._input.docstrings import documented
-from skgraded._input.door import choice_validator
 from skgraded._input.needs import needs
 from skgraded.large.jobs import DEFAULT_MEASURES, PARAMETERS, RETURNS, Measures, check_job
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
-
-_check_errors = choice_validator("errors", ("raise", "skip"))
 
 
 @documented(PARAMETERS + RETURNS)
@@ -27,7 +24,6 @@ def evaluate_batches(
     duplicates: str = "raise",
     by: str | None = None,
     label: str | None = None,
-    errors: str = "raise",
     progress: bool = False,
 ) -> Summary | Summaries:
     """Evaluate a table of any size in batches on one machine.
@@ -44,9 +40,6 @@ def evaluate_batches(
         also if they are compressed (``.csv.gz``, ``.bz2`` or ``.xz``). In text files, query ids and
         segments are text, so ``007`` and ``7`` differ. Other files are Parquet. The keys of a Hive
         layout, such as ``day=2026-11-01/country=de/0.parquet``, are columns that contain text.
-    errors : {"raise", "skip"}, default="raise"
-        "skip" leaves out files that cannot be read, such as truncated files, with a warning;
-        `Summary.skipped` contains their names and numbers of rows. Each file is then read twice.
     progress : bool, default=False
         Show a progress bar in a terminal or notebook; requires tqdm.
 
@@ -56,13 +49,14 @@ def evaluate_batches(
         If the input is invalid; the message names the batch and the row within it. Also if the rows
         are not arranged as `partitioning` states; the message names a query.
     OSError
-        If the temporary file does not fit on the disk; the file is then removed.
+        If the temporary file does not fit on the disk; the file is then removed. The environment
+        variable ``TMPDIR`` names the folder of temporary files.
 
     Notes
     -----
-    With "clustered" and "whole", memory use grows by only 8 bytes per query. With "shuffle", tables
-    with more than 2 million rows are written to a temporary file (in ``TMPDIR``), which is about as
-    large as the columns are in memory.
+    With "shuffle", tables with more than 2 million rows are written to a temporary file (in
+    ``TMPDIR``), which is about as large as the columns are in memory. With "clustered" and "whole",
+    the file contains the per-query values if there are more than 200,000 queries.
 
     Examples
     --------
@@ -86,7 +80,5 @@ def evaluate_batches(
         duplicates=duplicates,
         by=by,
         label=label,
-        shipped=False,
     )
-    skipped: dict[str, int | None] | None = {} if _check_errors(errors) == "skip" else None
-    return evaluate_in_steps(batches, job, progress, skipped)
+    return evaluate_in_steps(batches, job, progress)

@@ -1,8 +1,6 @@
 """Evaluation of Dask DataFrames: workers evaluate partitions, and the results are merged."""
 
-from collections.abc import Callable
-from functools import partial
-from operator import getitem
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,8 @@ from skgraded.large.jobs import (
     RETURNS,
     Job,
     Measures,
+    check_for_workers,
     check_job,
-    refuse_order_of_rows,
 )
 from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
@@ -28,10 +26,9 @@ with needs("skgraded.dask", "dask", "pyarrow", extra="dask"):
     import pyarrow as pa
     from dask import compute, delayed
 
-    from skgraded._input.arrow import as_arrow, buffers, ids, refuse_unknown
+    from skgraded._input.arrow import as_arrow, ids, refuse_unknown
     from skgraded.large import parts
-    from skgraded.large.merging import Result, merge_in_tree
-    from skgraded.large.shuffle import packed, unpacked
+    from skgraded.large.pieces import pack_pieces, read_piece, split_items
 
 __all__ = ["evaluate", "evaluate_per_query"]
 
@@ -39,6 +36,8 @@ __all__ = ["evaluate", "evaluate_per_query"]
 MANY_PARTITIONS = 100
 N_SAMPLED = 8  # number of partitions whose rows are counted
 ROWS_PER_GROUP = 2**18
+PARTITIONS_PER_GROUP = 32  # the same for per-query values, which take less space than rows
+MERGE_SIZE = 16  # number of Summaries that are merged by each task
 
 
 @documented(PARAMETERS + RETURNS + RAISES)
@@ -86,16 +85,10 @@ def evaluate(
         by=by,
         label=label,
     )
-    measured = _measured(ddf, job, combines=True)
-    try:
-        result = merge_in_tree(measured, job, _delayed).compute()
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(
-            f"A partition cannot be read: {' '.join(str(error).split())} If the rows are in files, "
-            "evaluate_batches names the file that cannot be read; with errors='skip', it leaves "
-            "the file out."
-        ) from error
-    return result.finished(job, lambda i: measured[i].query_ids.compute())
+    sums = [delayed(parts.sum_queries)(measured, job) for measured in _measure(ddf, job)]
+    while len(sums) > 1:
+        sums = [delayed(parts.merge_sums)(group) for group in _in_groups(sums, MERGE_SIZE)]
+    return parts.finish(sums[0].compute(), job)
 
 
 @documented(PARAMETERS)
@@ -122,10 +115,8 @@ def evaluate_per_query(
     -------
     dask.dataframe.DataFrame
         A lazy frame with one row per query. Its columns are ``query_id``, the measures and, with
-        `sample_weight`, ``weight``. With "clustered" and "whole", the frame has an additional last
-        partition, and computing it checks that no query is split. With "clustered", it contains
-        the first and last queries of the other partitions; with "whole", it is empty. Ids that are
-        dates are converted to timestamps at midnight.
+        `sample_weight`, ``weight``. Computing it checks that no query is split. Ids that are dates
+        are converted to timestamps at midnight.
 
     Examples
     --------
@@ -151,21 +142,9 @@ def evaluate_per_query(
         duplicates=duplicates,
         per_query=True,
     )
-    measured = _measured(ddf, job)
     dtype = _dtype_of_ids(ddf, qid)
-    frames = [delayed(_values)(part, dtype) for part in measured]
-    if job.partitioning != "shuffle":
-        result = merge_in_tree(measured, job, _delayed, with_sums=False)
-        shared = delayed(Result.shared_marks)(result)
-        ids_of = [delayed(parts.ids_with)(part, shared) for part in measured]
-        edges = delayed(Result.measure_edges)(result, job, delayed(partial)(getitem, ids_of))
-        frames.append(delayed(_values)(edges, dtype))
-    meta = _values(parts.measure_together(None, job), dtype)
-    return dd.from_delayed(frames, meta=meta, verify_meta=False)
-
-
-def _delayed(function: Callable[..., Any], *args: Any) -> Any:
-    return delayed(function)(*args)
+    frames = [delayed(_tabulate)(measured, job, dtype) for measured in _measure(ddf, job)]
+    return dd.from_delayed(frames, meta=_tabulate(None, job, dtype), verify_meta=False)
 
 
 def _dtype_of_ids(ddf: Any, qid: str) -> Any:
@@ -177,13 +156,13 @@ def _dtype_of_ids(ddf: Any, qid: str) -> Any:
     return column.to_pandas().dtype
 
 
-def _values(measured: parts.Measured, dtype: Any) -> pd.DataFrame:
-    """Return the per-query values of a partition as a frame whose ids have the given dtype."""
-    query_ids = measured.query_ids
-    if isinstance(dtype, pd.StringDtype) and len(query_ids) and not isinstance(query_ids[0], str):
-        raise TypeError(
-            f"qid is a categorical column with ids such as {query_ids[0]!r}, but Dask treats "
-            "unknown categories as text: replace the column with ddf[qid].cat.as_known()."
+def _tabulate(measured: parts.Measured | None, job: Job, dtype: Any) -> pd.DataFrame:
+    """Return per-query values as a frame whose ids have the given dtype."""
+    if measured is None:
+        names = [measure.name for measure in job.measures]
+        names += ["weight"] * (job.sample_weight is not None)
+        return pd.DataFrame({"query_id": []} | dict.fromkeys(names, [])).astype(
+            {"query_id": dtype} | dict.fromkeys(names, float)
         )
     (evaluation,) = measured.evaluations.values()
     frame = evaluation.to_frame()
@@ -192,46 +171,56 @@ def _values(measured: parts.Measured, dtype: Any) -> pd.DataFrame:
     return frame.astype({"query_id": dtype})
 
 
-def _measured(ddf: Any, job: Job, combines: bool = False) -> list[Any]:
-    """Return tasks that evaluate the partitions or, for "shuffle", the shuffled rows.
-
-    If `combines`, many small partitions are combined, which computes the sizes of a few of them.
-    """
+def _measure(ddf: Any, job: Job) -> list[Any]:
+    """Return tasks that evaluate the pieces of all partitions; no query is split."""
     if not isinstance(ddf, dd.DataFrame):
         raise TypeError(f"ddf must be a Dask DataFrame; got {type(ddf).__name__}.")
     refuse_unknown(job.columns, list(ddf.columns))
-    places = {f"partition {i}": part for i, part in enumerate(ddf[job.columns].to_delayed())}
-    if job.partitioning == "shuffle":
-        refuse_order_of_rows(job)
-    if job.partitioning != "shuffle" or len(places) == 1:
-        return [delayed(parts.measure_part)(part, job, place) for place, part in places.items()]
-    groups = _groups(places) if combines else [{place: part} for place, part in places.items()]
+    check_for_workers(job)
+    partitions = [(f"partition {i}", part) for i, part in enumerate(ddf[job.columns].to_delayed())]
+    # Small groups of rows and values are moved between workers.
+    is_shuffled = job.partitioning == "shuffle"
+    n_combined = _n_combined(partitions) if is_shuffled else 1
+    parts_of_tasks = _in_groups(partitions, n_combined)
+    items = [delayed(_read_parts)(pairs, job) for pairs in parts_of_tasks]
+    groups = _in_groups(items, 1 if is_shuffled else PARTITIONS_PER_GROUP)
     n = len(groups)
-    frames = [delayed(_packed)(group, job, n) for group in groups]
-    pieces = dd.from_delayed(frames, meta=_frame_of(*packed(None, n)), verify_meta=False)
+    if n == 1:
+        return [delayed(_measure_items)(groups[0], job)]
+    frames = [delayed(_pack)(group, n) for group in groups]
+    pieces = dd.from_delayed(frames, meta=_pack([], n), verify_meta=False)
     pieces = pieces.set_index("piece", divisions=list(range(n + 1)))
-    return [delayed(_measured_pieces)(part, job) for part in pieces.to_delayed()]
+    return [delayed(_measure_pieces)(frame, job) for frame in pieces.to_delayed()]
 
 
-def _groups(places: dict[str, Any]) -> list[dict[str, Any]]:
-    """Group adjacent partitions if they are many and small; a few partitions are measured."""
-    partitions, size = list(places.items()), 1
-    if len(partitions) >= MANY_PARTITIONS:
-        sample = np.linspace(0, len(partitions) - 1, N_SAMPLED).astype(int)
-        n_rows = compute(*(delayed(len)(partitions[i][1]) for i in sample))
-        size = max(ROWS_PER_GROUP // max(*n_rows, 1), 1)
-    return [dict(partitions[i : i + size]) for i in range(0, len(partitions), size)]
+def _in_groups(values: list[Any], size: int) -> list[list[Any]]:
+    return [values[i : i + size] for i in range(0, len(values), size)]
 
 
-def _packed(group: dict[str, Any], job: Job, n: int) -> pd.DataFrame:
-    """Validate partitions and split them into pieces; a single task for both saves memory."""
-    rows = parts.joined([parts.clean(part, job, place) for place, part in group.items()])
-    return _frame_of(*packed(rows, n))
+def _n_combined(partitions: list[tuple[str, Any]]) -> int:
+    """Return how many partitions to combine, which is 1 unless they are many and small."""
+    if len(partitions) < MANY_PARTITIONS:
+        return 1
+    sample = np.linspace(0, len(partitions) - 1, N_SAMPLED).astype(int)
+    n_rows = compute(*(delayed(len)(partitions[i][1]) for i in sample))
+    return max(ROWS_PER_GROUP // max(*n_rows, 1), 1)
 
 
-def _frame_of(numbers: np.ndarray, pieces: Any) -> pd.DataFrame:
-    return pd.DataFrame({"piece": numbers, "rows": pd.arrays.ArrowExtensionArray(pieces)})
+def _read_parts(pairs: list[tuple[str, Any]], job: Job) -> list[Any]:
+    return [item for place, part in pairs for item in parts.read_part(part, job, place)]
 
 
-def _measured_pieces(frame: Any, job: Job) -> parts.Measured:
-    return parts.measure_together(unpacked(buffers(pa.array(frame["rows"]))), job)
+def _measure_items(lists: list[list[Any]], job: Job) -> parts.Measured | None:
+    return parts.measure_queries(chain(*lists), job)
+
+
+def _pack(lists: list[list[Any]], n: int) -> pd.DataFrame:
+    """Split rows and values into pieces."""
+    pieces = pack_pieces(split_items(chain(*lists), n))
+    content = pd.arrays.ArrowExtensionArray(pieces["content"])
+    return pd.DataFrame({"piece": pieces["piece"].to_numpy(), "content": content})
+
+
+def _measure_pieces(frame: Any, job: Job) -> parts.Measured | None:
+    contents = pa.array(frame["content"])
+    return parts.measure_queries([read_piece(content.as_buffer()) for content in contents], job)

@@ -7,7 +7,6 @@ from typing import Any
 
 from skgraded._input.door import check_unjudged_documents, choice_validator
 from skgraded._input.queries import check_duplicates
-from skgraded._input.words import refuse_unwritable
 from skgraded.measures import Measure, as_measures
 
 Measures = str | Measure | Iterable[str | Measure]
@@ -28,7 +27,7 @@ partitioning : {"shuffle", "clustered", "whole"}, default="shuffle"
     How the rows are arranged. "shuffle" allows any order: the rows are first grouped by query,
     which is always correct but slowest. "clustered" requires contiguous rows for each query, which
     may continue in the next batch or partition. "whole" requires that each batch or partition
-    contains whole queries. Both requirements are verified.
+    contains whole queries. A query that is evaluated in two parts is an error.
 unjudged_documents : {"irrelevant", "drop"}, optional
     How to treat grades that are null or NaN, as in `evaluate`.
 document : str, optional
@@ -79,7 +78,6 @@ class Job:
     duplicates: str = "raise"
     by: str | None = None
     label: str | None = None
-    in_order: bool = True  # whether the engine preserves the order of the rows
 
     @property
     def arguments(self) -> list[tuple[str, str]]:
@@ -114,14 +112,10 @@ def check_job(
     qid: Any,
     measures: Any,
     *,
-    shipped: bool = True,
     per_query: bool = False,
     **settings: Any,
 ) -> Job:
-    """Validate the arguments and return a Job; if `shipped`, check that the Job can be pickled.
-
-    If `per_query`, `y_score` must be a single name.
-    """
+    """Validate the arguments and return a Job; if `per_query`, `y_score` must be a single name."""
     is_single = not isinstance(y_score, (list, tuple))
     scores = (y_score,) if is_single else tuple(y_score)
     job = Job(y_true, scores, qid, tuple(as_measures(measures)), is_single, **settings)
@@ -131,24 +125,21 @@ def check_job(
     for argument, name in job.arguments:
         if not isinstance(name, str):
             raise TypeError(f"{argument} must be the name of a column; got {type(name).__name__}.")
-        refuse_unwritable(name, f"The column name {argument}")
     if not isinstance(job.label, (str, type(None))):
         raise TypeError(f"label must be a str; got {type(job.label).__name__}.")
-    refuse_unwritable(job.label, "label")
     if not is_single and (len(scores) < 2 or len(set(scores)) < len(scores)):
         raise ValueError(
             f"y_score must be a column name or a list of several distinct names; got {y_score!r}."
         )
-    if shipped:
-        pickle.dumps(job)  # raises an error if a measure contains a lambda
     if per_query and not is_single:
         raise TypeError(f"y_score must be the name of one column; got {list(scores)!r}.")
     return job
 
 
-def refuse_order_of_rows(job: Job) -> None:
-    """Reject measures that depend on the row order, which the engines do not preserve."""
-    for measure in job.measures:
+def check_for_workers(job: Job) -> None:
+    """Reject measures that cannot be sent to workers, or that depend on the order of rows."""
+    pickle.dumps(job)  # raises an error if a measure contains a lambda
+    for measure in job.measures if job.partitioning != "whole" else ():
         if getattr(measure, "ties", None) == "ordinal":
             raise ValueError(
                 f"Measure {measure} ranks tied documents in row order, which the engine does not "

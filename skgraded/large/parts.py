@@ -1,7 +1,7 @@
-"""Validation and evaluation of a large table in chunks.
+"""Validation and evaluation of a large table in parts.
 
-All engines share this code. A chunk is a batch, a file, or a partition of a frame. Error messages
-state the chunk and the row within the chunk.
+All engines share this code. A part is a batch, a file, or a partition of a frame. Error messages
+state the part and the row within the part.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skgraded._input import arrow, arrow_strings
+from skgraded._input import arrow
 from skgraded._input.arrow_strings import refuse_damaged
 from skgraded._input.door import (
     check_scores,
@@ -25,7 +25,7 @@ from skgraded._input.door import (
 )
 from skgraded._input.queries import query_codes
 from skgraded._input.segments import as_segment
-from skgraded._input.words import plain, plain_list
+from skgraded._input.words import object_array, plain, plain_list
 from skgraded.judgments import Judgments, layout_of
 from skgraded.large.jobs import Job
 from skgraded.measures.base import accepts_unjudged
@@ -37,21 +37,10 @@ from skgraded.reports.system_summaries import Summaries
 
 EDGES = "the first and last queries of the partitions"
 SHUFFLED_ROWS = "the shuffled rows"
-# Columns of validated tables.
-GRADE, QUERY, WEIGHT, SEGMENT, DOCUMENT, SCORE = (
-    "grade",
-    "query",
-    "weight",
-    "segment",
-    "document",
-    "score",
-)
+# Columns of validated tables and of Measured.
+GRADE, QUERY, WEIGHT, DOCUMENT, SCORE = "grade", "query", "weight", "document", "score"
+SEGMENT, PLACE, N_DROPPED = "segment", "place", "n_dropped"
 IDS = {"qid": QUERY, "by": SEGMENT, "document": DOCUMENT}  # keyed by argument
-
-# With segments, results are summed for at least this number of queries at once; this affects speed
-# and memory usage, but never the results.
-MIN_QUERIES = 2**16
-QUERIES_PER_SEGMENT = 100
 
 FOR_MISSING = {  # advice on missing values, keyed by argument
     "qid": "fill in the missing ids",
@@ -65,7 +54,7 @@ FOR_MISSING = {  # advice on missing values, keyed by argument
 
 @contextmanager
 def errors_in(place: str) -> Iterator[None]:
-    """Add the name of the chunk to error messages."""
+    """Add the name of the part to error messages."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -73,11 +62,11 @@ def errors_in(place: str) -> Iterator[None]:
         raise kind(f"In {place}, where rows are numbered from 0: {error}") from None
 
 
-# Validation ------------------------------------------------------------------------------------
+# Validation --------------------------------------------------------------------------------------
 
 
-def clean(part: Any, job: Job, place: str) -> Any:
-    """Return the validated columns of a chunk as an Arrow table, or None if there are no rows."""
+def check_rows(part: Any, job: Job, place: str) -> Any:
+    """Return the validated columns of a part as an Arrow table, or None if there are no rows."""
     with errors_in(place):
         table = arrow.as_arrow(part, job.columns)
         if not table.num_rows:
@@ -92,7 +81,7 @@ def clean(part: Any, job: Job, place: str) -> Any:
 
 
 def _checked(table: Any, job: Job) -> Any:
-    """Return the validated columns as an Arrow table with standard column names."""
+    """Return the validated columns with standard column names."""
     grades, dtype = grade_column(arrow.numbers(table[job.y_true]), "y_true")
     refuse_bad_grades(grades, "y_true", allow_nan=_may_lack_grades(job))
     _refuse_high_grades(grades, dtype, job)
@@ -107,7 +96,7 @@ def _checked(table: Any, job: Job) -> Any:
         )
     if job.sample_weight is not None:
         weights = column(arrow.numbers(table[job.sample_weight]), "sample_weight")
-        if weights.any():  # all weights of a chunk may be 0
+        if weights.any():  # all weights of a part may be 0
             weights = check_weights(weights, len(weights), "y_true")
         columns[WEIGHT] = weights
     return arrow.pa.table(columns)
@@ -134,20 +123,17 @@ def _refuse_missing(table: Any, job: Job) -> None:
 def _refuse_high_grades(grades: np.ndarray, dtype: Any, job: Job) -> None:
     """Raise a ValueError for the first grade above the `max_grade` of a measure."""
     for measure in job.measures:
-        limit = getattr(measure, "max_grade", None)
-        if limit is None:
-            continue
-        limit = round_to_type(limit, dtype)
+        max_grade = getattr(measure, "max_grade", None)
+        limit = np.inf if max_grade is None else round_to_type(max_grade, dtype)
         if np.fmax.reduce(grades) > limit:
             raise too_high(measure, grades, limit)
 
 
-def joined(tables: Iterable[Any]) -> Any:
-    """Concatenate validated tables, whose column types may differ; return None if all are None."""
-    tables = [table for table in tables if table is not None]
-    refuse_other_types(frozenset().union(*map(types_of, tables)))
-    if len(tables) < 2:
-        return tables[0] if tables else None
+def join_rows(tables: list[Any]) -> Any:
+    """Concatenate validated tables, whose column types may differ."""
+    _refuse_other_types(map(types_of, tables))
+    if len(tables) == 1:
+        return tables[0]
     for position, name in enumerate(tables[0].column_names):
         columns = [table[name] for table in tables]
         if len({column.type for column in columns}) > 1:
@@ -155,12 +141,7 @@ def joined(tables: Iterable[Any]) -> Any:
                 table.set_column(position, name, column)
                 for table, column in zip(tables, _aligned(columns, name), strict=True)
             ]
-    try:
-        return arrow.pa.concat_tables(tables, promote_options="permissive")
-    except (arrow.pa.ArrowInvalid, arrow.pa.ArrowTypeError) as error:
-        raise TypeError(
-            f"Columns must have compatible types in all batches or partitions: {error}"
-        ) from None
+    return arrow.pa.concat_tables(tables, promote_options="permissive")
 
 
 def _aligned(columns: list[Any], name: str) -> list[Any]:
@@ -175,279 +156,8 @@ def _aligned(columns: list[Any], name: str) -> list[Any]:
     return columns
 
 
-def refuse_other_types(types: Iterable[tuple[str, str]]) -> None:
-    """Raise a TypeError if types of ids differ, because equal ids could have different keys."""
-    for argument in IDS:
-        names = sorted(name for known, name in types if known == argument)
-        if len(names) > 1:
-            raise TypeError(
-                f"{argument} must have the same type in all partitions; got {' and '.join(names)}."
-            )
-
-
-def gathered(parts: Iterable[tuple[Any, Any]], n_rows: int) -> Iterator[Iterator[tuple[Any, ...]]]:
-    """Yield groups (places, tables) with at least `n_rows` rows; the last group may be smaller."""
-    group: list[Any] = []
-    n = 0
-    for place, table in parts:
-        group.append((place, table))
-        n += table.num_rows
-        if n >= n_rows:
-            yield zip(*group, strict=True)
-            group, n = [], 0
-    if group:
-        yield zip(*group, strict=True)
-
-
-# Measuring ---------------------------------------------------------------------------------------
-
-
-def no_queries(job: Job) -> dict[str, Evaluation]:
-    """Return a dict that maps each system to an Evaluation without queries."""
-    names = [measure.name for measure in job.measures]
-    evaluation = Evaluation(
-        np.empty(0, dtype=object),
-        dict.fromkeys(names, np.empty(0)),
-        dict.fromkeys(names, np.empty(0, dtype=bool)),
-        weights=None if job.sample_weight is None else np.empty(0),
-        unjudged_documents=job.unjudged_documents,
-    )
-    return dict.fromkeys(job.y_score, evaluation)
-
-
-def split_error(query: Any, *places: Any) -> ValueError:
-    """Return the error for a query whose rows are not contiguous; an unknown query is None."""
-    places = tuple(dict.fromkeys(places))
-    shown = str(query) if isinstance(query, np.generic) else repr(query)
-    which = "a query" if query is None else f"query {shown}"
-    return ValueError(
-        f"The rows of {which} are not contiguous in {' and '.join(places)}. Use "
-        "partitioning='shuffle', or group the rows of each query together. If they are the same "
-        "rows twice, such as a file delivered twice, 'shuffle' counts them twice: also pass "
-        "document= and duplicates='drop'."
-    )
-
-
-def without_edges(table: Any, place: str, in_order: bool) -> tuple[Any, Any]:
-    """Split a table into the inner queries and the edges (the first and last queries).
-
-    If `in_order`, the rows of each query must be contiguous. The edges are copied, because a
-    slice keeps the whole table in memory and is serialized together with the whole table.
-    """
-    queries = table[QUERY]
-    end, start = arrow.first_of_last(queries)
-    if end < start:
-        first, last = (arrow.plain(queries.slice(row, 1)) for row in (0, table.num_rows - 1))
-        if not in_order:
-            equal, queries = arrow.compute.equal, arrow.plain(queries)
-            at_edges = arrow.compute.or_(equal(queries, first[0]), equal(queries, last[0]))
-            is_edge = at_edges.to_numpy()
-            return tuple(arrow.take(table, np.flatnonzero(rows)) for rows in (~is_edge, is_edge))
-        if first == last:
-            raise split_error(arrow.as_given(first)[0], place)
-    inside = table.slice(end, max(start - end, 0))
-    after = np.arange(max(end, start), table.num_rows)
-    return inside, arrow.take(table, np.concatenate([np.arange(end), after]))
-
-
-class Segments(NamedTuple):
-    """The segment of each query."""
-
-    names: list[Any]
-    codes: np.ndarray  # position of each query's segment in `names`
-
-    @classmethod
-    def of(cls, table: Any, job: Job, judgments: Judgments) -> Segments:
-        """Read the segment of each query; raise a ValueError if a query is in two segments."""
-        row_codes, distinct = query_codes(arrow.as_given(table[SEGMENT]), name="by")
-        names = list(map(as_segment, plain_list(distinct)))
-        query_of_row = layout_of(judgments).query_of_row
-        codes = np.empty(judgments.n_queries, dtype=np.intp)
-        codes[query_of_row] = row_codes
-        differs = codes[query_of_row] != row_codes
-        if differs.any():
-            row = int(differs.argmax())
-            query = query_of_row[row]
-            first, second = names[row_codes[row]], names[codes[query]]
-            raise ValueError(
-                f"Column {job.by!r} (by) contains the segments {first!r} and {second!r} for query "
-                f"{plain(judgments.query_ids[query])!r}: each query must have a single segment."
-            )
-        return cls(names, codes)
-
-    def queries(self) -> Iterator[tuple[Any, np.ndarray]]:
-        """Yield the name of each segment and the positions of its queries."""
-        order = np.argsort(self.codes, kind="stable")
-        codes, starts = np.unique(self.codes[order], return_index=True)
-        for code, queries in zip(codes, np.split(order, starts[1:]), strict=bool(len(order))):
-            yield self.names[code], queries
-
-
-class Measured(NamedTuple):
-    """Per-query values of a chunk, and the rows of queries that may continue in other chunks."""
-
-    evaluations: dict[str, Evaluation]
-    segments: Segments | None  # None without `by`
-    place: str | None  # None if the queries cannot be split
-    edges: Any
-    types: frozenset[tuple[str, str]]  # see `types_of`
-    n_dropped: np.ndarray | None = None  # number of dropped duplicates per query, if any
-
-    @property
-    def query_ids(self) -> np.ndarray:
-        """The query ids, which are the same for all systems."""
-        return next(iter(self.evaluations.values())).query_ids
-
-    @property
-    def marks(self) -> np.ndarray:
-        """The 64-bit key of each query id, used to detect split queries."""
-        return arrow_strings.marks(self.query_ids)
-
-    def take(self, queries: Any) -> Measured:
-        """Return the results of the queries at the given positions, without edges."""
-        taken = {name: evaluation.take(queries) for name, evaluation in self.evaluations.items()}
-        segments = self.segments and self.segments._replace(codes=self.segments.codes[queries])
-        n_dropped = None if self.n_dropped is None else self.n_dropped[queries]
-        return Measured(taken, segments, self.place, None, self.types, n_dropped)
-
-    def sums(self, job: Job) -> Any:
-        """Return the Summary or, for several systems, the Summaries of all queries."""
-        single = self.evaluations[job.y_score[0]]
-        report: Any = Summary.of(single) if job.is_single else Summaries.of(self.evaluations)
-        if self.n_dropped is not None:
-            report = replace(report, n_duplicates=int(self.n_dropped.sum()))
-        if self.segments is None:
-            return report
-        return replace(
-            report,
-            by=job.by,
-            segments={
-                segment: self.take(queries)._replace(segments=None).sums(job)
-                for segment, queries in self.segments.queries()
-            },
-        )
-
-
-def ids_with(measured: Measured, marks: np.ndarray) -> np.ndarray:
-    """Return the query ids whose 64-bit key is one of `marks`."""
-    return measured.query_ids[np.isin(measured.marks, marks) if len(marks) else []]
-
-
-def table_of_values(measured: Measured, id_type: Any = None) -> Any:
-    """Return the per-query values of one system as an Arrow table with one row per query."""
-    (evaluation,) = measured.evaluations.values()
-    ids = arrow.pa.array(evaluation.query_ids.tolist(), id_type)
-    weight = {} if evaluation.weights is None else {"weight": evaluation.weights}
-    return arrow.pa.table({"query_id": ids, **evaluation.per_query, **weight})
-
-
-def summed(results: Iterable[Measured], job: Job) -> Summary | Summaries:
-    """Sum the results of chunks: a Summary of one system, or Summaries of several systems."""
-    if job.by is not None:
-        results = _gathered_segments(results)
-    return merged_in_order(measured.sums(job) for measured in results)
-
-
-def _gathered_segments(results: Iterable[Any]) -> Iterator[Measured]:
-    """Concatenate results before they are summed, because each sum of a segment is slow."""
-    group: list[Any] = []
-    n = 0  # number of queries in the group
-    names: dict[Any, int] = {}  # maps the segments of all results to their codes
-    for measured in results:
-        codes = [names.setdefault(name, len(names)) for name in measured.segments.names]
-        group.append((measured, np.array(codes, dtype=np.intp)[measured.segments.codes]))
-        n += len(measured.segments.codes)
-        if n >= max(MIN_QUERIES, len(names) * QUERIES_PER_SEGMENT):
-            yield _concatenated(group, list(names))
-            group, n = [], 0
-    if group:
-        yield _concatenated(group, list(names))
-
-
-def _concatenated(group: list[tuple[Any, np.ndarray]], names: list[Any]) -> Measured:
-    """Concatenate pairs (result of a chunk, code of the segment of each query)."""
-    results = [(measured, codes) for measured, codes in group if len(codes)] or group[:1]
-    evaluations = {
-        system: joined_evaluations([measured.evaluations[system] for measured, _ in results])
-        for system in results[0][0].evaluations
-    }
-    segments = Segments(names, np.concatenate([codes for _, codes in results]))
-    n_dropped = np.concatenate(
-        [
-            np.zeros(len(codes), dtype=int) if measured.n_dropped is None else measured.n_dropped
-            for measured, codes in results
-        ]
-    )
-    return Measured(evaluations, segments, None, None, frozenset(), n_dropped)
-
-
-def measure_part(part: Any, job: Job, place: str) -> Measured:
-    """Evaluate the queries of a chunk; for "clustered", all except the first and last queries."""
-    table, edges = clean(part, job, place), None
-    if job.partitioning == "clustered" and table is not None:
-        table, edges = without_edges(table, place, job.in_order)
-    return measure_together(table, job, place, edges)
-
-
-def measure_together(table: Any, job: Job, place: str | None = None, edges: Any = None) -> Measured:
-    """Evaluate a validated table, or None if there are no rows.
-
-    If `place` is None, the table must contain whole queries.
-    """
-    if table is None or not table.num_rows:
-        none = None if job.by is None else Segments([], np.empty(0, dtype=np.intp))
-        return Measured(no_queries(job), none, place, edges, types_of(table))
-    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
-    has_weight = weights is None or weights.any()
-    with errors_in(place or SHUFFLED_ROWS):
-        judgments = Judgments(
-            table[GRADE].to_numpy(),
-            qid=arrow.as_given(table[QUERY]),
-            sample_weight=weights if has_weight else None,
-        )
-        segments = None if job.by is None else Segments.of(table, job, judgments)
-    n = table.num_rows
-    scores = [
-        check_scores(arrow.numbers(table[f"{SCORE} {i}"]), n) for i in range(len(job.y_score))
-    ]
-    # A partition of Spark may contain several files, in any order.
-    if job.partitioning == "clustered" and job.in_order:
-        _refuse_interrupted(judgments, place)
-    if job.document is not None:
-        systems = dict(zip(job.y_score, scores, strict=True))
-        documents = arrow.as_given(table[DOCUMENT])
-        rows = distinct_documents(judgments, documents, systems, weights, job.duplicates)
-        if rows is not None:
-            codes = layout_of(judgments).query_of_row
-            measured = measure_together(
-                arrow.take(table, rows), replace(job, document=None), place, edges
-            )
-            n_dropped = np.bincount(codes) - np.bincount(codes[rows])
-            return measured._replace(n_dropped=n_dropped)
-    with errors_in(place or SHUFFLED_ROWS):
-        evaluations = [
-            evaluate_judgments(list(job.measures), judgments, of_system, job.unjudged_documents)
-            for of_system in scores
-        ]
-    if not has_weight:
-        no_weights = np.zeros(judgments.n_queries)
-        evaluations = [replace(evaluation, weights=no_weights) for evaluation in evaluations]
-    by_system = dict(zip(job.y_score, evaluations, strict=True))
-    return Measured(by_system, segments, place, edges, types_of(table))
-
-
-def _refuse_interrupted(judgments: Judgments, place: str | None) -> None:
-    """Raise a ValueError that names a query unless the rows of each query are contiguous."""
-    if layout_of(judgments).order is not None:
-        codes = layout_of(judgments).query_of_row
-        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
-        raise split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
-
-
 def types_of(table: Any) -> frozenset[tuple[str, str]]:
-    """Return pairs (argument, type) for the ids and segments of a validated table or None."""
-    if table is None:
-        return frozenset()
+    """Return pairs (argument, type) for the ids and segments of a validated table."""
     return frozenset(
         (argument, str(arrow.standard_type(table.schema.field(name).type)))
         for argument, name in IDS.items()
@@ -455,14 +165,248 @@ def types_of(table: Any) -> frozenset[tuple[str, str]]:
     )
 
 
-def finished(sums: Any, job: Job) -> Summary | Summaries:
-    """Return the sums with their label; raise a ValueError if no query has a positive weight."""
-    summary = sums if job.is_single else next(iter(sums.systems.values()))
-    if not summary.n_queries:
+def _refuse_other_types(types: Iterable[frozenset[tuple[str, str]]]) -> None:
+    """Raise a TypeError if types of ids differ, because 1 and "1" would be two queries."""
+    known = frozenset[tuple[str, str]]().union(*types)
+    for argument in IDS:
+        names = sorted(name for other, name in known if other == argument)
+        if len(names) > 1:
+            raise TypeError(
+                f"{argument} must have the same type in all batches or partitions; got "
+                f"{' and '.join(names)}."
+            )
+
+
+def group_tables(tables: Iterable[tuple[Any, Any]], n_rows: float) -> Iterator[list[Any]]:
+    """Yield lists of pairs (place, table) with at least `n_rows` rows, except for the last list."""
+    group: list[Any] = []
+    n = 0
+    for place, table in tables:
+        group.append((place, table))
+        n += table.num_rows
+        if n >= n_rows:
+            yield group
+            group, n = [], 0
+    if group:
+        yield group
+
+
+# Measuring ---------------------------------------------------------------------------------------
+
+
+class Measured(NamedTuple):
+    """Per-query values of a part."""
+
+    evaluations: dict[str, Evaluation]  # keyed by system
+    columns: dict[str, np.ndarray]  # part, segment and number of dropped duplicates of each query
+    types: frozenset[tuple[str, str]]  # see `types_of`
+
+    @property
+    def query_ids(self) -> np.ndarray:
+        """The query ids, which are the same for all systems."""
+        return next(iter(self.evaluations.values())).query_ids
+
+    @property
+    def num_rows(self) -> int:
+        """The number of queries, named as in Arrow tables."""
+        return len(self.query_ids)
+
+    def take(self, queries: Any) -> Measured:
+        """Return the values of the queries at the given positions."""
+        evaluations = {name: part.take(queries) for name, part in self.evaluations.items()}
+        columns = {name: values[queries] for name, values in self.columns.items()}
+        return Measured(evaluations, columns, self.types)
+
+
+def read_part(part: Any, job: Job, place: str) -> list[Any]:
+    """Validate and evaluate a part; see `measure_part`."""
+    table = check_rows(part, job, place)
+    return [] if table is None else measure_part(table, job, place)
+
+
+def measure_part(table: Any, job: Job, place: str) -> list[Any]:
+    """Evaluate the queries of a validated part, and return them with the rows of other queries.
+
+    These are the queries that may continue in other parts: for "shuffle", all queries; for
+    "clustered", the first and the last query.
+    """
+    if job.partitioning == "shuffle":
+        return [table]
+    if job.partitioning == "whole":
+        return [measure_rows(table, job, place)]
+    end, start = arrow.first_of_last(table[QUERY])
+    inside = table.slice(end, max(start - end, 0))
+    # Copied, because a slice keeps the whole table in memory.
+    edges = arrow.take(table, np.r_[:end, max(end, start) : table.num_rows])
+    return [edges, measure_rows(inside, job, place)] if inside.num_rows else [edges]
+
+
+def measure_rows(table: Any, job: Job, place: str) -> Measured:
+    """Evaluate a validated table of whole queries."""
+    weights = table[WEIGHT].to_numpy() if WEIGHT in table.column_names else None
+    has_weight = weights is None or weights.any()
+    n = table.num_rows
+    scores = {
+        name: check_scores(arrow.numbers(table[f"{SCORE} {i}"]), n)
+        for i, name in enumerate(job.y_score)
+    }
+    with errors_in(place):
+        judgments = Judgments(
+            table[GRADE].to_numpy(),
+            qid=arrow.as_given(table[QUERY]),
+            sample_weight=weights if has_weight else None,
+        )
+        columns = {PLACE: np.repeat(object_array([place]), judgments.n_queries)}
+        if job.by is not None:
+            columns[SEGMENT] = _segment_of_each(table[SEGMENT], job.by, judgments)
+    if job.partitioning == "clustered":
+        _refuse_interrupted(judgments, place)
+    if job.document is not None:
+        documents = arrow.as_given(table[DOCUMENT])
+        rows = distinct_documents(judgments, documents, scores, weights, job.duplicates)
+        if rows is not None:
+            measured = measure_rows(arrow.take(table, rows), replace(job, document=None), place)
+            codes = layout_of(judgments).query_of_row
+            measured.columns[N_DROPPED] = np.bincount(codes) - np.bincount(codes[rows])
+            return measured
+        columns[N_DROPPED] = np.zeros(judgments.n_queries, dtype=np.intp)
+    with errors_in(place):
+        evaluations = {
+            name: evaluate_judgments(
+                list(job.measures), judgments, of_system, job.unjudged_documents
+            )
+            for name, of_system in scores.items()
+        }
+    if not has_weight:
+        no_weights = np.zeros(judgments.n_queries)
+        evaluations = {
+            name: replace(evaluation, weights=no_weights)
+            for name, evaluation in evaluations.items()
+        }
+    return Measured(evaluations, columns, types_of(table))
+
+
+def _refuse_interrupted(judgments: Judgments, place: str) -> None:
+    """Raise a ValueError that names a query unless the rows of each query are contiguous."""
+    if layout_of(judgments).order is not None:
+        codes = layout_of(judgments).query_of_row
+        n_runs = np.bincount(codes[np.flatnonzero(np.diff(codes, prepend=-1))])
+        raise _split_error(plain_list(judgments.query_ids[n_runs > 1])[0], place)
+
+
+def _split_error(query: Any, *places: str) -> ValueError:
+    return ValueError(
+        f"The rows of query {query!r} are not contiguous in {' and '.join(places)}. Use "
+        "partitioning='shuffle', or group the rows of each query together. If they are the same "
+        "rows twice, such as a file delivered twice, 'shuffle' counts them twice: also pass "
+        "document= and duplicates='drop'."
+    )
+
+
+def _segment_of_each(column: Any, by: str, judgments: Judgments) -> np.ndarray:
+    """Return the segment of each query; raise a ValueError if a query is in two segments."""
+    row_codes, distinct = query_codes(arrow.as_given(column), name="by")
+    names = object_array(list(map(as_segment, plain_list(distinct))))
+    query_of_row = layout_of(judgments).query_of_row
+    codes = np.empty(judgments.n_queries, dtype=np.intp)
+    codes[query_of_row] = row_codes
+    differs = codes[query_of_row] != row_codes
+    if differs.any():
+        row = int(differs.argmax())
+        query = query_of_row[row]
+        raise ValueError(
+            f"Column {by!r} (by) contains the segments {names[row_codes[row]]!r} and "
+            f"{names[codes[query]]!r} for query {plain(judgments.query_ids[query])!r}: each query "
+            "must have a single segment."
+        )
+    return names[codes]
+
+
+def measure_queries(items: Iterable[Any], job: Job) -> Measured | None:
+    """Evaluate the rows and concatenate the values that `measure_part` returned for some queries.
+
+    `items` must contain all rows and values of these queries. A ValueError names a query if its
+    rows were evaluated in two parts.
+    """
+    tables, measured = separate(items)
+    if tables:
+        place = EDGES if job.partitioning == "clustered" else SHUFFLED_ROWS
+        in_any_order = replace(job, partitioning="shuffle")
+        measured.append(measure_rows(join_rows(tables), in_any_order, place))
+    return join_measured(measured) if measured else None
+
+
+def separate(items: Iterable[Any]) -> tuple[list[Any], list[Measured]]:
+    """Return the tables of rows and the values among the items."""
+    tables: list[Any] = []
+    measured: list[Measured] = []
+    for item in items:
+        (measured if isinstance(item, Measured) else tables).append(item)
+    return tables, measured
+
+
+def join_measured(parts: list[Measured]) -> Measured:
+    """Concatenate the values of several parts; raise a ValueError if two parts share a query."""
+    if len(parts) == 1:
+        return parts[0]
+    _refuse_other_types(part.types for part in parts)
+    columns = {
+        name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
+    }
+    try:
+        evaluations = {
+            name: joined_evaluations([part.evaluations[name] for part in parts])
+            for name in parts[0].evaluations
+        }
+    except ValueError:  # raised if a query occurs twice
+        codes, queries = query_codes(np.concatenate([part.query_ids for part in parts]))
+        split = int(np.argmax(np.bincount(codes) > 1))
+        places = columns[PLACE][codes == split][:2]
+        raise _split_error(plain_list(queries)[split], *places) from None
+    return Measured(evaluations, columns, parts[0].types)
+
+
+# Sums --------------------------------------------------------------------------------------------
+
+
+def sum_queries(measured: Measured | None, job: Job) -> Summary | Summaries | None:
+    """Return the Summary or, for several systems, the Summaries of all queries and segments."""
+    if measured is None or job.by is None:
+        return measured and _sums(measured, job)
+    codes, names = query_codes(measured.columns[SEGMENT], name="by")
+    queries = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    segments = {
+        name: _sums(measured.take(of_segment), job)
+        for name, of_segment in zip(plain_list(names), queries, strict=True)
+    }
+    return replace(_sums(measured, job), by=job.by, segments=segments)
+
+
+def _sums(measured: Measured, job: Job) -> Any:
+    evaluation = measured.evaluations[job.y_score[0]]
+    report: Any = Summary.of(evaluation) if job.is_single else Summaries.of(measured.evaluations)
+    if N_DROPPED in measured.columns:
+        return replace(report, n_duplicates=int(measured.columns[N_DROPPED].sum()))
+    return report
+
+
+def merge_sums(sums: Iterable[Any]) -> Any:
+    """Merge the results of `sum_queries` for disjoint queries; return None if all are None."""
+    merged = None
+    for report in sums:
+        if report is not None:
+            merged = report if merged is None else merged_in_order([merged, report])
+    return merged
+
+
+def finish(report: Any, job: Job) -> Summary | Summaries:
+    """Add the label; raise a ValueError if there is no query, or none with a positive weight."""
+    if report is None:
         raise ValueError("y_true is empty: pass at least one row.")
+    summary = report if job.is_single else next(iter(report.systems.values()))
     if job.sample_weight is not None and any(
         not tally.moments.n and not (tally.n_undefined and np.isnan(measure.undefined))
         for measure, tally in zip(job.measures, summary.tallies.values(), strict=True)
     ):  # every query with a positive weight is counted in `n` or in `n_undefined`
         raise ValueError("sample_weight is 0 in all rows: at least one weight must be positive.")
-    return labeled(sums, job.label)
+    return labeled(report, job.label)

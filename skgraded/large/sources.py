@@ -3,19 +3,18 @@
 import glob
 import os
 import re
-import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyarrow import compute
+from pyarrow import parquet
 
-from skgraded._input.arrow import is_table, numbers, plain
-from skgraded._input.tables import UnknownColumnError, refuse_unknown, take_rows
+from skgraded._input.arrow import is_table, numbers
+from skgraded._input.tables import frame_of, refuse_unknown, take_rows
 from skgraded.datasets.table_files import may_be_rounded, read_header
 from skgraded.datasets.text_files import unpacked
 from skgraded.large.jobs import Job
@@ -27,27 +26,17 @@ FolderColumns = dict[str, str | None]  # names and values in folder names such a
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"  # Hive's name for a missing value
 
 
-Skipped = dict[str, int | None]  # number of rows, None if unknown, keyed by path
-
-
-def batches_of(
-    source: Any, job: Job, n_rows: int, skipped: Skipped | None = None
-) -> tuple[Batches, int | None]:
+def batches_of(source: Any, job: Job, n_rows: int) -> tuple[Batches, int | None]:
     """Return (name, batch) pairs and the total number of rows (None if unknown).
 
-    Batches from files and single tables have at most `n_rows` rows, except for "whole". If
-    `skipped` is a dict, files that cannot be read are left out and added to it.
+    Batches from files and single tables have at most `n_rows` rows, except for "whole".
     """
     listed = source if isinstance(source, (list, tuple)) else [source]
     if listed and all(isinstance(path, (str, os.PathLike)) for path in listed):
-        paths = _listed_files(listed)
-        if skipped is not None:
-            paths = _readable(paths, job, n_rows, skipped)
+        paths = table_files(*listed)
         n_total = None if any(map(CSV.search, paths)) else sum(map(_n_rows, paths))
         return _of_files(paths, job, n_rows), n_total
     name = f"the {type(source).__name__}"
-    if skipped is not None:
-        raise ValueError(f"errors='skip' requires the path of files or a folder; got {name}.")
     if is_table(source):
         return _cut(name, [source], job, n_rows), len(source)
     stream = _stream_of(source, name, job, n_rows)
@@ -85,22 +74,31 @@ def _read_errors(name: str) -> Iterator[None]:
 # Streams -----------------------------------------------------------------------------------------
 
 
-def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterator[Any] | None:
+def _stream_of(source: Any, name: str, job: Job, n_rows: int) -> Iterable[Any] | None:
     """Return the batches of a table that is read in batches, or None for other objects."""
-    package = type(source).__module__.partition(".")[0]
-    if package == "polars" and hasattr(source, "collect_schema"):
-        refuse_unknown(job.columns, source.collect_schema().names())
-        columns = source.select(job.columns)
-        return iter(columns.collect_batches(chunk_size=n_rows, engine="streaming"))
-    if hasattr(source, "get_fragments"):
-        return _of_dataset(source, name, job, n_rows)
-    if not (hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")):
-        return None
-    if package in ("duckdb", "_duckdb"):
-        return _of_stream(_duckdb_reader(source, job, n_rows), name)
-    return _of_stream(source, name)
+    frame = frame_of(source, name)
+    if hasattr(frame, "collect") and frame.implementation.is_polars():
+        return _select_lazily(frame, job).collect_batches(chunk_size=n_rows, engine="streaming")
+    if hasattr(frame, "collect") and frame.implementation.is_duckdb():
+        # The C stream of DuckDB 1 holds all rows in memory; DuckDB 2 deprecates the earlier name.
+        relation = _select_lazily(frame, job)
+        is_new = hasattr(relation, "to_arrow_reader")
+        source = (relation.to_arrow_reader if is_new else relation.fetch_arrow_reader)(n_rows)
+    if hasattr(source, "scanner"):  # a pyarrow Dataset
+        refuse_unknown(job.columns, source.schema.names)
+        # By default, Arrow would read dozens of batches in advance.
+        source = source.scanner(
+            columns=job.columns,
+            batch_size=n_rows,
+            batch_readahead=1,
+            fragment_readahead=1,
+            use_threads=False,
+        )
+    is_stream = hasattr(source, "__arrow_c_stream__") or hasattr(source, "to_reader")
+    return _of_stream(source, name) if is_stream else None
 
 
+<<<<<<< HEAD
 def _of_dataset(dataset: Any, name: str, job: Job, n_rows: int) -> Iterator[Any]:
     """Yield the batches of a pyarrow Dataset or, for "whole", one table per file."""
     from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
@@ -132,6 +130,11 @@ def _duckdb_reader(relation: Any, job: Job, n_rows: int) -> Any:
     relation = relation.project(", ".join(f'"{name}"' for name in quoted))
     is_new = hasattr(relation, "to_arrow_reader")  # DuckDB 2 deprecates the earlier name
     return (relation.to_arrow_reader if is_new else relation.fetch_arrow_reader)(n_rows)
+=======
+def _select_lazily(frame: Any, job: Job) -> Any:
+    refuse_unknown(job.columns, frame.collect_schema().names())
+    return frame.select(job.columns).to_native()
+>>>>>>> b859077 (All engines measure parts, shuffle pieces of whole queries and merge their sums, with the same code; errors='skip' and rare checks of large tables are removed)
 
 
 def _of_stream(source: Any, name: str) -> Iterator[Any]:
@@ -148,56 +151,43 @@ def _of_stream(source: Any, name: str) -> Iterator[Any]:
 # Files -------------------------------------------------------------------------------------------
 
 
-def table_files(path: str | os.PathLike[str]) -> list[str]:
-    """Return the files that match a path, folder or pattern, sorted by name in natural order."""
-    path = os.fspath(path)
-    matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-    files = {
-        file for name in matched for file in (_in_folder(name) if os.path.isdir(name) else [name])
-    }
-    if not files:
-        raise FileNotFoundError(2, "no Parquet or CSV file found", path)
-    return sorted(
-        files,
-        key=lambda name: [
-            int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)
-        ],
-    )
+def table_files(*paths: str | os.PathLike[str]) -> list[str]:
+    """Return the files of paths, folders and patterns; raise a ValueError if a file occurs twice.
+
+    The files of each path are sorted by name in natural order.
+    """
+    files: dict[str, str] = {}  # keyed by real path
+    for given in paths:
+        path = os.fspath(given)
+        matched = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+        names = {file for name in matched for file in _files_in(name)}
+        if not names:
+            raise FileNotFoundError(2, "no Parquet or CSV file found", path)
+        for name in sorted(names, key=_in_natural_order):
+            real = os.path.realpath(name)
+            if real in files:
+                raise ValueError(
+                    f"batches contains the same file twice, as {files[real]} and as {name}: pass "
+                    "each file only once."
+                )
+            files[real] = name
+    return list(files.values())
 
 
-def _listed_files(listed: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """Return the files of several paths; raise a ValueError if a file occurs twice."""
-    paths: dict[str, str] = {}
-    for path in listed:
-        for file in table_files(path):
-            _add_once(paths, file)
-    return list(paths.values())
-
-
-def _add_once(paths: dict[str, str], path: str) -> None:
-    """Add a file or folder to a dict keyed by real path; raise a ValueError if it is in there."""
-    first = paths.get(os.path.realpath(path))
-    if first is not None:
-        raise ValueError(
-            f"batches contains the same file or folder twice, as {first} and as {path}: pass each "
-            "file only once."
-        )
-    paths[os.path.realpath(path)] = path
-
-
-def _in_folder(folder: str) -> list[str]:
-    """Return the Parquet files in a folder or, if there are none, the CSV files."""
-    files = list(_visible_files(folder))
+def _files_in(path: str) -> list[str]:
+    """Return a file, the Parquet files in a folder or, if there are none, the CSV files in it."""
+    if not os.path.isdir(path):
+        return [path]
+    files = []
+    for folder, folders, names in os.walk(path, followlinks=True):
+        folders[:] = [name for name in folders if name[0] not in "._"]  # hidden folders
+        files += [os.path.join(folder, name) for name in names if name[0] not in "._"]
     return [file for file in files if file.endswith(".parquet")] or [*filter(CSV.search, files)]
 
 
-def _visible_files(folder: str) -> Iterator[str]:
-    """Yield the files in a folder and its subfolders, except hidden files; follow links."""
-    seen: dict[str, str] = {}
-    for inside, folders, names in os.walk(folder, followlinks=True):
-        _add_once(seen, inside)  # a link may lead to a folder above
-        folders[:] = [name for name in folders if name[0] not in "._"]
-        yield from (os.path.join(inside, name) for name in names if name[0] not in "._")
+def _in_natural_order(name: str) -> list[int | str]:
+    """Return a sorting key by which ``part-2`` precedes ``part-10``."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
@@ -206,33 +196,9 @@ def _of_files(paths: list[str], job: Job, n_rows: int) -> Batches:
         read = _of_csv if CSV.search(path) else _of_parquet
         folders = folder_columns(path)
         batches = (
-            with_folder_columns(batch, folders, job, path)
-            for batch in read(path, folders, job, n_rows)
+            with_folder_columns(batch, folders, job) for batch in read(path, folders, job, n_rows)
         )
         yield from _cut(path, batches, job, n_rows)
-
-
-def _readable(paths: list[str], job: Job, n_rows: int, skipped: Skipped) -> list[str]:
-    """Read all files once; warn about those that cannot be read, and return the others."""
-    reasons = []
-    for path in paths:
-        try:
-            for _ in _of_files([path], job, n_rows):
-                pass
-        except UnknownColumnError:
-            raise
-        except (OSError, ValueError) as error:
-            skipped[path] = None
-            with suppress(ValueError):  # raised if the end of the file is missing
-                skipped[path] = None if CSV.search(path) else _n_rows(path)
-            n = "unknown number of" if skipped[path] is None else f"{skipped[path]:,}"
-            reasons.append(f"{error} ({n} rows)")
-    text = "; ".join(reasons)[:1000]
-    if len(skipped) == len(paths):
-        raise ValueError(f"No file can be read: {text}")
-    if skipped:
-        warnings.warn(f"Skipped {len(skipped)} of {len(paths)} files: {text}", stacklevel=5)
-    return [path for path in paths if path not in skipped]
 
 
 def _columns_in_file(path: str, names: list[str], folders: FolderColumns, job: Job) -> list[str]:
@@ -243,46 +209,29 @@ def _columns_in_file(path: str, names: list[str], folders: FolderColumns, job: J
 
 
 def _n_rows(path: str) -> int:
-    with _opened_parquet(path) as file:
+    with _open_parquet(path) as file:
         return file.metadata.num_rows
 
 
 @contextmanager
-def _opened_parquet(path: str) -> Iterator[Any]:
-    from pyarrow import parquet
-
+def _open_parquet(path: str) -> Iterator[Any]:
+    # With pre_buffer=True, Arrow would hold the compressed columns of a whole file in memory, and
+    # its threads could abort the process at exit (apache/arrow#34314).
     with (
         _read_errors(f"{path}: the Parquet file"),
-        parquet.ParquetFile(path, **_parquet_options()) as file,
+        parquet.ParquetFile(path, pre_buffer=False) as file,
     ):
         yield file
 
 
-def _parquet_options() -> dict[str, bool]:
-    """Return options for reading Parquet that save memory and detect corrupt pages.
-
-    With pre_buffer=True, Arrow holds the compressed columns of a whole file in memory, and its
-    threads may abort the process at exit (apache/arrow#34314).
-    """
-    from pyarrow.dataset import ParquetFragmentScanOptions
-
-    can_verify = hasattr(ParquetFragmentScanOptions, "page_checksum_verification")  # pyarrow 17
-    return {"pre_buffer": False} | ({"page_checksum_verification": True} if can_verify else {})
-
-
-def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
-    with _opened_parquet(path) as file:
+def _of_parquet(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[pa.Table]:
+    with _open_parquet(path) as file:
         columns = _columns_in_file(path, file.schema_arrow.names, folders, job)
         if job.partitioning == "whole":
-            batches = [file.read(columns, use_threads=False)]
-        else:
-            batches = file.iter_batches(n_rows, columns=columns, use_threads=False)
-        n_read = 0
-        for batch in batches:
-            n_read += batch.num_rows
-            yield batch
-        if n_read != file.metadata.num_rows:  # Arrow does not check this
-            raise OSError(f"it has {n_read:,} rows instead of {file.metadata.num_rows:,}")
+            yield file.read(columns, use_threads=False)
+            return
+        for batch in file.iter_batches(n_rows, columns=columns, use_threads=False):
+            yield pa.Table.from_batches([batch])
 
 
 def _of_csv(path: str, folders: FolderColumns, job: Job, n_rows: int) -> Iterator[Any]:
@@ -347,18 +296,12 @@ def folder_columns(path: str) -> FolderColumns:
     }
 
 
-def with_folder_columns(batch: Any, folders: FolderColumns, job: Job, path: str) -> pa.Table:
-    """Add the required columns of the folder names, or compare them with those in the file."""
-    if not folders:
-        return batch
-    if isinstance(batch, pa.RecordBatch):
-        batch = pa.Table.from_batches([batch])
+def with_folder_columns(table: pa.Table, folders: FolderColumns, job: Job) -> pa.Table:
+    """Add the required columns of the folder names that the file does not contain."""
     for name in job.columns:
-        if name in batch.column_names:
-            if name in folders:
-                _refuse_other_values(batch[name], folders[name], name, path)
-        else:
+        if name not in table.column_names:
             value = pa.scalar(folders[name], pa.large_string())
+<<<<<<< HEAD
             batch = batch.append_column(name, pa.repeat(value, batch.num_rows))
     return batch
 
@@ -375,3 +318,7 @@ def _refuse_other_values(column: Any, expected: str | None, name: str, path: str
                 f"{path}: column {name!r} contains {value!r}, but the folder name states "
                 f"{expected!r}. Rename the column or the folder."
             )
+=======
+            table = table.append_column(name, pa.repeat(value, table.num_rows))
+    return table
+>>>>>>> b859077 (All engines measure parts, shuffle pieces of whole queries and merge their sums, with the same code; errors='skip' and rare checks of large tables are removed)

@@ -1,8 +1,6 @@
 """Evaluation of Spark DataFrames on the executors, and an Evaluator for pyspark.ml."""
 
 import pickle
-import re
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,16 +17,15 @@ from skgraded.large.jobs import (
     RETURNS,
     Job,
     Measures,
+    check_for_workers,
     check_job,
-    refuse_order_of_rows,
 )
 from skgraded.measures import measure as as_measure
-from skgraded.reports.summary import Summary, merged_in_order
+from skgraded.reports.summary import Summary
 from skgraded.reports.system_summaries import Summaries
 
 with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
     from pyspark import keyword_only
-    from pyspark.errors import PythonException
     from pyspark.ml.evaluation import Evaluator
     from pyspark.ml.param import Param, Params, TypeConverters
     from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol
@@ -43,9 +40,8 @@ with needs("skgraded.spark", "pyspark", "pyarrow", extra="spark"):
 
 __all__ = ["RankingEvaluator", "evaluate", "evaluate_per_query"]
 
-ROWS_PER_BATCH = 4000  # maximum number of rows per batch; such small batches need no limit in bytes
 PIECES_PER_PARTITION = 4  # Spark distributes pieces by hash; several pieces balance the partitions
-MAX_ROWS_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+LIMIT_IN_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -89,18 +85,15 @@ def evaluate(
         duplicates=duplicates,
         by=by,
         label=label,
-        in_order=False,
     )
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=False)
-    rows = _mapped(pieces, partial(tasks.sums, job=job), tasks.SUMS)
-    with _batches_by_rows(df.sparkSession), _worker_errors_in_one_line():
-        rows = rows.collect()
-    results = [pickle.loads(row.sums) for row in rows]
+    rows = _mapped(pieces, partial(tasks.sum_pieces, job=job), tasks.SUMS)
+    with _without_limit_in_bytes(df.sparkSession):
+        results = [pickle.loads(row.sums) for row in rows.collect()]
     for error in results:
         if isinstance(error, Exception):
             raise error
-    no_queries = parts.summed([parts.measure_together(None, job)], job)
-    return parts.finished(merged_in_order([no_queries, *results]), job)
+    return parts.finish(parts.merge_sums(results), job)
 
 
 @documented(PARAMETERS)
@@ -145,7 +138,6 @@ def evaluate_per_query(
         document=document,
         duplicates=duplicates,
         per_query=True,
-        in_order=False,
     )
     pieces = _with_whole_queries(df, job, n_partitions, keeps_number=True)
     names = [measure.name for measure in job.measures]
@@ -159,41 +151,38 @@ def evaluate_per_query(
     null_id = F.lit(None).cast(df.schema[qid].dataType).alias("id")
     no_ids = df.sparkSession.range(0).select(null_id).toArrow()  # does not start a job
     id_type = no_ids.schema.types[0]
-    return _mapped(pieces, partial(tasks.values, job=job, id_type=id_type), schema)
+    return _mapped(pieces, partial(tasks.tabulate_pieces, job=job, id_type=id_type), schema)
 
 
 def _with_whole_queries(
     df: DataFrame, job: Job, n_partitions: int | None, keeps_number: bool
 ) -> DataFrame:
-    """Repartition the results of `tasks.cut` or `tasks.inside`, so that no query is split.
+    """Repartition the pieces of all partitions, so that no query is split.
 
-    For "shuffle", the results are rows. Otherwise, they are per-query values, together with the
-    rows of queries that may continue in other partitions. A single execution of the plan returns
-    values and rows, because a second execution may partition the rows differently.
+    The pieces contain rows for "shuffle", and otherwise per-query values, together with the rows of
+    queries that may continue in other partitions. A single execution of the plan returns values and
+    rows, because a second execution may partition the rows differently.
     """
     if not isinstance(df, DataFrame):
         raise TypeError(f"df must be a Spark DataFrame; got {type(df).__name__}.")
     if df.isStreaming:
         raise ValueError("df must be a static DataFrame; got a streaming DataFrame.")
     refuse_unknown(job.columns, df.columns)
-    if job.partitioning != "whole":
-        refuse_order_of_rows(job)
+    check_for_workers(job)
     if n_partitions is None:
         n_partitions = int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     n = whole_number(n_partitions, "n_partitions", 1)
-    is_shuffled = job.partitioning == "shuffle"
-    task = tasks.cut if is_shuffled else tasks.inside
     frame = df.select(*(F.col("`" + name.replace("`", "``") + "`") for name in job.columns))
-    function = partial(task, job=job, n_pieces=n * PIECES_PER_PARTITION)
+    function = partial(tasks.pack_partition, job=job, n_pieces=n * PIECES_PER_PARTITION)
     pieces = _mapped(frame, function, tasks.PIECES)
-    if keeps_number or is_shuffled:
+    if keeps_number or job.partitioning == "shuffle":
         # Spark's adaptive execution may combine partitions unless their number is passed.
         return pieces.repartition(n, F.col("piece"))
     return pieces.repartition(F.col("piece"))
 
 
 @contextmanager
-def _batches_by_rows(spark: Any) -> Iterator[Any]:
+def _without_limit_in_bytes(spark: Any) -> Iterator[None]:
     """In jobs of this thread, limit the size of Arrow batches only by the number of rows.
 
     By default, Spark 4 recomputes the size of the batch in bytes after each row, which takes twice
@@ -203,19 +192,12 @@ def _batches_by_rows(spark: Any) -> Iterator[Any]:
     if context is None:  # on Spark Connect
         yield
         return
-    max_rows = int(spark.conf.get(MAX_ROWS_SETTING))
-    settings = {
-        "spark.sql.execution.arrow.maxBytesPerBatch": 2**31 - 1,
-        MAX_ROWS_SETTING: min(max_rows, ROWS_PER_BATCH) if max_rows > 0 else ROWS_PER_BATCH,
-    }
-    before = {name: context.getLocalProperty(name) for name in settings}
+    before = context.getLocalProperty(LIMIT_IN_BYTES)
+    context.setLocalProperty(LIMIT_IN_BYTES, str(2**31 - 1))
     try:
-        for name, value in settings.items():
-            context.setLocalProperty(name, str(value))
         yield
     finally:
-        for name, value in before.items():
-            context.setLocalProperty(name, value)
+        context.setLocalProperty(LIMIT_IN_BYTES, before)
 
 
 def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
@@ -223,23 +205,7 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], schema: Any) -> Any:
     with warnings.catch_warnings():
         # PySpark warns about pandas 3, but mapInArrow does not use pandas.
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
-        return frame.mapInArrow(partial(tasks.run, function), schema)
-
-
-@contextmanager
-def _worker_errors_in_one_line() -> Iterator[None]:
-    """Replace Spark's traceback with a short error message if workers cannot run skgraded."""
-    try:
-        yield
-    except PythonException as error:
-        cause = re.search(r"No module named '[\w.]+'|Python in worker has different .*", str(error))
-        if cause is None:
-            raise
-        raise ImportError(
-            f"Spark's Python workers cannot run skgraded: {cause[0].rstrip('.')}. Install "
-            "skgraded[spark] for the workers' Python, or set PYSPARK_PYTHON before the session "
-            f"starts, for example to {sys.executable}, which runs this process."
-        ) from None
+        return frame.mapInArrow(function, schema)
 
 
 # pyspark.ml --------------------------------------------------------------------------------------
@@ -300,25 +266,9 @@ class RankingEvaluator(
         """Set parameters by name."""
         return self._set(**params)
 
-    def setLabelCol(self, value: str) -> Self:
-        """Set the column of grades."""
-        return self._set(labelCol=value)
-
-    def setPredictionCol(self, value: str) -> Self:
-        """Set the column of scores."""
-        return self._set(predictionCol=value)
-
-    def setQueryCol(self, value: str) -> Self:
-        """Set the column of query ids."""
-        return self._set(queryCol=value)
-
     def getQueryCol(self) -> str:
         """Return the column of query ids."""
         return self.getOrDefault(self.queryCol)
-
-    def setMetricName(self, value: str) -> Self:
-        """Set the measure."""
-        return self._set(metricName=value)
 
     def getMetricName(self) -> str:
         """Return the name of the measure."""

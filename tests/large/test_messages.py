@@ -93,8 +93,6 @@ BATCHES = [
         with_value("query", "\ud800"),
         {},
     ),
-    (V, "The column name by contains .*: remove lone surrogates", [ONE], {"by": "\ud800"}),
-    (V, "label contains .*: remove lone surrogates", [ONE], {"label": "\ud800"}),
     (
         T,
         "by must have the same type in all batches",
@@ -103,7 +101,7 @@ BATCHES = [
     ),
     (
         T,
-        "qid must .*; got large_string in batch 1, but int64 in earlier",
+        "qid must .*; got int64 and large_string",
         [ONE, ONE.astype({"query": str})],
         {},
     ),
@@ -166,8 +164,6 @@ def test_batches_or_settings_are_refused(error, message, batches, settings):
 ROWS = {"grade": [1, 0], "score": [2, 1], "query": ["a", "a"]}
 LAYOUTS = [  # paths of files, a column in the files, message
     (["day=1/0", "country=de/0"], {}, "de/0.parquet: There is no column 'day'"),
-    (["day=1/0"], {"day": [1, 2]}, "day=1/0.parquet: column 'day' contains 2, but the .* '1'"),
-    (["day=1/0"], {"day": ["1", None]}, "column 'day' contains None, but the .* '1'"),
     (["day=__HIVE_DEFAULT_PARTITION__/0"], {}, "'day' .by. contains null in row 0, query"),
     (["days=1/0"], {}, "no column 'day'. .* 'query', 'days'. Did you mean 'days'"),
 ]

@@ -87,7 +87,7 @@ def test_a_single_table_of_any_kind_gives_the_summary_of_its_rows(kind, text, sm
     assert measured(SOURCES[kind](mixed(frame))) == expected
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow", "Arrow batch", "Dataset"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "Arrow", "Arrow batch"])
 def test_a_single_table_is_a_whole_part(kind, small_steps):
     frame = table()
     shuffled = SOURCES[kind](mixed(frame))
@@ -130,19 +130,6 @@ def test_the_error_about_a_dask_frame_names_the_function_for_dask():
 
 
 # Datasets, LazyFrames and DuckDB -----------------------------------------------------------------
-
-
-def test_each_file_of_a_dataset_is_a_whole_part(tmp_path):
-    frame = table()
-    for i, part in enumerate(whole_pieces(frame, 3)):
-        (tmp_path / f"day={i}").mkdir()
-        mixed(part).to_parquet(tmp_path / f"day={i}" / "rows.parquet")
-    dataset = ds.dataset(tmp_path, partitioning="hive")
-    expected = sg.Summary.of(in_memory(frame))
-    for partitioning in ("shuffle", "whole"):
-        summary = measured(dataset, partitioning, by="day")
-        assert sg.Summary.merge(summary.segments.values()) == expected
-        assert list(summary.segments) == [0, 1, 2]
 
 
 def test_a_filtered_dataset_reads_only_the_rows_that_it_selects():
@@ -193,17 +180,6 @@ def test_keys_of_folders_are_text_columns(form, tmp_path, small_steps):
     for pattern in ("day=02/country=a%2Fb", "day=0*/*=a%2Fb/*", f"day=02/*a%2Fb/part-*.{form}"):
         assert measured(f"{tmp_path}/logs/{pattern}", by="day") == expected
     assert measured(tmp_path / "logs", qid="country") == measured(frame, qid="country")
-
-
-@pytest.mark.parametrize("inside", ["2026-11-01", np.datetime64("2026-11-01")])
-def test_a_column_in_the_file_that_agrees_with_the_folder_is_used(inside, tmp_path):
-    frame = table().assign(day=inside, hour=7)
-    (tmp_path / "day=2026-11-01" / "hour=07").mkdir(parents=True)
-    frame.to_parquet(tmp_path / "day=2026-11-01" / "hour=07" / "rows.parquet")
-    for by in ("day", "hour"):
-        result, expected = (measured(rows, by=by).segments for rows in (tmp_path, frame))
-        assert list(map(pd.Timestamp, result)) == list(map(pd.Timestamp, expected))
-        assert list(result.values()) == list(expected.values())
 
 
 # CSV ---------------------------------------------------------------------------------------------
@@ -290,61 +266,18 @@ def test_batches_have_at_most_the_rows_of_a_batch(kind, tmp_path, monkeypatch):
     from skgraded.large import batch_steps, parts
 
     sizes = []
-    clean = parts.clean
+    check_rows = parts.check_rows
     monkeypatch.setattr(batch_steps, "ROWS", 500)
     monkeypatch.setattr(
-        parts, "clean", lambda part, *others: sizes.append(len(part)) or clean(part, *others)
+        parts,
+        "check_rows",
+        lambda part, *others: sizes.append(len(part)) or check_rows(part, *others),
     )
     frame = table(1000)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     source = tmp_path / "rows.csv" if kind == "CSV" else SOURCES[kind](frame)
     measured(source)
     assert max(sizes) == 500 and sum(sizes) == len(frame)
-
-
-@pytest.fixture
-def folder_with_unreadable_files(tmp_path):
-    """Write six files, of which one is cut off and one has a corrupt page; return the good rows."""
-    parts = whole_pieces(table(200).drop(columns="other"), 6)
-    for i, part in enumerate(parts):
-        part.to_parquet(tmp_path / f"{i}.parquet", index=False)
-    content = (tmp_path / "1.parquet").read_bytes()
-    (tmp_path / "1.parquet").write_bytes(content[: len(content) // 2])
-    content = bytearray((tmp_path / "4.parquet").read_bytes())
-    content[100:400] = b"x" * 300
-    (tmp_path / "4.parquet").write_bytes(content)
-    return tmp_path, pd.concat([parts[i] for i in (0, 2, 3, 5)]), len(parts[4])
-
-
-def test_files_that_cannot_be_read_are_skipped_on_request(folder_with_unreadable_files):
-    folder, rows, n_rows = folder_with_unreadable_files
-    message = rf"Skipped 2 of 6 files: .*1.* \(unknown number of rows\); .*4.* \({n_rows} rows\)"
-    with pytest.warns(UserWarning, match=message) as record:
-        summary = measured(folder, errors="skip", label="Monday")
-    assert record[0].filename.endswith("large_tables.py")
-    skipped = {str(folder / "1.parquet"): None, str(folder / "4.parquet"): n_rows}
-    assert summary == sg.Summary.of(in_memory(rows)) and summary.skipped == skipped
-    merged = sg.Summary.merge([summary, measured([table(9, text=True)])])
-    assert sg.Summary.from_json(merged.to_json()).skipped == skipped
-
-
-@pytest.mark.parametrize(
-    ("pattern", "settings", "message"),
-    [
-        ("*", {}, "1.parquet: the Parquet file cannot be read"),
-        ("[14]*", {"errors": "skip"}, "No file can be read: .*1.parquet.*4.parquet"),
-        ("*", {"errors": "skip", "y_score": "scores"}, "0.parquet: There is no column 'scores'"),
-        ("*", {"errors": "ignore"}, "errors must be one of"),
-    ],
-)
-def test_other_errors_of_files_are_raised(folder_with_unreadable_files, pattern, settings, message):
-    with pytest.raises(ValueError, match=message):
-        measured(folder_with_unreadable_files[0] / f"{pattern}.parquet", **settings)
-
-
-def test_only_files_can_be_skipped():
-    with pytest.raises(ValueError, match="errors='skip' requires the path .*; got the DataFrame"):
-        measured(table(3), errors="skip")
 
 
 PEAK = """

@@ -6,7 +6,6 @@ import runpy
 import subprocess
 import sys
 import time
-import venv
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 from engine_contract import LazyEngineContract
 from engine_libraries import pyspark_and_java
 from file_contract import FileContract
-from large_tables import COLUMNS, MEASURES, in_memory, mixed, pieces, table
+from large_tables import in_memory, mixed, pieces, table
 
 import skgraded as sg
 
@@ -57,23 +56,19 @@ def test_a_partition_in_several_batches(spark, in_batches_of):
     assert spark.measured([frame], "clustered") == sg.Summary.of(in_memory(frame))
 
 
-def test_only_the_number_of_rows_limits_batches(session, in_batches_of):
-    from skgraded.large.spark import _batches_by_rows, _mapped
+def test_only_the_number_of_rows_limits_batches(session):
+    from skgraded.large.spark import LIMIT_IN_BYTES, _mapped, _without_limit_in_bytes
 
     def sizes(batches):
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
 
-    limit = "spark.sql.execution.arrow.maxBytesPerBatch"
-    session.sparkContext.setLocalProperty(limit, "1000")
-    rows = _mapped(session.range(0, 10_000, numPartitions=1), sizes, "n long")
-    with _batches_by_rows(session):
-        assert [row.n for row in rows.collect()] == [4000, 4000, 2000]
-    assert session.sparkContext.getLocalProperty(limit) == "1000"  # the previous value is restored
-    session.sparkContext.setLocalProperty(limit, None)
-    in_batches_of(300)
-    with _batches_by_rows(session):
-        assert max(row.n for row in rows.collect()) == 300
+    session.sparkContext.setLocalProperty(LIMIT_IN_BYTES, "1000")
+    rows = _mapped(session.range(0, 15_000, numPartitions=1), sizes, "n long")
+    with _without_limit_in_bytes(session):
+        assert [row.n for row in rows.collect()] == [10_000, 5_000]
+    assert session.sparkContext.getLocalProperty(LIMIT_IN_BYTES) == "1000"
+    session.sparkContext.setLocalProperty(LIMIT_IN_BYTES, None)
 
 
 def test_partitions_without_rows(spark):
@@ -136,64 +131,6 @@ def test_bad_arguments(spark, session):
     stream = session.readStream.format("rate").load().selectExpr("value as query", "0 as grade")
     with pytest.raises(ValueError, match="got a streaming DataFrame"):
         spark.module.evaluate_per_query(stream, "grade", "grade", "query")
-
-
-@pytest.fixture
-def small_sorted_files(tmp_path):
-    """Write files of different sizes, sorted by query; return the folder and the Summary."""
-    frame = table(60, text=True).sort_values("query", kind="stable")
-    cuts = [0, 30, 200, 210, 330, 350, len(frame)]
-    for i, (start, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
-        frame[start:end].to_parquet(tmp_path / f"part-{i}.parquet", index=False)
-    return str(tmp_path), sg.Summary.of(in_memory(frame))
-
-
-def test_an_error_names_the_setting_that_reads_each_file_into_its_own_partition(
-    spark, session, small_sorted_files
-):
-    folder, expected = small_sorted_files
-    name = "spark.sql.files.openCostInBytes"
-    large = session.conf.get(name)
-    settings = {"partitioning": "clustered", "measures": MEASURES, **COLUMNS}
-    try:
-        session.conf.unset(name)
-        session.conf.set("spark.sql.files.minPartitionNum", 2)
-        with pytest.raises(ValueError, match=f"not contiguous in .* set {name} to {2**30} before"):
-            spark.evaluate(session.read.parquet(folder), **settings)
-        session.conf.set(name, 2**30)
-        assert spark.evaluate(session.read.parquet(folder), **settings) == expected
-    finally:
-        session.conf.set(name, large)
-        session.conf.unset("spark.sql.files.minPartitionNum")
-
-
-# Workers -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bare_python(tmp_path):
-    """Create a Python that can import only PySpark, regardless of the JVM's import paths."""
-    import pyspark
-
-    venv.create(tmp_path / "bare", with_pip=False)
-    archives = Path(pyspark.__file__).parent.glob("python/lib/*.zip")
-    python = tmp_path / "bare" / "bin" / "worker"
-    python.write_text(
-        f"#!/bin/sh\nPYTHONPATH={':'.join(map(str, archives))} "
-        f'exec {tmp_path}/bare/bin/python "$@"\n'
-    )
-    python.chmod(0o755)
-    return str(python)
-
-
-def test_the_error_about_workers_without_skgraded_is_one_line(
-    spark, session, bare_python, monkeypatch
-):
-    monkeypatch.setattr(session.sparkContext, "pythonExec", bare_python)
-    # The JVM may have been started in the folder of the sources, which contains skgraded.
-    line = r"^Spark's .* cannot run skgraded: No module named '(skgraded|numpy|pyarrow)'\. Install "
-    with pytest.raises(ImportError, match=line + r".*set PYSPARK_PYTHON before .*[^\n]*$"):
-        spark.measured([table(3)])
 
 
 # pyspark.ml --------------------------------------------------------------------------------------
